@@ -1,0 +1,65 @@
+"""Assumptions as typed knobs: one frozen dataclass a theory, loadable from text and from TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+
+class BadAssumption(ValueError):
+    """A knob that does not exist, or a value that it does not take."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A choice: its name, the allowed values (an upper-case word is a placeholder) and what it means."""
+
+    name: str
+    allowed: tuple[str, ...]
+    meaning: str
+
+
+def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], validate: Any) -> Any:
+    """The assumptions with some knobs set. Raises BadAssumption with one line that says what is allowed."""
+    names = {f.name for f in fields(defaults)}
+    for name, value in settings.items():
+        if name not in names:
+            raise BadAssumption(f"no knob '{name}'; there are {', '.join(sorted(names))}")
+        knob = next(k for k in knobs if k.name == name)
+        if not isinstance(value, str):
+            raise BadAssumption(f"{name} takes text, not {type(value).__name__}; allowed: {', '.join(knob.allowed)}")
+        try:
+            validate(name, value)
+        except ValueError as error:
+            raise BadAssumption(f"{name}={value}: {error}; allowed: {', '.join(knob.allowed)}") from None
+    return replace(defaults, **settings)
+
+
+def parse_settings(pairs: list[str], theory: str) -> dict[str, str]:
+    """``knob=value`` or ``theory.knob=value`` texts as a mapping. Raises BadAssumption."""
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise BadAssumption(f"'{pair}' is not of the form knob=value")
+        prefix, dot, knob = name.strip().rpartition(".")
+        if dot and prefix != theory:
+            raise BadAssumption(f"'{pair}' belongs to theory {prefix}, not {theory}")
+        settings[knob] = value.strip()
+    return settings
+
+
+def load_settings(path: Path, theory: str) -> dict[str, Any]:
+    """The table of one theory in a TOML file. Raises BadAssumption for a missing or damaged file."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadAssumption(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadAssumption(f"{path} is not valid TOML: {error}") from None
+    settings = table.get(theory, {})
+    if not isinstance(settings, dict):
+        raise BadAssumption(f"{path}: [{theory}] must be a table")
+    return settings

@@ -1,0 +1,254 @@
+"""Scalar expressions in index notation: the language in which everything is proved and evaluated.
+
+An expression is built from tensor entries ``A[i, j]``, dimensions, rational numbers, sums over an
+index, Kronecker deltas and functions of one scalar. Dimensions are names, never numbers, so what is
+proved here holds for every size. Nothing is simplified on construction: see ``derivations.normal``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+_fresh = count()
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index variable ``name`` that runs over 1, …, ``dim``."""
+
+    name: str
+    dim: str
+
+    def fresh(self) -> Index:
+        """A new index over the same range, different from every index made so far."""
+        return Index(f"{self.name.split('#')[0]}#{next(_fresh)}", self.dim)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A named array with symbolic dimensions.
+
+    The three LaTeX fields print the whole array, one row and one entry; ``%1``, ``%2`` stand for the indices.
+    A dimension's name is its LaTeX. ``positive`` promises that every entry is > 0 (a hypothesis that proofs may use);
+    ``symmetric`` promises T[i, j] = T[j, i] for a matrix.
+    """
+
+    name: str
+    dims: tuple[str, ...] = ()
+    latex: str = ""
+    row_latex: str = ""
+    entry_latex: str = ""
+    positive: bool = False
+    symmetric: bool = False
+
+    def __getitem__(self, indices: Index | tuple[Index, ...]) -> Expr:
+        return At(self, indices if isinstance(indices, tuple) else (indices,))
+
+    @property
+    def scalar(self) -> Expr:
+        """The value of a tensor without indices."""
+        return At(self, ())
+
+
+class Expr:
+    """Base class; arithmetic builds ``Add``, ``Mul`` and ``Pow`` nodes."""
+
+    def __add__(self, other: Scalar) -> Expr:
+        return Add((self, as_expr(other)))
+
+    def __radd__(self, other: Scalar) -> Expr:
+        return Add((as_expr(other), self))
+
+    def __sub__(self, other: Scalar) -> Expr:
+        return Add((self, -as_expr(other)))
+
+    def __rsub__(self, other: Scalar) -> Expr:
+        return Add((as_expr(other), -self))
+
+    def __mul__(self, other: Scalar) -> Expr:
+        return Mul((self, as_expr(other)))
+
+    def __rmul__(self, other: Scalar) -> Expr:
+        return Mul((as_expr(other), self))
+
+    def __truediv__(self, other: Scalar) -> Expr:
+        return Mul((self, Pow(as_expr(other), Fraction(-1))))
+
+    def __rtruediv__(self, other: Scalar) -> Expr:
+        return Mul((as_expr(other), Pow(self, Fraction(-1))))
+
+    def __neg__(self) -> Expr:
+        return Mul((Num(Fraction(-1)), self))
+
+    def __pow__(self, exponent: int | Fraction) -> Expr:
+        return Pow(self, Fraction(exponent))
+
+
+Scalar = Expr | int | Fraction
+
+
+@dataclass(frozen=True)
+class Num(Expr):
+    value: Fraction
+
+
+@dataclass(frozen=True)
+class Dim(Expr):
+    """The size of a dimension as a number."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class At(Expr):
+    """One entry of a tensor. Raises ValueError where the indices do not fit its dimensions."""
+
+    tensor: Tensor
+    indices: tuple[Index, ...]
+
+    def __post_init__(self) -> None:
+        dims = tuple(i.dim for i in self.indices)
+        if dims != self.tensor.dims:
+            raise ValueError(f"{self.tensor.name} has dimensions {self.tensor.dims}, indexed with {dims}")
+
+
+@dataclass(frozen=True)
+class Add(Expr):
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Mul(Expr):
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Pow(Expr):
+    base: Expr
+    exponent: Fraction
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """``order``-th derivative of the one-argument function ``function``, at ``arg``.
+
+    ``exp`` and ``log`` have rules of their own; every other name is an unknown function of which
+    only congruence (equal arguments give equal values) is used.
+    """
+
+    function: str
+    arg: Expr
+    order: int = 0
+
+
+@dataclass(frozen=True)
+class Sum(Expr):
+    index: Index
+    body: Expr
+
+
+@dataclass(frozen=True)
+class Delta(Expr):
+    left: Index
+    right: Index
+
+
+def as_expr(value: Scalar) -> Expr:
+    """A rational number as an expression; expressions pass through. Floats are refused: they are not exact."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, (int, Fraction)):
+        return Num(Fraction(value))
+    raise TypeError(f"exact numbers only, not {type(value).__name__}")
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions."""
+    match expr:
+        case Add(args) | Mul(args):
+            return args
+        case Pow(base, _):
+            return (base,)
+        case Call(_, arg, _):
+            return (arg,)
+        case Sum(_, body):
+            return (body,)
+    return ()
+
+
+def rebuild(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
+    """The same node with other direct subexpressions."""
+    match expr:
+        case Add():
+            return Add(parts)
+        case Mul():
+            return Mul(parts)
+        case Pow(_, exponent):
+            return Pow(parts[0], exponent)
+        case Call(function, _, order):
+            return Call(function, parts[0], order)
+        case Sum(index, _):
+            return Sum(index, parts[0])
+    return expr
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every node, parents first."""
+    yield expr
+    for part in children(expr):
+        yield from walk(part)
+
+
+def tensors(expr: Expr) -> set[Tensor]:
+    """The tensors that occur."""
+    return {node.tensor for node in walk(expr) if isinstance(node, At)}
+
+
+def free_indices(expr: Expr) -> set[Index]:
+    """The indices that no sum binds."""
+    match expr:
+        case At(_, indices):
+            return set(indices)
+        case Delta(left, right):
+            return {left, right}
+        case Sum(index, body):
+            return free_indices(body) - {index}
+    return set().union(*(free_indices(part) for part in children(expr)))
+
+
+def rename(expr: Expr, mapping: dict[Index, Index]) -> Expr:
+    """Replace free indices; bound indices are renamed first, so nothing is captured."""
+    match expr:
+        case At(tensor, indices):
+            return At(tensor, tuple(mapping.get(i, i) for i in indices))
+        case Delta(left, right):
+            return Delta(mapping.get(left, left), mapping.get(right, right))
+        case Sum(index, body):
+            new = index.fresh()
+            return Sum(new, rename(body, {**mapping, index: new}))
+    return rebuild(expr, tuple(rename(part, mapping) for part in children(expr)))
+
+
+def define(expr: Expr, tensor: Tensor, rule: Callable[..., Expr]) -> Expr:
+    """Replace every entry ``tensor[i, …]`` by ``rule(i, …)``.
+
+    The rule must make its own bound indices (``Index.fresh``), so that none is captured.
+    """
+    if isinstance(expr, At):
+        return rule(*expr.indices) if expr.tensor == tensor else expr
+    return rebuild(expr, tuple(define(part, tensor, rule) for part in children(expr)))
+
+
+def total(body: Expr, *indices: Index) -> Expr:
+    """The sum of ``body`` over the indices, the first outermost."""
+    for index in reversed(indices):
+        body = Sum(index, body)
+    return body
+
+
+def exp(arg: Expr) -> Expr:
+    """The exponential of a scalar."""
+    return Call("exp", arg)

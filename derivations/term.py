@@ -1,0 +1,583 @@
+"""Formulas as a paper prints them: matrices, vectors, rows, sums, softmax.
+
+A ``Term`` keeps what is printed, misprints included: products whose shapes do not agree can be written down
+and are found by ``shape``. ``entry`` translates a well-shaped term into index notation
+(``derivations.index``), in which it is proved and evaluated; ``latex`` prints it for comparison with the paper.
+Each operation is one small class with three rules: shape, entry and latex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from derivations import index as ix
+from derivations.index import Index, Tensor
+
+Shape = tuple[str, ...]
+ONE = Index("1", "1")
+_LOOSE, _PRODUCT, _TIGHT, _ATOM = 1, 2, 3, 4
+
+
+class NonConformable(ValueError):
+    """The shapes in a printed formula do not agree."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A printed formula: an operation, its arguments and what else the operation needs."""
+
+    args: tuple[Term, ...] = ()
+    data: Any = None
+
+    def shape(self) -> Shape:
+        """The dimensions of the value: () a scalar, (n,) a column vector. Raises NonConformable."""
+        raise NotImplementedError
+
+    def entry(self, *at: Index) -> ix.Expr:
+        """The entry at the given indices, one for each dimension, in index notation."""
+        raise NotImplementedError
+
+    def latex(self) -> str:
+        """The formula as printed."""
+        raise NotImplementedError
+
+    level = _ATOM
+
+    def wrapped(self, level: int) -> str:
+        """LaTeX with parentheses where the surrounding operation binds tighter."""
+        text = self.latex()
+        return text if self.level >= level else rf"\left({text}\right)"
+
+    def __add__(self, other: Any) -> Term:
+        return Sum_((self, as_term(other)))
+
+    def __radd__(self, other: Any) -> Term:
+        return Sum_((as_term(other), self))
+
+    def __sub__(self, other: Any) -> Term:
+        return Sum_((self, Neg((as_term(other),))))
+
+    def __rsub__(self, other: Any) -> Term:
+        return Sum_((as_term(other), Neg((self,))))
+
+    def __mul__(self, other: Any) -> Term:
+        return Product((self, as_term(other)))
+
+    def __rmul__(self, other: Any) -> Term:
+        return Product((as_term(other), self))
+
+    def __truediv__(self, other: Any) -> Term:
+        return Frac((self, as_term(other)))
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return Frac((as_term(other), self))
+
+    def __matmul__(self, other: Term) -> Term:
+        return MatMul((self, other))
+
+    def __neg__(self) -> Term:
+        return Neg((self,))
+
+    def __pow__(self, exponent: int | Fraction) -> Term:
+        return Power((self,), Fraction(exponent))
+
+    def __getitem__(self, at: Index | tuple[Index, ...]) -> Term:
+        return Pick((self,), at if isinstance(at, tuple) else (at,))
+
+    @property
+    def T(self) -> Term:
+        """The transpose."""
+        return Transpose((self,))
+
+
+def as_term(value: Any) -> Term:
+    """Rational numbers and tensors as terms."""
+    if isinstance(value, Term):
+        return value
+    if isinstance(value, Tensor):
+        return Symbol((), value)
+    if isinstance(value, (int, Fraction)):
+        return Number((), Fraction(value))
+    raise TypeError(f"not a term: {value!r}")
+
+
+class Symbol(Term):
+    """A tensor as a whole."""
+
+    def shape(self) -> Shape:
+        return self.data.dims
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.At(self.data, at)
+
+    def latex(self) -> str:
+        return self.data.latex or self.data.name
+
+
+class Number(Term):
+    """A rational number."""
+
+    def shape(self) -> Shape:
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Num(self.data)
+
+    def latex(self) -> str:
+        value = self.data
+        if value.denominator == 1:
+            return str(value)
+        return rf"{'-' if value < 0 else ''}\tfrac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+
+
+class Size(Term):
+    """A dimension as a number."""
+
+    def shape(self) -> Shape:
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Dim(self.data)
+
+    def latex(self) -> str:
+        return self.data
+
+
+class Pick(Term):
+    """An entry or a row: the leading dimensions fixed at indices."""
+
+    def shape(self) -> Shape:
+        whole = self.args[0].shape()
+        for index, dim in zip(self.data, whole, strict=False):
+            if index.dim != dim:
+                raise NonConformable(f"index {index.name} runs over {index.dim}, the dimension is {dim}")
+        if len(self.data) > len(whole):
+            raise NonConformable(f"{len(self.data)} indices on an object with dimensions {whole}")
+        return whole[len(self.data) :]
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.args[0].entry(*self.data, *at)
+
+    def latex(self) -> str:
+        names = [i.name for i in self.data]
+        inner = self.args[0]
+        if isinstance(inner, Symbol):
+            full = len(names) == len(inner.data.dims)
+            template = inner.data.entry_latex if full else inner.data.row_latex
+            if template:
+                for n, name in enumerate(names, 1):
+                    template = template.replace(f"%{n}", name)
+                return template
+        separator = "" if all(len(n) == 1 for n in names) else ","
+        return rf"{inner.wrapped(_ATOM)}_{{{separator.join(names)}}}"
+
+
+class Sum_(Term):
+    """A sum of terms of one shape."""
+
+    level = _LOOSE
+
+    def shape(self) -> Shape:
+        shapes = {a.shape() for a in self.args}
+        if len(shapes) != 1:
+            raise NonConformable(f"terms of shapes {_show(shapes)} are added")
+        return shapes.pop()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Add(tuple(a.entry(*at) for a in self.args))
+
+    def latex(self) -> str:
+        text = self.args[0].wrapped(_LOOSE)
+        for a in self.args[1:]:
+            if isinstance(a, Neg):
+                text += " - " + a.args[0].wrapped(_PRODUCT)
+            else:
+                text += " + " + a.wrapped(_PRODUCT)
+        return text
+
+
+class Neg(Term):
+    """The negative."""
+
+    level = _LOOSE
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return -self.args[0].entry(*at)
+
+    def latex(self) -> str:
+        return "-" + self.args[0].wrapped(_PRODUCT)
+
+
+class Product(Term):
+    """Scalars times at most one vector or matrix."""
+
+    level = _PRODUCT
+
+    def shape(self) -> Shape:
+        shapes = [s for a in self.args if (s := a.shape())]
+        if len(shapes) > 1:
+            raise NonConformable(f"objects of shapes {_show(shapes)} stand side by side as if one were a scalar")
+        return shapes[0] if shapes else ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul(tuple(a.entry(*at) if a.shape() else a.entry() for a in self.args))
+
+    def latex(self) -> str:
+        return r"\,".join(a.wrapped(_PRODUCT) for a in self.args)
+
+
+class Hadamard(Term):
+    """The entrywise product of objects of one shape."""
+
+    level = _PRODUCT
+
+    def shape(self) -> Shape:
+        shapes = {a.shape() for a in self.args}
+        if len(shapes) != 1:
+            raise NonConformable(f"objects of shapes {_show(shapes)} are multiplied entry by entry")
+        return shapes.pop()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul(tuple(a.entry(*at) for a in self.args))
+
+    def latex(self) -> str:
+        return r" \odot ".join(a.wrapped(_TIGHT) for a in self.args)
+
+
+class MatMul(Term):
+    """A matrix product of two factors; the inner dimensions must agree."""
+
+    level = _PRODUCT
+
+    def _sides(self) -> tuple[Shape, Shape]:
+        left, right = self.args[0].shape(), self.args[1].shape()
+        if not left or not right or len(left) > 2 or len(right) > 2:
+            raise NonConformable(f"matrix product of shapes {_show((left, right))}")
+        if len(left) == 1:
+            left = (left[0], "1")
+        if left[1] != right[0]:
+            raise NonConformable(f"matrix product of shapes {_show((left, right))}: {left[1]} against {right[0]}")
+        return left, right
+
+    def shape(self) -> Shape:
+        left, right = self._sides()
+        if len(right) == 1:
+            return () if left[0] == "1" else (left[0],)
+        return (left[0], *right[1:])
+
+    def entry(self, *at: Index) -> ix.Expr:
+        left, right = self._sides()
+        inner = Index("m", left[1]).fresh()
+        row = [] if len(right) == 1 and left[0] == "1" else [at[0]]
+        column = list(at[len(row) :])
+        first = self.args[0].entry(row[0]) if len(self.args[0].shape()) == 1 else self.args[0].entry(
+            row[0] if row else ONE, inner
+        )
+        body = ix.Mul((first, self.args[1].entry(inner, *column)))
+        return ix.Sum(inner, body)
+
+    def latex(self) -> str:
+        left, right = (a.wrapped(_PRODUCT) for a in self.args)
+        return f"{left} {right}"
+
+
+class Transpose(Term):
+    """The transpose; of a column vector, a row."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        inner = self.args[0].shape()
+        if len(inner) == 1:
+            return ("1", inner[0])
+        return tuple(reversed(inner))
+
+    def entry(self, *at: Index) -> ix.Expr:
+        if len(self.args[0].shape()) == 1:
+            return self.args[0].entry(at[1])
+        return self.args[0].entry(*reversed(at))
+
+    def latex(self) -> str:
+        return rf"{self.args[0].wrapped(_ATOM)}^{{\top}}"
+
+
+class Frac(Term):
+    """Anything over a scalar."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        if self.args[1].shape():
+            raise NonConformable(f"division by an object of shape {_show([self.args[1].shape()])}")
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul((self.args[0].entry(*at), ix.Pow(self.args[1].entry(), Fraction(-1))))
+
+    def latex(self) -> str:
+        return rf"\frac{{{self.args[0].latex()}}}{{{self.args[1].latex()}}}"
+
+
+class Power(Term):
+    """A rational power of a scalar, or of each entry."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Pow(self.args[0].entry(*at), self.data)
+
+    def latex(self) -> str:
+        if self.data == Fraction(1, 2):
+            return rf"\sqrt{{{self.args[0].latex()}}}"
+        if self.data.numerator == 1 and self.data.denominator > 2:
+            return rf"\sqrt[{self.data.denominator}]{{{self.args[0].latex()}}}"
+        return rf"{self.args[0].wrapped(_ATOM)}^{{{self.data}}}"
+
+
+class Apply(Term):
+    """A function of a scalar, or of each entry; ``data`` = (name, LaTeX, order of derivative)."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        name, _, order = self.data
+        return ix.Call(name, self.args[0].entry(*at), order)
+
+    def latex(self) -> str:
+        _, symbol, order = self.data
+        return rf"{symbol}{chr(39) * order}\left({self.args[0].latex()}\right)"
+
+
+class SumOver(Term):
+    """A sum over an index; ``data`` = (index, LaTeX of the lower limit or "")."""
+
+    level = _PRODUCT
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        new = self.data.fresh()
+        return ix.Sum(new, ix.rename(self.args[0].entry(*at), {self.data: new}))
+
+    def latex(self) -> str:
+        return rf"\sum_{{{self.data.name}=1}}^{{{self.data.dim}}} {self.args[0].wrapped(_PRODUCT)}"
+
+
+class Stack(Term):
+    """The vector (or matrix) whose entries (or rows) are the given term, one for each value of an index."""
+
+    def shape(self) -> Shape:
+        return (self.data.dim, *self.args[0].shape())
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.rename(self.args[0].entry(*at[1:]), {self.data: at[0]})
+
+    def latex(self) -> str:
+        return rf"\left[{self.args[0].latex()}\right]_{{{self.data.name}=1}}^{{{self.data.dim}}}"
+
+
+class Softmax(Term):
+    """exp of a score over the sum of the exps at all values of the index ``data``."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        if self.args[0].shape():
+            raise NonConformable("softmax over an index takes a scalar score")
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        score = self.args[0].entry()
+        new = self.data.fresh()
+        return ix.exp(score) / ix.Sum(new, ix.exp(ix.rename(score, {self.data: new})))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{softmax}}_{{{self.data.name}}}\left({self.args[0].latex()}\right)"
+
+
+class RowSoftmax(Term):
+    """softmax of each row of a matrix."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        shape = self.args[0].shape()
+        if len(shape) != 2:
+            raise NonConformable(f"row softmax of an object of shape {_show([shape])}")
+        return shape
+
+    def entry(self, *at: Index) -> ix.Expr:
+        new = Index("m", at[1].dim).fresh()
+        return ix.exp(self.args[0].entry(*at)) / ix.Sum(new, ix.exp(self.args[0].entry(at[0], new)))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{softmax}}\left({self.args[0].latex()}\right)"
+
+
+class Trace(Term):
+    """The trace of a square matrix."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        shape = self.args[0].shape()
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise NonConformable(f"trace of an object of shape {_show([shape])}")
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        new = Index("m", self.args[0].shape()[0]).fresh()
+        return ix.Sum(new, self.args[0].entry(new, new))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{tr}}\left({self.args[0].latex()}\right)"
+
+
+class SquaredNorm(Term):
+    """The sum of the squares of all entries: Euclidean for vectors, Frobenius for matrices."""
+
+    def shape(self) -> Shape:
+        self.args[0].shape()
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        every = [Index("m", dim).fresh() for dim in self.args[0].shape()]
+        return ix.total(ix.Pow(self.args[0].entry(*every), Fraction(2)), *every)
+
+    def latex(self) -> str:
+        mark = r"_{\mathrm{F}}" if len(self.args[0].shape()) == 2 else ""
+        return rf"\left\|{self.args[0].latex()}\right\|{mark}^{{2}}"
+
+
+class Diagonal(Term):
+    """The diagonal matrix with a vector's entries."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        shape = self.args[0].shape()
+        if len(shape) != 1:
+            raise NonConformable(f"diag of an object of shape {_show([shape])}")
+        return (shape[0], shape[0])
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul((ix.Delta(at[0], at[1]), self.args[0].entry(at[0])))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{diag}}\left({self.args[0].latex()}\right)"
+
+
+class Ones(Term):
+    """An array of ones with dimensions ``data``."""
+
+    def shape(self) -> Shape:
+        return self.data
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Num(Fraction(1))
+
+    def latex(self) -> str:
+        times = r" \times "
+        return rf"\mathbf{{1}}_{{{times.join(self.data)}}}"
+
+
+def _show(shapes: Any) -> str:
+    return " and ".join(sorted("×".join(s) if s else "scalar" for s in shapes))
+
+
+def sum_over(index: Index, *rest: Any) -> Term:
+    """``sum_over(i, j, body)``: the sum of the body over the indices, the first outermost."""
+    *more, body = rest
+    return SumOver((sum_over(*more, body) if more else as_term(body),), index)
+
+
+def stack(index: Index, body: Any) -> Term:
+    """The vector or matrix with the given entries or rows."""
+    return Stack((as_term(body),), index)
+
+
+def softmax(index: Index, score: Any) -> Term:
+    """softmax of a scalar score, normalised over the index."""
+    return Softmax((as_term(score),), index)
+
+
+def row_softmax(matrix: Any) -> Term:
+    """softmax of every row."""
+    return RowSoftmax((as_term(matrix),))
+
+
+def exp(arg: Any) -> Term:
+    """The exponential of a scalar, or of each entry."""
+    return Apply((as_term(arg),), ("exp", r"\exp", 0))
+
+
+def apply(name: str, arg: Any, latex: str = "", order: int = 0) -> Term:
+    """An unknown function (or its derivative) of a scalar, or of each entry."""
+    return Apply((as_term(arg),), (name, latex or name, order))
+
+
+def sqrt(arg: Any) -> Term:
+    """The square root."""
+    return Power((as_term(arg),), Fraction(1, 2))
+
+
+def squared_norm(arg: Any) -> Term:
+    """‖·‖² of a vector, ‖·‖_F² of a matrix."""
+    return SquaredNorm((as_term(arg),))
+
+
+def trace(arg: Any) -> Term:
+    """The trace."""
+    return Trace((as_term(arg),))
+
+
+def diag(arg: Any) -> Term:
+    """The diagonal matrix."""
+    return Diagonal((as_term(arg),))
+
+
+def size(dim: str) -> Term:
+    """A dimension as a number."""
+    return Size((), dim)
+
+
+def subterms(term: Term, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Term]]:
+    """Every subterm with its path, parents first."""
+    yield path, term
+    for n, arg in enumerate(term.args):
+        yield from subterms(arg, (*path, n))
+
+
+def replace_at(term: Term, path: tuple[int, ...], new: Term) -> Term:
+    """The term with the subterm at ``path`` replaced."""
+    if not path:
+        return new
+    n, *rest = path
+    args = (*term.args[:n], replace_at(term.args[n], tuple(rest), new), *term.args[n + 1 :])
+    return replace(term, args=args)
+
+
+def symbols(term: Term) -> set[Tensor]:
+    """The tensors that a term prints."""
+    return {t.data for _, t in subterms(term) if isinstance(t, Symbol)}
+
+
+def free(term: Term) -> set[Index]:
+    """The indices that a term leaves free."""
+    here = set(term.data) if isinstance(term, Pick) else set()
+    inside = set().union(*(free(a) for a in term.args)) if term.args else set()
+    bound = {term.data} if isinstance(term, (SumOver, Stack)) else set()
+    return (here | inside) - bound
