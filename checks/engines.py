@@ -1,0 +1,608 @@
+"""Engines: each decides one statement kind and says by what evidence.
+
+A finding is never typed: ``holds`` follows from evidence. A symbolic proof or two independent numerical legs make
+it True, an exact counterexample makes it False, anything else leaves it None.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import sympy as sp
+
+from checks import statement as st
+from checks.instances import FUNCTIONS, Instance, base_tensors, describe, dimensions, draw
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.components import NotExact, evaluate
+from derivations.index import Index, Tensor
+from derivations.program import Raw, convexity
+from derivations.term import NonConformable, Term, free
+
+SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
+
+
+class Inconsistent(RuntimeError):
+    """Two legs contradict each other: one of the engines is wrong, and no verdict may be given."""
+
+
+@dataclass
+class Finding:
+    """What the engines found about one statement."""
+
+    evidence: list[Evidence] = field(default_factory=list)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    counterexample: str | None = None
+    mutants: Mutants = field(default_factory=Mutants)
+    unproved_parts: int | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether symbolic derivations settle every part."""
+        if self.unproved_parts is not None:
+            return self.unproved_parts == 0
+        return any(e.settles and e.passed for e in self.evidence)
+
+    @property
+    def holds(self) -> bool | None:
+        """True, False or not settled. Raises Inconsistent where a proof meets a counterexample."""
+        failed = any(e.passed is False for e in self.evidence)
+        if failed and self.proved:
+            raise Inconsistent(f"proved, and yet: {self.counterexample}")
+        if failed:
+            return False
+        if self.proved:
+            return True
+        legs = {e.leg for e in self.evidence if e.passed}
+        return True if len(legs) >= 2 else None
+
+    def merge(self, other: Finding, label: str) -> None:
+        """Add the finding of one part of a larger statement."""
+        self.evidence += other.evidence
+        self.steps += [{**s, "title": f"{label}: {s['title']}" if label else s["title"]} for s in other.steps]
+        if other.counterexample and not self.counterexample:
+            self.counterexample = f"{label}: {other.counterexample}" if label else other.counterexample
+        self.mutants.tried += other.mutants.tried
+        self.mutants.killed += other.mutants.killed
+        self.mutants.equivalent += other.mutants.equivalent
+        self.mutants.survivors += other.mutants.survivors
+
+
+def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> Finding:
+    """Run the engine of every part of a statement."""
+    whole, unproved = Finding(), 0
+    pieces = st.parts(statement)
+    for part in pieces:
+        started = time.perf_counter()
+        finding = ENGINES[type(part)](part, seed, with_mutants)
+        elapsed = time.perf_counter() - started
+        finding.evidence = [_timed(e, elapsed / max(1, len(finding.evidence))) for e in finding.evidence]
+        unproved += not finding.proved
+        whole.merge(finding, part.label if len(pieces) > 1 else "")
+    whole.unproved_parts = unproved
+    return whole
+
+
+def _timed(evidence: Evidence, seconds: float) -> Evidence:
+    return evidence if evidence.seconds is not None else replace(evidence, seconds=round(seconds, 4))
+
+
+# ---------------------------------------------------------------- shapes and definedness
+
+
+def conformable(*terms: Term) -> Evidence:
+    """Every product, sum and quotient of the literal formulas has agreeing shapes, and both sides the same shape."""
+    try:
+        shapes = {t.shape() for t in terms}
+    except NonConformable as error:
+        return Evidence("derivation", "exact-symbolic", False, f"shapes do not agree: {error}")
+    if len(shapes) > 1:
+        return Evidence("derivation", "exact-symbolic", False, f"the two sides have different shapes: {sorted(shapes)}")
+    loose = set().union(*(free(t) for t in terms))
+    detail = f"all shapes agree; {len(loose)} free indices" if loose else "all shapes agree"
+    return Evidence("derivation", "exact-symbolic", True, detail)
+
+
+def _denominators(expr: ix.Expr) -> Iterator[ix.Expr]:
+    for node in ix.walk(expr):
+        if isinstance(node, ix.Pow) and node.exponent < 0:
+            yield node.base
+
+
+def _safe(base: ix.Expr, given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...]) -> bool:
+    form = nf.normal(base)
+    if nf.form_positive(form) or nf.form_positive(nf.normal(_defined(base, given))):
+        return True
+    if len(form) == 1 and not form[0][0][0]:
+        factors = form[0][0][2]
+        if all(nf.is_positive(a) or (a[0] == "T" and a[1] in nonzero) for a, _ in factors):
+            return True
+    same = nf.normal(_defined(base, given))
+    for g in given:
+        if g.tensor in nonzero and same and _matches(same, g, base):
+            return True
+    return False
+
+
+def _matches(form: nf.Form, g: st.Given, base: ix.Expr) -> bool:
+    candidates = sorted(ix.free_indices(base), key=lambda i: i.name)
+    for choice in product(candidates, repeat=len(g.at)):
+        if tuple(i.dim for i in choice) == tuple(i.dim for i in g.at):
+            renamed = ix.rename(g.value.entry(), dict(zip(g.at, choice, strict=True)))
+            if nf.normal(renamed) == form:
+                return True
+    return False
+
+
+def defined(expressions: list[ix.Expr], given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...], seed: int) -> tuple[Evidence, str | None]:
+    """No denominator vanishes on the stated domain; otherwise an exact instance at which one does."""
+    open_ones = []
+    for e in [*expressions, *(g.value.entry() for g in given)]:
+        open_ones += [b for b in _denominators(e) if not _safe(b, given, nonzero)]
+    if not open_ones:
+        detail = "every denominator is positive"
+        if nonzero:
+            detail += " or assumed not to vanish: " + ", ".join(t.name for t in nonzero)
+        return Evidence("derivation", "exact-symbolic", True, detail), None
+    for base in open_ones:
+        found = _vanishes(base, given, seed)
+        if found:
+            return Evidence("exact", "exact-rational", False, "a denominator vanishes"), f"{found}: the denominator is 0"
+    return Evidence("derivation", "exact-symbolic", None, "a denominator is not shown to be nonzero"), None
+
+
+def _vanishes(base: ix.Expr, given: tuple[st.Given, ...], seed: int) -> str | None:
+    for instance, points in _instances([base], given, seed, tries=60, small=True):
+        for at in points:
+            try:
+                if instance.evaluate(base, at) == 0:
+                    return describe(instance, at)
+            except (NotExact, ZeroDivisionError):
+                continue
+    return None
+
+
+def _defined(expr: ix.Expr, given: tuple[st.Given, ...]) -> ix.Expr:
+    """Substitute definitions until none applies."""
+    for _ in range(len(given) + 1):
+        for g in given:
+            value = g.value.entry()
+            expr = ix.define(
+                expr, g.tensor, lambda *idx, value=value, g=g: ix.rename(value, dict(zip(g.at, idx, strict=True)))
+            )
+    return expr
+
+
+# ---------------------------------------------------------------- identities
+
+
+def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
+    """Shapes, definedness, a symbolic proof link by link, and exact instances; then the mutants."""
+    finding = Finding()
+    shapes = conformable(statement.lhs, statement.rhs)
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    at = tuple(Index(f"e{n}", d) for n, d in enumerate(statement.lhs.shape()))
+    sides = [statement.lhs.entry(*at), statement.rhs.entry(*at)]
+    evidence, where = defined(sides, statement.given, statement.nonzero, seed)
+    finding.evidence.append(evidence)
+    if evidence.passed is False:
+        finding.counterexample = where
+        return finding
+    exact, counterexample = _exact_check(sides, statement, seed)
+    finding.counterexample = counterexample
+    if not counterexample:
+        finding.evidence.append(_prove(statement, at, finding))
+    finding.evidence.append(exact)
+    if with_mutants and not counterexample:
+        finding.mutants = _mutate(statement, at, seed)
+    return finding
+
+
+def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> Evidence:
+    terms = [statement.lhs, *(link.term for link in statement.chain), statement.rhs]
+    reasons = [*(link.reason for link in statement.chain), statement.reason]
+    passed = True
+    for left, right, reason in zip(terms[:-1], terms[1:], reasons, strict=True):
+        same = nf.equal(_defined(left.entry(*at), statement.given), _defined(right.entry(*at), statement.given))
+        passed &= same
+        finding.steps.append(
+            {
+                "title": "equality",
+                "latex": rf"{left.latex()} = {right.latex()}",
+                "reason": reason,
+                "grade": "exact-symbolic",
+                "passed": same,
+            }
+        )
+    for g in statement.given:
+        name = ix.At(g.tensor, g.at)
+        latex = rf"{nf_latex(name)} = {g.value.latex()}"
+        finding.steps.insert(0, {"title": "given", "latex": latex, "reason": g.reason, "grade": "exact-symbolic", "passed": True})
+    detail = "equal normal forms for symbolic dimensions" if passed else "the normal forms differ (no refutation)"
+    return Evidence("derivation", "exact-symbolic", True if passed else None, detail, settles=True)
+
+
+def nf_latex(expr: ix.Expr) -> str:
+    """LaTeX of a derived expression."""
+    return Raw((), expr).latex()
+
+
+def _size_choices(dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes from small to larger; a dimension under a root takes sizes whose root is rational."""
+    powers = {d: 1 for d in dims}
+    for e in expressions:
+        for node in ix.walk(e):
+            if isinstance(node, ix.Pow) and node.exponent.denominator > 1:
+                for inner in ix.walk(node.base):
+                    if isinstance(inner, ix.Dim):
+                        powers[inner.name] = max(powers.get(inner.name, 1), node.exponent.denominator)
+    for base in (1, 2, 3):
+        yield {d: fixed.get(d, (min(base, 2) ** powers[d]) if powers[d] > 1 else base) for d in dims}
+    yield {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
+
+
+def _instances(
+    expressions: list[ix.Expr], given: tuple[st.Given, ...], seed: int, tries: int, small: bool, fixed: dict[str, int] | None = None
+) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
+    rng = random.Random(f"{seed} instances")
+    tensors = base_tensors(expressions, given)
+    everything = [*expressions, *(g.value.entry() for g in given)]
+    loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)
+    dims = sorted({*dimensions(expressions, given), *(i.dim for i in loose)} - {"1"})
+    for sizes in _size_choices(dims, everything, fixed or {}):
+        points = [dict(zip(loose, p, strict=True)) for p in product(*(range(sizes.get(i.dim, 1)) for i in loose))]
+        for _ in range(tries):
+            values = draw(rng, tensors, sizes, SMALL if small else None)
+            yield Instance(sizes, values, given), (points if len(points) <= 9 else rng.sample(points, 9))
+
+
+def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tuple[Evidence, str | None]:
+    checked = skipped = 0
+    for small in (True, False):
+        for instance, points in _instances(sides, statement.given, seed, 4, small, dict(statement.sizes)):
+            try:
+                for at in points:
+                    if instance.evaluate(sides[0], at) != instance.evaluate(sides[1], at):
+                        text = _shrink(instance, at, sides)
+                        return Evidence("exact", "exact-rational", False, "an exact counterexample"), text
+                checked += 1
+            except (NotExact, ZeroDivisionError):
+                skipped += 1
+    if checked < 3:
+        return Evidence("exact", "exact-rational", None, not_run=f"only {checked} instances had an exact value"), None
+    return Evidence("exact", "exact-rational", True, f"{checked} exact random instances agree ({skipped} undefined or inexact)"), None
+
+
+def _shrink(instance: Instance, at: dict[Index, int], sides: list[ix.Expr]) -> str:
+    """Make a counterexample simpler entry by entry, as long as it stays one."""
+
+    def differs(values: dict) -> bool:
+        trial = Instance(instance.sizes, values, tuple(instance._given.values()))
+        try:
+            return bool(trial.evaluate(sides[0], at) != trial.evaluate(sides[1], at))
+        except (NotExact, ZeroDivisionError):
+            return False
+
+    values = dict(instance.values)
+    for key in list(values):
+        for simple in (Fraction(1), Fraction(0)):
+            if values[key] == simple or (simple == 0 and key[0].positive):
+                continue
+            if differs({**values, key: simple}):
+                values[key] = simple
+                break
+    best = Instance(instance.sizes, values, tuple(instance._given.values()))
+    left, right = (best.evaluate(s, at) for s in sides)
+    return f"{describe(best, at)}: left side {left}, right side {right}"
+
+
+def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants:
+    """Mutants of both printed sides, each against the other side."""
+    result = Mutants()
+    sides = {"left": statement.lhs, "right": statement.rhs}
+    exprs = {name: side.entry(*at) for name, side in sides.items()}
+    for name, side in sides.items():
+        other = exprs["right" if name == "left" else "left"]
+        for what, mutant in mutants(side, 24):
+            _score(result, f"{name} side: {what}: {mutant.latex()}", mutant.entry(*at), other, statement, seed)
+    return result
+
+
+def _score(result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int) -> None:
+    result.tried += 1
+    if rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
+        result.killed += 1
+    elif nf.equal(_defined(mutant, statement.given), _defined(other, statement.given)):
+        result.equivalent += 1
+    else:
+        result.survivors.append(what)
+
+
+def rejects(left: ix.Expr, right: ix.Expr, given: tuple[st.Given, ...], seed: int, fixed: dict[str, int] | None = None) -> bool:
+    """Whether an exact instance tells two expressions apart (or one of them is undefined where the other is not)."""
+    for small in (False, True):
+        for instance, points in _instances([left, right], given, seed + 1, 5, small, fixed):
+            for at in points:
+                try:
+                    one = instance.evaluate(right, at)
+                except (NotExact, ZeroDivisionError):
+                    continue
+                try:
+                    if instance.evaluate(left, at) != one:
+                        return True
+                except ZeroDivisionError:
+                    return True
+                except NotExact:
+                    continue
+    return False
+
+
+# ---------------------------------------------------------------- definitions, programs
+
+
+def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Finding:
+    """Shapes and definedness of a defining formula."""
+    finding = Finding()
+    shapes = conformable(statement.name, statement.meaning)
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    at = tuple(Index(f"e{n}", d) for n, d in enumerate(statement.meaning.shape()))
+    evidence, where = defined([statement.meaning.entry(*at)], statement.given, statement.nonzero, seed)
+    finding.evidence.append(replace(evidence, settles=True))
+    finding.counterexample = where if evidence.passed is False else None
+    latex = rf"{statement.name.latex()} := {statement.meaning.latex()}"
+    finding.steps.append({"title": "definition", "latex": latex, "reason": "shapes and denominators checked", "grade": "exact-symbolic", "passed": evidence.passed})
+    return finding
+
+
+def convex(statement: st.Convex, seed: int, with_mutants: bool) -> Finding:
+    """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
+    why = convexity(statement.program)
+    step = {"title": "convexity", "latex": statement.program.latex(), "reason": why or "not shown", "grade": "exact-symbolic", "passed": bool(why)}
+    finding = Finding([Evidence("derivation", "exact-symbolic", True if why else None, why or "the convexity argument does not apply", settles=True)], [step])
+    if with_mutants and why:
+        finding.mutants = _program_mutants(statement)
+    return finding
+
+
+def _program_mutants(statement: st.Convex) -> Mutants:
+    """Objectives with a flipped sign in front of a quadratic term must not pass as convex."""
+    result = Mutants()
+    for what, objective in mutants(statement.program.objective, 12):
+        if not any(word in what for word in ("sign", "minus")):
+            continue
+        result.tried += 1
+        changed = replace(statement.program, objective=objective)
+        quadratic = _quadratic_part(statement.program) != _quadratic_part(changed)
+        if not convexity(changed):
+            result.killed += 1
+        elif not quadratic:
+            result.equivalent += 1  # only the linear part changed: still convex, as it should be
+        else:
+            result.survivors.append(what)
+    negated = replace(statement.program, objective=-statement.program.objective)
+    result.tried += 1
+    result.killed += not convexity(negated)
+    return result
+
+
+def _quadratic_part(program: Any) -> tuple:
+    from derivations.program import _degree
+
+    return tuple(item for item in nf.normal(program.objective.entry()) if _degree(item[0], program.variables) == 2)
+
+
+def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Finding:
+    """Every symbol is a listed variable or given data, and every listed variable occurs."""
+    program = statement.program
+    stray = sorted(t.name for t in program.unknown() - set(statement.printed) - set(statement.data))
+    idle = sorted(t.name for t in set(statement.printed) - program.unknown())
+    passed = not stray and not idle
+    detail = "every symbol is a listed variable or given data"
+    if stray:
+        detail = f"neither a listed variable nor given data: {', '.join(stray)}"
+    elif idle:
+        detail = f"listed as variable but absent: {', '.join(idle)}"
+    finding = Finding([Evidence("derivation", "exact-symbolic", passed, detail, settles=True)], counterexample=None if passed else detail)
+    if with_mutants and passed:
+        for n, gone in enumerate(statement.printed):
+            finding.mutants.tried += 1
+            fewer = st.WellPosed(program, statement.printed[:n] + statement.printed[n + 1 :], statement.data)
+            finding.mutants.killed += well_posed(fewer, seed, False).holds is False
+    return finding
+
+
+# ---------------------------------------------------------------- implications
+
+
+def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Finding:
+    """Verify the certificate symbolically, or the offered counterexample exactly."""
+    finding = Finding()
+    shapes = conformable(*(h.term for h in statement.hypotheses), statement.conclusion.term)
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    refuted = _witness(statement)
+    if refuted:
+        finding.counterexample = refuted
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+        return finding
+    why = certificate_error(statement)
+    finding.steps.append(
+        {
+            "title": "certificate",
+            "latex": _implication_latex(statement),
+            "reason": why or "identity of normal forms; signs of the multipliers as required",
+            "grade": "exact-symbolic",
+            "passed": not why,
+        }
+    )
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", None if why else True, why or "the certificate is an identity", settles=True))
+    if with_mutants and not why:
+        for what, mutant in mutants(statement.conclusion.term, 16):
+            changed = st.Fact("mutant", mutant, statement.conclusion.relation)
+            wrong = st.Implication(statement.hypotheses, changed, statement.multipliers, statement.factor)
+            finding.mutants.tried += 1
+            if certificate_error(wrong):
+                finding.mutants.killed += 1
+            elif nf.equal(mutant.entry(), statement.conclusion.term.entry()):
+                finding.mutants.equivalent += 1
+            else:
+                finding.mutants.survivors.append(f"{what}: {mutant.latex()}")
+    return finding
+
+
+def certificate_error(statement: st.Implication) -> str:
+    """Why the certificate does not prove the conclusion; "" if it does."""
+    facts = {h.name: h for h in statement.hypotheses}
+    factor: ix.Expr = ix.Num(Fraction(1))
+    if statement.factor:
+        if any(name not in facts for name, _ in statement.factor):
+            return "the factor names a hypothesis that is not there"
+        if any(c < 0 or facts[name].relation == "=" for name, c in statement.factor):
+            return "the factor is not a nonnegative combination of inequalities"
+        if not any(facts[name].relation == ">" and c > 0 for name, c in statement.factor):
+            return "the factor has no strict hypothesis"
+        factor = ix.Add(tuple(c * facts[name].term.entry() for name, c in statement.factor))
+    right: list[ix.Expr] = [ix.Num(Fraction(0))]
+    strict = False
+    for name, multiplier in statement.multipliers:
+        if name not in facts:
+            return f"the certificate uses {name}, which is not assumed"
+        form = nf.normal(multiplier.entry())
+        if facts[name].relation != "=":
+            if not _nonnegative(form, facts):
+                return f"the multiplier of {name} is not shown to be nonnegative"
+            strict |= facts[name].relation == ">" and nf.form_positive(form)
+        right.append(multiplier.entry() * facts[name].term.entry())
+    conclusion = statement.conclusion
+    if not nf.equal(factor * conclusion.term.entry(), ix.Add(tuple(right))):
+        return "the certificate is not an identity"
+    inequalities = any(facts[n].relation != "=" for n, _ in statement.multipliers)
+    if conclusion.relation == "=" and inequalities:
+        return "an equation does not follow from inequalities this way"
+    if conclusion.relation == ">" and not strict:
+        return "no strict hypothesis enters with a positive multiplier"
+    return ""
+
+
+def _nonnegative(form: nf.Form, facts: dict[str, st.Fact]) -> bool:
+    """A positive combination of products of positive atoms and of hypotheses that are >= 0."""
+    known = [nf.normal(f.term.entry()) for f in facts.values() if f.relation != "="]
+    atoms = {f[0][0][2][0][0] for f in known if len(f) == 1 and f[0][1] > 0 and len(f[0][0][2]) == 1 and f[0][0][2][0][1] == 1}
+    return all(c > 0 and all(nf.is_positive(a) or (a in atoms and e > 0) for a, e in mono[2]) for mono, c in form)
+
+
+def _implication_latex(statement: st.Implication) -> str:
+    facts = {h.name: h for h in statement.hypotheses}
+    left = statement.conclusion.term.wrapped(2)
+    if statement.factor:
+        total = " + ".join(facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}" for n, c in statement.factor)
+        left = rf"\left({total}\right)\,{left}"
+    right = " + ".join(
+        facts[n].term.wrapped(2) if m.latex() == "1" else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
+        for n, m in statement.multipliers
+    )
+    return f"{left} = {right or '0'}"
+
+
+def _witness(statement: st.Implication) -> str | None:
+    """The counterexample in words if it is one: all hypotheses hold exactly and the conclusion fails."""
+    if not statement.witness:
+        return None
+    values = dict(statement.witness)
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        return values[tensor.name]  # sizes are all one: a name is an entry
+
+    def value(term: Term) -> Any:
+        expr = term.entry()
+        sizes = {d: 1 for d in dimensions([expr], ())}
+        return evaluate(expr, sizes, lookup, FUNCTIONS, {i: 0 for i in ix.free_indices(expr)})
+
+    try:
+        if not all(_true(value(h.term), h.relation) for h in statement.hypotheses):
+            return None
+        got = value(statement.conclusion.term)
+    except (KeyError, ZeroDivisionError):
+        return None
+    if _true(got, statement.conclusion.relation):
+        return None
+    shown = ", ".join(f"{n} = {v}" for n, v in statement.witness)
+    return f"all dimensions 1; {shown}: every hypothesis holds, but {statement.conclusion.name} has value {got}"
+
+
+def _true(value: Any, relation: str) -> bool:
+    return bool({"=": value == 0, ">=": value >= 0, ">": value > 0}[relation])
+
+
+# ---------------------------------------------------------------- recurrences
+
+
+def recurrence(statement: st.Recurrence, seed: int, with_mutants: bool) -> Finding:
+    """Induction: base cases and recurrence symbolically, and a count by brute force."""
+    finding = Finding()
+    passed = True
+    for name, expression in statement.steps:
+        zero = _sympy_zero(expression)
+        passed &= zero
+        finding.steps.append({"title": name, "latex": rf"{sp.latex(expression)} = 0", "reason": "simplified by SymPy", "grade": "exact-symbolic", "passed": zero})
+    finding.steps.insert(0, {"title": "statement", "latex": statement.latex, "reason": "by induction", "grade": "exact-symbolic", "passed": passed})
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", True if passed else None, "base cases and recurrence hold" if passed else "an induction step was not shown", settles=True))
+    wrong = _first_wrong(statement, statement.closed)
+    finding.evidence.append(Evidence("exact", "exact-rational", wrong is None, f"{len(statement.cases)} cases counted by brute force"))
+    finding.counterexample = wrong
+    if with_mutants and wrong is None:
+        for what, closed in _sympy_mutants(statement):
+            finding.mutants.tried += 1
+            if _first_wrong(statement, closed) is not None:
+                finding.mutants.killed += 1
+            else:
+                finding.mutants.survivors.append(what)
+    return finding
+
+
+def _sympy_zero(expression: sp.Expr) -> bool:
+    return sp.simplify(sp.gammasimp(sp.expand_func(expression))) == 0 or sp.simplify(expression) == 0
+
+
+def _first_wrong(statement: st.Recurrence, closed: sp.Expr) -> str | None:
+    for case in statement.cases:
+        value = closed.subs(dict(zip(statement.symbols, case, strict=True)))
+        counted = sp.sympify(statement.counted(*case))
+        if sp.simplify(value - counted) != 0:
+            at = ", ".join(f"{s} = {n}" for s, n in zip(statement.symbols, case, strict=True))
+            return f"{at}: closed form {value}, counted {counted}"
+    return None
+
+
+def _sympy_mutants(statement: st.Recurrence) -> list[tuple[str, sp.Expr]]:
+    closed = statement.closed
+    found = [("doubled", 2 * closed), ("plus one", closed + 1), ("negated", -closed)]
+    for s in statement.symbols:
+        found += [(f"{s} shifted up", closed.subs(s, s + 1)), (f"{s} shifted down", closed.subs(s, s - 1))]
+    return found
+
+
+ENGINES: dict[type, Callable[[Any, int, bool], Finding]] = {
+    st.Identity: identity,
+    st.Definition: definition,
+    st.Convex: convex,
+    st.WellPosed: well_posed,
+    st.Implication: implication,
+    st.Recurrence: recurrence,
+}

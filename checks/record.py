@@ -1,0 +1,93 @@
+"""Evidence, and the record that the ledger keeps of each claim."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+GRADES = ("exact-symbolic", "exact-rational", "interval", "certified-float", "sampled", "measured")
+LEGS = ("derivation", "solver", "tensor", "exact")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One leg's finding. ``passed`` is None where the leg settles nothing or did not run (then ``not_run`` says why).
+
+    ``settles`` marks the evidence that alone decides a statement (a proof); shapes and definedness, which every
+    formula must pass as well, do not settle anything.
+    ``error`` and ``bound`` are in the units of the quantity compared; ``seconds`` wall-clock; ``peak_bytes`` memory.
+    """
+
+    leg: str
+    grade: str
+    passed: bool | None
+    detail: str = ""
+    error: float | None = None
+    bound: float | None = None
+    tokens: int | None = None
+    dtype: str | None = None
+    device: str | None = None
+    backend: str | None = None
+    seconds: float | None = None
+    peak_bytes: int | None = None
+    not_run: str | None = None
+    settles: bool = False
+
+    def __post_init__(self) -> None:
+        if self.leg not in LEGS or self.grade not in GRADES:
+            raise ValueError(f"unknown leg or grade: {self.leg}, {self.grade}")
+        if (self.passed is not None) and self.not_run:
+            raise ValueError("a leg that did not run has no result")
+
+
+@dataclass
+class Mutants:
+    """How many wrong versions of the formula were tried, rejected, or found to say the same."""
+
+    tried: int = 0
+    killed: int = 0
+    equivalent: int = 0
+    survivors: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Record:
+    """What the ledger keeps of one claim (one JSON object)."""
+
+    id: str
+    paper: str
+    reference: str
+    title: str
+    kind: str
+    verdict: str
+    literal_holds: bool | None
+    assumptions: list[str]
+    rests_on: list[str]
+    severity: str | None
+    correction: str | None
+    counterexample: str | None
+    evidence: list[Evidence]
+    mutants: Mutants
+    words: str = ""
+    statement: dict[str, str] = field(default_factory=dict)
+    corrected: dict[str, str] | None = None
+    where: str = ""
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    knobs: list[str] = field(default_factory=list)
+    notes: str = ""
+    source: str = ""
+    command: str = ""
+    weakened_by: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain JSON data."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Record:
+        """The inverse of ``to_json``. Raises TypeError or KeyError for data of another shape."""
+        data = dict(data)
+        data["evidence"] = [Evidence(**e) for e in data["evidence"]]
+        data["mutants"] = Mutants(**data["mutants"])
+        return Record(**data)

@@ -1,0 +1,159 @@
+"""Statement kinds: the few shapes in which the papers' claims are declared.
+
+A statement is data. The engines (``checks.engines``) decide it, the mutants are made from it, the pages print it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from derivations.index import Index, Tensor
+from derivations.program import Program
+from derivations.term import Term
+
+
+@dataclass(frozen=True)
+class Given:
+    """A hypothesis that fixes a tensor: ``tensor[at] = value``, with the reason why it may be used."""
+
+    tensor: Tensor
+    at: tuple[Index, ...]
+    value: Term
+    reason: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """An intermediate term of a chain of equalities and why it equals the one before it."""
+
+    term: Term
+    reason: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """``lhs = rhs`` for all values of the free symbols and indices, under the given definitions.
+
+    ``chain`` lists intermediate terms; ``nonzero`` the tensors that are assumed not to vanish where divided by;
+    ``sizes`` the dimensions of exact instances where the default (2 or 3, perfect powers under roots) will not do.
+    """
+
+    lhs: Term
+    rhs: Term
+    given: tuple[Given, ...] = ()
+    chain: tuple[Link, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
+    reason: str = "both sides have the same normal form"
+    sizes: tuple[tuple[str, int], ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """``term relation 0`` with relation one of =, >=, >."""
+
+    name: str
+    term: Term
+    relation: str
+
+
+@dataclass(frozen=True)
+class Implication:
+    """If all hypotheses hold, so does the conclusion.
+
+    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n  in which ``factor`` is a
+    nonnegative combination of the named hypotheses with at least one strict one (or 1 when empty), and the
+    multiplier of an inequality is nonnegative. ``witness`` is an exact assignment offered as a counterexample: the
+    engine accepts it only if every hypothesis holds and the conclusion fails.
+    """
+
+    hypotheses: tuple[Fact, ...]
+    conclusion: Fact
+    multipliers: tuple[tuple[str, Term], ...] = ()
+    factor: tuple[tuple[str, Fraction], ...] = ()
+    witness: tuple[tuple[str, Fraction], ...] = ()
+    label: str = ""
+
+    def without(self, name: str) -> Implication:
+        """The same implication with one hypothesis dropped (and its part of the certificate)."""
+        return Implication(
+            tuple(h for h in self.hypotheses if h.name != name),
+            self.conclusion,
+            tuple(m for m in self.multipliers if m[0] != name),
+            tuple(f for f in self.factor if f[0] != name),
+            self.witness,
+            self.label,
+        )
+
+
+@dataclass(frozen=True)
+class Convex:
+    """A minimisation program is convex."""
+
+    program: Program
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class WellPosed:
+    """Every symbol of a program is a variable of its printed list or given data."""
+
+    program: Program
+    printed: tuple[Tensor, ...]
+    data: tuple[Tensor, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Names something. Its terms must have agreeing shapes and be defined (no division by zero)."""
+
+    name: Term
+    meaning: Term
+    given: tuple[Given, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A closed form f(n, …) settled by induction: it satisfies the base cases and the recurrence.
+
+    ``steps`` are SymPy expressions that must simplify to zero; ``counted(values)`` computes the quantity by brute
+    force and ``closed`` is compared with it for all ``cases``. ``latex`` is the statement.
+    """
+
+    latex: str
+    closed: sp.Expr
+    symbols: tuple[sp.Symbol, ...]
+    counted: Callable[..., Any]
+    cases: tuple[tuple[int, ...], ...]
+    steps: tuple[tuple[str, sp.Expr], ...]
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class All:
+    """Several statements that together make the claim."""
+
+    parts: tuple[Any, ...] = field(default_factory=tuple)
+
+
+Statement = Identity | Implication | Convex | WellPosed | Definition | Recurrence | All
+
+
+def parts(statement: Statement) -> tuple[Any, ...]:
+    """The simple statements of a claim."""
+    if isinstance(statement, All):
+        return tuple(p for part in statement.parts for p in parts(part))
+    return (statement,)
+
+
+def kind(statement: Statement) -> str:
+    """The name of a statement's kind; several kinds are joined by '+'."""
+    return "+".join(dict.fromkeys(type(p).__name__ for p in parts(statement)))
