@@ -1,0 +1,194 @@
+"""The checker: does (x, y, z) prove that x minimises a convex quadratic program?
+
+It shares no code with the solvers and trusts nothing they say. It reads only the program's data, in the
+arithmetic of the data: with Fractions every residual is exact, and a valid certificate has all of them zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .definiteness import negative_direction
+from .program import Array, QuadraticProgram
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A violation, and the same divided by the size of the terms that should have cancelled (its scale)."""
+
+    absolute: Any
+    relative: Any
+
+    @staticmethod
+    def of(violation: Array, scale: Array) -> Residual:
+        """The largest violation (m,) >= 0 and the largest ratio violation / scale; 0 / 0 counts as 0."""
+        violation, scale = np.atleast_1d(violation), np.atleast_1d(scale)
+        if violation.size == 0:
+            return Residual(0, 0)
+        ratios = [ratio(v, s) for v, s in zip(violation.flat, scale.flat, strict=True)]
+        return Residual(_largest(violation.flat), _largest(ratios))
+
+
+def ratio(violation: Any, scale: Any) -> Any:
+    """violation / scale, 0 where the violation is 0 and infinite where only the scale is."""
+    if violation == 0:
+        return violation
+    return violation / scale if scale != 0 else math.inf
+
+
+def _largest(values: Any) -> Any:
+    """The maximum, with NaN winning: a NaN must never look like a small residual."""
+    entries = list(values)
+    return next((v for v in entries if v != v), None) or max(entries)
+
+
+def _negative_part(values: Array) -> Array:
+    return np.maximum(-values, 0)
+
+
+def _variable_scale(qp: QuadraticProgram, x: Array) -> Array:
+    """The size (n,) against which an error in each variable counts.
+
+    It is the largest |x| in the variable's named block, or, if larger, the smallest sum of absolute terms among
+    the constraints that tie the variable to data or to other variables. Without the second, a slack of -1e-17
+    where all slacks are 0 would be a relative error of 1; without the first, names would not matter.
+    """
+    size = np.abs(x)
+    scale = np.array([size.max()] * size.size, dtype=size.dtype)
+    for offset, shape in qp.variables.values():
+        block = slice(offset, offset + math.prod(shape))
+        scale[block] = size[block].max() if size[block].size else 0
+    rows = np.abs(np.concatenate([qp.G, qp.A]))
+    right = np.abs(np.concatenate([qp.h, qp.b]))
+    terms = rows @ size + right
+    tying = ((rows != 0).sum(axis=1) > 1) | (right != 0)
+    for j in range(size.size):
+        own = np.flatnonzero((rows[:, j] != 0) & tying)
+        if own.size:
+            scale[j] = max(scale[j], (terms[own] / rows[own, j]).min())
+    return scale
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Residuals of the optimality conditions of a quadratic program at (x, y, z).
+
+    Each `Residual` is relative to its own natural scale, so that it reads as a backward error:
+
+    * `inequality`, `equality`: violation of a row over |G_i|.X + |h_i|, X being the size of x, variable by
+      variable (`_variable_scale`);
+    * `dual_sign`: how far removing the negative multipliers would move a stationarity row, over that row's
+      scale;
+    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'||y| + |A'||z|, row by row;
+    * `complementarity`: sum |y_i (h - Gx)_i|, over the size of the objective's and the dual's terms;
+    * `gap`: |primal - dual|, over the same size;
+    * `convexity`: minus the most negative curvature found in P, over the norm of P.
+
+    `dual_value` is -1/2 x'Px + r - h'y - b'z, the Lagrangian's minimum over x when stationarity holds. Where the
+    optimum is zero in every term there is no scale, and only exact zeros are accepted.
+    """
+
+    inequality: Residual
+    equality: Residual
+    dual_sign: Residual
+    stationarity: Residual
+    complementarity: Residual
+    gap: Residual
+    convexity: Residual
+    primal_value: Any
+    dual_value: Any
+    exact: bool
+
+    def residuals(self) -> dict[str, Residual]:
+        """The residuals by name."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Residual)}
+
+    @property
+    def worst(self) -> Any:
+        """The largest relative residual; NaN if any is NaN."""
+        return _largest(residual.relative for residual in self.residuals().values())
+
+    @property
+    def relative_gap(self) -> Any:
+        """The gap over max(|primal|, |dual|): stricter than `gap.relative` where large terms cancel."""
+        return ratio(self.gap.absolute, max(abs(self.primal_value), abs(self.dual_value)))
+
+    def accepts(self, tolerance: Any = 0) -> bool:
+        """True if every relative residual is at most the tolerance; 0 is right for exact data."""
+        return bool(self.worst <= tolerance)
+
+
+def _vector(name: str, values: Any, size: int, exact: bool) -> Array:
+    vector = np.asarray(values, dtype=object) if exact else np.asarray(values, dtype=np.float64)
+    if vector.shape != (size,):
+        raise ValueError(f"{name} has shape {vector.shape}, expected {(size,)}")
+    if exact and not all(isinstance(v, int | Fraction) for v in vector):
+        raise ValueError(f"{name} must hold Fractions: the program is exact, a float certifies nothing here")
+    return vector
+
+
+def _convexity(P: Array) -> Residual:
+    """Zero if P is positive semidefinite, else a curvature -w'Pw / w'w that shows it is not."""
+    norm = np.abs(P).sum(axis=1).max()
+    if P.dtype == object:
+        w = negative_direction(P)
+        curvature = Fraction(0) if w is None else -(w @ P @ w) / (w @ w)
+    elif np.array_equal(P, np.diag(np.diag(P))):
+        curvature = max(0.0, -float(np.diag(P).min()))
+    else:
+        curvature = max(0.0, -float(np.linalg.eigvalsh(P)[0]))
+    return Residual(curvature, ratio(curvature, norm))
+
+
+def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
+    """Check x (n,), y (m,) and z (k,) as a primal-dual optimal triple of `qp`.
+
+    Float vectors for a float program; Fractions (or ints) for an exact one. A NaN anywhere is a rejection,
+    not an error. Raises ValueError on a wrong shape, or on float vectors for exact data. Cost: a few products
+    with the data, plus one O(n^3) test of P.
+    """
+    x = _vector("x", x, qp.q.size, qp.exact)
+    y = _vector("y", y, qp.h.size, qp.exact)
+    z = _vector("z", z, qp.b.size, qp.exact)
+    P, q, G, h, A, b = qp.P, qp.q, qp.G, qp.h, qp.A, qp.b
+    if not qp.exact and not all(np.isfinite(v).all() for v in (x, y, z)):
+        nan = Residual(math.nan, math.nan)
+        return Certificate(nan, nan, nan, nan, nan, nan, nan, math.nan, math.nan, exact=False)
+    Px, slack = P @ x, h - G @ x
+    gradient = Px + q + G.T @ y + A.T @ z
+    size = _variable_scale(qp, x)
+    column_scale = np.abs(P) @ size + np.abs(q) + np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z)
+    curvature = x @ Px / 2
+    primal = curvature + q @ x + qp.r
+    dual = -curvature + qp.r - h @ y - b @ z
+    terms = abs(curvature) + abs(qp.r) + np.abs(q) @ np.abs(x) + np.abs(h) @ np.abs(y) + np.abs(b) @ np.abs(z)
+    products = np.abs(y * slack).sum()
+    return Certificate(
+        inequality=Residual.of(_negative_part(slack), np.abs(G) @ size + np.abs(h)),
+        equality=Residual.of(np.abs(A @ x - b), np.abs(A) @ size + np.abs(b)),
+        dual_sign=_dual_sign(G, _negative_part(y), column_scale),
+        stationarity=Residual.of(np.abs(gradient), column_scale),
+        complementarity=Residual(products, ratio(products, terms)),
+        gap=Residual(abs(primal - dual), ratio(abs(primal - dual), terms)),
+        convexity=_convexity(P),
+        primal_value=primal,
+        dual_value=dual,
+        exact=qp.exact,
+    )
+
+
+def _dual_sign(G: Array, negative: Array, column_scale: Array) -> Residual:
+    """Negative multipliers (m,), measured by what they move in the stationarity rows (n,)."""
+    wrong = np.flatnonzero(negative)
+    if wrong.size == 0:
+        return Residual(0, 0)
+    moved = Residual.of(np.abs(G[wrong].T) @ negative[wrong], column_scale)
+    # A multiplier of an all-zero row moves nothing, but is still of the wrong sign.
+    empty = any(not np.any(G[i] != 0) for i in wrong)
+    return Residual(negative.max(), math.inf if empty else moved.relative)
