@@ -24,7 +24,7 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations.components import NotExact, evaluate
 from derivations.index import Index, Tensor
-from derivations.program import Raw, convexity
+from derivations.program import Raw, convexity, dualise
 from derivations.term import NonConformable, Term, free
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
@@ -425,6 +425,36 @@ def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Findin
     return finding
 
 
+def dual(statement: st.Dual, seed: int, with_mutants: bool) -> Finding:
+    """Dualise symbolically and compare the remaining conditions with the printed ones."""
+    result = dualise(statement.program)
+    printed = dict(statement.conditions)
+    finding = Finding(steps=[{"title": s.title, "latex": s.latex, "reason": s.reason, "grade": "exact-symbolic", "passed": True} for s in result.steps])
+    wrong = [f"no condition from {v.name} is printed" for v in result.conditions if v not in printed]
+    wrong += [f"{v.name} gives no such condition" for v in printed if v not in result.conditions]
+    for variable, term in statement.conditions:
+        if variable in result.conditions and not _same_condition(result.conditions[variable], term.entry()):
+            wrong.append(f"the condition from {variable.name} is another one")
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", not wrong, "; ".join(wrong) or "the conditions are those that the dualiser derives", settles=True))
+    finding.counterexample = "; ".join(wrong) or None
+    if with_mutants and not wrong:
+        for variable, term in statement.conditions:
+            for what, mutant in mutants(term, 12):
+                finding.mutants.tried += 1
+                if not _same_condition(result.conditions[variable], mutant.entry()):
+                    finding.mutants.killed += 1
+                elif nf.equal(mutant.entry(), term.entry()) or nf.equal(mutant.entry(), -term.entry()):
+                    finding.mutants.equivalent += 1
+                else:
+                    finding.mutants.survivors.append(f"{variable.name}: {what}")
+    return finding
+
+
+def _same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:
+    """Equal up to the sign, which does not change where an expression vanishes."""
+    return nf.equal(derived, printed) or nf.equal(derived, -printed)
+
+
 # ---------------------------------------------------------------- implications
 
 
@@ -502,9 +532,16 @@ def certificate_error(statement: st.Implication) -> str:
 
 def _nonnegative(form: nf.Form, facts: dict[str, st.Fact]) -> bool:
     """A positive combination of products of positive atoms and of hypotheses that are >= 0."""
-    known = [nf.normal(f.term.entry()) for f in facts.values() if f.relation != "="]
-    atoms = {f[0][0][2][0][0] for f in known if len(f) == 1 and f[0][1] > 0 and len(f[0][0][2]) == 1 and f[0][0][2][0][1] == 1}
-    return all(c > 0 and all(nf.is_positive(a) or (a in atoms and e > 0) for a, e in mono[2]) for mono, c in form)
+    signs: dict[nf.Atom, bool] = {}  # atom: whether strictly positive
+    for fact in facts.values():
+        known = nf.normal(fact.term.entry())
+        if fact.relation != "=" and len(known) == 1 and known[0][1] > 0 and len(known[0][0][2]) == 1:
+            atom, exponent = known[0][0][2][0]
+            if exponent == 1:
+                signs[atom] = fact.relation == ">"
+    return all(
+        c > 0 and all(nf.is_positive(a) or (a in signs and (e > 0 or signs[a])) for a, e in mono[2]) for mono, c in form
+    )
 
 
 def _implication_latex(statement: st.Implication) -> str:
@@ -603,6 +640,7 @@ ENGINES: dict[type, Callable[[Any, int, bool], Finding]] = {
     st.Definition: definition,
     st.Convex: convex,
     st.WellPosed: well_posed,
+    st.Dual: dual,
     st.Implication: implication,
     st.Recurrence: recurrence,
 }

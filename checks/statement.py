@@ -110,6 +110,19 @@ class WellPosed:
 
 
 @dataclass(frozen=True)
+class Dual:
+    """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
+
+    ``conditions`` maps each primal variable that stationarity does not determine to the printed condition
+    (a term that vanishes), in the indices ``at`` that the dualiser uses for it.
+    """
+
+    program: Program
+    conditions: tuple[tuple[Tensor, Term], ...]
+    label: str = ""
+
+
+@dataclass(frozen=True)
 class Definition:
     """Names something. Its terms must have agreeing shapes and be defined (no division by zero)."""
 
@@ -144,7 +157,20 @@ class All:
     parts: tuple[Any, ...] = field(default_factory=tuple)
 
 
-Statement = Identity | Implication | Convex | WellPosed | Definition | Recurrence | All
+class Kind:
+    """Base of the kinds that live in ``checks.kinds``: data with a label and a ``statement_latex`` method.
+
+    A kind's module registers its engine in ``checks.engines.ENGINES``.
+    """
+
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The statement as displayed mathematics."""
+        raise NotImplementedError
+
+
+Statement = Kind | Identity | Implication | Convex | WellPosed | Dual | Definition | Recurrence | All
 
 
 def parts(statement: Statement) -> tuple[Any, ...]:

@@ -180,4 +180,14 @@ def _root(number: int, degree: int) -> int:
     return guess
 
 
-EXACT_FUNCTIONS = {"exp": exact_exp, "root": exact_root}
+def exact_elu1(value: Any, order: int = 0) -> Any:
+    """elu + 1: x + 1 for x > 0, e^x for x <= 0; and its first derivative. Raises NotExact beyond."""
+    value = value.rational() if isinstance(value, Exponential) else Fraction(value)
+    if order > 1:
+        raise NotExact("elu + 1 has no second derivative at 0")
+    if value <= 0:
+        return exact_exp(value)
+    return value + 1 if order == 0 else Fraction(1)
+
+
+EXACT_FUNCTIONS = {"exp": exact_exp, "root": exact_root, "elu1": exact_elu1}

@@ -12,7 +12,7 @@ it cannot bring to zero is not refuted by it. Refutations come from exact instan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count, permutations, product
@@ -37,6 +37,7 @@ Mono = tuple  # ((dims of bound tokens…), height, ((atom, exponent), …))
 Form = tuple  # (((mono), coefficient), …) sorted
 
 ZERO: Form = ()
+POSITIVE_FUNCTIONS = ("exp", "elu1", "cosh")
 _temporary = count()
 
 
@@ -259,7 +260,7 @@ def is_positive(atom: Atom) -> bool:
         case "T":
             return atom[1].positive
         case "C":
-            return atom[1] == "exp"
+            return atom[1] in POSITIVE_FUNCTIONS and atom[2] == 0
         case "P":
             return form_positive(atom[1])
     return False
@@ -440,6 +441,42 @@ def _freed(form: Form, atom: Atom) -> Iterable[Form]:
             renamed = [(_rename(a, {tokens[k]: free}), e) for a, e in factors]
             parts.append(_finish(coefficient, [t for n, t in enumerate(tokens) if n != k], renamed))
         yield add(*parts)
+
+
+def contract(
+    form: Form, first: ix.Tensor, second: ix.Tensor, replacement: Callable[[tuple[Token, ...], tuple[Token, ...]], Atom]
+) -> Form:
+    """Replace Σ_t first[…t…] second[…t…] by the atom ``replacement(other tokens of first, of second)``.
+
+    Only where t is bound and occurs in no other factor, so that the sum over t really is that contraction.
+    """
+    parts = []
+    for mono, coefficient in form:
+        bound, factors = _apart(mono)
+        pair = _pair(bound, factors, first, second)
+        if pair is None:
+            parts.append(((mono, coefficient),))
+            continue
+        one, two, shared = pair
+        new = replacement(tuple(t for t in one[2] if t != shared), tuple(t for t in two[2] if t != shared))
+        rest = [(a, e) for a, e in factors if a not in (one, two)]
+        done = _finish(coefficient, [t for t in bound if t != shared], [*rest, (new, Fraction(1))])
+        parts.append(contract(done, first, second, replacement))
+    return add(*parts)
+
+
+def _pair(
+    bound: list[Token], factors: list[tuple[Atom, Fraction]], first: ix.Tensor, second: ix.Tensor
+) -> tuple[Atom, Atom, Token] | None:
+    for one, e1 in factors:
+        for two, e2 in factors:
+            if one[0] != "T" or two[0] != "T" or one is two or (one[1], two[1], e1, e2) != (first, second, 1, 1):
+                continue
+            for shared in set(one[2]) & set(two[2]) & set(bound):
+                elsewhere = any(shared in _tokens(a) for a, _ in factors if a not in (one, two))
+                if not elsewhere and one[2].count(shared) == two[2].count(shared) == 1:
+                    return one, two, shared
+    return None
 
 
 def equal(left: ix.Expr, right: ix.Expr) -> bool:

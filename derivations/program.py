@@ -326,32 +326,7 @@ def _apply_inverse(form: nf.Form, matrix: Tensor, inverse: Tensor, at: tuple[Ind
 
 def contract_inverse(form: nf.Form, matrix: Tensor, inverse: Tensor) -> nf.Form:
     """Replace Σ_t inverse[a, t] matrix[t, b] by δ_ab wherever it occurs."""
-    parts = []
-    for mono, coefficient in form:
-        bound, factors = nf._apart(mono)
-        pair = _inverse_pair(bound, factors, matrix, inverse)
-        if pair is None:
-            parts.append(((mono, coefficient),))
-            continue
-        first, second, shared = pair
-        (a,) = [t for t in first[2] if t != shared] or [shared]
-        (b,) = [t for t in second[2] if t != shared] or [shared]
-        rest = [(atom, e) for atom, e in factors if atom not in (first, second)]
-        delta = (("delta", *sorted((a, b), key=repr)), Fraction(1))
-        new = nf._finish(coefficient, [t for t in bound if t != shared], [*rest, delta])
-        parts.append(contract_inverse(new, matrix, inverse))
-    return nf.add(*parts)
-
-
-def _inverse_pair(bound: list, factors: list, matrix: Tensor, inverse: Tensor):
-    for first, e1 in factors:
-        for second, e2 in factors:
-            if first[0] == second[0] == "T" and (first[1], second[1], e1, e2) == (inverse, matrix, 1, 1):
-                for shared in set(first[2]) & set(second[2]) & set(bound):
-                    elsewhere = [a for a, _ in factors if a not in (first, second) and shared in nf._tokens(a)]
-                    if not elsewhere and first[2].count(shared) == second[2].count(shared) == 1:
-                        return first, second, shared
-    return None
+    return nf.contract(form, inverse, matrix, lambda a, b: ("delta", *sorted((a[0], b[0]), key=repr)))
 
 
 def _finish(program: Program, result: Dual) -> None:

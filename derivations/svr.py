@@ -7,13 +7,18 @@ features Φ (D_φ wide), normaliser h, slacks ξ, multipliers α, η and their t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from derivations import index as ix
+from derivations import normal as nf
 from derivations.assumptions import Knob
 from derivations.index import Index, Tensor
-from derivations.program import Constraint, Dual, Program, dualise
+from derivations.parse import parse
+from derivations.printing import form_latex, to_expr
+from derivations.program import Constraint, Dual, Program, Step, dualise
 from derivations.term import Term, as_term, squared_norm, sum_over
 
 N, D, DV, DPHI = "N", "D", "D_v", r"D_\phi"
@@ -50,6 +55,7 @@ phi_k = Tensor("Phi(k)", (N, DPHI), r"\Phi(\mathbf{K})", r"\Phi(\boldsymbol{k}_{
 phi_x = Tensor("Phi(x)", (DPHI,), r"\Phi(\boldsymbol{x})", "", r"\Phi(\boldsymbol{x})_{%1}")
 h_k = Tensor("h(k)", (N,), r"h(\mathbf{K})", "", r"h(\boldsymbol{k}_{%1})")
 h_x = Tensor("h(x)", (), r"h(\boldsymbol{x})")
+kappa = Tensor("kappa", (N,), r"\Phi(\boldsymbol{x})^{\top}\Phi(\mathbf{K})", "", r"\Phi(\boldsymbol{x})^{\top}\Phi(\boldsymbol{k}_{%1})")
 x = Tensor("x", (D,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
 
 
@@ -142,6 +148,106 @@ def _hard(a: SvrAssumptions, variables: tuple[Tensor, ...], ridge: Term) -> Prog
         Constraint(-error, as_term(epsilon), alpha_t, (j, d)),
     )
     return Program("(5), exact fit within epsilon", variables, ridge, rows)
+
+
+def validate(name: str, value: str) -> None:
+    """Raise ValueError for a value that a knob does not take."""
+    if name == "feature_map":
+        kernel_expr(value, ix.Num(Fraction(0)), ix.Num(Fraction(0)), ix.Num(Fraction(0)))
+        return
+    allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
+    if value not in allowed:
+        raise ValueError("not an allowed value")
+
+
+def kernel_expr(feature_map: str, dot: ix.Expr, xx: ix.Expr, yy: ix.Expr) -> ix.Expr | None:
+    """The kernel Φ(x)ᵀΦ(y) as an expression in xᵀy, xᵀx, yᵀy; None for elu, which is none.
+
+    Raises ValueError for a text that is not a feature map.
+    """
+    if feature_map == "exponential":
+        return ix.exp(dot / ix.Dim(D) ** Fraction(1, 2))
+    if feature_map == "elu":
+        return None
+    if feature_map.startswith("polynomial:"):
+        degree = feature_map.removeprefix("polynomial:")
+        if not degree.isdigit() or not 1 <= int(degree) <= 6:
+            raise ValueError("the degree must be a whole number from 1 to 6")
+        return (1 + dot) ** int(degree)
+    return parse(feature_map, {"dot": dot, "xx": xx, "yy": yy, "D": ix.Dim(D)})
+
+
+def kernel(feature_map: str, left: Callable[[Index], ix.Expr], right: Callable[[Index], ix.Expr]) -> ix.Expr:
+    """The kernel of two vectors given by their coordinates."""
+    c1, c2, c3 = (Index("c", D).fresh() for _ in range(3))
+    if feature_map == "elu":
+        return ix.Sum(c1, ix.Call("elu1", left(c1)) * ix.Call("elu1", right(c1)))
+    dot = ix.Sum(c1, left(c1) * right(c1))
+    expr = kernel_expr(feature_map, dot, ix.Sum(c2, left(c2) ** 2), ix.Sum(c3, right(c3) ** 2))
+    assert expr is not None
+    return expr
+
+
+def prediction(assumptions: SvrAssumptions) -> ix.Expr:
+    """f(x)(d) as (4) has it: w_dᵀΦ(x)/h(x) (+ b(d))."""
+    value = as_term(w)[d].T @ as_term(phi_x)
+    if assumptions.normaliser == "kernel_sum":
+        value = value / as_term(h_x)
+    return (value + as_term(b)[d] if assumptions.bias == "on" else value).entry()
+
+
+def expansion(assumptions: SvrAssumptions) -> ix.Expr:
+    """f(x)(d) with the weights that the dualiser's stationarity condition gives."""
+    return dual(assumptions).substitute(prediction(assumptions))
+
+
+def in_kernel(expr: ix.Expr) -> ix.Expr:
+    """Write Σ_f Φ(x)_f Φ(k_j)_f as the kernel value κ_j."""
+    form = nf.contract(nf.normal(expr), phi_x, phi_k, lambda _, row: ("T", kappa, row))
+    return to_expr(form)
+
+
+def multiplier(assumptions: SvrAssumptions) -> tuple[Tensor, Tensor | None]:
+    """The multipliers whose difference weighs a key: (α, α̃), or the single one of an equality constraint."""
+    exact = assumptions.box == "relaxed" and assumptions.loss == "huber"
+    return (rho, None) if assumptions.loss == "least_squares" or exact else (alpha, alpha_t)
+
+
+def value_rule(assumptions: SvrAssumptions) -> tuple[Tensor, Term]:
+    """The definition v_j(d) = (α_j(d) - α̃_j(d)) / h(k_j), read as a rule that replaces the first multiplier."""
+    first, second = multiplier(assumptions)
+    scaled = as_term(v)[j, d]
+    if assumptions.normaliser == "kernel_sum":
+        scaled = as_term(h_k)[j] * scaled
+    return first, scaled if second is None else as_term(second)[j, d] + scaled
+
+
+def derive(assumptions: SvrAssumptions) -> list[Step]:
+    """The whole derivation: dualise, expand, insert the kernel."""
+    steps = list(dual(assumptions).steps)
+    expanded = in_kernel(expansion(assumptions))
+    head = r"f(\boldsymbol{x})(d) = "
+    steps.append(Step("Expansion", head + form_latex(nf.normal(expanded)), "the solved weights are put into (4)"))
+    tensor, rule = value_rule(assumptions)
+    at = (j, d)
+    in_values = ix.define(
+        expanded, tensor, lambda *idx: ix.rename(rule.entry(), dict(zip(at, idx, strict=True)))
+    )
+    steps.append(Step("Values", head + form_latex(nf.normal(in_values)), "v_j(d) is the weight of key j over h(k_j)"))
+    final = nf.normal(attention(assumptions, in_values))
+    steps.append(Step("Attention", head + form_latex(final), "the kernel of the feature map and the normaliser are inserted"))
+    return steps
+
+
+def kernel_at(assumptions: SvrAssumptions, at: Index) -> ix.Expr:
+    """κ(x, k_at) for the query x."""
+    return kernel(assumptions.feature_map, lambda c: x[c], lambda c: k[at, c])
+
+
+def attention(assumptions: SvrAssumptions, expr: ix.Expr) -> ix.Expr:
+    """An expansion with κ_j and h(x) replaced by what the feature map and the normaliser say."""
+    expr = ix.define(expr, h_x, lambda: ix.Sum(new := j.fresh(), ix.At(kappa, (new,))))
+    return ix.define(expr, kappa, lambda at: kernel_at(assumptions, at))
 
 
 @lru_cache(maxsize=64)

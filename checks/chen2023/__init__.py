@@ -1,0 +1,1 @@
+"""Claims of chen2023: attention as asymmetric kernel SVD."""

@@ -1,0 +1,96 @@
+"""Claims: short declarations, one for each assertion of a paper. Everything else is derived from them.
+
+A claim is registered by calling ``claim(...)`` at import of its module; ``checks.registry`` imports all papers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checks.record import Evidence
+from checks.statement import Statement
+
+ROOT = Path(__file__).resolve().parents[1]
+SEVERITIES = ("misprint", "condition", "substance")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances."""
+
+    max_tokens: int = 4096
+    dtype: str = "float64"
+    device: str = "cpu"
+    seed: int = 0
+
+
+Leg = Callable[[Any, Options], list[Evidence]]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something a claim rests on besides other claims.
+
+    A knob assumption fixes ``knob`` to ``value``; any other has a name under which the claim's statement lists it.
+    """
+
+    name: str
+    words: str
+    knob: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
+
+    ``role`` is "claim", "definition" or "empirical"; ``severity`` says how bad a failure of the literal statement is
+    and is ignored where it holds. ``legs`` are further checks of the version that stands (solvers, tensors).
+    """
+
+    id: str
+    reference: str
+    title: str
+    literal: Callable[[Any], Statement] | None
+    words: str
+    theory: str = ""
+    role: str = "claim"
+    corrected: Callable[[Any], Statement] | None = None
+    correction_words: str = ""
+    severity: str | None = None
+    assumes: tuple[Assumption, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    legs: tuple[Leg, ...] = ()
+    where: str = ""
+    notes: str = ""
+    reason: str = ""
+    source: str = field(default="", compare=False)
+
+    @property
+    def paper(self) -> str:
+        """The key of the paper: the part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def claim(id: str, reference: str, title: str, **rest: Any) -> Claim:
+    """Register a claim. Raises ValueError for a repeated id or a field out of range."""
+    if id in CLAIMS:
+        raise ValueError(f"claim {id} is declared twice")
+    if "/" not in id:
+        raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
+    if rest.get("severity") not in (None, *SEVERITIES):
+        raise ValueError(f"{id}: severity must be one of {', '.join(SEVERITIES)}")
+    if rest.get("role", "claim") not in ("claim", "definition", "empirical"):
+        raise ValueError(f"{id}: role must be claim, definition or empirical")
+    frame = inspect.stack()[1]
+    where = Path(frame.filename).resolve()
+    source = f"{where.relative_to(ROOT)}:{frame.lineno}" if where.is_relative_to(ROOT) else f"{where.name}:{frame.lineno}"
+    CLAIMS[id] = new = Claim(id, reference, title, **{"literal": None, "words": "", **rest}, source=source)
+    return new

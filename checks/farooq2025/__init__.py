@@ -1,0 +1,1 @@
+"""Claims of farooq2025: energies whose stationary point is attention."""

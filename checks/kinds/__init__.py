@@ -1,0 +1,1 @@
+"""Statement kinds that need an engine of their own, one module each."""

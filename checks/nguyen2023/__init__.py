@@ -1,0 +1,1 @@
+"""Claims of nguyen2023: attention as a support vector expansion."""

@@ -1,0 +1,568 @@
+"""Theorem 1 and what leads to it: equations (1), (2), (4) to (15), Remarks 1, 2 and 4."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import factorial, prod
+
+import sympy as sp
+
+from checks.claim import Assumption, claim
+from checks.nguyen2023 import legs
+from checks.statement import All, Convex, Definition, Dual, Fact, Given, Identity, Implication, Link, Recurrence, WellPosed
+from derivations import svr
+from derivations.index import Index, Tensor
+from derivations.normal import normal
+from derivations.printing import to_expr
+from derivations.program import Raw
+from derivations.svr import C, D, DV, N, SvrAssumptions, d, f_, i, j
+from derivations.term import Term, as_term, exp, row_softmax, size, softmax, sqrt, squared_norm, stack, sum_over
+
+jp = Index("j'", N)
+Q = Tensor("Q", (N, D), r"\mathbf{Q}", r"\boldsymbol{q}_{%1}", r"\boldsymbol{q}_{%1}(%2)")
+K = Tensor("K", (N, D), r"\mathbf{K}", r"\boldsymbol{k}_{%1}", r"\boldsymbol{k}_{%1}(%2)")
+V = Tensor("V", (N, DV), r"\mathbf{V}", r"\boldsymbol{v}_{%1}", r"\boldsymbol{v}_{%1}(%2)")
+H = Tensor("H", (N, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}", r"\boldsymbol{h}_{%1}(%2)")
+f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
+q, k, v, w, b, x, y = (as_term(t) for t in (Q, svr.k, svr.v, svr.w, svr.b, svr.x, svr.y))
+alpha, alpha_t, eta, eta_t = (as_term(t) for t in (svr.alpha, svr.alpha_t, svr.eta, svr.eta_t))
+xi, xi_t, eps, c = (as_term(t) for t in (svr.xi, svr.xi_t, svr.epsilon, C))
+phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, svr.h_x))
+
+NOTATION = (
+    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; features $\Phi$ of width "
+    r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
+    r"multipliers $\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
+)
+LOSS = Assumption("epsilon-insensitive loss", "residuals within ε are free, beyond it charged linearly", "loss", "epsilon_insensitive")
+BIAS_ON = Assumption("bias", "the intercept b is a variable", "bias", "on")
+BIAS_OFF = Assumption("no bias", "b = 0", "bias", "off")
+KERNEL_SUM = Assumption("kernel-sum normaliser", "h(x) is the sum of the kernel values of x with all keys", "normaliser", "kernel_sum")
+EXPONENTIAL = Assumption("exponential features", "Φ lists the scaled monomials of (12)", "feature_map", "exponential")
+H_NONZERO = Assumption("h_nonzero", "h does not vanish at the query and at the keys")
+EPS_POSITIVE = Assumption("epsilon_positive", "ε > 0")
+H_POSITIVE = Assumption("h_positive", "h(k_j) > 0")
+
+score = q[i].T @ as_term(K)[j] / sqrt(size(D))
+x_score = x.T @ k[j] / sqrt(size(D))
+x_score_p = x.T @ k[jp] / sqrt(size(D))
+
+
+def derived(a: SvrAssumptions) -> Term:
+    """f(x) with the weights that stationarity gives, as a vector."""
+    return stack(d, Raw((), svr.expansion(a)))
+
+
+def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
+    """The dualiser's ∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
+    from derivations.index import rename
+
+    result = svr.dual(a)
+    if variable not in result.stationarity:
+        return as_term(0)
+    gradient_at = tuple(Index(n, dim) for n, dim in zip(_letters(variable), variable.dims, strict=True))
+    return Raw((), rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
+
+
+def _letters(variable: Tensor) -> list[str]:
+    from derivations.program import _fresh_letters
+
+    return _fresh_letters(variable)
+
+
+claim(
+    "nguyen2023/eq1",
+    "Eq. (1)",
+    "Softmax attention in matrix form",
+    role="definition",
+    words="The output is the row-wise softmax of the scaled scores, times the values.",
+    literal=lambda a: Definition(as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)),
+    legs=(legs.attention_engines,),
+    where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
+)
+
+claim(
+    "nguyen2023/eq2",
+    "Eq. (2)",
+    "Softmax attention for one query",
+    words="Row i of (1) is a weighted sum of the values with softmax weights over the keys.",
+    literal=lambda a: Identity(
+        (row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V))[i],
+        sum_over(j, softmax(j, score) * as_term(V)[j]),
+        reason="row i of the matrix product, with the softmax written over the index j that it normalises",
+    ),
+    rests_on=("nguyen2023/eq1",),
+    legs=(legs.formula_rows,),
+    notes="The paper writes softmax of a single score; the index over which it normalises, j, is made explicit here.",
+)
+
+claim(
+    "nguyen2023/eq4",
+    "Eq. (4)",
+    "The regression function with scaled features",
+    theory="svr",
+    role="definition",
+    words="A linear function of the features, scaled by a scalar function h, plus an intercept.",
+    literal=lambda a: Definition(as_term(f_x), w @ phi_x / h_x + b, nonzero=(svr.h_x,)),
+    assumes=(H_NONZERO,),
+    where=NOTATION,
+    notes="With the features (12) the width of Φ is infinite and the product with W is a convergent series.",
+)
+
+PRINTED_OBJECTIVE = Fraction(1, 2) * squared_norm(w) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
+SECOND_OBJECTIVE = Fraction(1, 2) * sum_over(d, squared_norm(w[d])) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
+DATA = (svr.y, svr.phi_k, svr.h_k, C, svr.epsilon)
+
+
+def _program_claim(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
+    program = svr.primal(a)
+    return All(
+        (
+            Identity(PRINTED_OBJECTIVE, SECOND_OBJECTIVE, label="the two forms of the objective agree"),
+            Identity(SECOND_OBJECTIVE, program.objective, label="the objective is that of the program"),
+            Convex(program, label="the program is convex"),
+            WellPosed(program, variables, DATA, label="the minimisation runs over the listed variables"),
+        )
+    )
+
+
+claim(
+    "nguyen2023/eq5",
+    "Eq. (5)",
+    "The support vector regression program",
+    theory="svr",
+    words="A convex program: ridge penalty on the weights plus C times the slacks, minimised over W and the slacks.",
+    literal=lambda a: _program_claim(a, (svr.w, svr.xi, svr.xi_t)),
+    corrected=lambda a: _program_claim(a, (svr.w, svr.b, svr.xi, svr.xi_t)),
+    correction_words="The minimisation also runs over b; otherwise b is given and (7) does not follow.",
+    severity="misprint",
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq4",),
+    legs=(legs.primal_and_dual,),
+    where=NOTATION,
+    notes="The text calls the fit a ridge regression; the penalty is that of ridge regression, the loss is not.",
+)
+
+
+def _printed_lagrangian() -> Term:
+    fitted = w[d].T @ (phi_k[j] / h_k[j])
+    return (
+        Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
+        + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
+        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
+        - sum_over(j, d, alpha[j, d] * (eps + xi[j, d] - y[j, d] + fitted + b[d]))
+        - sum_over(j, d, alpha_t[j, d] * (eps + xi_t[j, d] + y[j, d] - fitted - b[d]))
+    )
+
+
+claim(
+    "nguyen2023/eq6",
+    "Eq. (6)",
+    "The Lagrangian of (5)",
+    theory="svr",
+    words="The printed function is the Lagrangian that the constraints of (5) give.",
+    literal=lambda a: Identity(
+        _printed_lagrangian(),
+        Raw((), svr.dual(a).lagrangian.entry()),
+        nonzero=(svr.h_k,),
+        reason="the Lagrangian formed by the dualiser from program (5)",
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq5",),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq7",
+    "Eq. (7)",
+    "Stationarity in the bias",
+    theory="svr",
+    words="The derivative of (6) by b(d) is the sum of α̃ - α over the keys, so α - α̃ sums to zero.",
+    literal=lambda a: All(
+        (
+            Identity(stationarity(a, svr.b, d), sum_over(j, alpha_t[j, d] - alpha[j, d]), label="the derivative"),
+            Implication(
+                (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
+                Fact("centering", sum_over(j, alpha[j, d] - alpha_t[j, d]), "="),
+                (("stationarity", as_term(-1)),),
+                label="the implication",
+            ),
+        )
+    ),
+    assumes=(BIAS_ON, LOSS),
+    rests_on=("nguyen2023/eq6",),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq8",
+    "Eq. (8)",
+    "Stationarity in the weights",
+    theory="svr",
+    words="The derivative of (6) by w_d, and the weights that it gives.",
+    literal=lambda a: All(
+        (
+            Identity(
+                stationarity(a, svr.w, d, f_),
+                w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi_k[j, f_] / h_k[j]),
+                nonzero=(svr.h_k,),
+                label="the derivative",
+            ),
+            Identity(
+                stack(f_, Raw((), svr.dual(a).solved[svr.w])),
+                sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi_k[j] / h_k[j])),
+                nonzero=(svr.h_k,),
+                label="the weights",
+                reason="the dualiser solves the stationarity condition for w",
+            ),
+        )
+    ),
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq6",),
+    legs=(legs.primal_and_dual,),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq9",
+    "Eq. (9)",
+    "Stationarity in the slacks",
+    theory="svr",
+    words="The derivatives of (6) by the slacks are C - α - η and C - α̃ - η̃.",
+    literal=lambda a: All(
+        (
+            Identity(stationarity(a, svr.xi, j, d), c - alpha[j, d] - eta[j, d], label="by ξ"),
+            Identity(stationarity(a, svr.xi_t, j, d), c - alpha_t[j, d] - eta_t[j, d], label="by ξ̃"),
+        )
+    ),
+    assumes=(LOSS,),
+    rests_on=("nguyen2023/eq6",),
+    where=NOTATION,
+)
+
+V_RULE = Given(svr.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h_k[j], "definition of the values in Section 2.1")
+LINE_ONE = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h_k[j] * (phi_x.T @ phi_k[j] / h_x))) + b
+LINE_TWO = sum_over(j, phi_x.T @ phi_k[j] / h_x * v[j]) + b
+
+claim(
+    "nguyen2023/eq10",
+    "Eq. (10)",
+    "The support vector expansion",
+    theory="svr",
+    words="Putting (8) into (4) writes f as a kernel expansion over the keys with values v_j.",
+    literal=lambda a: All(
+        (
+            Identity(derived(a), LINE_ONE, nonzero=(svr.h_k, svr.h_x), label="first line", reason="(8) substituted into (4)"),
+            Identity(LINE_ONE, LINE_TWO, given=(V_RULE,), nonzero=(svr.h_k, svr.h_x), label="second line"),
+        )
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
+    legs=(legs.primal_and_dual, legs.exact_certificate),
+    where=NOTATION,
+)
+
+H_RULE = Given(svr.h_x, (), sum_over(jp, phi_x.T @ phi_k[jp]), "the choice of h in Section 2.1")
+SUM_OF_KERNELS = sum_over(jp, phi_x.T @ phi_k[jp])
+
+
+def _eq11(nonzero: tuple[Tensor, ...]) -> All:
+    first = sum_over(j, phi_x.T @ phi_k[j] / SUM_OF_KERNELS * v[j]) + b
+    second = sum_over(j, (phi_x.T @ phi_k[j]) * v[j]) / SUM_OF_KERNELS + b
+    return All(
+        (
+            Identity(LINE_TWO, first, given=(H_RULE,), nonzero=nonzero, label="h inserted"),
+            Identity(first, second, given=(H_RULE,), nonzero=nonzero, label="one fraction"),
+        )
+    )
+
+
+claim(
+    "nguyen2023/eq11",
+    "Eq. (11)",
+    "The expansion normalised by the kernel sum",
+    theory="svr",
+    words="With h the sum of the kernel values over all keys, the expansion is a normalised weighted sum of the values.",
+    literal=lambda a: _eq11(()),
+    corrected=lambda a: _eq11((svr.h_x,)),
+    correction_words="The same, for every query at which the kernel sum does not vanish (always so for a positive kernel).",
+    severity="condition",
+    assumes=(KERNEL_SUM, H_NONZERO),
+    rests_on=("nguyen2023/eq10",),
+    where=NOTATION,
+    notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel it is positive.",
+)
+
+
+def _count(width: int, degree: int) -> int:
+    return sum(1 for n in product(range(degree + 1), repeat=width) if sum(n) == degree)
+
+
+_D, _t = sp.symbols("D t", positive=True, integer=True)
+_BINOMIAL = sp.gamma(_D + _t) / (sp.gamma(_t + 1) * sp.gamma(_D))
+
+claim(
+    "nguyen2023/eq12",
+    "Eq. (12)",
+    "The feature map of the exponential kernel",
+    theory="svr",
+    words="Φ lists all monomials, block t holding the l_t = binom(D + t - 1, t) monomials of degree t.",
+    literal=lambda a: Recurrence(
+        r"l_t = \#\{n \in \mathbb{N}^D : n_1 + \dots + n_D = t\} = \binom{D+t-1}{t}",
+        _BINOMIAL,
+        (_D, _t),
+        _count,
+        tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
+        (
+            ("one monomial of degree 0", _BINOMIAL.subs(_t, 0) - 1),
+            ("one monomial of each degree in one variable", _BINOMIAL.subs(_D, 1) - 1),
+            (
+                "a monomial of degree t either has no factor x_D, or is x_D times one of degree t - 1",
+                _BINOMIAL - _BINOMIAL.subs(_D, _D - 1) - _BINOMIAL.subs(_t, _t - 1),
+            ),
+        ),
+    ),
+    legs=(legs.truncation,),
+    where=r"$D$ the width of a key, $t$ the degree of a block, $n$ the exponents of a monomial.",
+)
+
+_S, _z = sp.symbols("S z", positive=True)
+
+
+def _multinomial(width: int, degree: int) -> sp.Rational:
+    """Σ_{|n|=t} Π z_d^{n_d}/n_d! at z_d = 1/d by brute force."""
+    total = sp.Rational(0)
+    for n in product(range(degree + 1), repeat=width):
+        if sum(n) == degree:
+            total += sp.Rational(1, prod((dd + 1) ** e * factorial(e) for dd, e in enumerate(n)))
+    return total
+
+
+def _multinomial_closed() -> sp.Expr:
+    return sp.harmonic(_D) ** _t / sp.factorial(_t)
+
+
+claim(
+    "nguyen2023/eq13",
+    "Eq. (13)",
+    "The exponential as a sum over monomials",
+    theory="svr",
+    words="exp(x·y) is its power series, and each power of x·y is a sum over the monomials of that degree.",
+    literal=lambda a: Recurrence(
+        r"\exp(\boldsymbol{x}^\top\boldsymbol{y}) = \sum_{t=0}^{\infty}\frac{(\boldsymbol{x}^\top\boldsymbol{y})^t}{t!}"
+        r" = \sum_{t=0}^{\infty}\ \sum_{n_1+\dots+n_D=t}\ \prod_{d=1}^{D}\frac{x_d^{n_d}}{\sqrt{n_d!}}\,\frac{y_d^{n_d}}{\sqrt{n_d!}}",
+        _multinomial_closed(),
+        (_D, _t),
+        _multinomial,
+        tuple((width, degree) for width in range(1, 4) for degree in range(0, 5)),
+        (
+            ("degree 0: both sides are 1", (_S + _z) ** 0 / sp.factorial(0) - 1),
+            ("no further variable (z = 0): the sum over one variable less", ((_S + _z) ** _t / sp.factorial(_t)).subs(_z, 0) - _S**_t / sp.factorial(_t)),
+            (
+                "derivative by the last z = x_D y_D: both sides go to degree t - 1",
+                sp.diff((_S + _z) ** _t / sp.factorial(_t), _z) - (_S + _z) ** (_t - 1) / sp.factorial(_t - 1),
+            ),
+        ),
+    ),
+    rests_on=("nguyen2023/eq12",),
+    legs=(legs.truncation,),
+    where=r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$; the first equality is the power series of exp.",
+)
+
+
+def _softmax_lines(a: SvrAssumptions, with_b: bool) -> tuple[Term, Term]:
+    fraction = exp(x_score) / sum_over(jp, exp(x_score_p))
+    first, second = sum_over(j, fraction * v[j]), sum_over(j, softmax(j, x_score) * v[j])
+    return (first + b, second + b) if with_b else (first, second)
+
+
+def _attention(a: SvrAssumptions) -> Term:
+    """The expansion with the values, the kernel and the normaliser of the assumptions put in."""
+    from derivations import index as ix
+
+    expr = svr.in_kernel(svr.expansion(a))
+    tensor, rule = svr.value_rule(a)
+    expr = ix.define(expr, tensor, lambda *idx: ix.rename(rule.entry(), dict(zip((j, d), idx, strict=True))))
+    cancelled = to_expr(normal(expr))  # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
+    return stack(d, Raw((), svr.attention(a, cancelled)))
+
+
+claim(
+    "nguyen2023/eq14",
+    "Eq. (14)",
+    "The expansion becomes softmax attention",
+    theory="svr",
+    words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled scores.",
+    literal=lambda a: All(
+        (
+            Identity(_attention(a), _softmax_lines(a, True)[0], label="kernel inserted", reason="(13) at x/D^{1/4} and k/D^{1/4}"),
+            Identity(*_softmax_lines(a, True), label="softmax"),
+        )
+    ),
+    assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
+    rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
+    legs=(legs.truncation, legs.formula_rows),
+    where=NOTATION,
+)
+
+
+def _theorem(a: SvrAssumptions) -> Identity:
+    own = replace(a, bias="off", box="relaxed")
+    first, second = _softmax_lines(own, False)
+    return Identity(
+        _attention(own),
+        second,
+        chain=(Link(first, "the weights (8) in (4), the values v_j, and the kernel (13) in the normaliser h"),),
+        reason="the fraction is the softmax over the keys",
+    )
+
+
+THEOREM_LEGS = (legs.primal_and_dual_without_bias, legs.exact_certificate, legs.formula_rows)
+claim(
+    "nguyen2023/eq15",
+    "Eq. (15)",
+    "The formula of Theorem 1",
+    theory="svr",
+    words="The support vector expansion is softmax attention of the query x over the keys.",
+    literal=_theorem,
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq14",),
+    legs=THEOREM_LEGS,
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/thm1",
+    "Theorem 1",
+    "Softmax attention is a support vector expansion",
+    theory="svr",
+    words=(
+        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j, the support vector expansion "
+        "of f has the form of softmax attention with values v_j."
+    ),
+    literal=lambda a: All(
+        (
+            _theorem(a),
+            Convex(svr.primal(replace(a, bias="off")), label="the program is convex, so its stationary points are its solutions"),
+        )
+    ),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
+    legs=THEOREM_LEGS,
+    where=NOTATION,
+    notes=(
+        "The theorem is about the form. Which values occur as solutions of (5), and for which targets, C and ε, is "
+        "answered under nguyen2023/prose-converse."
+    ),
+)
+
+fit = as_term(Tensor("f", (N, DV), "f", "", r"f(\boldsymbol{k}_{%1})(%2)"))[j, d]
+al, al_t, slack, slack_t, height = alpha[j, d], alpha_t[j, d], xi[j, d], xi_t[j, d], h_k[j]
+SIGNS = (
+    Fact("alpha", al, ">="), Fact("alpha~", al_t, ">="), Fact("eta", eta[j, d], ">="), Fact("eta~", eta_t[j, d], ">="),
+    Fact("(9)", c - al - eta[j, d], "="), Fact("(9)~", c - al_t - eta_t[j, d], "="),
+)  # fmt: skip
+
+
+def _remark1(epsilon: str, h_positive: bool) -> All:
+    kkt = (
+        Fact("slack of α", al * (eps + slack - y[j, d] + fit), "="),
+        Fact("slack of α̃", al_t * (eps + slack_t + y[j, d] - fit), "="),
+        Fact("xi", slack, ">="), Fact("xi~", slack_t, ">="), Fact("epsilon_positive", eps, epsilon),
+    )  # fmt: skip
+    bounded = (*SIGNS, *((Fact("h_positive", height, ">"),) if h_positive else ()))
+    one_over = 1 / height
+    zero, one, half = Fraction(0), Fraction(1), Fraction(1, 2)
+    at_zero = (("alpha", half), ("alpha~", half), ("epsilon", zero), ("xi", zero), ("xi~", zero), ("y", zero), ("f", zero))
+    negative = (("alpha", one), ("alpha~", zero), ("eta", zero), ("eta~", one), ("C", one), ("h(k)", -one))
+    mirrored = (("alpha", zero), ("alpha~", one), ("eta", one), ("eta~", zero), ("C", one), ("h(k)", -one))
+    return All(
+        (
+            Implication(SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"),
+            Implication(SIGNS, Fact("C - α̃", c - al_t, ">="), (("(9)~", as_term(1)), ("eta~", as_term(1))), label="α̃ ≤ C"),
+            Implication(
+                kkt,
+                Fact("α α̃", al * al_t, "="),
+                (("slack of α", al_t), ("slack of α̃", al)),
+                (("epsilon_positive", Fraction(2)), ("xi", one), ("xi~", one)),
+                at_zero,
+                label="α α̃ = 0",
+            ),
+            Implication(
+                bounded,
+                Fact("C/h - v", c / height - (al - al_t) / height, ">="),
+                (("(9)", one_over), ("eta", one_over), ("alpha~", one_over)),
+                witness=mirrored,
+                label="v ≤ C/h",
+            ),
+            Implication(
+                bounded,
+                Fact("v + C/h", (al - al_t) / height + c / height, ">="),
+                (("(9)~", one_over), ("eta~", one_over), ("alpha", one_over)),
+                witness=negative,
+                label="v ≥ -C/h",
+            ),
+        )
+    )
+
+
+claim(
+    "nguyen2023/rem1",
+    "Remark 1",
+    "Bounds on the multipliers and the values",
+    theory="svr",
+    words="α and α̃ lie in [0, C], their product vanishes, and v_j(d) lies in [-C/h(k_j), C/h(k_j)].",
+    literal=lambda a: _remark1(">=", False),
+    corrected=lambda a: _remark1(">", True),
+    correction_words="The bounds on α hold as stated; the product vanishes if ε > 0, and the interval for v_j(d) needs h(k_j) > 0.",
+    severity="condition",
+    assumes=(EPS_POSITIVE, H_POSITIVE),
+    rests_on=("nguyen2023/eq9",),
+    where=NOTATION,
+    notes=(
+        "With ε = 0 both multipliers of an interpolated point can be positive: only their difference is determined. "
+        "The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not needed for it."
+    ),
+)
+
+claim(
+    "nguyen2023/rem2",
+    "Remark 2",
+    "Without bias there is no centering constraint",
+    theory="svr",
+    words="With b = 0 the dual of (5) has no condition that α - α̃ sums to zero; the conditions (9) remain.",
+    literal=lambda a: Dual(
+        svr.primal(replace(a, bias="off")),
+        (
+            (svr.xi, c - alpha[i, d] - eta[i, d]),
+            (svr.xi_t, c - alpha_t[i, d] - eta_t[i, d]),
+        ),
+    ),
+    assumes=(BIAS_OFF, LOSS),
+    rests_on=("nguyen2023/eq7",),
+    legs=(legs.centering_is_not_needed,),
+    where=NOTATION,
+)
+
+W_RULE = Given(svr.w, (d, f_), sum_over(j, v[j, d] * phi_k[j, f_]), "the weights W = Σ_j v_j Φ(k_j)ᵀ")
+claim(
+    "nguyen2023/rem4",
+    "Remark 4",
+    "A normalised layer and an attention layer are two forms of one function",
+    theory="svr",
+    words=(
+        "The layer W Φ(x)/h(x) + b with the weights W = Σ_j v_j Φ(k_j)ᵀ is the expansion Σ_j Φ(x)ᵀΦ(k_j)/h(x) v_j + b, for "
+        "all keys and values."
+    ),
+    literal=lambda a: Identity(w @ phi_x / h_x + b, LINE_TWO, given=(W_RULE,), nonzero=(svr.h_x,)),
+    assumes=(H_NONZERO,),
+    rests_on=("nguyen2023/eq4", "nguyen2023/eq10"),
+    where=NOTATION,
+    notes=(
+        "Primal-dual is meant in this sense: the same function, written with weights or with values. That given values also "
+        "solve (5) takes the right targets and a large enough C: see nguyen2023/prose-converse."
+    ),
+)
+

@@ -1,0 +1,38 @@
+"""The theories whose assumptions can be changed: name, defaults, knobs, validation, derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from derivations import svr
+from derivations.assumptions import BadAssumption, Knob, changed
+from derivations.program import Step
+
+
+@dataclass(frozen=True)
+class Theory:
+    """A theory: its default assumptions, its knobs, how to validate a value and how to derive its results."""
+
+    name: str
+    defaults: Any
+    knobs: tuple[Knob, ...]
+    validate: Callable[[str, str], None]
+    derive: Callable[[Any], list[Step]]
+
+    def assumptions(self, settings: dict[str, Any]) -> Any:
+        """The defaults with some knobs set. Raises BadAssumption."""
+        return changed(self.defaults, self.knobs, settings, self.validate)
+
+
+THEORIES = {
+    "svr": Theory("svr", svr.SvrAssumptions(), svr.KNOBS, svr.validate, svr.derive),
+}
+
+
+def theory(name: str) -> Theory:
+    """A theory by name. Raises BadAssumption with the names there are."""
+    if name not in THEORIES:
+        raise BadAssumption(f"no theory '{name}'; there are {', '.join(sorted(THEORIES))}")
+    return THEORIES[name]

@@ -1,0 +1,276 @@
+"""Judging claims: engines, legs, verdict, record; cached by content, in parallel, safe against being killed."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from checks.claim import ROOT, Claim, Options
+from checks.engines import Finding, Inconsistent, judge
+from checks.record import Evidence, Mutants, Record
+from checks.registry import PAPERS, load
+from checks.statement import Statement, kind, parts
+from checks.theories import THEORIES
+
+VERDICTS = ("proved", "confirmed", "corrected", "refuted", "definition", "empirical", "unsettled", "inconsistent")
+
+
+class DamagedCache(RuntimeError):
+    """A cache entry that cannot be read."""
+
+
+def verdict(claim: Claim, literal: Finding | None, corrected: Finding | None) -> str:
+    """The verdict that the findings give; see the table in README.md."""
+    if literal is None:
+        return "empirical" if claim.role == "empirical" else "unsettled"
+    holds = literal.holds
+    if holds is None:
+        return "empirical" if claim.role == "empirical" else "unsettled"
+    if holds:
+        if claim.role in ("definition", "empirical"):
+            return claim.role
+        return "proved" if literal.proved else "confirmed"
+    return "corrected" if corrected is not None and corrected.holds else "refuted"
+
+
+def examine(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> Record:
+    """Judge one claim under assumptions and write its record. ``quick`` leaves out mutants and further legs."""
+    started = time.perf_counter()
+    record = _blank(claim)
+    try:
+        literal = judge(claim.literal(assumptions), options.seed, not quick) if claim.literal else None
+        corrected = None
+        if literal is not None and literal.holds is False and claim.corrected:
+            corrected = judge(claim.corrected(assumptions), options.seed, not quick)
+        standing = corrected if corrected is not None else literal
+        if standing is not None and not quick and standing.holds is not False:
+            for leg in claim.legs:
+                standing.evidence += leg(assumptions, options)
+        record.verdict = verdict(claim, literal, corrected)
+        record.literal_holds = literal.holds if literal else None
+        _fill(record, claim, assumptions, literal, corrected)
+    except Inconsistent as error:
+        record.verdict, record.notes = "inconsistent", f"{record.notes}\n\n{error}".strip()
+    record.seconds = round(time.perf_counter() - started, 3)
+    return record
+
+
+def _blank(claim: Claim) -> Record:
+    return Record(
+        id=claim.id,
+        paper=claim.paper,
+        reference=claim.reference,
+        title=claim.title,
+        kind="",
+        verdict="unsettled",
+        literal_holds=None,
+        assumptions=[a.name for a in claim.assumes],
+        rests_on=list(claim.rests_on),
+        severity=None,
+        correction=None,
+        counterexample=None,
+        evidence=[],
+        mutants=Mutants(),
+        words=claim.words,
+        where=claim.where,
+        knobs=[a.knob for a in claim.assumes if a.knob],
+        notes=claim.notes if not claim.reason else f"{claim.notes}\n\n{claim.reason}".strip(),
+        source=claim.source,
+        command=f"attest verify {claim.id}",
+    )
+
+
+def _fill(record: Record, claim: Claim, assumptions: Any, literal: Finding | None, corrected: Finding | None) -> None:
+    if claim.literal is None or literal is None:
+        return
+    statement = claim.literal(assumptions)
+    record.kind = kind(statement)
+    record.statement = {"latex": latex(statement), "words": claim.words}
+    record.evidence, record.steps, record.mutants = list(literal.evidence), list(literal.steps), literal.mutants
+    if literal.holds is False:
+        record.severity = claim.severity
+        record.counterexample = literal.counterexample
+    if corrected is not None and claim.corrected is not None:
+        fixed = latex(claim.corrected(assumptions))
+        record.correction = fixed
+        record.corrected = {"latex": fixed, "words": claim.correction_words}
+        record.evidence += corrected.evidence
+        record.steps = corrected.steps
+        record.mutants = corrected.mutants
+
+
+def latex(statement: Statement) -> str:
+    """A statement as displayed mathematics, one line for each part."""
+    from checks.printing import part_latex
+
+    lines = [part_latex(p) for p in parts(statement)]
+    if len(lines) == 1:
+        return lines[0]
+    return r"\begin{gathered}" + r" \\[4pt] ".join(lines) + r"\end{gathered}"
+
+
+# ---------------------------------------------------------------- cache
+
+_ENGINE_FOLDERS = ("derivations", "solvers", "checks")
+_NOT_ENGINES = ("cli.py", "registry.py")
+
+
+@lru_cache(maxsize=1)
+def engine_version() -> str:
+    """A hash of every source file that judging uses, the declarations of claims left out."""
+    digest = hashlib.sha256()
+    for folder in _ENGINE_FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            relative = path.relative_to(ROOT)
+            declares = relative.parts[0] == "checks" and relative.parts[1] in PAPERS
+            if declares or path.name in _NOT_ENGINES:
+                continue
+            digest.update(str(relative).encode() + path.read_bytes())
+    for package in ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint"):
+        digest.update(_version(package).encode())
+    return digest.hexdigest()[:16]
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} absent"
+
+
+def key(claim: Claim, assumptions: Any, options: Options) -> str:
+    """The content that a record depends on: statements, legs, assumptions, options that matter, engines."""
+    content = [
+        claim.id,
+        repr(claim.literal(assumptions)) if claim.literal else "",
+        repr(claim.corrected(assumptions)) if claim.corrected else "",
+        repr((claim.words, claim.correction_words, claim.severity, claim.role, claim.assumes, claim.rests_on, claim.title)),
+        repr((claim.reference, claim.where, claim.notes, claim.reason)),
+        *(_source(leg) for leg in claim.legs),
+        repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
+        engine_version(),
+    ]
+    return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
+
+
+def _source(leg: Callable) -> str:
+    """A leg's own module: the helpers that it calls stand there."""
+    module = inspect.getmodule(leg)
+    return inspect.getsource(leg) + (inspect.getsource(module) if module else "")
+
+
+class Cache:
+    """Records by content key, one file each, written atomically: a killed run leaves whole entries or none."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
+
+    def get(self, name: str) -> Record | None:
+        """The stored record, or None. Raises DamagedCache for an entry that cannot be read."""
+        path = self.folder / f"{name}.json"
+        if not path.exists():
+            return None
+        try:
+            return Record.from_json(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise DamagedCache(f"cache entry {path} is damaged ({error}); delete it, or run with --no-cache") from None
+
+    def put(self, name: str, record: Record) -> None:
+        """Store a record."""
+        write_atomically(self.folder / f"{name}.json", json.dumps(record.to_json(), ensure_ascii=False))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that readers see the old or the new text, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+# ---------------------------------------------------------------- many claims
+
+
+def _assumptions_for(claim: Claim, settings: dict[str, Any]) -> Any:
+    return settings.get(claim.theory) or (THEORIES[claim.theory].defaults if claim.theory else None)
+
+
+def _work(id: str, settings: dict[str, Any], options: Options, quick: bool) -> Record:
+    claim = load()[id]
+    return examine(claim, _assumptions_for(claim, settings), options, quick)
+
+
+def verify(
+    claims: list[Claim],
+    options: Options,
+    *,
+    settings: dict[str, Any] | None = None,
+    cache: Cache | None = None,
+    workers: int = 1,
+    quick: bool = False,
+) -> Iterator[tuple[Record, bool]]:
+    """Judge claims, yielding each record as it is done and whether it came from the cache."""
+    settings = settings or {}
+    todo = []
+    for claim in claims:
+        name = key(claim, _assumptions_for(claim, settings), options) + ("q" if quick else "")
+        stored = cache.get(name) if cache else None
+        if stored is not None:
+            stored.source = claim.source
+            yield stored, True
+        else:
+            todo.append((claim, name))
+    for record, name in _run(todo, settings, options, workers, quick):
+        if cache:
+            cache.put(name, record)
+        yield record, False
+
+
+def _run(todo: list[tuple[Claim, str]], settings: dict[str, Any], options: Options, workers: int, quick: bool) -> Iterator[tuple[Record, str]]:
+    if workers <= 1 or len(todo) <= 1:
+        for claim, name in todo:
+            yield _work(claim.id, settings, options, quick), name
+        return
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn")) as pool:
+        jobs = {pool.submit(_work, claim.id, settings, options, quick): name for claim, name in todo}
+        for job in as_completed(jobs):
+            yield job.result(), jobs[job]
+
+
+def link(records: list[Record]) -> list[Record]:
+    """Say on each record which corrected or refuted claims it rests on, directly or through others."""
+    by_id = {r.id: r for r in records}
+
+    def weak(id: str, seen: frozenset[str]) -> set[str]:
+        found: set[str] = set()
+        for parent in by_id[id].rests_on if id in by_id else []:
+            if parent in seen or parent not in by_id:
+                continue
+            if by_id[parent].verdict in ("corrected", "refuted"):
+                found.add(parent)
+            found |= weak(parent, seen | {parent})
+        return found
+
+    for record in records:
+        record.weakened_by = sorted(weak(record.id, frozenset([record.id])))
+    return records
+
+
+def not_run(leg: str, grade: str, why: str) -> Evidence:
+    """Evidence of a leg that could not run."""
+    return Evidence(leg, grade, None, not_run=why)

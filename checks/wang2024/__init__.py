@@ -1,0 +1,1 @@
+"""Claims of wang2024: attention layers as functional gradient descent."""
