@@ -191,8 +191,12 @@ def minimise_column(
 
     `max_steps` bounds the number of times held coordinates are released (default 10 N + 100).
     """
+    y, tube = problem.Y[:, d], float(problem.tube)
+    if (y.max() - y.min() if problem.bias else 2 * np.abs(y).max()) <= 2 * tube:
+        # beta = 0 is the optimum; iterating would leave rounding where the exact answer is at hand.
+        return np.zeros(len(y)), float(y.max() + y.min()) / 2 if problem.bias else 0.0, "optimal"
     state = _start(problem, d, np.asarray(beta, dtype=np.float64))
-    limit = 10 * len(state.y) + 100 if max_steps is None else max_steps
+    limit = 10 * len(y) + 100 if max_steps is None else max_steps
     moved = True
     for count in range(limit + 1):
         # Releasing many at once can stall where releasing the worst one cannot.

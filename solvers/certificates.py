@@ -54,9 +54,9 @@ def _negative_part(values: Array) -> Array:
 def _variable_scale(qp: QuadraticProgram, x: Array) -> Array:
     """The size (n,) against which an error in each variable counts.
 
-    It is the largest |x| in the variable's named block, or, if larger, the smallest sum of absolute terms among
-    the constraints that tie the variable to data or to other variables. Without the second, a slack of -1e-17
-    where all slacks are 0 would be a relative error of 1; without the first, names would not matter.
+    It is the largest |x| in the variable's named block, or, if larger, the smallest sum of absolute terms
+    among the constraints that tie the variable to data or to other variables. Without the second, a slack of
+    -1e-17 where all slacks are 0 would be a relative error of 1; without the first, names would not matter.
     """
     size = np.abs(x)
     scale = np.array([size.max()] * size.size, dtype=size.dtype)
@@ -89,8 +89,8 @@ class Certificate:
     * `gap`: |primal - dual|, over the same size;
     * `convexity`: minus the most negative curvature found in P, over the norm of P.
 
-    `dual_value` is -1/2 x'Px + r - h'y - b'z, the Lagrangian's minimum over x when stationarity holds. Where the
-    optimum is zero in every term there is no scale, and only exact zeros are accepted.
+    `dual_value` is -1/2 x'Px + r - h'y - b'z, the Lagrangian's minimum over x when stationarity holds. Where
+    the optimal value is zero in every term it has no scale, and only exact zeros are accepted.
     """
 
     inequality: Residual

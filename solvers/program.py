@@ -51,8 +51,9 @@ def typed_array(name: str, values: Any, shape: tuple[int, ...], exact: bool) -> 
             entry = array[index]
             out[index] = Fraction(int(entry)) if isinstance(entry, np.integer) else _exact_entry(entry)
         return out
-    out = array.astype(np.float64)
-    if not np.isfinite(out).all():
+    out = np.asarray(array, dtype=np.float64)
+    # The extremes show any NaN or infinity without a temporary array of the same shape.
+    if out.size and not (np.isfinite(out.min()) and np.isfinite(out.max())):
         raise ValueError(f"{name} has a NaN or infinite entry; leave a row without a bound out instead")
     return out
 

@@ -50,9 +50,32 @@ class SvrSolution:
     seconds: float
 
 
-def _require_float(problem: SvrProblem) -> None:
-    if problem.exact:
-        raise ValueError("this route needs float64 data; use solve_rational_svr for Fractions")
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """The same regression with M of diagonal at most 1 and targets at most 1, and the way back.
+
+    Gram matrices of attention have entries near 1/N^2 and multipliers near N^2; solvers with absolute
+    tolerances fail on them as they stand.
+    """
+
+    problem: SvrProblem
+    gram: float
+    target: float
+
+    @staticmethod
+    def of(problem: SvrProblem) -> _Scaled:
+        if problem.exact:
+            raise ValueError("this route needs float64 data; use solve_rational_svr for Fractions")
+        gram = float(np.diag(problem.M).max()) or 1.0
+        target = float(np.abs(problem.Y).max()) or 1.0
+        # C multiplies |r| in the losses with a linear branch, r^2 in the others.
+        linear = problem.loss in ("epsilon_insensitive", "huber")
+        C = problem.C * gram / (target if linear else 1.0)
+        M, Y, eps = problem.M / gram, problem.Y / target, problem.eps / target
+        return _Scaled(SvrProblem(M, Y, C, eps, problem.loss, problem.bias, problem.box), gram, target)
+
+    def restore(self, beta: Array, b: Array, route: str, status: str, seconds: float) -> SvrSolution:
+        return SvrSolution(beta * (self.target / self.gram), b * self.target, route, status, seconds)
 
 
 def solve_primal(
@@ -63,7 +86,7 @@ def solve_primal(
     beta is the multiplier of the constraints R = Y - (features W' + b). Raises ValueError if the features do
     not give the Gram matrix M to rounding, `SolverError` as `solvers.qp.solve` does.
     """
-    _require_float(problem)
+    scaled = _Scaled.of(problem)
     N, D_v = problem.Y.shape
     features = np.asarray(features, dtype=np.float64)
     if features.ndim != 2 or len(features) != N:
@@ -71,15 +94,14 @@ def solve_primal(
     if not np.allclose(features @ features.T, problem.M, rtol=0, atol=1e-12 * np.diag(problem.M).max()):
         raise ValueError("features @ features.T is not M")
     W, b, R = cp.Variable((D_v, features.shape[1])), cp.Variable((1, D_v)), cp.Variable((N, D_v))
-    fit = features @ W.T + (np.ones((N, 1)) @ b if problem.bias else 0)
-    residual = R == problem.Y - fit
-    loss, constraints = _primal_loss(problem, R)
+    fit = features @ W.T / math.sqrt(scaled.gram) + (np.ones((N, 1)) @ b if problem.bias else 0)
+    residual = R == scaled.problem.Y - fit
+    loss, constraints = _primal_loss(scaled.problem, R)
     program = cp.Problem(cp.Minimize(cp.sum_squares(W) / 2 + loss), [residual, *constraints])
     status, seconds = run_cvxpy(program, solver, tolerance)
     bias = np.asarray(b.value).reshape(D_v) if problem.bias else np.zeros(D_v)
-    return SvrSolution(
-        -np.asarray(residual.dual_value).reshape(N, D_v), bias, f"primal {solver}", status, seconds
-    )
+    beta = -np.asarray(residual.dual_value).reshape(N, D_v)
+    return scaled.restore(beta, bias, f"primal {solver}", status, seconds)
 
 
 def _primal_loss(problem: SvrProblem, R: cp.Variable) -> tuple[cp.Expression, list[cp.Constraint]]:
@@ -138,17 +160,17 @@ def solve_dual(problem: SvrProblem, solver: str = "CLARABEL", tolerance: float =
 
     Raises as `solvers.qp.solve`; "unbounded" means that no fit stays inside a hard tube.
     """
-    _require_float(problem)
+    scaled = _Scaled.of(problem)
     beta, b = np.zeros(problem.Y.shape), np.zeros(problem.Y.shape[1])
     seconds, statuses = 0.0, set()
     for d in range(len(b)):
-        qp = dual_program(problem, d)
+        qp = dual_program(scaled.problem, d)
         solution = solve(qp, solver, tolerance)
         beta[:, d] = qp.split(solution.x)["beta"]
         b[d] = solution.z[0] if problem.bias else 0.0
         seconds += solution.seconds
         statuses.add(solution.status)
-    return SvrSolution(beta, b, f"dual {solver}", ", ".join(sorted(statuses)), seconds)
+    return scaled.restore(beta, b, f"dual {solver}", ", ".join(sorted(statuses)), seconds)
 
 
 def solve_libsvm(problem: SvrProblem, tolerance: float = 1e-6, cache_megabytes: float = 500) -> SvrSolution:
@@ -156,24 +178,24 @@ def solve_libsvm(problem: SvrProblem, tolerance: float = 1e-6, cache_megabytes: 
 
     libsvm has a bias and the epsilon-insensitive loss only. The other losses are that one with the Gram
     matrix M + ridge I (their duals agree); no bias is that with every point (Phi, y) joined by its mirror
-    image (-Phi, -y) and half the bound, whose optimal bias is 0 by symmetry. libsvm keeps M in float32, so
-    its answer has a relative gap of 1e-5 or more: `polish` it. Raises `SolverError` if a hard tube makes beta
-    diverge.
+    image (-Phi, -y) and half the bound, whose optimal bias is 0 by symmetry. libsvm caches M in float32
+    and stops early, so its answer keeps a gap near the tolerance: `polish` it. Raises `SolverError` if a hard
+    tube makes beta diverge.
     """
-    _require_float(problem)
     start = time.perf_counter()
+    scaled = _Scaled.of(problem)
+    problem = scaled.problem
     N, D_v = problem.Y.shape
-    M = problem.M + problem.ridge * np.eye(N)
-    scale = float(np.diag(M).max()) or 1.0
-    gram, bound = M / scale, min(problem.bound * scale, LIBSVM_UNBOUNDED)
+    gram, bound = problem.M + problem.ridge * np.eye(N), min(problem.bound, LIBSVM_UNBOUNDED)
     if not problem.bias:
         gram, bound = np.block([[gram, -gram], [-gram, gram]]), bound / 2
     beta, b = np.zeros((N, D_v)), np.zeros(D_v)
     for d in range(D_v):
         y = problem.Y[:, d]
         targets = y if problem.bias else np.concatenate([y, -y])
-        stop = tolerance * (float(np.abs(y).max()) or 1.0)
-        model = SVR(kernel="precomputed", C=bound, epsilon=problem.tube, tol=stop, cache_size=cache_megabytes)
+        model = SVR(
+            kernel="precomputed", C=bound, epsilon=problem.tube, tol=tolerance, cache_size=cache_megabytes
+        )
         model.fit(gram, targets)
         alpha = np.zeros(len(targets))
         alpha[model.support_] = model.dual_coef_[0]
@@ -181,7 +203,7 @@ def solve_libsvm(problem: SvrProblem, tolerance: float = 1e-6, cache_megabytes: 
         b[d] = float(model.intercept_[0]) if problem.bias else 0.0
     if problem.bound == math.inf and np.abs(beta).max() > 1e-3 * LIBSVM_UNBOUNDED:
         raise SolverError("unbounded", "libsvm's multipliers diverge: no fit stays inside the tube")
-    return SvrSolution(beta / scale, b, "libsvm", "finished", time.perf_counter() - start)
+    return scaled.restore(beta, b, "libsvm", "finished", time.perf_counter() - start)
 
 
 def polish(
@@ -192,7 +214,8 @@ def polish(
     Each column's status is "optimal" (no violated condition beyond rounding) or "step limit"; either way the
     certificate decides. Polishing reaches a relative gap near 1e-12 where the starting route stops at 1e-5.
     """
-    _require_float(problem)
+    if problem.exact:
+        raise ValueError("polish needs float64 data; use solve_rational_svr for Fractions")
     clock = time.perf_counter()
     beta, b, statuses = np.zeros(problem.Y.shape), np.zeros(problem.Y.shape[1]), set()
     for d in range(len(b)):

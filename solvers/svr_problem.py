@@ -28,7 +28,7 @@ from .certificates import Residual, ratio
 from .program import Array, typed_array
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "least_squares", "huber")
-BLOCK = 512  # rows of M handled at once, so that no second N x N array is made
+BLOCK = 256  # rows of M handled at once: they stay in cache, and no second N x N array is made
 
 
 def _parameter(name: str, value: Any, exact: bool) -> Any:
@@ -50,8 +50,9 @@ def _symmetric(M: Array) -> Array:
         if not np.array_equal(M, M.T):
             raise ValueError("M is not symmetric")
         return M
-    blocks = range(0, len(M), BLOCK)
-    worst = max(float(np.abs(M[i : i + BLOCK] - M[:, i : i + BLOCK].T).max()) for i in blocks)
+    starts = range(0, len(M), BLOCK)
+    tiles = ((slice(i, i + BLOCK), slice(j, j + BLOCK)) for i in starts for j in starts if j <= i)
+    worst = max(float(np.abs(M[rows, columns] - M[columns, rows].T).max()) for rows, columns in tiles)
     if worst == 0:
         return M
     if worst > 32 * np.finfo(float).eps * float(np.diag(M).max()):
@@ -197,10 +198,20 @@ def _candidate(problem: SvrProblem, beta: Any, b: Any) -> tuple[Array, Array]:
     return beta, b
 
 
-def _absolute_product(M: Array, beta: Array) -> Array:
-    """|M| |beta| (N, D_v), a block of rows at a time."""
-    size = np.abs(beta)
-    return np.concatenate([np.abs(M[i : i + BLOCK]) @ size for i in range(0, len(M), BLOCK)])
+def _products(M: Array, beta: Array) -> tuple[Array, Array]:
+    """M beta and |M| |beta|, (N, D_v) each, reading M once, a block of rows at a time."""
+    both, size = np.concatenate([beta, np.abs(beta)], axis=1), np.abs(beta)
+    signed, absolute = np.empty_like(beta), np.empty_like(beta)
+    for start in range(0, len(M), BLOCK):
+        rows = M[start : start + BLOCK]
+        # Kernels of attention are nonnegative, and then both products are one.
+        if rows.min() >= 0:
+            joint = rows @ both
+            signed[start : start + BLOCK], absolute[start : start + BLOCK] = np.split(joint, 2, axis=1)
+        else:
+            signed[start : start + BLOCK] = rows @ beta
+            absolute[start : start + BLOCK] = np.abs(rows) @ size
+    return signed, absolute
 
 
 def _loss_sum(problem: SvrProblem, excess: Array) -> Any:
@@ -233,9 +244,9 @@ def _certify(problem: SvrProblem, beta: Array, b: Array) -> KernelCertificate:
         nan = Residual(math.nan, math.nan)
         return KernelCertificate(nan, nan, nan, nan, nan, math.nan, math.nan, exact=False)
     M, Y, tube, ridge, bound = problem.M, problem.Y, problem.tube, problem.ridge, problem.bound
-    expansion = M @ beta
+    expansion, absolute = _products(M, beta)
     r, size = Y - expansion - b, np.abs(beta)
-    terms = np.abs(Y) + _absolute_product(M, beta) + np.abs(b) + tube
+    terms = np.abs(Y) + absolute + np.abs(b) + tube
     excess = np.maximum(np.abs(r) - tube, 0)
     hard = bound == math.inf and ridge == 0
     norm = (beta * expansion).sum() / 2
