@@ -1,0 +1,57 @@
+// Mathematics can be copied as LaTeX: a button on each displayed formula, and any selection that holds formulas.
+(() => {
+  const source = (element) => element.querySelector("annotation")?.textContent ?? "";
+
+  function addButton(formula) {
+    const box = document.createElement("div");
+    const button = document.createElement("button");
+    box.className = "maths-box";
+    button.className = "copy-latex";
+    button.type = "button";
+    button.textContent = "LaTeX";
+    button.setAttribute("aria-label", "Copy this formula as LaTeX");
+    button.addEventListener("click", async () => {
+      button.textContent = (await copy(source(formula))) ? "copied" : "not copied";
+      setTimeout(() => { button.textContent = "LaTeX"; }, 1500);
+    });
+    formula.replaceWith(box);
+    box.append(formula, button);
+  }
+
+  async function copy(text) {
+    if (navigator.clipboard) {
+      try { await navigator.clipboard.writeText(text); return true; } catch { /* refused: the older way below */ }
+    }
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+
+  // Wide formulas scroll sideways, so they must be reachable with the keyboard.
+  function reach(formula) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("div.math").forEach((formula) => { addButton(formula); reach(formula); });
+  });
+
+  document.addEventListener("copy", (event) => {
+    const selection = document.getSelection();
+    if (event.target.closest?.("textarea, input") || selection.isCollapsed) return;
+    const part = selection.getRangeAt(0).cloneContents();
+    const formulas = part.querySelectorAll(".katex");
+    if (!formulas.length || [...formulas].some((formula) => !source(formula))) return;
+    formulas.forEach((formula) => {
+      const mark = formula.parentElement?.classList.contains("katex-display") ? "$$" : "$";
+      formula.replaceWith(mark + source(formula) + mark);
+    });
+    part.querySelectorAll(".copy-latex").forEach((button) => button.remove());
+    event.clipboardData.setData("text/plain", part.textContent);
+    event.preventDefault();
+  });
+})();

@@ -1,0 +1,288 @@
+"""Opens every page of a built book in headless Chromium, with every other host cut off, and looks for what is wrong.
+
+    python -m book.browser_check DIR
+
+Chromium is found on the PATH (Debian: the package `chromium`) and driven by playwright.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import http.server
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlsplit
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1360, "height": 900}
+LARGEST_PAGE = 1_000_000
+PDF = "corrections.pdf"
+
+# What a page knows of itself once it is open.
+_INSPECT = r"""() => {
+  const hidden = (e) => e.closest("pre, code, script, style, annotation, .katex");
+  const walker = document.createTreeWalker(document.querySelector("main") ?? document.body, NodeFilter.SHOW_TEXT);
+  const raw = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (/\\\(|\\\[|\$\$|\\(frac|sum|begin)\b|\{ledger\}|\{claim\}|@LEDGER@/.test(node.data) && !hidden(node.parentElement))
+      raw.push(node.data.trim().slice(0, 80));
+  }
+  return {
+    formulas: document.querySelectorAll(".math").length,
+    unrendered: [...document.querySelectorAll(".math")].filter((e) => !e.querySelector(".katex annotation")).length,
+    errors: document.querySelectorAll(".katex-error, .problematic").length,
+    raw,
+    noAlt: [...document.querySelectorAll("article img")].filter((e) => !e.getAttribute("alt")).map((e) => e.src),
+    noName: [...document.querySelectorAll("article svg:not([aria-hidden])")]
+      .filter((e) => e.getAttribute("role") === "img" && !e.getAttribute("aria-label")).length,
+    ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
+    links: [...document.querySelectorAll("a[href]")].map((e) => e.href),
+    headings: document.querySelectorAll("article h1").length,
+  };
+}"""
+_OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+class NoBrowser(RuntimeError):
+    """Chromium or playwright is not installed; the message says how to get it."""
+
+
+def chromium() -> str:
+    """Path of Chromium. Raises NoBrowser."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        raise NoBrowser("chromium not found on the PATH (Debian: apt-get install chromium)")
+    return found
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Headless Chromium that reaches no host but this one."""
+    path = chromium()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise NoBrowser("playwright is not installed (it is in the book extra)") from None
+    blocked = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+    with sync_playwright() as play:
+        running = play.chromium.launch(executable_path=path, args=["--no-sandbox", blocked])
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+@contextmanager
+def server(root: Path) -> Iterator[str]:
+    """The folder over http on this machine; yields the address."""
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args: Any) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root))) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{serving.server_address[1]}"
+        finally:
+            serving.shutdown()
+
+
+class Reader:
+    """One tab that notes everything that goes wrong in it."""
+
+    def __init__(self, running: Any, **options: Any) -> None:
+        self.problems: list[str] = []
+        self.tab = running.new_context(viewport=DESKTOP, **options).new_page()
+        self.where = ""
+        self.tab.on("console", lambda m: self.note(f"console: {m.text}") if m.type == "error" else None)
+        self.tab.on("pageerror", lambda e: self.note(f"script error: {e}"))
+        self.tab.on("requestfailed", self._failed)
+        self.tab.on("response", lambda r: self.note(f"status {r.status}: {r.url}") if r.status >= 400 else None)
+        self.tab.on("request", self._request)
+
+    def note(self, problem: str) -> None:
+        """Record a problem of the page that is open."""
+        self.problems.append(f"{self.where}: {problem}")
+
+    def expect(self, holds: Any, problem: str) -> None:
+        """Record a problem where something does not hold."""
+        if not holds:
+            self.note(problem)
+
+    def _failed(self, request: Any) -> None:
+        # Leaving a page ends the requests that it still has under way.
+        self.expect(request.failure == "net::ERR_ABORTED", f"request failed: {request.url}")
+
+    def _request(self, request: Any) -> None:
+        parts = urlsplit(request.url)
+        self.expect(parts.scheme in ("file", "data", "blob") or parts.hostname == "127.0.0.1",
+                    f"request to another host: {request.url}")
+
+    def open(self, address: str, name: str) -> None:
+        """Open a page and wait until it is loaded."""
+        self.where = name
+        self.tab.goto(address, wait_until="load")
+
+
+def _inspect(reader: Reader, path: Path) -> dict[str, Any]:
+    """Look at the open page: formulas, raw LaTeX, images, size, and whether it fits a phone."""
+    seen = reader.tab.evaluate(_INSPECT)
+    reader.expect(not seen["unrendered"], f"{seen['unrendered']} formulas not rendered")
+    reader.expect(not seen["errors"], f"{seen['errors']} error boxes")
+    reader.expect(not seen["raw"], f"raw markup: {seen['raw'][:3]}")
+    reader.expect(not seen["noAlt"] and not seen["noName"], f"pictures without alternative text: {seen['noAlt']}")
+    reader.expect(seen["headings"] == 1 or path.name in ("genindex.html", "search.html"), "not one main heading")
+    reader.expect(path.stat().st_size < LARGEST_PAGE, f"{path.stat().st_size:,} bytes; at most {LARGEST_PAGE:,}")
+    reader.tab.set_viewport_size(PHONE)
+    wider = reader.tab.evaluate(_OVERFLOW)
+    reader.expect(wider <= 1, f"{wider} pixels wider than a phone")
+    reader.tab.set_viewport_size(DESKTOP)
+    return seen
+
+
+def _dead_links(root: Path, seen: dict[str, dict[str, Any]]) -> list[str]:
+    """Links to files or anchors of the book that do not exist."""
+    problems = []
+    anchors = {name: {*page["ids"], "", "top"} for name, page in seen.items()}
+    for name, page in seen.items():
+        for href in dict.fromkeys(page["links"]):
+            address, anchor = urldefrag(href)
+            if urlsplit(address).scheme != "file":
+                continue
+            target = Path(unquote(urlsplit(address).path))
+            if not target.is_file() or root not in target.parents:
+                problems.append(f"{name}: dead link to {href}")
+            elif unquote(anchor) not in anchors.get(target.relative_to(root).as_posix(), {unquote(anchor)}):
+                problems.append(f"{name}: no such place: {href}")
+    return problems
+
+
+def check_pages(running: Any, root: Path) -> list[str]:
+    """Every page from the file system."""
+    reader, seen = Reader(running), {}
+    for path in sorted(root.rglob("*.html")):
+        name = path.relative_to(root).as_posix()
+        if name.startswith("_static/"):
+            continue
+        reader.open(path.as_uri(), name)
+        seen[name] = _inspect(reader, path)
+    reader.expect(sum(page["formulas"] for page in seen.values()), "no formula in the whole book")
+    return reader.problems + _dead_links(root, seen)
+
+
+def check_ledger(running: Any, root: Path) -> list[str]:
+    """The table's filters, search, sorting by keyboard, and a view reached by its address."""
+    reader = Reader(running)
+    tab = reader.tab
+    reader.open((root / "ledger.html").as_uri(), "ledger.html")
+    rows = tab.locator(".ledger-table tbody tr")
+    total = rows.count()
+
+    def visible() -> int:
+        return sum(rows.nth(i).is_visible() for i in range(total))
+
+    reader.expect(total and visible() == total, "not all claims are shown at first")
+    verdicts = [v for v in tab.locator("#ledger-verdict option").evaluate_all("o => o.map(e => e.value)") if v]
+    counts = []
+    for verdict in verdicts:
+        tab.select_option("#ledger-verdict", verdict)
+        counts.append(visible())
+    reader.expect(verdicts and sum(counts) == total and min(counts) > 0, f"filter by verdict shows {counts} of {total}")
+    tab.select_option("#ledger-verdict", "")
+    tab.fill("#ledger-find", "no such claim")
+    reader.expect(visible() == 0 and f"0 of {total}" in tab.inner_text("#ledger-status"), "search hides nothing")
+    tab.fill("#ledger-find", "")
+    heading = tab.locator(".ledger-table th button", has_text="Verdict")
+    heading.focus()
+    for order in (False, True):
+        tab.keyboard.press("Enter")
+        shown = tab.locator(".ledger-table .verdict").all_inner_texts()
+        reader.expect(shown == sorted(shown, reverse=order), "sorting by keyboard does not sort")
+    reader.open((root / "ledger.html").as_uri() + f"?verdict={verdicts[0]}", "ledger.html")
+    reader.expect(visible() == counts[0], "the filter in the address is not applied")
+    return reader.problems
+
+
+def check_graph(running: Any, root: Path) -> list[str]:
+    """One node a claim, each with a page; clicking a node opens it."""
+    reader = Reader(running)
+    tab, address = reader.tab, (root / "graph.html").as_uri()
+    reader.open(address, "graph.html")
+    # Never return the Cytoscape object itself: turning it into JSON crashes the tab.
+    nodes = tab.evaluate("claimGraph.nodes().map(n => [n.id(), n.data('href')])")
+    pages = {p.relative_to(root).as_posix() for p in (root / "claims").rglob("*/*.html")}
+    reader.expect({href for _, href in nodes} == pages, "nodes and claim pages are not the same")
+    spots = "([id]) => { const p = claimGraph.$id(id).renderedPosition(); return [p.x, p.y]; }"
+    for node, href in nodes[:: max(1, len(nodes) // 5)]:
+        reader.open(address, "graph.html")
+        box = tab.locator("#graph-view").bounding_box()
+        x, y = tab.evaluate(spots, [node])
+        tab.mouse.click(box["x"] + x, box["y"] + y)
+        try:
+            tab.wait_for_url(f"**/{href}", timeout=5000)
+        except Exception:
+            reader.note(f"a click on {node} does not open {href}")
+    reader.open(address, "graph.html")
+    tab.uncheck("#graph-controls input[type=checkbox] >> nth=0")
+    reader.expect(tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing")
+    return reader.problems
+
+
+def check_served(running: Any, root: Path) -> list[str]:
+    """Over http, in dark mode: the front page, a search, and copying a formula as LaTeX."""
+    reader = Reader(running, color_scheme="dark", permissions=["clipboard-read", "clipboard-write"])
+    tab = reader.tab
+    with server(root) as base:
+        reader.open(f"{base}/index.html", "index.html (http)")
+        reader.open(f"{base}/search.html?q=softmax", "search.html (http)")
+        tab.wait_for_selector("#search-results li", timeout=10_000)
+        page = next(p for p in sorted((root / "claims").rglob("*/*.html")) if 'class="math' in p.read_text("utf8"))
+        reader.open(f"{base}/{page.relative_to(root).as_posix()}", page.name)
+        formula = tab.locator("div.math").first
+        tab.locator(".copy-latex").first.focus()
+        tab.keyboard.press("Enter")
+        tab.wait_for_function("document.querySelector('.copy-latex').textContent === 'copied'", timeout=5000)
+        copied = tab.evaluate("navigator.clipboard.readText()")
+        reader.expect(copied and copied == formula.locator("annotation").first.text_content(), "copied something else")
+    return reader.problems
+
+
+def check(out: Path) -> list[str]:
+    """Every problem found in the book in a folder, one line each; an empty list is a good book."""
+    root = Path(out).resolve()
+    if not (root / "index.html").is_file():
+        return [f"{out} holds no book (no index.html)"]
+    try:
+        with browser() as running:
+            return [problem for part in (check_pages, check_ledger, check_graph, check_served)
+                    for problem in part(running, root)]
+    except NoBrowser as error:
+        return [str(error)]
+
+
+def print_pdf(out: Path) -> Path:
+    """Print the corrections to one PDF in the book's folder. Raises NoBrowser."""
+    raise NotImplementedError
+
+
+def main() -> int:
+    """Command line of `python -m book.browser_check`."""
+    parser = argparse.ArgumentParser(prog="python -m book.browser_check", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("out", type=Path, metavar="DIR", help="folder of a built book")
+    problems = check(parser.parse_args().out)
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} problems" if problems else "no problem found")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

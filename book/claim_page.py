@@ -1,0 +1,185 @@
+"""The page of one claim, and the parts of it that other pages show too."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from book import figure
+from book.ledger import Claim, Ledger, paper_name
+from book.markup import badge, code, display, link, prose, scroll, table, text
+
+LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
+
+
+def anchor(name: str) -> str:
+    """The address of an assumption or knob on the page of all of them."""
+    return "assumption-" + "".join(c if c.isalnum() else "-" for c in name.lower())
+
+
+def statement(claim: Claim) -> str:
+    """The statement as the paper prints it, with the meaning of its symbols."""
+    parts = [text(claim.statement.words), display(claim.statement.latex), claim.where]
+    return "\n\n".join(part for part in parts if part)
+
+
+def corrected(claim: Claim) -> str:
+    """The minimally changed statement, or nothing."""
+    if claim.corrected:
+        return "\n\n".join(part for part in (text(claim.corrected.words), display(claim.corrected.latex)) if part)
+    return display(claim.correction or "")
+
+
+def counterexample(claim: Claim) -> str:
+    """The counterexample in a box, or nothing."""
+    if not claim.counterexample:
+        return ""
+    return f"::::{{div}} counterexample\n{prose(claim.counterexample)}\n::::"
+
+
+def steps(claim: Claim) -> str:
+    """The derivation: each step with its formula, the reason it holds and how it was settled."""
+    blocks = []
+    for number, step in enumerate(claim.steps, 1):
+        head = f'<span class="step-number">{number}</span> **{text(step.get("title") or "Step")}**'
+        foot = f"{outcome(step)} {text(step.get('grade') or '')}"
+        reason = text(step.get("reason") or "")
+        parts = [head, display(step.get("latex") or ""), reason, foot]
+        blocks.append("::::{div} step\n" + "\n\n".join(part for part in parts if part) + "\n::::")
+    return "\n\n".join(blocks)
+
+
+def number(value: Any) -> str:
+    """A number of the ledger for a table cell: short, and never rounded down to nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return text(str(value))
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
+
+
+def size(count: int | None) -> str:
+    """Bytes as KiB, MiB or GiB."""
+    if count is None:
+        return ""
+    value, unit = float(count), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            break
+        value /= 1024
+    return f"{value:.3g} {unit}"
+
+
+COLUMNS = {
+    "leg": ("Leg", text), "grade": ("Grade", text), "passed": ("Result", None), "error": ("Error", number),
+    "bound": ("Bound", number), "tokens": ("Tokens", number), "dtype": ("Type", text), "device": ("Device", text),
+    "backend": ("Done by", text), "seconds": ("Seconds", number), "peak_bytes": ("Peak memory", size),
+    "detail": ("Detail", text),
+}
+"""Fields of a piece of evidence in the order of the table, with heading and way of printing."""
+
+
+def outcome(piece: dict[str, Any]) -> str:
+    """Passed, failed, not run or (where it ran and settles nothing) open, as a label."""
+    settled = {True: "passed", False: "failed", None: "open"}[piece.get("passed")]
+    return badge("not-run" if piece.get("not_run") else settled, "outcome")
+
+
+def evidence(claim: Claim) -> str:
+    """The evidence table without the columns that no piece fills, then why what did not run did not."""
+    if not claim.evidence:
+        return "No evidence is recorded."
+    used = [f for f in COLUMNS if f == "passed" or any(piece.get(f) not in (None, "") for piece in claim.evidence)]
+    rows = []
+    for piece in claim.evidence:
+        cells = [(f, piece.get(f), COLUMNS[f][1]) for f in used]
+        rows.append([outcome(piece) if show is None else "" if value is None else show(value) for f, value, show in cells])
+    parts = [scroll(table([COLUMNS[f][0] for f in used], rows), "evidence")]
+    for piece in claim.evidence:
+        if piece.get("not_run"):
+            parts.append(f"- Not run ({text(piece.get('leg') or 'leg')}): {text(piece['not_run'])}")
+    return "\n\n".join(parts)
+
+
+def mutants(claim: Claim) -> str:
+    """How many deliberately false variants of the statement the checks rejected."""
+    counts = claim.mutants
+    if not counts.get("tried"):
+        return "No mutant was tried."
+    line = f"{counts['tried']} tried, {counts.get('killed', 0)} rejected"
+    if counts.get("equivalent"):
+        line += f", {counts['equivalent']} equivalent to the statement"
+    survivors = counts.get("survivors") or []
+    if survivors:
+        return f"{line}. Survived:\n\n" + "\n".join(f"- {text(name)}" for name in survivors)
+    return line + "."
+
+
+def claim_list(claims: list[Claim]) -> str:
+    """A list of links with verdicts."""
+    lines = [f"- {link(c)} ({paper_name(c.paper)}): {text(c.title)} {badge(c.verdict)}" for c in claims]
+    return "\n".join(lines)
+
+
+def _dependence(claim: Claim, ledger: Ledger) -> str:
+    bases = [ledger.by_id[i] for i in claim.rests_on if i in ledger.by_id]
+    outside = [i for i in claim.rests_on if i not in ledger.by_id]
+    lines = [claim_list(bases)] if bases else []
+    if outside:
+        lines.append("Not in this ledger: " + ", ".join(map(code, outside)) + ".")
+    above = [ledger.by_id[i] for i in ledger.used_by[claim.id]]
+    total = len(ledger.dependents(claim.id))
+    indirect = f" ({total} with those further up)" if total > len(above) else ""
+    return "\n\n".join([
+        "### Rests on", "\n\n".join(lines) or "Nothing else.",
+        f"### What rests on it{indirect}", claim_list(above) or "Nothing.",
+    ])
+
+
+def _assumptions(claim: Claim) -> str:
+    lines = [f"- [{text(name)}](#{anchor(name)})" for name in claim.assumptions]
+    if claim.knobs:
+        lines.append("- Can be changed: " + ", ".join(f"[{code(k)}](#{anchor(k)})" for k in claim.knobs))
+    return "\n".join(lines) or "None."
+
+
+def _head(claim: Claim, ledger: Ledger) -> str:
+    labels = [badge(claim.verdict)] + ([badge(claim.severity, "severity")] if claim.severity else [])
+    lines = [f"{' '.join(labels)} {paper_name(claim.paper)}, {text(claim.reference)}. "
+             f"{text(claim.kind).capitalize()}; {LITERAL[claim.literal_holds]}."]
+    if shaky := ledger.shaky(claim):
+        lines.append(":::{admonition} Rests on what was not right as printed\n:class: warning\n"
+                     + claim_list(shaky) + "\n:::")
+    return "\n\n".join(lines)
+
+
+def _again(claim: Claim) -> str:
+    parts = [f"```console\n$ {claim.command}\n```"] if claim.command else []
+    if claim.source:
+        parts.append(f"Declared in {code(claim.source)}.")
+    if claim.engine_backend:
+        parts.append(f"Engine: {text(claim.engine_backend)}.")
+    return "\n\n".join(parts)
+
+
+def page(claim: Claim, ledger: Ledger) -> str:
+    """The whole page of a claim."""
+    sections = {
+        "As printed": statement(claim),
+        "Counterexample": counterexample(claim),
+        "As corrected": corrected(claim),
+        "Notes": claim.notes,
+        "Assumptions": _assumptions(claim),
+        "Derivation": steps(claim),
+        "Evidence": "\n\n".join(part for part in (evidence(claim), figure.block(claim)) if part),
+        "Mutants": mutants(claim),
+        "Dependence": _dependence(claim, ledger),
+        "Run it again": _again(claim),
+    }
+    parts = [f"# {text(claim.reference)}: {text(claim.title)}", _head(claim, ledger)]
+    parts += [f"## {title}\n\n{body}" for title, body in sections.items() if body]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,210 @@
+"""The exported ledger as the book reads it: checked on the way in, then asked about counts and dependence."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+VERDICTS = {
+    "proved": "the statement as printed follows symbolically, for symbolic dimensions",
+    "confirmed": "no symbolic proof, but certified numerically on independent legs",
+    "corrected": "the statement as printed fails on a counterexample; a minimally changed one holds",
+    "refuted": "the statement as printed fails and no small repair holds under the paper's assumptions",
+    "definition": "it only names something; shapes and definedness were checked",
+    "empirical": "it reports an experiment; only what is arithmetic or cost in it was checked",
+}
+"""Verdict names in the order of every table, each with when it is given."""
+
+FAILED = ("corrected", "refuted")
+
+SEVERITIES = {
+    "substance": "a later result or the conclusion depends on it",
+    "condition": "true once an unstated condition is added",
+    "misprint": "a slip of sign, shape, index or factor that the next line does not inherit",
+}
+"""Severities of a failure, the gravest first."""
+
+GRADES = {
+    "exact-symbolic": "follows by algebra, for symbolic dimensions",
+    "exact-rational": "an instance checked in rational arithmetic, no rounding",
+    "interval": "enclosed by ball arithmetic",
+    "certified-float": "floating point, within a proved error bound",
+    "sampled": "random draws with a confidence interval",
+    "measured": "a run was timed or its memory counted",
+}
+"""Grades of evidence, the strongest first."""
+
+PAPERS = {
+    "nguyen2023": "Nguyen et al. 2023",
+    "chen2023": "Chen et al. 2023",
+    "wang2024": "Wang et al. 2024",
+    "farooq2025": "Farooq 2025",
+    "bridge": "Bridges",
+}
+"""Short names of the papers in the order of the book; a paper missing here goes by its key."""
+
+
+class LedgerError(ValueError):
+    """The ledger file is missing, damaged or contradicts itself; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A statement: display mathematics without delimiters, and a sentence saying it."""
+
+    latex: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One record of the ledger (fields as in DESIGN.md, "Ledger record")."""
+
+    id: str
+    paper: str
+    reference: str
+    title: str
+    kind: str
+    verdict: str
+    literal_holds: bool | None
+    statement: Formula
+    corrected: Formula | None = None
+    correction: str | None = None
+    where: str = ""
+    assumptions: list[str] = field(default_factory=list)
+    knobs: list[str] = field(default_factory=list)
+    rests_on: list[str] = field(default_factory=list)
+    severity: str | None = None
+    counterexample: str | None = None
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    evidence: list[dict[str, Any]] = field(default_factory=list)
+    mutants: dict[str, Any] = field(default_factory=dict)
+    engine_backend: str | None = None
+    source: str = ""
+    command: str = ""
+    notes: str = ""
+    picture: str | None = None
+
+    @property
+    def doc(self) -> str:
+        """Path of the claim's page in the book, without suffix. A dot would read as a suffix there."""
+        return "claims/" + self.id.replace(".", "-")
+
+    @property
+    def failed(self) -> bool:
+        """Whether the statement as printed was corrected or refuted."""
+        return self.verdict in FAILED
+
+    @property
+    def weight(self) -> int:
+        """Rank of the severity, 0 for the gravest and for none the largest."""
+        return list(SEVERITIES).index(self.severity) if self.severity in SEVERITIES else len(SEVERITIES)
+
+
+def _formula(value: Any) -> Formula | None:
+    return Formula(value.get("latex") or "", value.get("words") or "") if isinstance(value, dict) else None
+
+
+def _claim(record: Any, place: str) -> Claim:
+    """One record as a Claim; unknown fields are ignored, so that the ledger may grow."""
+    if not isinstance(record, dict):
+        raise LedgerError(f"{place}: not an object")
+    place = f"{place} ({record.get('id', 'no id')})"
+    required = ("id", "paper", "reference", "title", "kind", "verdict", "statement")
+    missing = [name for name in required if not record.get(name)]
+    if missing:
+        raise LedgerError(f"{place}: missing {', '.join(missing)}")
+    if record["verdict"] not in VERDICTS:
+        raise LedgerError(f"{place}: verdict {record['verdict']!r}; allowed: {', '.join(VERDICTS)}")
+    if record.get("severity") not in (None, *SEVERITIES):
+        raise LedgerError(f"{place}: severity {record['severity']!r}; allowed: {', '.join(SEVERITIES)}, null")
+    known = {name: record[name] for name in Claim.__dataclass_fields__ if record.get(name) is not None}
+    known["statement"] = _formula(record["statement"])
+    known["corrected"] = _formula(record.get("corrected"))
+    known["literal_holds"] = record.get("literal_holds")
+    if known["statement"] is None:
+        raise LedgerError(f"{place}: statement is not an object with latex and words")
+    return Claim(**known)
+
+
+class Ledger:
+    """All claims, in the order of the file, with what rests on what."""
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        self.claims = list(claims)
+        self.by_id = {claim.id: claim for claim in self.claims}
+        self.used_by: dict[str, list[str]] = {claim.id: [] for claim in self.claims}
+        for claim in self.claims:
+            for base in claim.rests_on:
+                self.used_by.setdefault(base, []).append(claim.id)
+        self._check()
+
+    def _check(self) -> None:
+        pages = Counter(claim.doc for claim in self.claims)
+        if double := [page for page, count in pages.items() if count > 1]:
+            raise LedgerError(f"two claims would share the page {double[0]}")
+        try:
+            TopologicalSorter({claim.id: claim.rests_on for claim in self.claims}).prepare()
+        except CycleError as error:
+            raise LedgerError(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
+
+    @property
+    def papers(self) -> list[str]:
+        """Keys of the papers that have a claim here, in the order of the book."""
+        present = dict.fromkeys(claim.paper for claim in self.claims)
+        return [key for key in PAPERS if key in present] + [key for key in present if key not in PAPERS]
+
+    def of(self, paper: str) -> list[Claim]:
+        """The claims of one paper, in the order of the file."""
+        return [claim for claim in self.claims if claim.paper == paper]
+
+    def dependents(self, claim_id: str) -> set[str]:
+        """Ids of every claim that rests on this one, directly or through others."""
+        return self._reach(claim_id, self.used_by)
+
+    def foundations(self, claim_id: str) -> set[str]:
+        """Ids of every claim in this ledger that this one rests on, directly or through others."""
+        return self._reach(claim_id, {claim.id: claim.rests_on for claim in self.claims}) & set(self.by_id)
+
+    @staticmethod
+    def _reach(start: str, edges: dict[str, list[str]]) -> set[str]:
+        found: set[str] = set()
+        stack = [start]
+        while stack:
+            new = set(edges.get(stack.pop(), ())) - found
+            found |= new
+            stack.extend(new)
+        return found
+
+    def shaky(self, claim: Claim) -> list[Claim]:
+        """The corrected or refuted claims among all that this one rests on, in the order of the file."""
+        below = self.foundations(claim.id)
+        return [other for other in self.claims if other.id in below and other.failed]
+
+    def failures(self) -> list[Claim]:
+        """Corrected and refuted claims: the gravest first, then by how many claims rest on them."""
+        failed = [claim for claim in self.claims if claim.failed]
+        return sorted(failed, key=lambda c: (c.weight, -len(self.dependents(c.id)), c.verdict != "refuted"))
+
+
+def paper_name(key: str) -> str:
+    """Short name of a paper, or its key."""
+    return PAPERS.get(key, key)
+
+
+def read(path: Path) -> Ledger:
+    """The ledger in an exported JSON file (a list of records). Raises LedgerError in one line."""
+    try:
+        records = json.loads(path.read_text("utf8"))
+    except OSError as error:
+        raise LedgerError(f"cannot read the ledger {path}: {error.strerror}; `attest export` writes one") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise LedgerError(f"the ledger {path} is damaged ({error}); write it anew with `attest export`") from None
+    if not isinstance(records, list) or not records:
+        raise LedgerError(f"the ledger {path} should be a list of records and not empty")
+    return Ledger(_claim(record, f"{path}: record {i}") for i, record in enumerate(records, 1))

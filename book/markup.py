@@ -1,0 +1,80 @@
+"""From the ledger's text to MyST: nothing in a record can be taken for markup that it is not."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from book.ledger import Claim
+
+_MATH = re.compile(r"\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$", re.DOTALL)
+_PLAIN = set(",;'?/. ()")
+_PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def _escape(plain: str) -> str:
+    """Backslash before every ASCII punctuation character that could start markup."""
+    return "".join("\\" + c if c in _PUNCTUATION and c not in _PLAIN else c for c in plain)
+
+
+def text(source: str) -> str:
+    """One line of MyST that shows the text literally, except that $…$ is inline mathematics.
+
+    Bars inside mathematics become \\vert and \\Vert, since a bar would end a table's cell.
+    """
+    parts, last = [], 0
+    source = " ".join(source.split())
+    for match in _MATH.finditer(source):
+        parts.append(_escape(source[last : match.start()]))
+        parts.append("$" + match[1].replace(r"\|", r"\Vert ").replace("|", r"\vert ") + "$")
+        last = match.end()
+    parts.append(_escape(source[last:]))
+    # A number with a point at the start of a line would open a list.
+    return re.sub(r"^(\d+)([.)])", r"\1\\\2", "".join(parts))
+
+
+def display(latex: str) -> str:
+    """A block of display mathematics; several lines without an environment of their own are aligned."""
+    body = re.sub(r"\n\s*\n", "\n", latex.strip())
+    if r"\begin{" not in body and (r"\\" in body or re.search(r"(?<!\\)&", body)):
+        body = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+    return f"```{{math}}\n:nowrap:\n\n{body}\n```" if body else ""
+
+
+def literal(source: str) -> str:
+    """A block of text shown exactly as it is."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", source)), default=0))
+    return f"{fence}text\n{source.strip()}\n{fence}"
+
+
+def prose(source: str) -> str:
+    """A record's free text: as a paragraph, or as it stands where its line breaks carry meaning."""
+    if "\n" not in source.strip():
+        return text(source)
+    return "\n\n".join(map(text, source.split("\n"))) if _MATH.search(source) else literal(source)
+
+
+def badge(name: str, kind: str = "verdict") -> str:
+    """A coloured label; the colour repeats the word and never stands for it."""
+    return f'<span class="{kind} {html.escape(name)}">{html.escape(name)}</span>'
+
+
+def code(source: str) -> str:
+    """Inline code that may hold backticks."""
+    return f"`` {source} ``" if "`" in source else f"`{source}`"
+
+
+def link(claim: Claim, label: str | None = None) -> str:
+    """A link to the claim's page from anywhere in the book, by default under its reference."""
+    return f"[{text(label or claim.reference)}](/{claim.doc}.md)"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A table whose cells are MyST already; bars in them must be escaped (`text` does so)."""
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def scroll(block: str, extra: str = "") -> str:
+    """A block that scrolls sideways on a narrow screen instead of widening the page."""
+    return f"::::{{div}} scroll {extra}".rstrip() + f"\n{block}\n::::"

@@ -1,0 +1,93 @@
+"""Sphinx extension: a book that needs nothing from any other host, and fails where it would.
+
+1. KaTeX renders at build; a formula it rejects stops the build (its default is red text).
+2. sphinx-thebe's script tags, which name another host and throw an error in the console, are dropped.
+3. After the build every page is searched for resources of other hosts; one is an error.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+_OUTSIDE = re.compile(
+    r"""<(?:script|link|img|iframe|source|object)\b[^>]*?\b(?:src|href|data)=["']?(?:https?:)?//([^"'/>\s]+)""", re.I)
+_OUTSIDE_CSS = re.compile(r"""(?:url\(|@import\s+)["']?(?:https?:)?//([^"'/)\s]+)""", re.I)
+STARTS = 20
+
+
+def _patient_start(start: Any) -> Any:
+    """sphinxcontrib-katex connects before its server listens: about one start in twenty is refused."""
+    def retry(cls: type) -> Any:
+        for attempt in range(STARTS):
+            try:
+                return start(cls)
+            except ConnectionRefusedError:
+                time.sleep(0.05 * (attempt + 1))
+        return start(cls)
+    return classmethod(retry)
+
+
+def strict_katex(app: Sphinx) -> None:
+    """Make a bad formula an error that names the page and the formula."""
+    import sphinxcontrib.katex as katex
+
+    katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
+    katex.KaTeXServer.start = _patient_start(katex.KaTeXServer.start.__func__)
+    render = katex.render_latex
+
+    def render_or_fail(latex: str, options: dict[str, Any] | None = None) -> str:
+        try:
+            return render(latex, options)
+        except katex.KaTeXError as error:
+            page = getattr(app.builder, "current_docname", "")
+            raise ExtensionError(f"page {page}: this formula does not render: {latex!r}: {error}") from None
+
+    katex.render_latex = render_or_fail
+
+
+def strip_thebe(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Drop the scripts of sphinx-thebe from a page."""
+    if "script_files" in context:
+        context["script_files"] = [
+            script for script in context["script_files"]
+            if "thebe" not in str(getattr(script, "filename", script) or "")
+            and "THEBE_JS_URL" not in (getattr(script, "attributes", None) or {}).get("body", "")
+        ]
+
+
+def own_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """The ledger table and the graph are the only pages that load their scripts."""
+    scripts = {"ledger": ["ledger-table.js"], "graph": ["vendor/cytoscape.min.js", "claims-graph.js", "graph-view.js"]}
+    for name in scripts.get(page, ()):
+        app.add_js_file(name)
+
+
+def audit(app: Sphinx, error: Exception | None) -> None:
+    """Fail on any resource of another host in the output."""
+    if error is not None or app.builder.format != "html":
+        return
+    found = set()
+    for path in Path(app.outdir).rglob("*"):
+        if path.suffix in (".html", ".css"):
+            content = path.read_text("utf8", "replace")
+            pattern = _OUTSIDE if path.suffix == ".html" else _OUTSIDE_CSS
+            found |= {(path.name, host) for host in pattern.findall(content)}
+    if found:
+        raise ExtensionError(f"resources of other hosts in pages: {sorted(found)[:10]}")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Entry point for Sphinx."""
+    strict_katex(app)
+    app.add_css_file("attest.css")
+    app.add_js_file("maths.js")
+    app.connect("html-page-context", own_scripts)
+    app.connect("html-page-context", strip_thebe, priority=950)
+    app.connect("build-finished", audit)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

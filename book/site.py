@@ -1,0 +1,99 @@
+"""Writes the sources of the book (pages, table of contents, configuration, assets) into a working folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from book import chapters, claim_page, graph, overview, vendor
+from book.ledger import Ledger, paper_name
+
+HERE = Path(__file__).parent
+
+
+def write(path: Path, content: str) -> None:
+    """Write a file only where its content changes, so that Sphinx rebuilds no more than it must."""
+    if not (path.is_file() and path.read_text("utf8") == content):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf8")
+
+
+def written(paper: str) -> list[Path]:
+    """Written chapters of one paper, in the order of their file names."""
+    return sorted((HERE / "chapters" / paper).glob("*.md"))
+
+
+def pages(ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
+    """Every generated text file of the book by its path in the working folder."""
+    files = {}
+    for path in (HERE / "pages").glob("*.md"):
+        files |= chapters.render(path, ledger, records)
+    for paper in ledger.papers:
+        for path in written(paper):
+            made = chapters.render(path, ledger, records)
+            files |= {f"chapters/{paper}/{name}": content for name, content in made.items()}
+        files[f"claims/{paper}.md"] = overview.claims_page(ledger, paper)
+        if any(claim.failed for claim in ledger.of(paper)):
+            files[f"corrections/{paper}.md"] = overview.corrections_page(ledger, paper)
+    for claim in ledger.claims:
+        files[f"{claim.doc}.md"] = claim_page.page(claim, ledger)
+    files["_toc.yml"] = yaml.safe_dump(contents(ledger), sort_keys=False, allow_unicode=True)
+    files["_config.yml"] = (HERE / "_config.yml").read_text("utf8")
+    files["assets/claims-graph.js"] = graph.script(ledger)
+    for path in (HERE / "assets").iterdir():
+        files[f"assets/{path.name}"] = path.read_text("utf8")
+    return files
+
+
+def contents(ledger: Ledger) -> dict[str, Any]:
+    """The table of contents, in sphinx-external-toc's format."""
+    parts: list[dict[str, Any]] = [_part("Start here", ["how-to-read"])]
+    for paper in ledger.papers:
+        claims: dict[str, Any] = {"file": f"claims/{paper}", "title": "All claims"}
+        claims["sections"] = [{"file": c.doc, "title": c.reference} for c in ledger.of(paper)]
+        names = [f"chapters/{paper}/{chapters.page_name(path)}" for path in written(paper)]
+        part = _part(paper_name(paper), names)
+        part["chapters"].append(claims)
+        parts.append(part)
+    failed = [p for p in ledger.papers if any(claim.failed for claim in ledger.of(p))]
+    across = _part("Across the papers", ["corrections", "ledger", "graph", "assumptions"])
+    if failed:
+        across["chapters"][0]["sections"] = [
+            {"file": f"corrections/{paper}", "title": paper_name(paper)} for paper in failed]
+    parts += [across, _part("Reference", ["command-line", "python", "bibliography"])]
+    return {"format": "jb-book", "root": "index", "parts": parts}
+
+
+def _part(caption: str, files: list[str]) -> dict[str, Any]:
+    return {"caption": caption, "chapters": [{"file": file} for file in files]}
+
+
+def assemble(ledger: Ledger, records: list[dict[str, Any]], work: Path) -> None:
+    """Bring the working folder up to date: changed files are written, those of vanished claims deleted."""
+    files = pages(ledger, records)
+    for name, content in files.items():
+        write(work / name, content)
+    for path in work.rglob("*"):
+        name = path.relative_to(work).as_posix()
+        if path.is_file() and name not in files and not name.startswith(("_build/", "assets/vendor/")):
+            path.unlink()
+    vendor.copy_into(work / "assets")
+
+
+def frame(work: Path) -> str:
+    """Digest of what every page shows or depends on: contents, titles, settings, assets, this extension."""
+    titles = [path.read_text("utf8").split("\n", 1)[0] for path in sorted((work / "claims").rglob("*.md"))]
+    parts = [(work / "_toc.yml").read_text("utf8"), (work / "_config.yml").read_text("utf8"), json.dumps(titles)]
+    assets = [path for path in sorted((work / "assets").glob("*.*")) if path.name != "claims-graph.js"]
+    parts += [path.read_text("utf8") for path in [*assets, HERE / "offline.py"]]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def remove_pages(html: Path) -> None:
+    """Forget all built pages (not the executed cells)."""
+    shutil.rmtree(html, ignore_errors=True)
