@@ -77,13 +77,19 @@ def prepare(dtype: str | torch.dtype | None, device: str | torch.device | None,
         if tensor.shape[:-2] != first.shape[:-2]:
             raise TensorError(f"{name} has leading dimensions {tuple(tensor.shape[:-2])}, not "
                               f"{tuple(first.shape[:-2])}; batch and heads must agree")
-        if not torch.isfinite(tensor).all():
+        if not _finite(tensor):
             raise TensorError(f"{name} contains NaN or infinity; finite entries are needed")
     moved = tuple(tensor.detach().to(device=target_device, dtype=target_dtype) for tensor in tensors.values())
     for name, tensor in zip(tensors, moved, strict=True):
-        if target_dtype != tensors[name].dtype and not torch.isfinite(tensor).all():
+        if target_dtype != tensors[name].dtype and not _finite(tensor):
             raise TensorError(f"{name} overflows {dtype_name(target_dtype)}; use a wider dtype")
     return moved
+
+
+def _finite(tensor: torch.Tensor) -> bool:
+    """Whether all entries are finite; the extremes carry a NaN, and finding them needs no second tensor."""
+    low, high = torch.aminmax(tensor)
+    return math.isfinite(low) and math.isfinite(high)
 
 
 def check_attention_shapes(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
