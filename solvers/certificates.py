@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .definiteness import negative_direction
-from .program import Array, QuadraticProgram
+from .program import Array, Layout, QuadraticProgram
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,20 @@ def _variable_scale(qp: QuadraticProgram, x: Array) -> Array:
     return scale
 
 
+def _multiplier_scale(layout: Layout, y: Array) -> Array:
+    """The size (m,) against which an error in each multiplier counts: the largest |y| in its named block.
+
+    A stationarity row whose own multipliers all vanish (a slack off its bound) has no other scale, and rounding
+    would count there as a relative error of 1.
+    """
+    size = np.abs(y)
+    scale = size.copy()
+    for offset, shape in layout.values():
+        block = slice(offset, offset + math.prod(shape))
+        scale[block] = size[block].max() if size[block].size else 0
+    return scale
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Residuals of the optimality conditions of a quadratic program at (x, y, z).
@@ -84,7 +98,8 @@ class Certificate:
       variable (`_variable_scale`);
     * `dual_sign`: how far removing the negative multipliers would move a stationarity row, over that row's
       scale;
-    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'||y| + |A'||z|, row by row;
+    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'|Y + |A'|Z, row by row, Y and Z being the sizes of
+      the multipliers, block by block (`_multiplier_scale`);
     * `complementarity`: sum |y_i (h - Gx)_i|, over the size of the objective's and the dual's terms;
     * `gap`: |primal - dual|, over the same size;
     * `convexity`: minus the most negative curvature found in P, over the norm of P.
@@ -163,7 +178,8 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
     Px, slack = P @ x, h - G @ x
     gradient = Px + q + G.T @ y + A.T @ z
     size = _variable_scale(qp, x)
-    column_scale = np.abs(P) @ size + np.abs(q) + np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z)
+    multipliers, prices = _multiplier_scale(qp.inequalities, y), _multiplier_scale(qp.equalities, z)
+    column_scale = np.abs(P) @ size + np.abs(q) + np.abs(G.T) @ multipliers + np.abs(A.T) @ prices
     curvature = x @ Px / 2
     primal = curvature + q @ x + qp.r
     dual = -curvature + qp.r - h @ y - b @ z

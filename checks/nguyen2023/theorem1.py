@@ -9,8 +9,9 @@ from math import factorial, prod
 
 import sympy as sp
 
-from checks.claim import Assumption, claim
+from checks.claim import Assumption, Options, claim
 from checks.nguyen2023 import legs
+from checks.record import Evidence
 from checks.statement import All, Convex, Definition, Dual, Fact, Given, Identity, Implication, Link, Recurrence, WellPosed
 from derivations import svr
 from derivations.index import Index, Tensor
@@ -83,6 +84,14 @@ claim(
     where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
 )
 
+SUM_FORM = sum_over(j, softmax(j, score) * as_term(V)[j])
+
+
+def eq2_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """(2) at sampled queries against torch's attention."""
+    return legs.rows_against_engine(SUM_FORM, (i, d), None, {"Q": "q", "K": "k", "V": "v"}, options)
+
+
 claim(
     "nguyen2023/eq2",
     "Eq. (2)",
@@ -90,11 +99,11 @@ claim(
     words="Row i of (1) is a weighted sum of the values with softmax weights over the keys.",
     literal=lambda a: Identity(
         (row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V))[i],
-        sum_over(j, softmax(j, score) * as_term(V)[j]),
+        SUM_FORM,
         reason="row i of the matrix product, with the softmax written over the index j that it normalises",
     ),
     rests_on=("nguyen2023/eq1",),
-    legs=(legs.formula_rows,),
+    legs=(eq2_rows,),
     notes="The paper writes softmax of a single score; the index over which it normalises, j, is made explicit here.",
 )
 
@@ -403,7 +412,7 @@ claim(
     ),
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
-    legs=(legs.truncation, legs.formula_rows),
+    legs=(legs.truncation,),
     where=NOTATION,
 )
 
@@ -419,7 +428,20 @@ def _theorem(a: SvrAssumptions) -> Identity:
     )
 
 
-THEOREM_LEGS = (legs.primal_and_dual_without_bias, legs.exact_certificate, legs.formula_rows)
+
+def theorem_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """The right side of (15) at sampled queries against torch's attention."""
+    term = _softmax_lines(assumptions, False)[1]
+    return legs.rows_against_engine(term, (i, d), svr.x, {"x": "q", "k": "k", "v": "v"}, options)
+
+
+def exact_without_bias(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """The exact certificate for b = 0 and a fit within epsilon required of every point."""
+    return legs.exact_certificate(replace(assumptions, bias="off", box="relaxed"), options)
+
+
+THEOREM_LEGS = (legs.primal_and_dual_without_bias, exact_without_bias, theorem_rows)
+
 claim(
     "nguyen2023/eq15",
     "Eq. (15)",

@@ -1,0 +1,377 @@
+"""The command line ``attest``. Exit status: 0 as expected, 1 a verdict differs, 2 unusable input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from checks import ledger
+from checks.ablation import ablate
+from checks.claim import Options
+from checks.ledger import BadLedger
+from checks.printing import unicode_math
+from checks.record import Evidence, Record
+from checks.registry import PAPERS, UnknownClaim, select
+from checks.theories import THEORIES, theory
+from checks.verify import VERDICTS, Cache, DamagedCache, link, verify
+from derivations.assumptions import BadAssumption, load_settings, parse_settings
+
+OUT = Console()
+ERR = Console(stderr=True)
+COLOURS = {
+    "proved": "green", "confirmed": "green", "corrected": "yellow", "refuted": "red", "definition": "cyan",
+    "empirical": "blue", "unsettled": "magenta", "inconsistent": "bold red",
+}  # fmt: skip
+DTYPES = ("float64", "float32", "bfloat16")
+
+
+class BadInput(Exception):
+    """Unusable input; the message is one line that says what is wrong and what is allowed."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except (BadInput, UnknownClaim, BadAssumption, BadLedger, DamagedCache) as error:
+        ERR.print(f"attest: {error}", style="red", markup=False, soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        ERR.print("attest: interrupted; finished claims are cached")
+        return 130
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="attest", description="Verdicts on the mathematics of attention, claim by claim.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    p = commands.add_parser("list", help="claims with their verdicts")
+    p.add_argument("--paper", choices=sorted(PAPERS))
+    p.add_argument("--verdict", choices=VERDICTS)
+    p.add_argument("--kind", help="statement kind, such as Identity or Implication")
+    p.add_argument("--severity", choices=("misprint", "condition", "substance"))
+    p.set_defaults(run=_list)
+
+    p = commands.add_parser("show", help="one claim: statement, assumptions, derivation, evidence, counterexample")
+    p.add_argument("id")
+    p.add_argument("--latex", action="store_true", help="formulas as LaTeX instead of Unicode")
+    _options(p)
+    p.set_defaults(run=_show)
+
+    p = commands.add_parser("verify", help="judge claims and compare with the recorded verdicts")
+    p.add_argument("ids", nargs="*", metavar="ID", help="claims or papers (default: all)")
+    p.add_argument("--json", action="store_true", help="records as JSON on standard output instead of a table")
+    p.add_argument("--accept", action="store_true", help="record the verdicts found as the expected ones")
+    _options(p)
+    p.set_defaults(run=_verify)
+
+    p = commands.add_parser("derive", help="a theory's derivation under changed assumptions, and the verdicts that change")
+    p.add_argument("theory", help=", ".join(THEORIES))
+    p.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE")
+    p.add_argument("--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for the theory")
+    p.add_argument("--latex", action="store_true", help="formulas as LaTeX instead of Unicode")
+    p.add_argument("--knobs", action="store_true", help="only list the knobs with their values")
+    _options(p)
+    p.set_defaults(run=_derive)
+
+    p = commands.add_parser("ablate", help="drop each assumption of a claim in turn")
+    p.add_argument("id")
+    p.set_defaults(run=_ablate)
+
+    p = commands.add_parser("export", help="write the ledger as JSON")
+    p.add_argument("file", type=Path)
+    _options(p)
+    p.set_defaults(run=_export)
+
+    p = commands.add_parser("book", help="build the Jupyter Book from the ledger")
+    p.add_argument("--out", type=Path, default=Path("build/book"))
+    p.add_argument("--check", action="store_true", help="open every page in headless Chromium afterwards")
+    _options(p)
+    p.set_defaults(run=_book)
+    return parser
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--max-tokens", type=int, default=4096, help="longest sequence of tensor checks (default 4096)")
+    parser.add_argument("--dtype", default="float64", help=f"of tensor checks: {', '.join(DTYPES)}")
+    parser.add_argument("--device", default="cpu", help="of tensor checks: cpu, cuda, cuda:0, …")
+    parser.add_argument("--seed", type=int, default=0, help="of random instances (default 0)")
+    parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+
+
+def _run_options(a: argparse.Namespace) -> Options:
+    """The options of a run. Raises BadInput for a value out of range or a device that is not there."""
+    if a.dtype not in DTYPES:
+        raise BadInput(f"no dtype '{a.dtype}'; allowed: {', '.join(DTYPES)}")
+    if not 64 <= a.max_tokens <= 2**21:
+        raise BadInput(f"--max-tokens {a.max_tokens} is out of range; allowed: 64 to {2**21}")
+    if not 1 <= a.workers <= 64:
+        raise BadInput(f"--workers {a.workers} is out of range; allowed: 1 to 64")
+    if a.device != "cpu":
+        _require_device(a.device)
+    return Options(a.max_tokens, a.dtype, a.device, a.seed)
+
+
+def _require_device(name: str) -> None:
+    import torch
+
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise BadInput(f"'{name}' is not a device; allowed: cpu, cuda, cuda:N") from None
+    if device.type != "cuda" or not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count():
+        found = f"cpu and {torch.cuda.device_count()} CUDA device(s)" if torch.cuda.is_available() else "cpu only"
+        raise BadInput(f"no device '{name}' on this machine; there is {found}")
+
+
+def _records(ids: list[str], a: argparse.Namespace, settings: dict[str, Any] | None = None, quick: bool = False) -> list[Record]:
+    """Judge the claims with a progress bar; results in the order of declaration."""
+    claims = select(ids)
+    cache = None if a.no_cache else Cache()
+    found: dict[str, Record] = {}
+    cached = 0
+    columns = (TextColumn("{task.description:32.32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERR, transient=True) as bar:
+        task = bar.add_task("judging", total=len(claims))
+        for record, stored in verify(claims, _run_options(a), settings=settings, cache=cache, workers=a.workers, quick=quick):
+            found[record.id] = record
+            cached += stored
+            bar.update(task, advance=1, description=record.id)
+    if cached and not quick:
+        ERR.print(f"{cached} of {len(claims)} from the cache", style="dim")
+    return link([found[c.id] for c in claims])
+
+
+def _list(a: argparse.Namespace) -> int:
+    table = ledger.expected()
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "reference", "verdict", "title"):
+        shown.add_column(heading)
+    wanted = [c for c in select([]) if (not a.paper or c.paper == a.paper)]
+    wanted = [c for c in wanted if not a.verdict or table.get(c.id) == a.verdict]
+    if a.severity:
+        wanted = [c for c in wanted if c.severity == a.severity and table.get(c.id) in ("corrected", "refuted")]
+    if a.kind:
+        wanted = [c for c in wanted if a.kind.lower() in _kind(c).lower()]
+    for c in wanted:
+        verdict = table.get(c.id, "not recorded")
+        shown.add_row(c.id, c.reference, f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]", c.title)
+    OUT.print(shown)
+    OUT.print(f"{len(wanted)} claims", style="dim")
+    return 0
+
+
+def _kind(claim: Any) -> str:
+    from checks.statement import kind
+
+    if claim.literal is None:
+        return ""
+    return kind(claim.literal(THEORIES[claim.theory].defaults if claim.theory else None))
+
+
+def _verify(a: argparse.Namespace) -> int:
+    records = _records(a.ids, a)
+    if a.accept:
+        ledger.accept(records)
+    recorded = ledger.expected()
+    different = [r for r in records if recorded.get(r.id) != r.verdict]
+    if a.json:
+        print(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
+    else:
+        _verdict_table(records, recorded)
+        _summary(records, different)
+    return 1 if different else 0
+
+
+def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "kind", "verdict", "severity", "mutants", "legs", "seconds", "title"):
+        shown.add_column(heading, justify="right" if heading == "seconds" else "left", no_wrap=heading in ("claim", "verdict"))
+    for r in records:
+        mark = "" if recorded.get(r.id) == r.verdict else f" (recorded: {recorded.get(r.id, 'none')})"
+        mutants = f"{r.mutants.killed + r.mutants.equivalent}/{r.mutants.tried}" if r.mutants.tried else ""
+        legs = " ".join(dict.fromkeys(e.leg for e in r.evidence if e.passed is not None))
+        missing = sum(e.not_run is not None for e in r.evidence)
+        legs += f" ({missing} not run)" if missing else ""
+        verdict = f"[{COLOURS[r.verdict]}]{r.verdict}[/]{mark}"
+        shown.add_row(r.id, r.kind, verdict, r.severity or "", mutants, legs, f"{r.seconds:.1f}", r.title)
+    OUT.print(shown)
+
+
+def _summary(records: list[Record], different: list[Record]) -> None:
+    counts = {v: sum(r.verdict == v for r in records) for v in VERDICTS}
+    OUT.print(", ".join(f"[{COLOURS[v]}]{n} {v}[/]" for v, n in counts.items() if n))
+    survivors = [r.id for r in records if r.mutants.survivors]
+    if survivors:
+        OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red")
+    if different:
+        OUT.print(f"{len(different)} verdicts differ from the recorded ones: {', '.join(r.id for r in different)}", style="bold red")
+    else:
+        OUT.print("every verdict is the recorded one", style="green")
+
+
+def _one(id: str) -> Any:
+    """The single claim with this id. Raises UnknownClaim, also for a whole paper."""
+    found = [c for c in select([id]) if c.id == id]
+    if not found:
+        raise UnknownClaim(f"'{id}' is a paper; name one claim, such as {select([id])[0].id}")
+    return found[0]
+
+
+def _show(a: argparse.Namespace) -> int:
+    claim = _one(a.id)
+    record = _records([claim.id], a)[0]
+    maths = (lambda s: s) if a.latex else unicode_math
+
+    def head(text: str) -> None:
+        OUT.print(f"\n[bold]{text}[/]")
+
+    def formula(text: str) -> None:
+        for line in maths(text).splitlines():
+            OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+
+    OUT.print(f"[bold]{record.id}[/]  {record.reference}: {record.title}")
+    severity = f", severity {record.severity}" if record.severity else ""
+    OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}")
+    head("Statement as printed" if record.corrected else "Statement")
+    OUT.print(f"  {record.words}", markup=False)
+    formula(record.statement.get("latex", ""))
+    if record.counterexample:
+        head("What fails")
+        OUT.print(f"  {record.counterexample}", markup=False, highlight=False)
+    if record.corrected:
+        head("Corrected")
+        OUT.print(f"  {record.corrected['words']}", markup=False)
+        formula(record.corrected["latex"])
+    if claim.assumes:
+        head("Assumptions")
+        for assumption in claim.assumes:
+            knob = f"   (knob {claim.theory}.{assumption.knob} = {assumption.value})" if assumption.knob else ""
+            OUT.print(f"  {assumption.name}: {assumption.words}{knob}", markup=False, highlight=False)
+    if record.rests_on:
+        head("Rests on")
+        OUT.print("  " + ", ".join(record.rests_on), markup=False)
+    head("Derivation")
+    for n, step in enumerate(record.steps, 1):
+        mark = {True: "✓", False: "✗", None: "?"}[step["passed"]]
+        OUT.print(f"  {n}. {mark} {step['title']}: {step['reason']}", markup=False, highlight=False)
+        formula(step["latex"])
+    _evidence(record.evidence)
+    if record.mutants.tried:
+        m = record.mutants
+        head("Mutants")
+        OUT.print(f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} survive")
+    if record.notes:
+        head("Notes")
+        OUT.print(f"  {unicode_math(record.notes)}", markup=False)
+    OUT.print(f"\nsource: {record.source}   run again: {record.command}", style="dim")
+    return 0
+
+
+def _evidence(evidence: list[Evidence]) -> None:
+    OUT.print("\n[bold]Evidence[/]")
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("leg", "grade", "result", "error", "bound", "tokens", "dtype", "on", "seconds", "detail"):
+        shown.add_column(heading, no_wrap=heading != "detail")
+    for e in evidence:
+        result = "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
+        numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
+        where = " ".join(x for x in (e.device, e.backend) if x)
+        shown.add_row(
+            e.leg, e.grade, result, *numbers, str(e.tokens or ""), e.dtype or "", where,
+            f"{e.seconds:.2f}" if e.seconds is not None else "", e.not_run or e.detail,
+        )  # fmt: skip
+    OUT.print(shown)
+
+
+def _derive(a: argparse.Namespace) -> int:
+    chosen = theory(a.theory)
+    if a.knobs:
+        for knob in chosen.knobs:
+            OUT.print(f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: {', '.join(knob.allowed)}")
+        return 0
+    settings: dict[str, Any] = load_settings(a.assumptions, chosen.name) if a.assumptions else {}
+    settings |= parse_settings(a.set, chosen.name)
+    assumptions = chosen.assumptions(settings)
+    before = {s.title: s.latex for s in chosen.derive(chosen.defaults)}
+    maths = (lambda s: s) if a.latex else unicode_math
+    for n, step in enumerate(chosen.derive(assumptions), 1):
+        new = settings and before.get(step.title) != step.latex
+        OUT.print(f"\n{n}. [bold]{step.title}[/]{' [yellow](changed)[/]' if new else ''}: {step.reason}")
+        for line in maths(step.latex).splitlines():
+            OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+    return _changes(a, chosen, assumptions) if settings else 0
+
+
+def _changes(a: argparse.Namespace, chosen: Any, assumptions: Any) -> int:
+    """The claims of a theory whose verdict changes under the assumptions."""
+    ids = [c.id for c in select([]) if c.theory == chosen.name]
+    if not ids:
+        return 0
+    default = {r.id: r for r in _records(ids, a, quick=True)}
+    changed = {r.id: r for r in _records(ids, a, {chosen.name: assumptions}, quick=True)}
+    rows = [(default[i], changed[i]) for i in ids if default[i].verdict != changed[i].verdict]
+    OUT.print(f"\n[bold]{len(rows)} of {len(ids)} claims change verdict[/]")
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "before", "after", "why"):
+        shown.add_column(heading)
+    for old, new in rows:
+        why = new.counterexample or "; ".join(e.detail for e in new.evidence if e.passed is not True) or new.notes
+        shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", why[:160])
+    OUT.print(shown)
+    return 0
+
+
+def _ablate(a: argparse.Namespace) -> int:
+    claim = _one(a.id)
+    results = ablate(claim, THEORIES[claim.theory].defaults if claim.theory else None)
+    if not results:
+        OUT.print(f"{claim.id} lists no assumption besides the claims it rests on")
+        return 0
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("assumption", "variant", "needed", "detail"):
+        shown.add_column(heading)
+    for r in results:
+        needed = {True: "[green]yes[/]", False: "[yellow]redundant[/]", None: "not settled"}[r.needed]
+        shown.add_row(r.assumption, r.variant, needed, r.detail)
+    OUT.print(shown)
+    return 0
+
+
+def _export(a: argparse.Namespace) -> int:
+    records = _records([], a)
+    try:
+        ledger.write(a.file, records)
+    except OSError as error:
+        raise BadInput(f"cannot write {a.file}: {error.strerror}") from None
+    OUT.print(f"{len(records)} records written to {a.file}")
+    return 0
+
+
+def _book(a: argparse.Namespace) -> int:
+    try:
+        from book.build import build
+    except ImportError as error:
+        raise BadInput(f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'") from None
+    records = _records([], a)
+    path = a.out / "ledger.json"
+    ledger.write(path, records)
+    return build(path, a.out, browser_check=a.check)
+
+
+
+if __name__ == "__main__":
+    sys.exit(main())

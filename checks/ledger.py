@@ -1,0 +1,63 @@
+"""The ledger: the records of all claims as one JSON file, and the verdicts that the repository expects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from checks.claim import ROOT
+from checks.record import Record
+from checks.verify import VERDICTS, write_atomically
+
+EXPECTED = ROOT / "checks" / "expected.json"
+
+
+class BadLedger(RuntimeError):
+    """A ledger or table of expected verdicts that is missing or damaged."""
+
+
+def write(path: Path, records: list[Record]) -> None:
+    """Export records, in the order given, as a JSON list."""
+    text = json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False, sort_keys=False)
+    write_atomically(path, text + "\n")
+
+
+def read(path: Path) -> list[Record]:
+    """The records of an exported ledger. Raises BadLedger."""
+    try:
+        return [Record.from_json(item) for item in _json(path)]
+    except (TypeError, KeyError, ValueError) as error:
+        raise BadLedger(f"{path} is not a ledger: {error}") from None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadLedger(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+def expected() -> dict[str, str]:
+    """The verdict recorded for each claim. Raises BadLedger."""
+    table = _json(EXPECTED)
+    if not isinstance(table, dict) or not all(v in VERDICTS for v in table.values()):
+        raise BadLedger(f"{EXPECTED} must map claim ids to verdicts ({', '.join(VERDICTS)})")
+    return table
+
+
+def accept(records: list[Record]) -> None:
+    """Record the verdicts of these claims as the expected ones; other claims keep theirs."""
+    table = expected() if EXPECTED.exists() else {}
+    table.update({r.id: r.verdict for r in records})
+    write_atomically(EXPECTED, json.dumps(dict(sorted(table.items(), key=_order)), indent=1) + "\n")
+
+
+def _order(item: tuple[str, str]) -> tuple:
+    paper, _, rest = item[0].partition("/")
+    letters = rest.rstrip("0123456789.")
+    number = rest[len(letters) :]
+    parts = [int(n) for n in number.split(".") if n.isdigit()]
+    return (paper, letters, parts, rest)
