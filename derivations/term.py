@@ -21,6 +21,9 @@ ONE = Index("1", "1")
 _LOOSE, _PRODUCT, _TIGHT, _ATOM = 1, 2, 3, 4
 
 
+STACKED = "{+}"  # joins the dimensions of stacked blocks; prints as a plus sign
+
+
 class NonConformable(ValueError):
     """The shapes in a printed formula do not agree."""
 
@@ -273,14 +276,16 @@ class MatMul(Term):
 
     def entry(self, *at: Index) -> ix.Expr:
         left, right = self._sides()
-        inner = Index("m", left[1]).fresh()
         row = [] if len(right) == 1 and left[0] == "1" else [at[0]]
         column = list(at[len(row) :])
-        first = self.args[0].entry(row[0]) if len(self.args[0].shape()) == 1 else self.args[0].entry(
-            row[0] if row else ONE, inner
-        )
-        body = ix.Mul((first, self.args[1].entry(inner, *column)))
-        return ix.Sum(inner, body)
+        sums = []
+        for part in summands(left[1]):
+            inner = Index("m", part).fresh()
+            first = self.args[0].entry(row[0]) if len(self.args[0].shape()) == 1 else self.args[0].entry(
+                row[0] if row else ONE, inner
+            )
+            sums.append(ix.Sum(inner, ix.Mul((first, self.args[1].entry(inner, *column)))))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
     def latex(self) -> str:
         left, right = (a.wrapped(_PRODUCT) for a in self.args)
@@ -494,6 +499,89 @@ class Ones(Term):
         return rf"\mathbf{{1}}_{{{times.join(self.data)}}}"
 
 
+class Zeros(Term):
+    """An array of zeros with dimensions ``data``."""
+
+    def shape(self) -> Shape:
+        return self.data
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Num(Fraction(0))
+
+    def latex(self) -> str:
+        times = r" \times "
+        return rf"\mathbf{{0}}_{{{times.join(self.data)}}}"
+
+
+class Eye(Term):
+    """The identity matrix on the dimension ``data``, which may be a stacked one."""
+
+    def shape(self) -> Shape:
+        return (self.data, self.data)
+
+    def entry(self, *at: Index) -> ix.Expr:
+        if at[0].dim != at[1].dim:
+            return ix.Num(Fraction(0))  # indices into different blocks
+        return ix.Delta(at[0], at[1]) if at[0].dim != "1" else ix.Num(Fraction(1))
+
+    def latex(self) -> str:
+        return rf"\mathbf{{I}}_{{{self.data}}}"
+
+
+class Blocks(Term):
+    """Blocks side by side; ``data`` = (rows of blocks, columns of blocks), 0 columns for a stack of vectors.
+
+    The stacked dimensions are named after their parts (``d{+}C-1``). An entry is asked for with indices that run over
+    one part each: the dimension of the index says which block is meant, so the parts of one axis must differ.
+    """
+
+    def _row(self, n: int) -> tuple[Term, ...]:
+        width = max(1, self.data[1])
+        return self.args[n * width : (n + 1) * width]
+
+    def _axes(self) -> tuple[list[str], list[str]]:
+        rows, columns = self.data
+        shapes = [[b.shape() for b in self._row(n)] for n in range(rows)]
+        if any(len(s) != (2 if columns else 1) for row in shapes for s in row):
+            raise NonConformable("blocks must all be matrices, or all be vectors")
+        heights, widths = [row[0][0] for row in shapes], [s[1] for s in shapes[0]] if columns else []
+        for row, height in zip(shapes, heights, strict=True):
+            if any(s[0] != height for s in row) or (columns and [s[1] for s in row] != widths):
+                raise NonConformable(f"blocks of shapes {_show(s for row in shapes for s in row)} do not fit together")
+        if len(set(heights)) < len(heights) or len(set(widths)) < len(widths):
+            raise ValueError("blocks along one axis must have different dimensions")
+        return heights, widths
+
+    def shape(self) -> Shape:
+        heights, widths = self._axes()
+        return (STACKED.join(heights), STACKED.join(widths)) if widths else (STACKED.join(heights),)
+
+    def entry(self, *at: Index) -> ix.Expr:
+        heights, widths = self._axes()
+        row = self._row(heights.index(at[0].dim))
+        return row[widths.index(at[1].dim)].entry(*at) if widths else row[0].entry(*at)
+
+    def latex(self) -> str:
+        lines = [" & ".join(b.latex() for b in self._row(n)) for n in range(self.data[0])]
+        return r"\begin{pmatrix}" + r" \\ ".join(lines) + r"\end{pmatrix}"
+
+
+class Part(Term):
+    """A block of an object with stacked dimensions; ``data`` names one part for each axis."""
+
+    def shape(self) -> Shape:
+        whole = self.args[0].shape()
+        if len(whole) != len(self.data) or any(p not in summands(w) for p, w in zip(self.data, whole, strict=True)):
+            raise NonConformable(f"an object with dimensions {whole} has no part {self.data}")
+        return self.data
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.args[0].entry(*at)
+
+    def latex(self) -> str:
+        return rf"\left.{self.args[0].latex()}\right|_{{{','.join(self.data)}}}"
+
+
 def _show(shapes: Any) -> str:
     return " and ".join(sorted("×".join(s) if s else "scalar" for s in shapes))
 
@@ -547,6 +635,33 @@ def trace(arg: Any) -> Term:
 def diag(arg: Any) -> Term:
     """The diagonal matrix."""
     return Diagonal((as_term(arg),))
+
+
+def summands(dim: str) -> tuple[str, ...]:
+    """The parts of a stacked dimension; a plain dimension is its own only part."""
+    return tuple(dim.split(STACKED))
+
+
+def blocks(*rows: Any) -> Term:
+    """A block matrix from its rows (sequences), or a stacked vector from its parts (terms)."""
+    if isinstance(rows[0], (list, tuple)):
+        return Blocks(tuple(as_term(b) for row in rows for b in row), (len(rows), len(rows[0])))
+    return Blocks(tuple(map(as_term, rows)), (len(rows), 0))
+
+
+def part(term: Any, *dims: str) -> Term:
+    """The block of a stacked object that the given dimensions name."""
+    return Part((as_term(term),), dims)
+
+
+def zeros(*dims: str) -> Term:
+    """An array of zeros."""
+    return Zeros((), dims)
+
+
+def eye(dim: str) -> Term:
+    """The identity matrix."""
+    return Eye((), dim)
 
 
 def size(dim: str) -> Term:
