@@ -1,0 +1,165 @@
+"""Statements settled at one exact instance: an example that shows something, a rule that it breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from checks.engines import ENGINES, Finding, conformable
+from checks.instances import Instance, describe
+from checks.mutants import mutants
+from checks.record import Evidence
+from checks.statement import Fact, Given, Kind
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.exact import Exponential
+from derivations.index import Index, Tensor
+from derivations.term import Term
+
+Values = tuple[tuple[Tensor, Any], ...]
+_SIGNS = {"=": "= 0", "!=": r"\ne 0", ">=": r"\ge 0", ">": "> 0"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """Exact values of all symbols: ``sizes`` of the dimensions, ``values`` as nested tuples, indices ``at``.
+
+    Indices count from 1. An index that is not fixed runs over its whole range.
+    """
+
+    sizes: tuple[tuple[str, int], ...]
+    values: Values
+    at: tuple[tuple[Index, int], ...] = ()
+
+    def instance(self, given: tuple[Given, ...]) -> Instance:
+        """The values as the exact evaluator wants them."""
+        entries = {(t, at): value for t, nested in self.values for at, value in _entries(nested, len(t.dims))}
+        return Instance(dict(self.sizes), entries, given)
+
+    def words(self, given: tuple[Given, ...]) -> str:
+        """The instance as text."""
+        return describe(self.instance(given), {i: n - 1 for i, n in self.at})
+
+
+def _entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
+    if depth == 0:
+        return [((), nested if isinstance(nested, Exponential) else Fraction(nested))]
+    return [((n, *rest), value) for n, part in enumerate(nested) for rest, value in _entries(part, depth - 1)]
+
+
+def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
+    """The values of a scalar term, one for each choice of the indices that the point leaves open."""
+    expr = term.entry()
+    fixed = {i: n - 1 for i, n in point.at}
+    loose = sorted(ix.free_indices(expr) - fixed.keys(), key=lambda i: i.name)
+    sizes, instance = dict(point.sizes), point.instance(given)
+    choices = product(*(range(sizes[i.dim]) for i in loose))
+    return [instance.evaluate(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
+
+
+def true_at(fact: Fact, point: Point, given: tuple[Given, ...]) -> bool:
+    """Whether a fact holds exactly at a point, for all values of its open indices."""
+    return all(_compare(value, fact.relation) for value in values_of(fact.term, point, given))
+
+
+def _compare(value: Any, relation: str) -> bool:
+    sign = Exponential.of(value).sign()
+    return {"=": sign == 0, "!=": sign != 0, ">=": sign >= 0, ">": sign > 0}[relation]
+
+
+@dataclass(frozen=True)
+class Rule(Kind):
+    """For all values of the symbols: if the hypotheses hold, so does the conclusion.
+
+    Only for rules that fail: ``point`` is offered as a counterexample, and the engine accepts it only if all
+    hypotheses hold there exactly and the conclusion does not. Otherwise nothing is settled.
+    """
+
+    hypotheses: tuple[Fact, ...]
+    conclusion: Fact
+    point: Point
+    given: tuple[Given, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """Hypotheses and conclusion."""
+        left = r",\quad ".join(f"{h.term.latex()} {_SIGNS[h.relation]}" for h in self.hypotheses)
+        right = f"{self.conclusion.term.latex()} {_SIGNS[self.conclusion.relation]}"
+        return rf"{left} \;\Longrightarrow\; {right}" if left else right
+
+
+@dataclass(frozen=True)
+class Example(Kind):
+    """At this exact instance these facts hold: an existence statement, settled by the instance."""
+
+    facts: tuple[Fact, ...]
+    point: Point
+    given: tuple[Given, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The facts, one a line."""
+        lines = [f"{f.term.latex()} {_SIGNS[f.relation]}" for f in self.facts]
+        return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
+
+
+def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
+    """Accept the offered counterexample or settle nothing."""
+    finding = Finding()
+    for fact in (*statement.hypotheses, statement.conclusion):
+        shapes = conformable(fact.term)
+        if not shapes.passed:
+            return Finding([shapes], counterexample=shapes.detail)
+    kept = [true_at(h, statement.point, statement.given) for h in statement.hypotheses]
+    if all(kept) and not true_at(statement.conclusion, statement.point, statement.given):
+        got = values_of(statement.conclusion.term, statement.point, statement.given)
+        shown = ", ".join(map(str, got))
+        finding.counterexample = (
+            f"{statement.point.words(statement.given)}: the hypotheses hold, but {statement.conclusion.name} "
+            f"has value {shown}, not {statement.conclusion.relation} 0"
+        )
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+    else:
+        detail = "the instance does not break the rule"
+        finding.evidence.append(Evidence("exact", "exact-rational", None, detail))
+    return finding
+
+
+def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
+    """Evaluate every fact exactly; a mutant of a fact must fail at the instance."""
+    point, given = statement.point, statement.given
+    wrong = [f.name for f in statement.facts if not true_at(f, point, given)]
+    detail = f"{point.words(given)}: " + (f"fails: {', '.join(wrong)}" if wrong else "all facts hold exactly")
+    finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
+    for f in statement.facts:
+        latex = f"{f.term.latex()} {_SIGNS[f.relation]}"
+        passed = f.name not in wrong
+        step = {"title": f.name, "latex": latex, "reason": point.words(given)}
+        finding.steps.append({**step, "grade": "exact-rational", "passed": passed})
+    finding.counterexample = detail if wrong else None
+    if with_mutants and not wrong:
+        for f in statement.facts:
+            if f.relation == "=":
+                _count_mutants(finding, f, point, given)
+    return finding
+
+
+def _count_mutants(finding: Finding, fact: Fact, point: Point, given: tuple[Given, ...]) -> None:
+    for what, mutant in mutants(fact.term, 12):
+        finding.mutants.tried += 1
+        try:
+            still_true = all(_compare(value, "=") for value in values_of(mutant, point, given))
+        except ZeroDivisionError:
+            still_true = False
+        if not still_true:
+            finding.mutants.killed += 1
+        elif nf.equal(mutant.entry(), fact.term.entry()) or nf.equal(mutant.entry(), -fact.term.entry()):
+            finding.mutants.equivalent += 1
+        else:
+            finding.mutants.survivors.append(f"{fact.name}: {what}: {mutant.latex()}")
+
+
+ENGINES[Rule] = rule
+ENGINES[Example] = example

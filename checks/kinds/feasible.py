@@ -1,0 +1,156 @@
+"""Two things a program or a system of equations may be said to be: convex, and solvable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from checks.engines import ENGINES, Finding
+from checks.instances import FUNCTIONS, dimensions
+from checks.kinds.examples import Point
+from checks.record import Evidence
+from checks.statement import Fact, Given, Kind
+from derivations import index as ix
+from derivations.components import evaluate
+from derivations.exact import Exponential
+from derivations.index import Tensor
+from derivations.program import Program, convexity
+
+Numbers = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class ConvexProgram(Kind):
+    """A minimisation is convex in all its variables at once.
+
+    ``data``, ``one``, ``other`` offer a counterexample with all dimensions 1: two feasible points of the
+    program, by name of the variable, whose midpoint is not feasible.
+    """
+
+    program: Program
+    data: Numbers = ()
+    one: Numbers = ()
+    other: Numbers = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The program."""
+        return rf"\text{{convex: }}\;{self.program.latex()}"
+
+
+def convex_program(statement: ConvexProgram, seed: int, with_mutants: bool) -> Finding:
+    """The convexity argument, or two feasible points with an infeasible midpoint, exactly."""
+    why = convexity(statement.program)
+    if why:
+        return Finding([Evidence("derivation", "exact-symbolic", True, why, settles=True)])
+    found = midpoint_violation(statement)
+    if found:
+        detail = "two feasible points with an infeasible midpoint"
+        return Finding([Evidence("exact", "exact-rational", False, detail)], counterexample=found)
+    return Finding([Evidence("derivation", "exact-symbolic", None, "the convexity argument does not apply")])
+
+
+def midpoint_violation(statement: ConvexProgram) -> str | None:
+    """The counterexample in words if it is one: both points feasible, the midpoint not."""
+    if not statement.one or not statement.other:
+        return None
+    one, other = dict(statement.one), dict(statement.other)
+    middle = {n: (one[n] + other[n]) * Fraction(1, 2) for n in one}
+    data = dict(statement.data)
+    if any(_violated(statement.program, {**data, **p}) for p in (one, other)):
+        return None
+    broken = _violated(statement.program, {**data, **middle})
+    if not broken:
+        return None
+    shown = [", ".join(f"{n} = {v}" for n, v in p.items()) for p in (data, one, other, middle)]
+    return (
+        f"all dimensions 1; {shown[0]}: ({shown[1]}) and ({shown[2]}) are feasible, "
+        f"their midpoint ({shown[3]}) is not: it exceeds a constraint by {broken}"
+    )
+
+
+def _violated(program: Program, values: dict[str, Any]) -> str:
+    """By how much a constraint is exceeded, as text; "" if all hold."""
+    for c in program.constraints:
+        expr = c.excess()
+        sizes = {dim: 1 for dim in dimensions([expr], ())}
+        at = {i: 0 for i in ix.free_indices(expr)}
+        excess = Exponential.of(evaluate(expr, sizes, lambda t, _: values[t.name], FUNCTIONS, at))
+        if excess.sign() > 0 or (c.equality and excess.sign()):
+            return str(excess)
+    return ""
+
+
+@dataclass(frozen=True)
+class Solvable(Kind):
+    """For all values of the other symbols some ``unknown`` satisfies all equations (terms that vanish).
+
+    The equations are linear in the unknown. Only for systems that need not be solvable: ``point`` offers
+    values at which they have no solution, and the engine accepts it only if exact elimination agrees.
+    """
+
+    unknown: Tensor
+    equations: tuple[Fact, ...]
+    point: Point
+    given: tuple[Given, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The system."""
+        name = self.unknown.latex or self.unknown.name
+        lines = r",\quad ".join(f"{e.term.latex()} = 0" for e in self.equations)
+        return rf"\exists\,{name}:\quad {lines}"
+
+
+def solvable(statement: Solvable, seed: int, with_mutants: bool) -> Finding:
+    """Show by exact elimination that the instance has no solution, or settle nothing."""
+    if not _inconsistent(_system(statement)):
+        detail = "the system at the instance has a solution"
+        return Finding([Evidence("exact", "exact-rational", None, detail)])
+    words = f"{statement.point.words(statement.given)}: no {statement.unknown.name} satisfies all equations"
+    detail = "the linear system has no solution"
+    return Finding([Evidence("exact", "exact-rational", False, detail)], counterexample=words)
+
+
+def _system(statement: Solvable) -> list[list[Fraction]]:
+    """Rows (coefficients of the unknown's entries, constant) of all equations at the point."""
+    sizes = dict(statement.point.sizes)
+    entries = list(product(*(range(sizes[dim]) for dim in statement.unknown.dims)))
+    instance = statement.point.instance(statement.given)
+    rows = []
+    for fact in statement.equations:
+        expr = fact.term.entry()
+        fixed = {i: n - 1 for i, n in statement.point.at}
+        loose = sorted(ix.free_indices(expr) - fixed.keys(), key=lambda i: i.name)
+        for choice in product(*(range(sizes[i.dim]) for i in loose)):
+            where = {**fixed, **dict(zip(loose, choice, strict=True))}
+
+            def value(unit: tuple[int, ...] | None, expr: ix.Expr = expr, where: dict = where) -> Fraction:
+                instance.values.update({(statement.unknown, e): Fraction(int(e == unit)) for e in entries})
+                return Exponential.of(instance.evaluate(expr, where)).rational()
+
+            constant = value(None)
+            rows.append([*(value(e) - constant for e in entries), -constant])
+    return rows
+
+
+def _inconsistent(rows: list[list[Fraction]]) -> bool:
+    """Whether the linear system has no solution, by exact elimination."""
+    rows, done = [list(r) for r in rows], 0
+    for column in range(len(rows[0]) - 1):
+        pivot = next((r for r in range(done, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[done], rows[pivot] = rows[pivot], rows[done]
+        for r in range(len(rows)):
+            if r != done and rows[r][column]:
+                factor = rows[r][column] / rows[done][column]
+                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[done], strict=True)]
+        done += 1
+    return any(not any(r[:-1]) and r[-1] for r in rows)
+
+
+ENGINES[ConvexProgram] = convex_program
+ENGINES[Solvable] = solvable

@@ -1,0 +1,127 @@
+"""Sparse attention as a fit to a subset of the keys that depends on the query: equation (16)."""
+
+from __future__ import annotations
+
+from checks.claim import claim
+from checks.kinds.examples import Point, Rule
+from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, NOTATION
+from checks.statement import All, Convex, Fact, Given, Identity
+from derivations import svr
+from derivations import svr_variants as sv
+from derivations.index import Index, Tensor
+from derivations.program import Raw
+from derivations.svr import D, N, d, j
+from derivations.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
+
+M = "M"
+jp = Index("j'", N)
+member = Tensor("1_M(x)", (N,), r"\mathbf{1}_{\mathcal{M}_x}", "", r"\mathbf{1}_{\mathcal{M}_x}(%1)")
+weight_sum, weight_share = Tensor("Z", (), "Z"), Tensor("p", (), "p")
+x, k, v = as_term(svr.x), as_term(svr.k), as_term(svr.v)
+SUBSET = sv.Variant(
+    "subset",
+    count=M,
+    train=r"\Phi(\boldsymbol{k}_{m_x(%1)})",
+    height=r"h_x(\boldsymbol{k}_{m_x(%1)})",
+    height_query=r"h_x(\boldsymbol{x})",
+    mark="^{(x)}",
+)
+chosen = Tensor(
+    "k_m", (M, D), r"\boldsymbol{k}_{m_x}", r"\boldsymbol{k}_{m_x(%1)}", r"\boldsymbol{k}_{m_x(%1)}(%2)"
+)
+
+
+def score(at: Index) -> Term:
+    """x·k_j/√D."""
+    return x.T @ k[at] / sqrt(size(D))
+
+
+def _literal() -> Rule:
+    all_keys = sum_over(jp, exp(score(jp)))
+    printed = sum_over(j, as_term(member)[j] * exp(score(j)) / all_keys * v[j])
+    kept = sum_over(jp, as_term(member)[jp] * exp(score(jp)))
+    masked = sum_over(j, as_term(member)[j] * exp(score(j)) / kept * v[j])
+    ones = as_term(member)[jp]
+    point = Point(
+        (("N", 2), ("D", 1), ("D_v", 1)),
+        ((member, (1, 0)), (svr.k, ((0,), (1,))), (svr.x, (1,)), (svr.v, ((1,), (1,)))),
+        ((d, 1),),
+    )
+    return Rule(
+        (Fact("the mask is 0 or 1", ones * ones - ones, "="),),
+        Fact("printed expansion minus sparse attention", (printed - masked)[d], "="),
+        point,
+        label="with h over all keys the expansion is sparse attention",
+    )
+
+
+def _corrected() -> All:
+    at = SUBSET.j
+    kernel = as_term(SUBSET.phi_x).T @ as_term(SUBSET.phi)[at]
+    scored = x.T @ as_term(chosen)[at] / sqrt(size(D))
+    own = SUBSET.without_bias()
+    values = as_term(SUBSET.v)
+    general = sv.in_values(SUBSET, sv.expansion(SUBSET))
+    return All(
+        (
+            Convex(SUBSET.program(), label="the fit to the subset of one query is a convex program"),
+            Identity(
+                stack(d, Raw((), general)),
+                sum_over(at, kernel / as_term(SUBSET.h_x) * values[at]) + as_term(SUBSET.b),
+                nonzero=(SUBSET.h_x,),
+                label="its expansion",
+            ),
+            Identity(
+                stack(d, Raw((), sv.attention(own, scored))),
+                sum_over(at, softmax(at, scored) * values[at]),
+                label="with h over the subset: softmax attention to the kept keys",
+            ),
+            _mask(),
+        )
+    )
+
+
+def _mask() -> Identity:
+    """A softmax over the kept keys is a masked and renormalised softmax over all keys."""
+    kept = Given(weight_sum, (), sum_over(jp, as_term(member)[jp] * exp(score(jp))), "some key is kept")
+    share = Given(weight_share, (), sum_over(jp, masked_softmax(jp)), "the share of the kept keys")
+    first = sum_over(j, as_term(member)[j] * exp(score(j)) / as_term(weight_sum) * v[j])
+    return Identity(
+        first,
+        sum_over(j, masked_softmax(j) / as_term(weight_share) * v[j]),
+        (kept, share),
+        nonzero=(weight_sum, weight_share),
+        label="masking the softmax weights and renormalising gives the same",
+    )
+
+
+def masked_softmax(at: Index) -> Term:
+    """1_M(j) softmax_j."""
+    return as_term(member)[at] * softmax(at, score(at))
+
+
+claim(
+    "nguyen2023/eq16",
+    "Eq. (16)",
+    "Sparse attention as an expansion over a subset",
+    theory="svr",
+    words="Fitting a subset of the keys chosen by the query, h as in Section 2.1, gives sparse attention.",
+    literal=lambda a: _literal(),
+    corrected=lambda a: _corrected(),
+    correction_words=(
+        "h must sum the kernel over the subset, not over all keys; then the expansion of the fit "
+        "to the subset is softmax attention to the kept keys, with values that belong to that fit."
+    ),
+    severity="substance",
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
+    where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
+    notes=(
+        "Each query has a program of its own, so its multipliers, values and intercept depend on the query, "
+        "while the formula shares one set of values. With keys 0 and 1 (in units in which exp(k k') is "
+        "2^(k k')), targets 1 and 0, epsilon = 0 and C = 8, the value of the first key is 1 when it is kept "
+        "alone and 4 when both are kept. Shared values solve every query's program only if the targets may "
+        "depend on the query, as in prose-converse. What rests on this: that sparse attention, and the "
+        "sparse versions of Attention-BN and Attention-SH, come out of the regression."
+    ),
+)

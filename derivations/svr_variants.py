@@ -1,0 +1,221 @@
+"""Variants of program (5) of nguyen2023: other inputs of Φ, a residual, a subset of the keys, heads.
+
+A variant says how many training points there are, how they and the query enter Φ, and what is added to the
+fit. Its program, Lagrangian, stationarity and expansion come from the dualiser, never from the paper's text.
+Covered: programs (33) for a fixed projection and (38), and the fits behind (16), (18), (21), (25), (48).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.index import Index, Tensor
+from derivations.printing import to_expr
+from derivations.program import Constraint, Dual, Program, _fresh_letters, dualise
+from derivations.svr import DPHI, DV, C, d, epsilon, vectors
+from derivations.term import Term, as_term, squared_norm, sum_over
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One program: ``count`` training points whose features print as ``train`` (%1 the point) and ``query``.
+
+    ``height`` and ``height_query`` print the normaliser h at the two; ``mark`` is a superscript of the fit's
+    own symbols (the head); ``residual`` adds the coordinate x_j(d) to the fit; ``penalty`` is a constant of
+    the objective; ``bias`` says whether b is a variable.
+    """
+
+    name: str
+    count: str = "N"
+    train: str = r"\Phi(\boldsymbol{k}_{%1})"
+    query: str = r"\Phi(\boldsymbol{x})"
+    height: str = r"h(\boldsymbol{k}_{%1})"
+    height_query: str = r"h(\boldsymbol{x})"
+    mark: str = ""
+    residual: bool = False
+    penalty: Term | None = None
+    bias: bool = True
+
+    def vectors(self, name: str, letter: str) -> Tensor:
+        """A D_v-vector for each training point."""
+        return vectors(name, DV, rf"\boldsymbol{{{letter}}}{self.mark}", self.count)
+
+    @property
+    def j(self) -> Index:
+        """The index of a training point."""
+        return Index("j", self.count)
+
+    @property
+    def phi(self) -> Tensor:
+        """Φ at the training points."""
+        return Tensor(f"Phi[{self.name}]", (self.count, DPHI), r"\Phi", self.train, rf"{self.train}_{{%2}}")
+
+    @property
+    def phi_x(self) -> Tensor:
+        """Φ at the query."""
+        return Tensor(f"Phi_x[{self.name}]", (DPHI,), self.query, "", rf"{self.query}_{{%1}}")
+
+    @property
+    def h(self) -> Tensor:
+        """h at the training points."""
+        return Tensor(f"h[{self.name}]", (self.count,), "h", "", self.height)
+
+    @property
+    def h_x(self) -> Tensor:
+        """h at the query."""
+        return Tensor(f"h_x[{self.name}]", (), self.height_query)
+
+    @property
+    def w(self) -> Tensor:
+        """The weights W, rows w_d."""
+        row = rf"\boldsymbol{{w}}{self.mark}_{{%1}}"
+        return Tensor("w", (DV, DPHI), rf"\mathbf{{W}}{self.mark}", row, row + "(%2)")
+
+    @property
+    def b(self) -> Tensor:
+        """The intercept."""
+        return Tensor("b", (DV,), rf"\boldsymbol{{b}}{self.mark}", "", rf"\boldsymbol{{b}}{self.mark}(%1)")
+
+    @property
+    def y(self) -> Tensor:
+        """The targets."""
+        return self.vectors("y", "y")
+
+    @property
+    def v(self) -> Tensor:
+        """The values."""
+        return self.vectors("v", "v")
+
+    @property
+    def shift(self) -> Tensor:
+        """The training inputs x_j where they are added to the fit, with D_x = D_v."""
+        return self.vectors("x_train", "x")
+
+    @property
+    def shift_x(self) -> Tensor:
+        """The query x where it is added to the fit, with D_x = D_v."""
+        return Tensor("x_query", (DV,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
+
+    @property
+    def slacks(self) -> tuple[Tensor, Tensor]:
+        """ξ and ξ̃."""
+        tilde = rf"\tilde{{\boldsymbol{{\xi}}}}{self.mark}"
+        return self.vectors("xi", r"\xi"), vectors("xi~", DV, tilde, self.count)
+
+    @property
+    def multipliers(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """α, α̃, η, η̃."""
+        letters = (("alpha", r"\boldsymbol{\alpha}"), ("alpha~", r"\tilde{\boldsymbol{\alpha}}"))
+        letters += (("eta", r"\boldsymbol{\eta}"), ("eta~", r"\tilde{\boldsymbol{\eta}}"))
+        first, second, third, fourth = (vectors(n, DV, t + self.mark, self.count) for n, t in letters)
+        return first, second, third, fourth
+
+    def fit(self) -> Term:
+        """w_dᵀ Φ/h (+ x_j(d)) (+ b(d)) at training point j."""
+        j = self.j
+        value = as_term(self.w)[d].T @ (as_term(self.phi)[j] / as_term(self.h)[j])
+        if self.residual:
+            value = value + as_term(self.shift)[j, d]
+        return value + as_term(self.b)[d] if self.bias else value
+
+    def objective(self) -> Term:
+        """½ Σ ‖w_d‖² (+ penalty) + C Σ (ξ + ξ̃)."""
+        xi, xi_t = (as_term(s)[self.j, d] for s in self.slacks)
+        ridge = Fraction(1, 2) * sum_over(d, squared_norm(as_term(self.w)[d]))
+        if self.penalty is not None:
+            ridge = ridge + self.penalty
+        return ridge + as_term(C) * sum_over(self.j, d, xi + xi_t)
+
+    def program(self) -> Program:
+        """The program over W, (b) and the slacks."""
+        at = (self.j, d)
+        xi, xi_t = (as_term(s)[at] for s in self.slacks)
+        margin, error = as_term(epsilon), as_term(self.y)[at] - self.fit()
+        one, two, three, four = self.multipliers
+        rows = (
+            Constraint(error, margin + xi, one, at),
+            Constraint(-error, margin + xi_t, two, at),
+            Constraint(-xi, as_term(0), three, at),
+            Constraint(-xi_t, as_term(0), four, at),
+        )
+        variables = (self.w, *((self.b,) if self.bias else ()), *self.slacks)
+        return Program(self.name, variables, self.objective(), rows)
+
+    def data(self) -> tuple[Tensor, ...]:
+        """What the program is given."""
+        return (self.y, self.phi, self.h, C, epsilon, *((self.shift,) if self.residual else ()))
+
+    def prediction(self) -> Term:
+        """The fitted function at the query: W Φ/h (+ x) (+ b)."""
+        value = as_term(self.w) @ as_term(self.phi_x) / as_term(self.h_x)
+        if self.residual:
+            value = value + as_term(self.shift_x)
+        return value + as_term(self.b) if self.bias else value
+
+    def without_bias(self) -> Variant:
+        """The same fit with b = 0."""
+        return replace(self, bias=False)
+
+
+@lru_cache(maxsize=32)
+def dual(variant: Variant) -> Dual:
+    """The dualiser's result for a variant."""
+    return dualise(variant.program())
+
+
+def stationarity(variant: Variant, variable: Tensor, *at: Index) -> ix.Expr:
+    """∂L/∂variable at the given indices."""
+    result = dual(variant)
+    names = tuple(Index(n, dim) for n, dim in zip(_fresh_letters(variable), variable.dims, strict=True))
+    return ix.rename(result.stationarity[variable], dict(zip(names, at, strict=True)))
+
+
+def expansion(variant: Variant) -> ix.Expr:
+    """f(x)(d) with the weights that stationarity gives."""
+    return dual(variant).substitute(variant.prediction().entry(d))
+
+
+def in_values(variant: Variant, expr: ix.Expr) -> ix.Expr:
+    """An expansion with α_j(d) - α̃_j(d) = h_j v_j(d), and h_j cancelled."""
+    first, second, *_ = variant.multipliers
+    j = variant.j
+    rule = as_term(second)[j, d] + as_term(variant.h)[j] * as_term(variant.v)[j, d]
+    done = ix.define(
+        expr, first, lambda *at: ix.rename(rule.entry(), dict(zip((j, d), at, strict=True)))
+    )
+    return to_expr(nf.normal(done))
+
+
+def in_kernel(variant: Variant, expr: ix.Expr, kernel: Tensor) -> ix.Expr:
+    """Write Σ_f Φ(query)_f Φ(training point j)_f as ``kernel[j]``."""
+    form = nf.contract(nf.normal(expr), variant.phi_x, variant.phi, lambda _, row: ("T", kernel, row))
+    return to_expr(form)
+
+
+def attention(variant: Variant, score: Term) -> ix.Expr:
+    """The expansion with Φ(query)ᵀΦ(point j) = exp(score), h the sum of these, and values v_j.
+
+    ``score`` has the free index ``variant.j``. With elu + 1 or another kernel use ``with_kernel``.
+    """
+    return with_kernel(variant, ix.exp(score.entry()))
+
+
+def with_kernel(variant: Variant, value: ix.Expr) -> ix.Expr:
+    """The expansion with a kernel value (free index ``variant.j``), its sum as h, and values v_j."""
+    j = variant.j
+    kernel = Tensor(f"kappa[{variant.name}]", (variant.count,), r"\kappa")
+    expr = in_kernel(variant, in_values(variant, expansion(variant)), kernel)
+    expr = ix.define(expr, variant.h_x, lambda: ix.Sum(new := j.fresh(), ix.At(kernel, (new,))))
+    return ix.define(expr, kernel, lambda at: ix.rename(value, {j: at}))
+
+
+def lift(expr: ix.Expr, head: Index, copies: Mapping[Tensor, Tensor]) -> ix.Expr:
+    """The expression for one head: a tensor in ``copies`` becomes its copy with the head as first index."""
+    if isinstance(expr, ix.At):
+        return ix.At(copies[expr.tensor], (head, *expr.indices)) if expr.tensor in copies else expr
+    return ix.rebuild(expr, tuple(lift(part, head, copies) for part in ix.children(expr)))
