@@ -1,0 +1,61 @@
+"""Scope: a formula that names something may use no index that the name and its own sums leave unexplained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from checks.engines import ENGINES, Finding, definition
+from checks.record import Evidence
+from checks.statement import Definition, Kind
+from derivations.index import Index
+from derivations.term import Pick, SumOver, Term, free, replace_at, subterms
+
+
+@dataclass(frozen=True)
+class Scoped(Kind):
+    """``name := meaning``, with the same free indices on both sides."""
+
+    name: Term
+    meaning: Term
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The definition as printed."""
+        return rf"{self.name.latex()} := {self.meaning.latex()}"
+
+
+def scoped(statement: Scoped, seed: int, with_mutants: bool) -> Finding:
+    """The check of a definition, and the free indices; a mutant frees an index that a sum binds."""
+    s = statement
+    finding = definition(Definition(s.name, s.meaning), seed, False)
+    loose = free(s.meaning) ^ free(s.name)
+    finding.evidence = [replace(e, settles=False) for e in finding.evidence]
+    detail = f"unbound on one side only: {_names(loose)}" if loose else "both sides leave the same indices free"
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", not loose, detail, settles=True))
+    if loose:
+        finding.counterexample = f"the index {_names(loose)} is free on one side only: the formula has no one value"
+    elif with_mutants:
+        for mutant in _freed(s.meaning):
+            finding.mutants.tried += 1
+            finding.mutants.killed += bool(free(mutant) ^ free(s.name))
+    return finding
+
+
+def _names(indices: set[Index]) -> str:
+    return ", ".join(sorted(i.name for i in indices))
+
+
+def _freed(term: Term) -> list[Term]:
+    """The formula with one entry's bound index renamed to one that nothing binds."""
+    bound = {t.data for _, t in subterms(term) if isinstance(t, SumOver)}
+    found = []
+    for path, node in subterms(term):
+        if isinstance(node, Pick):
+            for n, index in enumerate(node.data):
+                if index in bound:
+                    other = Index(f"{index.name}*", index.dim)
+                    found.append(replace_at(term, path, replace(node, data=(*node.data[:n], other, *node.data[n + 1 :]))))
+    return found
+
+
+ENGINES[Scoped] = scoped

@@ -1,0 +1,68 @@
+"""Stationary: the gradient of an energy vanishes at a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from checks.engines import ENGINES, Finding, identity, rejects
+from checks.mutants import mutants
+from checks.record import Mutants
+from checks.statement import Given, Identity, Kind
+from derivations import index as ix
+from derivations.differentiate import _index_route
+from derivations.energy_terms import at_point, grad, zeros
+from derivations.index import Index, Tensor
+from derivations.term import Term
+
+
+@dataclass(frozen=True)
+class Stationary(Kind):
+    """∇_variable energy = 0 at ``variable`` = ``point``, for all values of the other symbols."""
+
+    energy: Term
+    variable: Tensor
+    point: Term
+    given: tuple[Given, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The gradient at the point, and that it is zero."""
+        name = self.variable.latex or self.variable.name
+        return rf"\left.\nabla_{{{name}}}\left[{self.energy.latex()}\right]\right|_{{{name} = {self.point.latex()}}} = 0"
+
+
+def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
+    """Guarded gradient, then the point put in; a mutant changes the energy or the point."""
+    s = statement
+    at_p = at_point(grad(s.energy, s.variable), s.variable, s.point)
+    finding = identity(
+        Identity(at_p, zeros(*s.variable.dims), s.given, nonzero=s.nonzero, reason="the point put into the gradient, normal form"),
+        seed,
+        False,
+    )
+    if with_mutants and finding.holds:
+        finding.mutants = _mutate(s, seed)
+    return finding
+
+
+def _mutate(s: Stationary, seed: int) -> Mutants:
+    result, zero = Mutants(), ix.Num(Fraction(0))
+    places = tuple(Index(f"∂{n}", dim) for n, dim in enumerate(s.variable.dims))
+    candidates = [(f"energy: {what}", e, s.point) for what, e in mutants(s.energy, 16)]
+    candidates += [(f"point: {what}", s.energy, p) for what, p in mutants(s.point, 8)]
+    for what, energy, point in candidates:
+        slope = _index_route(energy.entry(), s.variable, places)  # one route will do: a wrong one would be rejected as well
+        slope = ix.define(slope, s.variable, lambda *idx, point=point: point.entry(*idx))
+        result.tried += 1
+        if rejects(slope, zero, s.given, seed):
+            result.killed += 1
+        elif stationary(Stationary(energy, s.variable, point, s.given, s.nonzero), seed, False).proved:
+            result.equivalent += 1  # the other formula is stationary there as well
+        else:
+            result.survivors.append(f"{what}: {energy.latex()} at {point.latex()}")
+    return result
+
+
+ENGINES[Stationary] = stationary
