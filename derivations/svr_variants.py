@@ -185,9 +185,7 @@ def in_values(variant: Variant, expr: ix.Expr) -> ix.Expr:
     first, second, *_ = variant.multipliers
     j = variant.j
     rule = as_term(second)[j, d] + as_term(variant.h)[j] * as_term(variant.v)[j, d]
-    done = ix.define(
-        expr, first, lambda *at: ix.rename(rule.entry(), dict(zip((j, d), at, strict=True)))
-    )
+    done = ix.define(expr, first, lambda *at: ix.rename(rule.entry(), dict(zip((j, d), at, strict=True))))
     return to_expr(nf.normal(done))
 
 
@@ -219,3 +217,10 @@ def lift(expr: ix.Expr, head: Index, copies: Mapping[Tensor, Tensor]) -> ix.Expr
     if isinstance(expr, ix.At):
         return ix.At(copies[expr.tensor], (head, *expr.indices)) if expr.tensor in copies else expr
     return ix.rebuild(expr, tuple(lift(part, head, copies) for part in ix.children(expr)))
+
+
+def renamed(expr: ix.Expr, names: Mapping[Tensor, Tensor]) -> ix.Expr:
+    """The expression with tensors replaced by others of the same dimensions."""
+    if isinstance(expr, ix.At):
+        return ix.At(names.get(expr.tensor, expr.tensor), expr.indices)
+    return ix.rebuild(expr, tuple(renamed(part, names) for part in ix.children(expr)))

@@ -1,0 +1,304 @@
+"""Attention with batch normalisation: equations (19) to (24), (31) and Definition 1."""
+
+from __future__ import annotations
+
+from checks.claim import Assumption, claim
+from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS, H, K, Q, V
+from checks.statement import All, Convex, Definition, Given, Identity, Link
+from derivations import svr_variants as sv
+from derivations.index import Index, Tensor
+from derivations.program import Raw
+from derivations.svr import DV, D, N, d, i, j
+from derivations.term import Hadamard, Term, as_term, exp, size, softmax, sqrt, stack, sum_over
+
+jp, l = Index("j'", N), Index("l", N)
+c = Index("d", D)
+BN_EPS = Assumption("bn_eps_positive", "the ε under the root of (20) is positive")
+mu = Tensor("mu", (D,), r"\boldsymbol{\mu}", "", r"\boldsymbol{\mu}(%1)")
+scale = Tensor("s^-1", (D,), r"\mathbf{s}^{-1}", "", r"\mathbf{s}^{-1}(%1)", positive=True)
+variance = Tensor("sigma^2", (D,), r"\boldsymbol{\sigma}^2", "", r"\sigma^2_{%1}")
+# σ² + ε as one positive symbol, so that it may be divided by
+spread = Tensor("sigma^2+eps", (D,), r"\sigma^2+\epsilon", "", r"(\sigma^2_{%1}+\epsilon)", positive=True)
+bn_eps = Tensor("eps", (), r"\epsilon", positive=True)
+x = Tensor("x", (D,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
+f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
+q_, k_, v_ = as_term(Q), as_term(K), as_term(V)
+
+MEAN = Given(mu, (c,), 1 / size(N) * sum_over(j, k_[j, c]), "mean of the keys (20)")
+VARIANCE = Given(
+    variance, (c,), 1 / size(N) * sum_over(j, (k_[j, c] - as_term(mu)[c]) ** 2), "variance of the keys (20)"
+)
+SPREAD = Given(
+    spread,
+    (c,),
+    as_term(variance)[c] + as_term(bn_eps),
+    "positive, because a variance is not negative and ε > 0",
+)
+INVERSE_ROOT = 1 / sqrt(as_term(spread)[c])
+SCALE = Given(scale, (c,), INVERSE_ROOT, "inverse standard deviation (20)")
+STATISTICS = (MEAN, VARIANCE, SPREAD, SCALE)
+ANY_SCALE = Given(
+    spread, (c,), as_term(scale)[c] ** -2, "(20), read as a definition of σ² + ε by s: any scale s will do"
+)
+WHERE = (
+    r"$\boldsymbol{\mu}$, $\boldsymbol{\sigma}^2$: mean and variance of the $N$ keys, coordinate by "
+    r"coordinate; $\mathbf{s}^{-1}$ the inverse of $\sqrt{\sigma_d^2+\epsilon}$; $\odot$ the product of "
+    r"coordinates."
+)
+
+
+def normalised(vector: Term) -> Term:
+    """(vector - μ) ⊙ s^{-1}."""
+    return Hadamard((vector - as_term(mu), as_term(scale)))
+
+
+Z = r"(\boldsymbol{x}-\boldsymbol{\mu})\odot\mathbf{s}^{-1}"
+KEY = r"(\boldsymbol{k}_{%1}-\boldsymbol{\mu})\odot\mathbf{s}^{-1}"
+BN = sv.Variant(
+    "bn", train=rf"\Phi({KEY})", query=rf"\Phi({Z})", height=rf"h({KEY})", height_query=rf"h({Z})"
+)
+
+claim(
+    "nguyen2023/eq19",
+    "Eq. (19)",
+    "The regression function on normalised inputs",
+    role="definition",
+    words="The function (4) applied to inputs that are centred and scaled by statistics of the keys.",
+    literal=lambda a: Definition(as_term(f_x), BN.prediction(), nonzero=(BN.h_x,)),
+    assumes=(H_NONZERO, BN_EPS),
+    rests_on=("nguyen2023/eq4", "nguyen2023/eq20"),
+    where=WHERE,
+    notes="The statistics are constants of the program: they depend on the keys, not on the weights.",
+)
+
+
+def statistics() -> All:
+    """The three definitions of (20)."""
+    inverse = stack(c, 1 / sqrt(as_term(spread)[c]))
+    return All(
+        (
+            Definition(as_term(mu), 1 / size(N) * sum_over(j, k_[j]), label="mean"),
+            Definition(as_term(scale), inverse, (MEAN, VARIANCE, SPREAD), label="scale"),
+            Definition(as_term(variance), stack(c, VARIANCE.value), (MEAN,), label="variance"),
+        )
+    )
+
+
+def _statistics_claim(id: str, reference: str) -> None:
+    claim(
+        f"nguyen2023/{id}",
+        reference,
+        "Mean and scale of the keys",
+        role="definition",
+        words="Mean, variance and inverse standard deviation of each coordinate, over the keys.",
+        literal=lambda a: statistics(),
+        assumes=(BN_EPS,),
+        where=WHERE,
+        notes=(
+            "The range of this ε is not stated. With one key, or a coordinate on which all keys agree, "
+            "the variance is 0 and only ε > 0 keeps the scale defined. It is not the ε of program (5), "
+            "which may be 0. Unlike batch normalisation in a network, there are no running averages and "
+            "no learned scale and shift."
+        ),
+    )
+
+
+_statistics_claim("eq20", "Eq. (20)")
+_statistics_claim("eq23", "Eq. (23)")
+
+
+def score(query: Term, key: Term) -> Term:
+    """The scaled inner product."""
+    return query.T @ key / sqrt(size(D))
+
+
+def attention_bn(query: Term) -> Term:
+    """Formula (22) for one query."""
+    return sum_over(j, softmax(j, score(normalised(query), normalised(k_[j]))) * v_[j])
+
+
+def _expansion() -> Identity:
+    kernel = as_term(BN.phi_x).T @ as_term(BN.phi)[j]
+    return Identity(
+        stack(d, Raw((), sv.in_values(BN, sv.expansion(BN)))),
+        sum_over(j, kernel / as_term(BN.h_x) * as_term(BN.v)[j]) + as_term(BN.b),
+        nonzero=(BN.h_x,),
+        reason="the weights of the stationarity condition, put into (19)",
+        label="the expansion, for any h",
+    )
+
+
+def _eq21() -> All:
+    z = normalised(as_term(x))
+    raw = sum_over(jp, exp(score(z, k_[jp])))
+    weights = exp(score(z, normalised(k_[j]))) / raw
+    return All(
+        (
+            Identity(
+                sum_over(j, weights * v_[j]),
+                attention_bn(as_term(x)),
+                STATISTICS,
+                sizes=(("D", 1), ("N", 2), ("D_v", 1)),
+                label="with the h of the text, the sum over the raw keys, (21) becomes (22)",
+            ),
+            _expansion(),
+        )
+    )
+
+
+VALUES = {BN.without_bias().v: V}
+
+
+def derived_bn(query: Tensor) -> Term:
+    """The expansion with b = 0, the exponential kernel, and h its sum over the normalised keys."""
+    own = BN.without_bias()
+    expr = sv.attention(own, score(normalised(as_term(query)), normalised(k_[j])))
+    return stack(d, Raw((), sv.renamed(expr, VALUES)))
+
+
+def _eq21_corrected() -> All:
+    return All(
+        (
+            Convex(BN.program(), label="the program is convex: the statistics are constants"),
+            _expansion(),
+            Identity(
+                derived_bn(x),
+                attention_bn(as_term(x)),
+                (MEAN,),
+                label="with h the sum over the normalised keys, (21) becomes (22)",
+            ),
+        )
+    )
+
+
+claim(
+    "nguyen2023/eq21",
+    "Eq. (21)",
+    "The expansion on normalised keys",
+    words="The expansion of (19); with h the kernel sum over the keys it gives Attention-BN.",
+    literal=lambda a: _eq21(),
+    corrected=lambda a: _eq21_corrected(),
+    correction_words="h must sum the kernel over the normalised keys, as the normaliser of (22) does.",
+    severity="misprint",
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, BN_EPS),
+    rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
+    where=WHERE,
+    notes=(
+        "The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
+        "different exponents are linearly independent, so the two sums agree for all queries only if the "
+        "normalised keys are the keys again, up to order. Formula (22) has the right normaliser. The "
+        "corrected part holds for any scale s."
+    ),
+)
+
+
+def definition_22() -> Definition:
+    """(22) with its statistics."""
+    return Definition(as_term(H)[i], attention_bn(q_[i]), STATISTICS)
+
+
+claim(
+    "nguyen2023/eq22",
+    "Eq. (22)",
+    "Attention-BN",
+    role="definition",
+    words="Softmax attention with queries and keys centred and scaled by the statistics of the keys.",
+    literal=lambda a: definition_22(),
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq21", "nguyen2023/eq23"),
+    where=WHERE,
+)
+
+claim(
+    "nguyen2023/def1",
+    "Definition 1",
+    "Batch normalised attention",
+    role="definition",
+    words="Attention-BN: formula (22) with the statistics (23).",
+    literal=lambda a: All((definition_22(), *statistics().parts)),
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
+    where=WHERE,
+    notes=(
+        "It is softmax attention on other queries and keys. So every statement about softmax attention as"
+        " an optimal fit holds for it with the normalised keys in place of the keys, among them "
+        "prose-converse."
+    ),
+)
+
+m = as_term(mu)
+qd, kd, md = q_[i, c], k_[j, c], m[c]
+kp, below = k_[jp, c], sqrt(size(D)) * as_term(spread)[c]
+inner_mean = 1 / size(N) * sum_over(jp, k_[jp, c] * k_[j, c])
+
+
+def soft(numerator: Term) -> Term:
+    """Σ_j softmax(Σ_d numerator / (√D (σ_d² + ε))) v_j."""
+    return sum_over(j, softmax(j, sum_over(c, numerator / below)) * v_[j])
+
+
+def _ratio(at_j: Term, at_jp: Term) -> Term:
+    return sum_over(j, at_j / sum_over(jp, at_jp) * v_[j])
+
+
+def _exp(numerator: Term) -> Term:
+    return exp(sum_over(c, numerator / below))
+
+
+LAST_LINE = soft(qd * kd - inner_mean)
+EXPANDED = qd * kd - qd * md - md * kd + md * md
+EXPANDED_P = qd * kp - qd * md - md * kp + md * md
+REST = _exp(md * md - qd * md)
+LINES = (
+    Link(soft(EXPANDED), "the product multiplied out"),
+    Link(_ratio(_exp(EXPANDED), _exp(EXPANDED_P)), "softmax written as a fraction"),
+    Link(_ratio(_exp(qd * kd - md * kd) * REST, _exp(qd * kp - md * kp) * REST), "exp of a sum is a product"),
+    Link(_ratio(_exp(qd * kd - md * kd), _exp(qd * kp - md * kp)), "the second factor does not depend on j"),
+    Link(soft(qd * kd - md * kd), "the fraction is a softmax"),
+)
+SIZES = (("D", 4), ("N", 2), ("D_v", 1))
+
+claim(
+    "nguyen2023/eq31",
+    "Eq. (31)",
+    "From (22) to (24), line by line",
+    words="Seven lines: expand the product, drop what does not depend on the key, insert the mean.",
+    literal=lambda a: All(
+        (
+            Identity(
+                attention_bn(q_[i]),
+                soft((qd - md) * (kd - md)),
+                (ANY_SCALE,),
+                label="(22) by coordinates",
+                sizes=SIZES,
+            ),
+            Identity(
+                soft((qd - md) * (kd - md)),
+                LAST_LINE,
+                (MEAN,),
+                LINES,
+                reason="the mean written out",
+                label="the lines",
+                sizes=SIZES,
+            ),
+        )
+    ),
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
+    where=WHERE,
+    notes="Of the scale only its relation to σ² + ε is used, so the lines hold for any positive scale.",
+)
+
+claim(
+    "nguyen2023/eq24",
+    "Eq. (24)",
+    "Attention-BN with key-key similarity",
+    words=(
+        "Each score of (22) is that of the raw query and key, less the mean similarity of the key with "
+        "all keys."
+    ),
+    literal=lambda a: Identity(attention_bn(q_[i]), LAST_LINE, (MEAN, ANY_SCALE), sizes=SIZES),
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq22", "nguyen2023/eq31"),
+    where=WHERE,
+)

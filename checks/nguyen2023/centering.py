@@ -1,0 +1,252 @@
+"""What normalising and centering change: (26), the effect claimed in Section 2.3.1, linear attention."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from checks.claim import claim
+from checks.kinds.examples import Example, Point, Rule
+from checks.nguyen2023.batchnorm import BN_EPS, MEAN, STATISTICS, WHERE, bn_eps, c, mu, score, variance
+from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, H, K, Q, V
+from checks.statement import All, Definition, Fact, Identity, Implication
+from derivations import svr_variants as sv
+from derivations.index import Index, Tensor
+from derivations.program import Raw
+from derivations.svr import D, N, d, i, j
+from derivations.term import Term, apply, as_term, exp, size, softmax, stack, sum_over
+
+jp, l = Index("j'", N), Index("l", N)
+BETA = Tensor("beta", (), r"\beta")
+q, k, v, m, beta = (as_term(t) for t in (Q, K, V, mu, BETA))
+SIZES = (("D", 4), ("N", 2), ("D_v", 1))
+BETA_WHERE = WHERE + r" $\beta$ a constant."
+
+
+def centred(vector: Term) -> Term:
+    """vector - βμ."""
+    return vector - beta * m
+
+
+def attend(score_j: Term) -> Term:
+    """Σ_j softmax(score) v_j; the score has the free index j."""
+    return sum_over(j, softmax(j, score_j) * v[j])
+
+
+BOTH = attend(score(centred(q[i]), centred(k[j])))
+QUERIES = attend(score(centred(q[i]), k[j]))
+KEYS = attend(score(q[i], centred(k[j])))
+PLAIN = attend(score(q[i], k[j]))
+BIASED = attend(score(q[i], k[j]) - beta * score(m, k[j]))
+
+
+def _derived() -> Identity:
+    """(26) from the regression on the keys less βμ."""
+    own = sv.Variant("centred", train=r"\Phi(\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu})", bias=False)
+    expr = sv.attention(own, score(centred(q[i]), centred(k[j])))
+    return Identity(
+        stack(d, Raw((), sv.renamed(expr, {own.v: V}))),
+        BOTH,
+        sizes=SIZES,
+        label="the expansion of its own program",
+    )
+
+
+claim(
+    "nguyen2023/eq26",
+    "Eq. (26)",
+    "Attention-BN simplified to weighted centering",
+    role="definition",
+    words="Softmax attention with β times the mean of the keys subtracted from queries and keys; no scaling.",
+    literal=lambda a: All((Definition(as_term(H)[i], BOTH, (MEAN,)), _derived())),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq22",),
+    where=BETA_WHERE,
+    notes=(
+        "The text says that (22) simplifies to this. It is another attention: equal to (22) for β = 1 and"
+        " s = 1. It has an SVR of its own, (5) on the keys less βμ, with h the kernel sum over these."
+    ),
+)
+
+QUERY = Tensor("q", (D,), r"\boldsymbol{q}", "", r"\boldsymbol{q}(%1)")
+
+
+def _moves() -> Example:
+    """Centering changes the weights of softmax attention."""
+    query = as_term(QUERY)
+    before = softmax(j, score(query, k[j]))
+    after = softmax(j, score(centred(query), centred(k[j])))
+    keys = ((0, 0, 0, 0), (6, 0, 0, 0))
+    return Example(
+        (
+            Fact("weight of key 1 without centering", before - 1 / (1 + exp(6)), "="),
+            Fact("weight of key 1 with centering", after - 1 / (1 + exp(3)), "="),
+        ),
+        Point((("N", 2), ("D", 4)), ((K, keys), (QUERY, (2, 0, 0, 0)), (BETA, Fraction(1, 3))), ((j, 1),)),
+        (MEAN,),
+        label="for softmax attention centering does change the weights",
+    )
+
+
+def feature(vector: Term) -> Term:
+    """elu + 1 of each coordinate."""
+    return apply("elu1", vector, r"\varphi")
+
+
+def _linear_weight(query: Term, shift_query: bool, shift_keys: bool) -> Term:
+    own = centred(query) if shift_query else query
+
+    def kernel(at: Index) -> Term:
+        return feature(own).T @ feature(centred(k[at]) if shift_keys else k[at])
+
+    return kernel(j) / sum_over(l, kernel(l))
+
+
+def _linear(
+    sizes: tuple, keys: tuple, query: tuple, beta_: Fraction, shifts: tuple[bool, bool], weights: tuple
+) -> Example:
+    given = as_term(QUERY)
+    before, after = weights
+    plain, shifted = _linear_weight(given, False, False), _linear_weight(given, *shifts)
+    point = Point(sizes, ((K, keys), (QUERY, query), (BETA, beta_)), ((j, 1),))
+    which = "the queries" if shifts[0] else "the keys"
+    return Example(
+        (
+            Fact("weight of key 1 without centering", plain - before, "="),
+            Fact(f"weight of key 1 with {which} centred", shifted - after, "="),
+        ),
+        point,
+        (MEAN,),
+        label=f"for linear attention centering {which} alone changes the weights",
+    )
+
+
+def _centering() -> All:
+    change = exp(-beta * score(m, k[j]))
+    average = sum_over(l, softmax(l, score(q[i], k[l])) * exp(-beta * score(m, k[l])))
+    new, old = softmax(j, score(centred(q[i]), centred(k[j]))), softmax(j, score(q[i], k[j]))
+    third, whole = Fraction(1, 3), Fraction(1)
+    wide = (("N", 2), ("D", 2))
+    return All(
+        (
+            Identity(BOTH, QUERIES, sizes=SIZES, label="the centering of the keys cancels"),
+            Identity(KEYS, PLAIN, sizes=SIZES, label="centering the keys alone changes nothing"),
+            Identity(
+                BOTH,
+                BIASED,
+                sizes=SIZES,
+                label="what remains is one bias for each key, the same for all queries",
+            ),
+            Identity(new * average, old * change, sizes=SIZES[:2], label="how the weight of a key changes"),
+            _moves(),
+            _linear(
+                (("N", 2), ("D", 1)),
+                ((2,), (4,)),
+                (1,),
+                third,
+                (False, True),
+                (Fraction(3, 8), Fraction(1, 3)),
+            ),
+            _linear(
+                wide, ((4, 0), (0, 2)), (4, 1), whole, (True, False), (Fraction(27, 38), Fraction(8, 11))
+            ),
+        )
+    )
+
+
+claim(
+    "nguyen2023/prose-centering-only",
+    "Section 3 and (26)",
+    "What centering queries and keys changes",
+    words=(
+        "For softmax attention the centering of the keys cancels, and centering the queries by βμ amounts"
+        " to one additive bias -β μ·k_j/√D for each key, whatever the query. For linear attention neither"
+        " cancels."
+    ),
+    literal=lambda a: _centering(),
+    rests_on=("nguyen2023/eq26",),
+    where=BETA_WHERE + r" $\varphi$: elu + 1, the feature map of linear attention.",
+    notes=(
+        "Proof for softmax: (q - βμ)·(k_j - βμ) = q·k_j - βμ·k_j - βq·μ + β²μ·μ, and a softmax over j "
+        "ignores the last two terms. They are the ones that centering the keys brings in. So (26) can be "
+        "computed as softmax attention with a bias vector at cost O(ND), and at β = 1 it does not change "
+        "when all queries and keys move together. That this is enough to improve accuracy is an "
+        "experimental finding. For linear attention the features are nonlinear, so the shift does not "
+        "factor out; with one coordinate the query does not matter at all."
+    ),
+)
+
+# ---------------------------------------------------------------- the effect of normalisation
+
+s_, t_ = Tensor("t", (N,), "t", "", "t_{%1}"), Tensor("g", (N,), "g", "", "g_{%1}")
+t, g = as_term(s_), as_term(t_)
+
+
+def _criterion() -> All:
+    """softmax(t - g) against softmax(t): which keys lose weight."""
+    old, new = softmax(j, t[j]), softmax(j, t[j] - g[j])
+    average = sum_over(l, softmax(l, t[l]) * exp(-g[l]))
+    share = old / average
+    loses = Fact("g_j above the threshold", average - exp(-g[j]), ">")
+    keeps = Fact("g_j at or below the threshold", exp(-g[j]) - average, ">=")
+    return All(
+        (
+            Identity(new * average, old * exp(-g[j]), label="the new weight"),
+            Implication(
+                (loses,), Fact("key j loses weight", old - new, ">"), ((loses.name, share),), label="it loses"
+            ),
+            Implication(
+                (keeps,),
+                Fact("key j does not lose weight", new - old, ">="),
+                ((keeps.name, share),),
+                label="it does not",
+            ),
+        )
+    )
+
+
+def _effect() -> Rule:
+    """The key that is least similar to the others gains weight."""
+    spread = as_term(variance)[c] + as_term(bn_eps)
+    scores = q[i, c] * k[j, c]
+    plain = softmax(j, sum_over(c, scores / spread) / size(D) ** Fraction(1, 2))
+    normalised = softmax(j, sum_over(c, (scores - m[c] * k[j, c]) / spread) / size(D) ** Fraction(1, 2))
+
+    def others(at: Index) -> Term:
+        return sum_over(jp, k[at].T @ k[jp]) - k[at].T @ k[at]
+
+    return Rule(
+        (Fact("no key is less similar to the other keys than key j", others(l) - others(j), ">="),),
+        Fact("the weight that key j gains", normalised - plain, ">="),
+        Point(
+            (("N", 3), ("D", 1)),
+            ((K, ((1,), (1,), (-3,))), (Q, ((0,), (0,), (0,))), (bn_eps, Fraction(4, 9))),
+            ((j, 3), (i, 1)),
+        ),
+        STATISTICS[:2],
+        label="the key least similar to the other keys is not attended to less",
+    )
+
+
+claim(
+    "nguyen2023/prose-effect-of-normalisation",
+    "Section 2.3.1",
+    "Which keys lose weight by normalisation",
+    words="A key that is too similar to the other keys is attended to less, and the other way round.",
+    literal=lambda a: _effect(),
+    corrected=lambda a: _criterion(),
+    correction_words=(
+        "A key loses weight exactly when its bias g_j exceeds -ln of the average of exp(-g) under the old"
+        " weights; in (24) g_j is the scaled mean inner product of key j with all keys, itself included."
+    ),
+    severity="condition",
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq24",),
+    where=WHERE
+    + r" $t_j=\sum_d q(d)k_j(d)/(\sqrt D(\sigma_d^2+\epsilon))$: the score; $g_j$: what is subtracted.",
+    notes=(
+        "In the counterexample key 3 has the lowest inner product with the other keys, and yet it loses "
+        "weight: its inner product with itself counts among those with all keys. Also two keys 0 and 1: "
+        "each has inner product 0 with the other, and only the second loses weight. If all keys are "
+        "equal, all are as similar as can be and nothing changes."
+    ),
+)
