@@ -26,7 +26,8 @@ class Family(Kind):
     def statement_latex(self) -> str:
         """The printed statement and the values of the parameter at which it is judged."""
         values = r",\ ".join(name for name, _ in self.cases)
-        return rf"{part_latex(self.general)} \qquad ({values}{r',\ \dots' if not self.printed_only else ''})"
+        more = "" if self.printed_only else r",\ \dots"
+        return rf"{part_latex(self.general)} \qquad ({values}{more})"
 
 
 def family(statement: Family, seed: int, with_mutants: bool) -> Finding:

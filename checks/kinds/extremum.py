@@ -1,0 +1,239 @@
+"""Extremum: a point is a minimum or a maximum of an energy, local or global, the only one or not.
+
+Settled by a formula for the energy above its value at the point whose sign can be seen (squares, or Bregman
+differences of convex functions); refuted by an exact direction along which the energy is a polynomial in one
+parameter, so that its sign near zero or far out is decided and not estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from checks.engines import ENGINES, Finding, _instances, identity, rejects
+from checks.instances import Instance
+from checks.kinds.examples import Point, _entries
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from checks.statement import Given, Identity, Kind
+from derivations import normal as nf
+from derivations.components import NotExact
+from derivations.energy_terms import Bregman, at_point
+from derivations.index import Index, Tensor
+from derivations.term import Frac, Neg, Number, Power, Product, SquaredNorm, Sum_, SumOver, Term, as_term, squared_norm, subterms
+
+_CONVEX = ("exp", "cosh")
+_t = sp.Symbol("t", real=True)
+_REACH = [Fraction(s * n, d) for n, d in ((1, 1), (2, 1), (3, 1), (4, 1), (10, 1), (1, 2), (1, 4)) for s in (1, -1)]
+
+
+@dataclass(frozen=True)
+class Extremum(Kind):
+    """``variable`` = ``point`` is what ``says`` says of ``energy``, for all values of the other symbols.
+
+    ``above`` is energy - energy at the point, in a form whose sign is visible. ``convex`` names unknown functions that
+    are assumed convex (for a local statement: near their second argument). ``witness`` and ``direction`` offer a
+    counterexample: exact values of the other symbols, and a direction of the variable. ``says`` "bounded below" asserts
+    that the energy has a lower bound, and then the point only names where ``above`` is measured from.
+    """
+
+    energy: Term
+    variable: Tensor
+    point: Term
+    says: str
+    above: Term | None = None
+    convex: tuple[str, ...] = ()
+    given: tuple[Given, ...] = ()
+    witness: Point | None = None
+    direction: Any = None
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The point, the energy and what it is of it."""
+        name = self.variable.latex or self.variable.name
+        unknown = [f for f in self.convex if f not in _CONVEX]
+        if_convex = rf" \quad (\text{{{', '.join(unknown)} convex}})" if unknown else ""
+        said = rf"{name} = {self.point.latex()} \text{{ is {self.says} of }} "
+        if self.says == "bounded below":
+            said = r"\text{bounded below: } "
+        return rf"{said}{self.energy.latex()}{if_convex}"
+
+
+def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
+    """A counterexample along the offered direction, or the proof by the sign of what is above."""
+    s = statement
+    if s.witness is not None:
+        refuted = _along(s)
+        if refuted:
+            exact = Evidence("exact", "exact-rational", False, "an exact direction")
+            return Finding([exact], counterexample=refuted)
+    if s.above is None:
+        return Finding([Evidence("derivation", "exact-symbolic", None, "no formula for the difference is given")])
+    why = _sign(s)
+    if why:
+        return Finding([Evidence("derivation", "exact-symbolic", None, why)])
+    finding = identity(_difference(s), seed, False)
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", True, "the sign of the difference is visible"))
+    finding.evidence.append(_sampled(s, seed))
+    finding.steps.append(_step(s))
+    if with_mutants and finding.holds:
+        finding.mutants = _mutate(s, seed)
+    return finding
+
+
+def _difference(s: Extremum) -> Identity:
+    assert s.above is not None
+    left = s.energy - at_point(s.energy, s.variable, s.point)
+    return Identity(left, s.above, s.given, reason="the difference of the energies, normal form")
+
+
+def _step(s: Extremum) -> dict[str, Any]:
+    return {
+        "title": s.says,
+        "latex": _signed(s),
+        "reason": "a sum of squares and Bregman differences of convex functions",
+        "grade": "exact-symbolic",
+        "passed": True,
+    }
+
+
+def _signed(s: Extremum) -> str:
+    relation = r"\le" if "maximum" in s.says else r"\ge"
+    assert s.above is not None
+    return f"{s.above.latex()} {relation} 0"
+
+
+def _sign(s: Extremum) -> str:
+    """Why the sign of the difference is not visible; "" if it is."""
+    assert s.above is not None
+    above = -s.above if "maximum" in s.says else s.above
+    if not nonnegative(above, (*_CONVEX, *s.convex)):
+        return "the difference is not visibly of one sign"
+    if "only" in s.says and not _definite(s):
+        return "the difference is not a positive multiple of the squared distance from the point"
+    return ""
+
+
+def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
+    """Whether a term is visibly >= 0 for all values of its symbols."""
+    match term:
+        case Neg(args) if isinstance(args[0], Neg):
+            return nonnegative(args[0].args[0], convex)
+        case Number():
+            return bool(term.data >= 0)
+        case SquaredNorm():
+            return True
+        case Power():
+            even = term.data.denominator == 1 and term.data % 2 == 0 and term.data >= 0
+            return even or nonnegative(term.args[0], convex)
+        case Bregman():
+            return term.data in convex
+        case Sum_(args) | Product(args) | SumOver(args) | Frac(args):
+            return all(nonnegative(a, convex) for a in args)
+    return nf.form_positive(nf.normal(term.entry())) if not term.shape() else False
+
+
+def _definite(s: Extremum) -> bool:
+    """Whether the difference is c ‖variable - point‖² with a rational c > 0."""
+    assert s.above is not None
+    square = squared_norm(as_term(s.variable) - s.point)
+    factors = [Fraction(1), *(t.data for _, t in subterms(s.above) if isinstance(t, Number) and t.data > 0)]
+    return any(nf.equal(s.above.entry(), (as_term(f) * square).entry()) for f in factors)
+
+
+def _sampled(s: Extremum, seed: int) -> Evidence:
+    """The sign of energy - energy(point) at exact random instances; not for assumed functions, which are drawn at random."""
+    if any(f not in _CONVEX for f in s.convex) or "local" in s.says:
+        return Evidence("exact", "exact-rational", None, not_run="the sign holds for convex functions only, or only locally")
+    difference = (s.energy - at_point(s.energy, s.variable, s.point)).entry()
+    checked = 0
+    for instance, points in _instances([difference], s.given, seed, 4, False):
+        try:
+            value = instance.evaluate(difference, points[0] if points else {})
+        except (NotExact, ZeroDivisionError):
+            continue
+        checked += 1
+        wrong = value > 0 if "maximum" in s.says else value < 0
+        if wrong:
+            return Evidence("exact", "exact-rational", False, "the difference has the other sign")
+    return Evidence("exact", "exact-rational", True, f"the sign agrees at {checked} exact instances")
+
+
+def polynomial(s: Extremum) -> sp.Poly:
+    """energy(point + t direction) - energy(point) at the witness, as a polynomial in t. Raises NotExact."""
+    assert s.witness is not None
+    base = s.witness.instance(s.given)
+    move = dict(_entries(s.direction, len(s.variable.dims)))
+    at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.variable.dims))
+    point = s.point.entry(*at)
+    centre = {e: base.evaluate(point, dict(zip(at, e, strict=True))) for e in move}
+    energies = []
+    for scale in (_t, sp.Integer(0)):
+        moved = {(s.variable, e): sp.Rational(Fraction(centre[e])) + scale * sp.Rational(v) for e, v in move.items()}
+        instance = Instance(base.sizes, {**base.values, **moved}, s.given)
+        energies.append(sp.sympify(instance.evaluate(s.energy.entry())))
+    difference = sp.expand(energies[0] - energies[1])
+    if not difference.is_polynomial(_t):
+        raise NotExact("the energy is not a polynomial along the direction")
+    return sp.Poly(difference, _t)
+
+
+def _along(s: Extremum) -> str | None:
+    """The counterexample in words, if the polynomial along the direction contradicts the statement."""
+    q = polynomial(s)
+    if q.is_zero:
+        why = "the energy does not change along the direction" if "only" in s.says else ""
+    else:
+        (low,), first = q.terms()[-1]
+        sign = -1 if "maximum" in s.says else 1
+        if "local" in s.says:
+            bad = low % 2 == 1 or sign * first < 0
+            why = "so the energy takes both signs there" if low % 2 else "so it has the other sign for all small t"
+            why = why if bad else ""
+        elif s.says == "bounded below":
+            lead = q.LC()
+            why = "which has no lower bound" if q.degree() % 2 or lead < 0 else ""
+        else:
+            why = _rival(q, sign, strict="only" not in s.says)
+    if not why:
+        return None
+    assert s.witness is not None
+    name, moved = s.variable.name, _nested(s.direction)
+    base = f"{s.witness.words(s.given)}; {name} = point + t {moved}"
+    return f"{base}: the energy exceeds its value at the point by {q.as_expr()}, {why}"
+
+
+def _rival(q: sp.Poly, sign: int, strict: bool) -> str:
+    for t in _REACH:
+        value = sign * q.eval(sp.Rational(t))
+        if value < 0 or (value == 0 and not strict):
+            return f"which is {sign * value} at t = {t}"
+    return ""
+
+
+def _nested(value: Any) -> str:
+    return f"({', '.join(map(_nested, value))})" if isinstance(value, tuple) else str(value)
+
+
+def _mutate(s: Extremum, seed: int) -> Mutants:
+    """Changed energies and points, each against the same formula for the difference."""
+    assert s.above is not None
+    result, above = Mutants(), s.above.entry()
+    candidates = [(f"energy: {what}", e, s.point) for what, e in mutants(s.energy, 16)]
+    candidates += [(f"point: {what}", s.energy, p) for what, p in mutants(s.point, 8)]
+    for what, energy, point in candidates:
+        left = energy.entry() - at_point(energy, s.variable, point).entry()
+        result.tried += 1
+        if rejects(left, above, s.given, seed):
+            result.killed += 1
+        elif identity(Identity(energy - at_point(energy, s.variable, point), s.above, s.given), seed, False).proved:
+            result.equivalent += 1  # it differs by a constant, or by another name of the same point
+        else:
+            result.survivors.append(what)
+    return result
+
+
+ENGINES[Extremum] = extremum

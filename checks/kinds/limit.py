@@ -1,0 +1,189 @@
+"""Limit: where an iteration goes. Settled by an exact recurrence of the error, refuted by an exact orbit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from checks.engines import ENGINES, Finding, _instances, identity, rejects
+from checks.instances import FUNCTIONS, Instance, describe
+from checks.kinds.examples import Point
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from checks.statement import Given, Identity, Kind
+from derivations.components import evaluate
+from derivations.index import Index, Tensor
+from derivations.term import Term, as_term
+
+EXTRA = {
+    "sign": lambda x, order: Fraction((x > 0) - (x < 0)),
+    "clip": lambda x, order: max(Fraction(-1), min(Fraction(1), x)),
+}
+_PERIOD = 12
+ETA = Tensor("eta", (), r"\eta")
+
+
+class _Orbit(dict):
+    """The exact functions, and the piecewise ones that only orbits need."""
+
+    def __missing__(self, name: str) -> Any:
+        return EXTRA[name] if name in EXTRA else FUNCTIONS[name]
+
+
+ORBIT_FUNCTIONS = _Orbit()
+
+
+@dataclass(frozen=True)
+class Limit(Kind):
+    """state := step converges to ``limit`` from every start, for each step size in the open interval (low, high).
+
+    ``limit`` None says only that it converges. The proof is the identity  step - limit = rate (state - limit)  with a
+    ``rate`` that depends on the step size alone: the interval must be exactly where |rate| < 1. ``orbit`` offers values
+    of all symbols, the start included, whose orbit is periodic. ``high`` None leaves the range open.
+    """
+
+    state: Tensor
+    step: Term
+    limit: Term | None
+    size: Tensor = ETA
+    rate: Term | None = None
+    low: Fraction = Fraction(0)
+    high: Fraction | None = None
+    given: tuple[Given, ...] = ()
+    orbit: Point | None = None
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The iteration and where it goes."""
+        name = self.state.latex or self.state.name
+        eta = self.size.latex or self.size.name
+        goes = self.limit.latex() if self.limit is not None else r"\text{some limit}"
+        span = rf" \qquad ({self.low} < {eta} < {self.high})" if self.high is not None else ""
+        return rf"{name} \leftarrow {self.step.latex()}, \qquad {name} \to {goes}{span}"
+
+
+def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
+    """A counterexample in one dimension or on a periodic orbit, or the proof by the rate of the error."""
+    s = statement
+    refuted = _periodic(s) if s.orbit is not None else _one_dimensional(s, seed)
+    if refuted:
+        exact = Evidence("exact", "exact-rational", False, "an exact orbit does not converge as stated")
+        return Finding([exact], counterexample=refuted)
+    if s.rate is None or s.limit is None:
+        return Finding([Evidence("derivation", "exact-symbolic", None, "no recurrence of the error is given")])
+    finding = identity(_recurrence(s, s.step, s.limit), seed, False)
+    span = _interval(s.rate, s.size)
+    stated = sp.Interval.open(sp.Rational(s.low), sp.Rational(s.high if s.high is not None else 0))
+    same = span == stated
+    detail = f"|rate| < 1 exactly for step sizes in {span}"
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail))
+    if not same:
+        finding.counterexample = f"{detail}, not in {stated}"
+        finding.evidence = [e for e in finding.evidence if not e.settles]
+    if with_mutants and finding.holds:
+        finding.mutants = _mutate(s, span, seed)
+    return finding
+
+
+def _recurrence(s: Limit, step: Term, goes: Term) -> Identity:
+    assert s.rate is not None
+    reason = "so the error after k steps is the k-th power of the rate times the first error"
+    return Identity(step - goes, s.rate * (as_term(s.state) - goes), s.given, reason=reason)
+
+
+def _interval(rate: Term, size: Tensor) -> sp.Set:
+    """The step sizes at which the rate has absolute value below one."""
+    eta = sp.Symbol("eta", real=True)
+    value = evaluate(rate.entry(), {}, lambda tensor, entry: {size: eta}[tensor], FUNCTIONS)
+    return sp.solveset(sp.Abs(value) < 1, eta, domain=sp.S.Reals)
+
+
+def _one_dimensional(s: Limit, seed: int) -> str | None:
+    """With all dimensions 1 the step is z -> a z + b in exact arithmetic, for every step size at once."""
+    eta = sp.Symbol("eta", positive=True)
+    at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.state.dims))
+    step = s.step.entry(*at)
+    goal = s.limit.entry(*at) if s.limit is not None else None
+    everything = [step] if goal is None else [step, goal]
+    for instance, points in _instances(everything, s.given, seed, 6, True):
+        if any(size != 1 for size in instance.sizes.values()):
+            return None
+        where = points[0] if points else {}
+
+        def step_at(state: Any, instance: Instance = instance, where: Any = where) -> Any:
+            values = {k: (state if k[0] == s.state else eta if k[0] == s.size else v) for k, v in instance.values.items()}
+            return sp.sympify(evaluate(step, instance.sizes, Instance(instance.sizes, values, s.given).lookup, ORBIT_FUNCTIONS, where))
+
+        zero, one, two = (sp.expand(step_at(Fraction(n))) for n in range(3))
+        if sp.simplify(two - 2 * one + zero) != 0:
+            continue  # not affine
+        a, b = sp.simplify(one - zero), zero
+        target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
+        why = _wrong(a, b, target)
+        if why:
+            fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
+            text = describe(Instance(instance.sizes, fixed, s.given), {})
+            return f"{text}: one step takes z to {sp.expand(a * sp.Symbol('z') + b)}, {why}"
+    return None
+
+
+def _wrong(a: sp.Expr, b: sp.Expr, target: sp.Expr | None) -> str | None:
+    """Why z -> a z + b does not tend to the target from every start, at any step size."""
+    if sp.simplify(a - 1) == 0:
+        if sp.simplify(b) != 0:
+            return "which moves every state by the same amount for ever"
+        return "which leaves every state where it is" if target is not None else None
+    fixed = sp.simplify(b / (1 - a))
+    if target is not None and sp.simplify(fixed - target) != 0:
+        return f"whose only fixed point is {fixed}, not {target}"
+    return None
+
+
+def _periodic(s: Limit) -> str | None:
+    """The orbit of the offered start, if it returns to a state that is not a fixed point."""
+    assert s.orbit is not None
+    instance = s.orbit.instance(s.given)
+    at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.state.dims))
+    entries = sorted(e for t, e in instance.values if t == s.state)
+    states = [tuple(instance.values[s.state, e] for e in entries)]
+    for _ in range(_PERIOD):
+        values = {**instance.values, **{(s.state, e): v for e, v in zip(entries, states[-1], strict=True)}}
+        now = Instance(instance.sizes, values, s.given)
+        step = s.step.entry(*at)
+        new = tuple(evaluate(step, now.sizes, now.lookup, ORBIT_FUNCTIONS, dict(zip(at, e, strict=True))) for e in entries)
+        if new == states[-1]:
+            return None
+        if new in states:
+            shown = " -> ".join("(" + ", ".join(map(str, x)) + ")" for x in [*states, new])
+            return f"{s.orbit.words(s.given)}: the states are {shown}, a cycle"
+        states.append(new)
+    return None
+
+
+def _mutate(s: Limit, span: sp.Set, seed: int) -> Mutants:
+    """Changed steps and limits against the recurrence, and shifted ends of the interval."""
+    assert s.limit is not None and s.rate is not None and s.high is not None
+    result = Mutants()
+    candidates = [(f"step: {what}", t, s.limit) for what, t in mutants(s.step, 16)]
+    candidates += [(f"limit: {what}", s.step, t) for what, t in mutants(s.limit, 8)]
+    for what, step, goes in candidates:
+        recurrence = _recurrence(s, step, goes)
+        at = tuple(Index(f"e{n}", d) for n, d in enumerate(recurrence.lhs.shape()))
+        result.tried += 1
+        if rejects(recurrence.lhs.entry(*at), recurrence.rhs.entry(*at), s.given, seed):
+            result.killed += 1
+        elif identity(recurrence, seed, False).proved:
+            result.equivalent += 1
+        else:
+            result.survivors.append(what)
+    half = Fraction(1, 2)
+    for low, high in ((s.low - half, s.high), (s.low, s.high + half), (s.low, s.high - half), (s.low + half, s.high)):
+        result.tried += 1
+        result.killed += span != sp.Interval.open(sp.Rational(low), sp.Rational(high))
+    return result
+
+
+ENGINES[Limit] = limit
