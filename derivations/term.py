@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from derivations import index as ix
@@ -459,11 +460,17 @@ class SquaredNorm(Term):
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
-        every = [Index("m", dim).fresh() for dim in self.args[0].shape()]
-        return ix.total(ix.Pow(self.args[0].entry(*every), Fraction(2)), *every)
+        sums = []
+        for block in product(*(summands(dim) for dim in self.args[0].shape())):
+            every = [Index("m", dim).fresh() for dim in block]
+            sums.append(ix.total(ix.Pow(self.args[0].entry(*every), Fraction(2)), *every))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
     def latex(self) -> str:
-        mark = r"_{\mathrm{F}}" if len(self.args[0].shape()) == 2 else ""
+        try:
+            mark = r"_{\mathrm{F}}" if len(self.args[0].shape()) == 2 else ""
+        except NonConformable:  # printed as it stands, and refused by shape
+            mark = ""
         return rf"\left\|{self.args[0].latex()}\right\|{mark}^{{2}}"
 
 
@@ -531,8 +538,8 @@ class Eye(Term):
 class Blocks(Term):
     """Blocks side by side; ``data`` = (rows of blocks, columns of blocks), 0 columns for a stack of vectors.
 
-    The stacked dimensions are named after their parts (``d{+}C-1``). An entry is asked for with indices that run over
-    one part each: the dimension of the index says which block is meant, so the parts of one axis must differ.
+    The stacked dimensions are named after their parts (``d{+}C-1``). An entry is asked for with indices that run
+    over one part each: the dimension of the index says which block is meant, so the parts of an axis must differ.
     """
 
     def _row(self, n: int) -> tuple[Term, ...]:
@@ -547,9 +554,10 @@ class Blocks(Term):
         heights, widths = [row[0][0] for row in shapes], [s[1] for s in shapes[0]] if columns else []
         for row, height in zip(shapes, heights, strict=True):
             if any(s[0] != height for s in row) or (columns and [s[1] for s in row] != widths):
-                raise NonConformable(f"blocks of shapes {_show(s for row in shapes for s in row)} do not fit together")
+                every = _show(s for line in shapes for s in line)
+                raise NonConformable(f"blocks of shapes {every} do not fit together")
         if len(set(heights)) < len(heights) or len(set(widths)) < len(widths):
-            raise ValueError("blocks along one axis must have different dimensions")
+            raise NonConformable("blocks along one axis must have different dimensions")
         return heights, widths
 
     def shape(self) -> Shape:
@@ -571,7 +579,8 @@ class Part(Term):
 
     def shape(self) -> Shape:
         whole = self.args[0].shape()
-        if len(whole) != len(self.data) or any(p not in summands(w) for p, w in zip(self.data, whole, strict=True)):
+        fits = len(whole) == len(self.data)
+        if not fits or any(p not in summands(w) for p, w in zip(self.data, whole, strict=True)):
             raise NonConformable(f"an object with dimensions {whole} has no part {self.data}")
         return self.data
 
