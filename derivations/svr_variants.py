@@ -43,7 +43,11 @@ class Variant:
 
     def vectors(self, name: str, letter: str) -> Tensor:
         """A D_v-vector for each training point."""
-        return vectors(name, DV, rf"\boldsymbol{{{letter}}}{self.mark}", self.count)
+        return vectors(name, DV, self._marked(rf"\boldsymbol{{{letter}}}"), self.count)
+
+    def _marked(self, symbol: str) -> str:
+        """A symbol with the mark; braces where a subscript or a transpose may follow."""
+        return rf"{{{symbol}{self.mark}}}" if self.mark else symbol
 
     @property
     def j(self) -> Index:
@@ -73,13 +77,14 @@ class Variant:
     @property
     def w(self) -> Tensor:
         """The weights W, rows w_d."""
-        row = rf"\boldsymbol{{w}}{self.mark}_{{%1}}"
-        return Tensor("w", (DV, DPHI), rf"\mathbf{{W}}{self.mark}", row, row + "(%2)")
+        row = self._marked(r"\boldsymbol{w}") + "_{%1}"
+        return Tensor("w", (DV, DPHI), self._marked(r"\mathbf{W}"), row, row + "(%2)")
 
     @property
     def b(self) -> Tensor:
         """The intercept."""
-        return Tensor("b", (DV,), rf"\boldsymbol{{b}}{self.mark}", "", rf"\boldsymbol{{b}}{self.mark}(%1)")
+        symbol = self._marked(r"\boldsymbol{b}")
+        return Tensor("b", (DV,), symbol, "", symbol + "(%1)")
 
     @property
     def y(self) -> Tensor:
@@ -104,7 +109,7 @@ class Variant:
     @property
     def slacks(self) -> tuple[Tensor, Tensor]:
         """ξ and ξ̃."""
-        tilde = rf"\tilde{{\boldsymbol{{\xi}}}}{self.mark}"
+        tilde = self._marked(r"\tilde{\boldsymbol{\xi}}")
         return self.vectors("xi", r"\xi"), vectors("xi~", DV, tilde, self.count)
 
     @property
@@ -112,7 +117,7 @@ class Variant:
         """α, α̃, η, η̃."""
         letters = (("alpha", r"\boldsymbol{\alpha}"), ("alpha~", r"\tilde{\boldsymbol{\alpha}}"))
         letters += (("eta", r"\boldsymbol{\eta}"), ("eta~", r"\tilde{\boldsymbol{\eta}}"))
-        first, second, third, fourth = (vectors(n, DV, t + self.mark, self.count) for n, t in letters)
+        first, second, third, fourth = (vectors(n, DV, self._marked(t), self.count) for n, t in letters)
         return first, second, third, fourth
 
     def fit(self) -> Term:

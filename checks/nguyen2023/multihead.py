@@ -26,17 +26,16 @@ c = Index("c", DV)
 def per_head(name: str, letter: str, *dims: str, bold: str = r"\boldsymbol") -> Tensor:
     """A symbol with the head as superscript: ``letter``^s, or ``letter``^s_j for the rows of a matrix."""
     symbol = rf"{bold}{{{letter}}}"
-    row = rf"{symbol}^{{%1}}" + ("_{%2}" if len(dims) > 1 else "")
-    entry = row + rf"(%{len(dims) + 1})"
-    return Tensor(name, (HEADS, *dims), symbol, row if len(dims) > 1 else rf"{symbol}^{{%1}}", entry)
+    row = rf"{{{symbol}^{{%1}}" + ("_{%2}}" if len(dims) > 1 else "}")  # braces: a transpose may follow
+    return Tensor(name, (HEADS, *dims), symbol, row, row + rf"(%{len(dims) + 1})")
 
 
 def matrix(name: str, letter: str, *dims: str) -> Tensor:
     """A matrix for each head, printed ``letter``^s."""
-    return Tensor(name, (HEADS, *dims), rf"\mathbf{{{letter}}}", rf"\mathbf{{{letter}}}^{{%1}}")
+    return Tensor(name, (HEADS, *dims), rf"\mathbf{{{letter}}}", rf"{{\mathbf{{{letter}}}^{{%1}}}}")
 
 
-W_O = Tensor("W_O", (HEADS, DV, DV), r"\mathbf{W}_O", r"\mathbf{W}_O^{%1}", r"(\mathbf{W}_O^{%1})_{%2%3}")
+W_O = Tensor("W_O", (HEADS, DV, DV), r"\mathbf{W}_O", r"{\mathbf{W}_O^{%1}}", r"(\mathbf{W}_O^{%1})_{%2%3}")
 Q_S, K_S, V_S = matrix("Q^s", "Q", N, D), matrix("K^s", "K", N, D), matrix("V^s", "V", N, DV)
 CONCAT = Tensor("Concat", (N, HEADS, DV), r"\operatorname{Concat}(\mathbf{H}^1,\dots,\mathbf{H}^H)")
 W_MULTI = Tensor("W_O^multi", (DV, HEADS, DV), r"\mathbf{W}_O^{\mathrm{multi}}")
@@ -161,13 +160,13 @@ def _eq18_first() -> Identity:
 
 def multihead_softmax(query: Term, keys: Tensor, values: Tensor) -> Term:
     """Σ_s W_O^s Σ_j softmax(query·k^s_j/√D) v^s_j; ``query`` has the free index s."""
-    score = query.T @ as_term(keys)[s, j] / sqrt(size(D))
-    return combine(sum_over(j, softmax(j, score) * as_term(values)[s, j]))
+    score = query.T @ as_term(keys)[s][j] / sqrt(size(D))
+    return combine(sum_over(j, softmax(j, score) * as_term(values)[s][j]))
 
 
 def _eq18() -> All:
     at_x = multihead_softmax(as_term(X_S)[s], K_VEC, V_VEC)
-    at_query = multihead_softmax(as_term(Q_S)[s, i], K_S, V_S)
+    at_query = multihead_softmax(as_term(Q_S)[s][i], K_S, V_S)
     row = sum_over(s, head_attention(s) @ as_term(W_O)[s].T)[i]
     return All(
         (
