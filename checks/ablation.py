@@ -50,7 +50,11 @@ def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any)
     results = []
     for value in others:
         changed = replace(assumptions, **{assumption.knob: value})
-        results.append(_report(assumption.name, f"{assumption.knob} = {value}", judge(standing(changed), with_mutants=False)))
+        results.append(
+            _report(
+                assumption.name, f"{assumption.knob} = {value}", judge(standing(changed), with_mutants=False)
+            )
+        )
     return results
 
 
@@ -61,11 +65,17 @@ def _drop(statement: st.Statement, assumption: Assumption) -> Ablation:
     for part in st.parts(statement):
         if isinstance(part, st.Implication) and any(h.name == assumption.name for h in part.hypotheses):
             part, touched = part.without(assumption.name), True
-        elif isinstance(part, (st.Identity, st.Definition)) and assumption.name.endswith("_nonzero") and part.nonzero:
+        elif (
+            isinstance(part, (st.Identity, st.Definition))
+            and assumption.name.endswith("_nonzero")
+            and part.nonzero
+        ):
             part, touched = replace(part, nonzero=()), True
         pieces.append(part)
     if not touched:
-        return Ablation(assumption.name, "dropped", None, "the statement does not list this hypothesis by name")
+        return Ablation(
+            assumption.name, "dropped", None, "the statement does not list this hypothesis by name"
+        )
     return _report(assumption.name, "dropped", judge(st.All(tuple(pieces)), with_mutants=False))
 
 

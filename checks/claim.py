@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from checks.record import Evidence
 from checks.statement import Statement
+from derivations.program import Step
 
 ROOT = Path(__file__).resolve().parents[1]
 SEVERITIES = ("misprint", "condition", "substance")
@@ -48,8 +49,8 @@ class Assumption:
 class Claim:
     """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
 
-    ``role`` is "claim", "definition" or "empirical"; ``severity`` says how bad a failure of the literal statement is
-    and is ignored where it holds. ``legs`` are further checks of the version that stands (solvers, tensors).
+    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical"; ``severity`` says how bad a failure of the literal statement is
+    and is ignored where it holds. ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands (solvers, tensors).
     """
 
     id: str
@@ -58,6 +59,7 @@ class Claim:
     literal: Callable[[Any], Statement] | None
     words: str
     theory: str = ""
+    under: tuple[tuple[str, str], ...] = ()
     role: str = "claim"
     corrected: Callable[[Any], Statement] | None = None
     correction_words: str = ""
@@ -65,6 +67,7 @@ class Claim:
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[str, ...] = ()
     legs: tuple[Leg, ...] = ()
+    derivation: Callable[[Any], list[Step]] | None = None
     where: str = ""
     notes: str = ""
     reason: str = ""
@@ -74,6 +77,10 @@ class Claim:
     def paper(self) -> str:
         """The key of the paper: the part of the id before the slash."""
         return self.id.partition("/")[0]
+
+    def assumptions(self, base: Any) -> Any:
+        """The theory's assumptions with the claim's own hypotheses on top."""
+        return replace(base, **dict(self.under)) if self.under else base
 
 
 CLAIMS: dict[str, Claim] = {}
@@ -91,6 +98,10 @@ def claim(id: str, reference: str, title: str, **rest: Any) -> Claim:
         raise ValueError(f"{id}: role must be claim, definition or empirical")
     frame = inspect.stack()[1]
     where = Path(frame.filename).resolve()
-    source = f"{where.relative_to(ROOT)}:{frame.lineno}" if where.is_relative_to(ROOT) else f"{where.name}:{frame.lineno}"
+    source = (
+        f"{where.relative_to(ROOT)}:{frame.lineno}"
+        if where.is_relative_to(ROOT)
+        else f"{where.name}:{frame.lineno}"
+    )
     CLAIMS[id] = new = Claim(id, reference, title, **{"literal": None, "words": "", **rest}, source=source)
     return new

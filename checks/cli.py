@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from checks import ledger
@@ -21,15 +28,23 @@ from checks.printing import unicode_math
 from checks.record import Evidence, Record
 from checks.registry import PAPERS, UnknownClaim, select
 from checks.theories import THEORIES, theory
-from checks.verify import VERDICTS, Cache, DamagedCache, link, verify
+from checks.verify import VERDICTS, Cache, DamagedCache, assumptions_for, link, verify
 from derivations.assumptions import BadAssumption, load_settings, parse_settings
 
-OUT = Console()
+OUT = Console(
+    width=None if sys.stdout.isatty() else 170
+)  # a pipe has no width; 80 columns would break every row
 ERR = Console(stderr=True)
 COLOURS = {
-    "proved": "green", "confirmed": "green", "corrected": "yellow", "refuted": "red", "definition": "cyan",
-    "empirical": "blue", "unsettled": "magenta", "inconsistent": "bold red",
-}  # fmt: skip
+    "proved": "green",
+    "confirmed": "green",
+    "corrected": "yellow",
+    "refuted": "red",
+    "definition": "cyan",
+    "empirical": "blue",
+    "unsettled": "magenta",
+    "inconsistent": "bold red",
+}
 DTYPES = ("float64", "float32", "bfloat16")
 
 
@@ -54,7 +69,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="attest", description="Verdicts on the mathematics of attention, claim by claim.")
+    parser = argparse.ArgumentParser(
+        prog="attest", description="Verdicts on the mathematics of attention, claim by claim."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     p = commands.add_parser("list", help="claims with their verdicts")
@@ -64,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--severity", choices=("misprint", "condition", "substance"))
     p.set_defaults(run=_list)
 
-    p = commands.add_parser("show", help="one claim: statement, assumptions, derivation, evidence, counterexample")
+    p = commands.add_parser(
+        "show", help="one claim: statement, assumptions, derivation, evidence, counterexample"
+    )
     p.add_argument("id")
     p.add_argument("--latex", action="store_true", help="formulas as LaTeX instead of Unicode")
     _options(p)
@@ -72,15 +91,21 @@ def _parser() -> argparse.ArgumentParser:
 
     p = commands.add_parser("verify", help="judge claims and compare with the recorded verdicts")
     p.add_argument("ids", nargs="*", metavar="ID", help="claims or papers (default: all)")
-    p.add_argument("--json", action="store_true", help="records as JSON on standard output instead of a table")
+    p.add_argument(
+        "--json", action="store_true", help="records as JSON on standard output instead of a table"
+    )
     p.add_argument("--accept", action="store_true", help="record the verdicts found as the expected ones")
     _options(p)
     p.set_defaults(run=_verify)
 
-    p = commands.add_parser("derive", help="a theory's derivation under changed assumptions, and the verdicts that change")
+    p = commands.add_parser(
+        "derive", help="a theory's derivation under changed assumptions, and the verdicts that change"
+    )
     p.add_argument("theory", help=", ".join(THEORIES))
     p.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE")
-    p.add_argument("--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for the theory")
+    p.add_argument(
+        "--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for the theory"
+    )
     p.add_argument("--latex", action="store_true", help="formulas as LaTeX instead of Unicode")
     p.add_argument("--knobs", action="store_true", help="only list the knobs with their values")
     _options(p)
@@ -104,7 +129,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--max-tokens", type=int, default=4096, help="longest sequence of tensor checks (default 4096)")
+    parser.add_argument(
+        "--max-tokens", type=int, default=4096, help="longest sequence of tensor checks (default 4096)"
+    )
     parser.add_argument("--dtype", default="float64", help=f"of tensor checks: {', '.join(DTYPES)}")
     parser.add_argument("--device", default="cpu", help="of tensor checks: cpu, cuda, cuda:0, …")
     parser.add_argument("--seed", type=int, default=0, help="of random instances (default 0)")
@@ -132,21 +159,37 @@ def _require_device(name: str) -> None:
         device = torch.device(name)
     except RuntimeError:
         raise BadInput(f"'{name}' is not a device; allowed: cpu, cuda, cuda:N") from None
-    if device.type != "cuda" or not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count():
-        found = f"cpu and {torch.cuda.device_count()} CUDA device(s)" if torch.cuda.is_available() else "cpu only"
+    if (
+        device.type != "cuda"
+        or not torch.cuda.is_available()
+        or (device.index or 0) >= torch.cuda.device_count()
+    ):
+        found = (
+            f"cpu and {torch.cuda.device_count()} CUDA device(s)" if torch.cuda.is_available() else "cpu only"
+        )
         raise BadInput(f"no device '{name}' on this machine; there is {found}")
 
 
-def _records(ids: list[str], a: argparse.Namespace, settings: dict[str, Any] | None = None, quick: bool = False) -> list[Record]:
+def _records(
+    ids: list[str], a: argparse.Namespace, settings: dict[str, Any] | None = None, quick: bool = False
+) -> list[Record]:
     """Judge the claims with a progress bar; results in the order of declaration."""
     claims = select(ids)
     cache = None if a.no_cache else Cache()
     found: dict[str, Record] = {}
     cached = 0
-    columns = (TextColumn("{task.description:32.32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:32.32}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task("judging", total=len(claims))
-        for record, stored in verify(claims, _run_options(a), settings=settings, cache=cache, workers=a.workers, quick=quick):
+        for record, stored in verify(
+            claims, _run_options(a), settings=settings, cache=cache, workers=a.workers, quick=quick
+        ):
             found[record.id] = record
             cached += stored
             bar.update(task, advance=1, description=record.id)
@@ -163,7 +206,9 @@ def _list(a: argparse.Namespace) -> int:
     wanted = [c for c in select([]) if (not a.paper or c.paper == a.paper)]
     wanted = [c for c in wanted if not a.verdict or table.get(c.id) == a.verdict]
     if a.severity:
-        wanted = [c for c in wanted if c.severity == a.severity and table.get(c.id) in ("corrected", "refuted")]
+        wanted = [
+            c for c in wanted if c.severity == a.severity and table.get(c.id) in ("corrected", "refuted")
+        ]
     if a.kind:
         wanted = [c for c in wanted if a.kind.lower() in _kind(c).lower()]
     for c in wanted:
@@ -179,7 +224,7 @@ def _kind(claim: Any) -> str:
 
     if claim.literal is None:
         return ""
-    return kind(claim.literal(THEORIES[claim.theory].defaults if claim.theory else None))
+    return kind(claim.literal(assumptions_for(claim, {})))
 
 
 def _verify(a: argparse.Namespace) -> int:
@@ -198,16 +243,22 @@ def _verify(a: argparse.Namespace) -> int:
 
 def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
     shown = Table(box=None, pad_edge=False)
-    for heading in ("claim", "kind", "verdict", "severity", "mutants", "legs", "seconds", "title"):
-        shown.add_column(heading, justify="right" if heading == "seconds" else "left", no_wrap=heading in ("claim", "verdict"))
+    for heading in ("claim", "verdict", "severity", "mutants", "legs", "seconds", "title"):
+        shown.add_column(
+            heading,
+            justify="right" if heading == "seconds" else "left",
+            no_wrap=True,
+            min_width=10 if heading == "verdict" else None,
+        )
     for r in records:
         mark = "" if recorded.get(r.id) == r.verdict else f" (recorded: {recorded.get(r.id, 'none')})"
         mutants = f"{r.mutants.killed + r.mutants.equivalent}/{r.mutants.tried}" if r.mutants.tried else ""
         legs = " ".join(dict.fromkeys(e.leg for e in r.evidence if e.passed is not None))
         missing = sum(e.not_run is not None for e in r.evidence)
         legs += f" ({missing} not run)" if missing else ""
+        title = r.title if len(r.title) <= 44 else r.title[:43] + "…"
         verdict = f"[{COLOURS[r.verdict]}]{r.verdict}[/]{mark}"
-        shown.add_row(r.id, r.kind, verdict, r.severity or "", mutants, legs, f"{r.seconds:.1f}", r.title)
+        shown.add_row(r.id, verdict, r.severity or "", mutants, legs, f"{r.seconds:.1f}", title)
     OUT.print(shown)
 
 
@@ -218,7 +269,10 @@ def _summary(records: list[Record], different: list[Record]) -> None:
     if survivors:
         OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red")
     if different:
-        OUT.print(f"{len(different)} verdicts differ from the recorded ones: {', '.join(r.id for r in different)}", style="bold red")
+        OUT.print(
+            f"{len(different)} verdicts differ from the recorded ones: {', '.join(r.id for r in different)}",
+            style="bold red",
+        )
     else:
         OUT.print("every verdict is the recorded one", style="green")
 
@@ -259,11 +313,16 @@ def _show(a: argparse.Namespace) -> int:
     if claim.assumes:
         head("Assumptions")
         for assumption in claim.assumes:
-            knob = f"   (knob {claim.theory}.{assumption.knob} = {assumption.value})" if assumption.knob else ""
+            knob = (
+                f"   (knob {claim.theory}.{assumption.knob} = {assumption.value})" if assumption.knob else ""
+            )
             OUT.print(f"  {assumption.name}: {assumption.words}{knob}", markup=False, highlight=False)
     if record.rests_on:
         head("Rests on")
-        OUT.print("  " + ", ".join(record.rests_on), markup=False)
+        recorded = ledger.expected()
+        for parent in record.rests_on:
+            verdict = recorded.get(parent, "not recorded")
+            OUT.print(f"  {parent}  [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
     head("Derivation")
     for n, step in enumerate(record.steps, 1):
         mark = {True: "✓", False: "✗", None: "?"}[step["passed"]]
@@ -273,7 +332,9 @@ def _show(a: argparse.Namespace) -> int:
     if record.mutants.tried:
         m = record.mutants
         head("Mutants")
-        OUT.print(f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} survive")
+        OUT.print(
+            f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} survive"
+        )
     if record.notes:
         head("Notes")
         OUT.print(f"  {unicode_math(record.notes)}", markup=False)
@@ -287,13 +348,22 @@ def _evidence(evidence: list[Evidence]) -> None:
     for heading in ("leg", "grade", "result", "error", "bound", "tokens", "dtype", "on", "seconds", "detail"):
         shown.add_column(heading, no_wrap=heading != "detail")
     for e in evidence:
-        result = "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
+        result = (
+            "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
+        )
         numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
         where = " ".join(x for x in (e.device, e.backend) if x)
         shown.add_row(
-            e.leg, e.grade, result, *numbers, str(e.tokens or ""), e.dtype or "", where,
-            f"{e.seconds:.2f}" if e.seconds is not None else "", e.not_run or e.detail,
-        )  # fmt: skip
+            e.leg,
+            e.grade,
+            result,
+            *numbers,
+            str(e.tokens or ""),
+            e.dtype or "",
+            where,
+            f"{e.seconds:.2f}" if e.seconds is not None else "",
+            e.not_run or e.detail,
+        )
     OUT.print(shown)
 
 
@@ -301,7 +371,9 @@ def _derive(a: argparse.Namespace) -> int:
     chosen = theory(a.theory)
     if a.knobs:
         for knob in chosen.knobs:
-            OUT.print(f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: {', '.join(knob.allowed)}")
+            OUT.print(
+                f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: {', '.join(knob.allowed)}"
+            )
         return 0
     settings: dict[str, Any] = load_settings(a.assumptions, chosen.name) if a.assumptions else {}
     settings |= parse_settings(a.set, chosen.name)
@@ -329,7 +401,11 @@ def _changes(a: argparse.Namespace, chosen: Any, assumptions: Any) -> int:
     for heading in ("claim", "before", "after", "why"):
         shown.add_column(heading)
     for old, new in rows:
-        why = new.counterexample or "; ".join(e.detail for e in new.evidence if e.passed is not True) or new.notes
+        why = (
+            new.counterexample
+            or "; ".join(e.detail for e in new.evidence if e.passed is not True)
+            or new.notes
+        )
         shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", why[:160])
     OUT.print(shown)
     return 0
@@ -337,7 +413,7 @@ def _changes(a: argparse.Namespace, chosen: Any, assumptions: Any) -> int:
 
 def _ablate(a: argparse.Namespace) -> int:
     claim = _one(a.id)
-    results = ablate(claim, THEORIES[claim.theory].defaults if claim.theory else None)
+    results = ablate(claim, assumptions_for(claim, {}))
     if not results:
         OUT.print(f"{claim.id} lists no assumption besides the claims it rests on")
         return 0
@@ -365,12 +441,13 @@ def _book(a: argparse.Namespace) -> int:
     try:
         from book.build import build
     except ImportError as error:
-        raise BadInput(f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'") from None
+        raise BadInput(
+            f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'"
+        ) from None
     records = _records([], a)
     path = a.out / "ledger.json"
     ledger.write(path, records)
     return build(path, a.out, browser_check=a.check)
-
 
 
 if __name__ == "__main__":

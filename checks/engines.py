@@ -56,7 +56,10 @@ class Finding:
         """True, False or not settled. Raises Inconsistent where a proof meets a counterexample."""
         failed = any(e.passed is False for e in self.evidence)
         if failed and self.proved:
-            raise Inconsistent(f"proved, and yet: {self.counterexample}")
+            failing = "; ".join(
+                f"{e.leg} ({e.grade}): {e.detail}" for e in self.evidence if e.passed is False
+            )
+            raise Inconsistent(f"proved, and yet a leg fails: {failing}")
         if failed:
             return False
         if self.proved:
@@ -105,7 +108,9 @@ def conformable(*terms: Term) -> Evidence:
     except NonConformable as error:
         return Evidence("derivation", "exact-symbolic", False, f"shapes do not agree: {error}")
     if len(shapes) > 1:
-        return Evidence("derivation", "exact-symbolic", False, f"the two sides have different shapes: {sorted(shapes)}")
+        return Evidence(
+            "derivation", "exact-symbolic", False, f"the two sides have different shapes: {sorted(shapes)}"
+        )
     loose = set().union(*(free(t) for t in terms))
     detail = f"all shapes agree; {len(loose)} free indices" if loose else "all shapes agree"
     return Evidence("derivation", "exact-symbolic", True, detail)
@@ -142,7 +147,9 @@ def _matches(form: nf.Form, g: st.Given, base: ix.Expr) -> bool:
     return False
 
 
-def defined(expressions: list[ix.Expr], given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...], seed: int) -> tuple[Evidence, str | None]:
+def defined(
+    expressions: list[ix.Expr], given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...], seed: int
+) -> tuple[Evidence, str | None]:
     """No denominator vanishes on the stated domain; otherwise an exact instance at which one does."""
     open_ones = []
     for e in [*expressions, *(g.value.entry() for g in given)]:
@@ -155,7 +162,9 @@ def defined(expressions: list[ix.Expr], given: tuple[st.Given, ...], nonzero: tu
     for base in open_ones:
         found = _vanishes(base, given, seed)
         if found:
-            return Evidence("exact", "exact-rational", False, "a denominator vanishes"), f"{found}: the denominator is 0"
+            return Evidence(
+                "exact", "exact-rational", False, "a denominator vanishes"
+            ), f"{found}: the denominator is 0"
     return Evidence("derivation", "exact-symbolic", None, "a denominator is not shown to be nonzero"), None
 
 
@@ -176,7 +185,9 @@ def _defined(expr: ix.Expr, given: tuple[st.Given, ...]) -> ix.Expr:
         for g in given:
             value = g.value.entry()
             expr = ix.define(
-                expr, g.tensor, lambda *idx, value=value, g=g: ix.rename(value, dict(zip(g.at, idx, strict=True)))
+                expr,
+                g.tensor,
+                lambda *idx, value=value, g=g: ix.rename(value, dict(zip(g.at, idx, strict=True))),
             )
     return expr
 
@@ -214,7 +225,9 @@ def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> E
     reasons = [*(link.reason for link in statement.chain), statement.reason]
     passed = True
     for left, right, reason in zip(terms[:-1], terms[1:], reasons, strict=True):
-        same = nf.equal(_defined(left.entry(*at), statement.given), _defined(right.entry(*at), statement.given))
+        same = nf.equal(
+            _defined(left.entry(*at), statement.given), _defined(right.entry(*at), statement.given)
+        )
         passed &= same
         finding.steps.append(
             {
@@ -228,8 +241,13 @@ def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> E
     for g in statement.given:
         name = ix.At(g.tensor, g.at)
         latex = rf"{nf_latex(name)} = {g.value.latex()}"
-        finding.steps.insert(0, {"title": "given", "latex": latex, "reason": g.reason, "grade": "exact-symbolic", "passed": True})
-    detail = "equal normal forms for symbolic dimensions" if passed else "the normal forms differ (no refutation)"
+        finding.steps.insert(
+            0,
+            {"title": "given", "latex": latex, "reason": g.reason, "grade": "exact-symbolic", "passed": True},
+        )
+    detail = (
+        "equal normal forms for symbolic dimensions" if passed else "the normal forms differ (no refutation)"
+    )
     return Evidence("derivation", "exact-symbolic", True if passed else None, detail, settles=True)
 
 
@@ -238,7 +256,9 @@ def nf_latex(expr: ix.Expr) -> str:
     return Raw((), expr).latex()
 
 
-def _size_choices(dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int]) -> Iterator[dict[str, int]]:
+def _size_choices(
+    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int]
+) -> Iterator[dict[str, int]]:
     """Sizes from small to larger; a dimension under a root takes sizes whose root is rational."""
     powers = {d: 1 for d in dims}
     for e in expressions:
@@ -253,7 +273,12 @@ def _size_choices(dims: list[str], expressions: list[ix.Expr], fixed: dict[str, 
 
 
 def _instances(
-    expressions: list[ix.Expr], given: tuple[st.Given, ...], seed: int, tries: int, small: bool, fixed: dict[str, int] | None = None
+    expressions: list[ix.Expr],
+    given: tuple[st.Given, ...],
+    seed: int,
+    tries: int,
+    small: bool,
+    fixed: dict[str, int] | None = None,
 ) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
     rng = random.Random(f"{seed} instances")
     tensors = base_tensors(expressions, given)
@@ -261,7 +286,9 @@ def _instances(
     loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)
     dims = sorted({*dimensions(expressions, given), *(i.dim for i in loose)} - {"1"})
     for sizes in _size_choices(dims, everything, fixed or {}):
-        points = [dict(zip(loose, p, strict=True)) for p in product(*(range(sizes.get(i.dim, 1)) for i in loose))]
+        points = [
+            dict(zip(loose, p, strict=True)) for p in product(*(range(sizes.get(i.dim, 1)) for i in loose))
+        ]
         for _ in range(tries):
             values = draw(rng, tensors, sizes, SMALL if small else None)
             yield Instance(sizes, values, given), (points if len(points) <= 9 else rng.sample(points, 9))
@@ -280,8 +307,15 @@ def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tup
             except (NotExact, ZeroDivisionError):
                 skipped += 1
     if checked < 3:
-        return Evidence("exact", "exact-rational", None, not_run=f"only {checked} instances had an exact value"), None
-    return Evidence("exact", "exact-rational", True, f"{checked} exact random instances agree ({skipped} undefined or inexact)"), None
+        return Evidence(
+            "exact", "exact-rational", None, not_run=f"only {checked} instances had an exact value"
+        ), None
+    return Evidence(
+        "exact",
+        "exact-rational",
+        True,
+        f"{checked} exact random instances agree ({skipped} undefined or inexact)",
+    ), None
 
 
 def _shrink(instance: Instance, at: dict[Index, int], sides: list[ix.Expr]) -> str:
@@ -315,11 +349,15 @@ def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants
     for name, side in sides.items():
         other = exprs["right" if name == "left" else "left"]
         for what, mutant in mutants(side, 24):
-            _score(result, f"{name} side: {what}: {mutant.latex()}", mutant.entry(*at), other, statement, seed)
+            _score(
+                result, f"{name} side: {what}: {mutant.latex()}", mutant.entry(*at), other, statement, seed
+            )
     return result
 
 
-def _score(result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int) -> None:
+def _score(
+    result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int
+) -> None:
     result.tried += 1
     if rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
         result.killed += 1
@@ -329,7 +367,9 @@ def _score(result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statemen
         result.survivors.append(what)
 
 
-def rejects(left: ix.Expr, right: ix.Expr, given: tuple[st.Given, ...], seed: int, fixed: dict[str, int] | None = None) -> bool:
+def rejects(
+    left: ix.Expr, right: ix.Expr, given: tuple[st.Given, ...], seed: int, fixed: dict[str, int] | None = None
+) -> bool:
     """Whether an exact instance tells two expressions apart (or one of them is undefined where the other is not)."""
     for small in (False, True):
         for instance, points in _instances([left, right], given, seed + 1, 5, small, fixed):
@@ -364,15 +404,40 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
     finding.evidence.append(replace(evidence, settles=True))
     finding.counterexample = where if evidence.passed is False else None
     latex = rf"{statement.name.latex()} := {statement.meaning.latex()}"
-    finding.steps.append({"title": "definition", "latex": latex, "reason": "shapes and denominators checked", "grade": "exact-symbolic", "passed": evidence.passed})
+    finding.steps.append(
+        {
+            "title": "definition",
+            "latex": latex,
+            "reason": "shapes and denominators checked",
+            "grade": "exact-symbolic",
+            "passed": evidence.passed,
+        }
+    )
     return finding
 
 
 def convex(statement: st.Convex, seed: int, with_mutants: bool) -> Finding:
     """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
     why = convexity(statement.program)
-    step = {"title": "convexity", "latex": statement.program.latex(), "reason": why or "not shown", "grade": "exact-symbolic", "passed": bool(why)}
-    finding = Finding([Evidence("derivation", "exact-symbolic", True if why else None, why or "the convexity argument does not apply", settles=True)], [step])
+    step = {
+        "title": "convexity",
+        "latex": statement.program.latex(),
+        "reason": why or "not shown",
+        "grade": "exact-symbolic",
+        "passed": bool(why),
+    }
+    finding = Finding(
+        [
+            Evidence(
+                "derivation",
+                "exact-symbolic",
+                True if why else None,
+                why or "the convexity argument does not apply",
+                settles=True,
+            )
+        ],
+        [step],
+    )
     if with_mutants and why:
         finding.mutants = _program_mutants(statement)
     return finding
@@ -402,7 +467,9 @@ def _program_mutants(statement: st.Convex) -> Mutants:
 def _quadratic_part(program: Any) -> tuple:
     from derivations.program import _degree
 
-    return tuple(item for item in nf.normal(program.objective.entry()) if _degree(item[0], program.variables) == 2)
+    return tuple(
+        item for item in nf.normal(program.objective.entry()) if _degree(item[0], program.variables) == 2
+    )
 
 
 def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Finding:
@@ -416,7 +483,10 @@ def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Findin
         detail = f"neither a listed variable nor given data: {', '.join(stray)}"
     elif idle:
         detail = f"listed as variable but absent: {', '.join(idle)}"
-    finding = Finding([Evidence("derivation", "exact-symbolic", passed, detail, settles=True)], counterexample=None if passed else detail)
+    finding = Finding(
+        [Evidence("derivation", "exact-symbolic", passed, detail, settles=True)],
+        counterexample=None if passed else detail,
+    )
     if with_mutants and passed:
         for n, gone in enumerate(statement.printed):
             finding.mutants.tried += 1
@@ -429,13 +499,32 @@ def dual(statement: st.Dual, seed: int, with_mutants: bool) -> Finding:
     """Dualise symbolically and compare the remaining conditions with the printed ones."""
     result = dualise(statement.program)
     printed = dict(statement.conditions)
-    finding = Finding(steps=[{"title": s.title, "latex": s.latex, "reason": s.reason, "grade": "exact-symbolic", "passed": True} for s in result.steps])
+    finding = Finding(
+        steps=[
+            {
+                "title": s.title,
+                "latex": s.latex,
+                "reason": s.reason,
+                "grade": "exact-symbolic",
+                "passed": True,
+            }
+            for s in result.steps
+        ]
+    )
     wrong = [f"no condition from {v.name} is printed" for v in result.conditions if v not in printed]
     wrong += [f"{v.name} gives no such condition" for v in printed if v not in result.conditions]
     for variable, term in statement.conditions:
         if variable in result.conditions and not _same_condition(result.conditions[variable], term.entry()):
             wrong.append(f"the condition from {variable.name} is another one")
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", not wrong, "; ".join(wrong) or "the conditions are those that the dualiser derives", settles=True))
+    finding.evidence.append(
+        Evidence(
+            "derivation",
+            "exact-symbolic",
+            not wrong,
+            "; ".join(wrong) or "the conditions are those that the dualiser derives",
+            settles=True,
+        )
+    )
     finding.counterexample = "; ".join(wrong) or None
     if with_mutants and not wrong:
         for variable, term in statement.conditions:
@@ -481,7 +570,15 @@ def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Fin
             "passed": not why,
         }
     )
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", None if why else True, why or "the certificate is an identity", settles=True))
+    finding.evidence.append(
+        Evidence(
+            "derivation",
+            "exact-symbolic",
+            None if why else True,
+            why or "the certificate is an identity",
+            settles=True,
+        )
+    )
     if with_mutants and not why:
         for what, mutant in mutants(statement.conclusion.term, 16):
             changed = st.Fact("mutant", mutant, statement.conclusion.relation)
@@ -540,7 +637,8 @@ def _nonnegative(form: nf.Form, facts: dict[str, st.Fact]) -> bool:
             if exponent == 1:
                 signs[atom] = fact.relation == ">"
     return all(
-        c > 0 and all(nf.is_positive(a) or (a in signs and (e > 0 or signs[a])) for a, e in mono[2]) for mono, c in form
+        c > 0 and all(nf.is_positive(a) or (a in signs and (e > 0 or signs[a])) for a, e in mono[2])
+        for mono, c in form
     )
 
 
@@ -548,10 +646,15 @@ def _implication_latex(statement: st.Implication) -> str:
     facts = {h.name: h for h in statement.hypotheses}
     left = statement.conclusion.term.wrapped(2)
     if statement.factor:
-        total = " + ".join(facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}" for n, c in statement.factor)
+        total = " + ".join(
+            facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}"
+            for n, c in statement.factor
+        )
         left = rf"\left({total}\right)\,{left}"
     right = " + ".join(
-        facts[n].term.wrapped(2) if m.latex() == "1" else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
+        facts[n].term.wrapped(2)
+        if m.latex() == "1"
+        else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
         for n, m in statement.multipliers
     )
     return f"{left} = {right or '0'}"
@@ -580,7 +683,9 @@ def _witness(statement: st.Implication) -> str | None:
     if _true(got, statement.conclusion.relation):
         return None
     shown = ", ".join(f"{n} = {v}" for n, v in statement.witness)
-    return f"all dimensions 1; {shown}: every hypothesis holds, but {statement.conclusion.name} has value {got}"
+    return (
+        f"all dimensions 1; {shown}: every hypothesis holds, but {statement.conclusion.name} has value {got}"
+    )
 
 
 def _true(value: Any, relation: str) -> bool:
@@ -597,11 +702,40 @@ def recurrence(statement: st.Recurrence, seed: int, with_mutants: bool) -> Findi
     for name, expression in statement.steps:
         zero = _sympy_zero(expression)
         passed &= zero
-        finding.steps.append({"title": name, "latex": rf"{sp.latex(expression)} = 0", "reason": "simplified by SymPy", "grade": "exact-symbolic", "passed": zero})
-    finding.steps.insert(0, {"title": "statement", "latex": statement.latex, "reason": "by induction", "grade": "exact-symbolic", "passed": passed})
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", True if passed else None, "base cases and recurrence hold" if passed else "an induction step was not shown", settles=True))
+        finding.steps.append(
+            {
+                "title": name,
+                "latex": rf"{sp.latex(expression)} = 0",
+                "reason": "simplified by SymPy",
+                "grade": "exact-symbolic",
+                "passed": zero,
+            }
+        )
+    finding.steps.insert(
+        0,
+        {
+            "title": "statement",
+            "latex": statement.latex,
+            "reason": "by induction",
+            "grade": "exact-symbolic",
+            "passed": passed,
+        },
+    )
+    finding.evidence.append(
+        Evidence(
+            "derivation",
+            "exact-symbolic",
+            True if passed else None,
+            "base cases and recurrence hold" if passed else "an induction step was not shown",
+            settles=True,
+        )
+    )
     wrong = _first_wrong(statement, statement.closed)
-    finding.evidence.append(Evidence("exact", "exact-rational", wrong is None, f"{len(statement.cases)} cases counted by brute force"))
+    finding.evidence.append(
+        Evidence(
+            "exact", "exact-rational", wrong is None, f"{len(statement.cases)} cases counted by brute force"
+        )
+    )
     finding.counterexample = wrong
     if with_mutants and wrong is None:
         for what, closed in _sympy_mutants(statement):

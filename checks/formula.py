@@ -54,7 +54,12 @@ def _sizes(expr: ix.Expr, tensors: Mapping[str, torch.Tensor]) -> dict[str, int]
     return sizes
 
 
-def _value(expr: ix.Expr, tensors: Mapping[str, torch.Tensor], rows: Mapping[Index, torch.Tensor], sizes: dict[str, int]) -> Named:
+def _value(
+    expr: ix.Expr,
+    tensors: Mapping[str, torch.Tensor],
+    rows: Mapping[Index, torch.Tensor],
+    sizes: dict[str, int],
+) -> Named:
     def visit(node: ix.Expr) -> Named:
         return _value(node, tensors, rows, sizes)
 
@@ -68,11 +73,11 @@ def _value(expr: ix.Expr, tensors: Mapping[str, torch.Tensor], rows: Mapping[Ind
         case ix.Add(args):
             return _add([visit(a) for a in args])
         case ix.Pow(base, exponent):
-            value, names = visit(base)
-            return (value.reciprocal() if exponent == -1 else value ** float(exponent)), names
+            below, names = visit(base)
+            return (below.reciprocal() if exponent == -1 else below ** float(exponent)), names
         case ix.Call(function, arg, 0) if function in _FUNCTIONS:
-            value, names = visit(arg)
-            return _FUNCTIONS[function](value), names
+            inside, names = visit(arg)
+            return _FUNCTIONS[function](inside), names
         case ix.Mul() | ix.Sum():
             factors, summed = _product(expr)
             return _contract([visit(f) for f in factors], summed, sizes)

@@ -11,11 +11,11 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from checks.statement import Given
 from derivations import index as ix
 from derivations.components import NotExact, evaluate
 from derivations.exact import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
-from checks.statement import Given
 
 _POOL = [Fraction(n) for n in (-2, -1, 1, 2, 3)] + [Fraction(1, 2), Fraction(-1, 2), Fraction(0)]
 _POSITIVE = [Fraction(1), Fraction(2), Fraction(3), Fraction(1, 2)]
@@ -48,7 +48,12 @@ FUNCTIONS = _Functions(EXACT_FUNCTIONS)
 class Instance:
     """Values for the symbols of some expressions at given sizes; ``given`` tensors follow from their definitions."""
 
-    def __init__(self, sizes: Mapping[str, int], values: dict[tuple[Tensor, tuple[int, ...]], Any], given: tuple[Given, ...]):
+    def __init__(
+        self,
+        sizes: Mapping[str, int],
+        values: dict[tuple[Tensor, tuple[int, ...]], Any],
+        given: tuple[Given, ...],
+    ):
         self.sizes = sizes
         self.values = values
         self._given = {g.tensor: g for g in given}
@@ -104,9 +109,11 @@ def dimensions(expressions: list[ix.Expr], given: tuple[Given, ...]) -> list[str
     return sorted(dims - {"1"})
 
 
-def draw(rng: random.Random, tensors: list[Tensor], sizes: Mapping[str, int], pool: list[Fraction] | None = None) -> dict:
+def draw(
+    rng: random.Random, tensors: list[Tensor], sizes: Mapping[str, int], pool: list[Fraction] | None = None
+) -> dict:
     """Random values for all entries; promised positive ones are positive."""
-    values = {}
+    values: dict[tuple[Tensor, tuple[int, ...]], Any] = {}
     for tensor in tensors:
         for entry in product(*(range(sizes[d] if d != "1" else 1) for d in tensor.dims)):
             key = tuple(sorted(entry)) if tensor.symmetric else entry
@@ -124,7 +131,9 @@ def describe(instance: Instance, at: Mapping[Index, int]) -> str:
     if sizes:
         lines.append(sizes)
     names: dict[Tensor, dict[tuple[int, ...], Any]] = {}
-    for (tensor, entry), value in sorted(instance.values.items(), key=lambda item: (item[0][0].name, item[0][1])):
+    for (tensor, entry), value in sorted(
+        instance.values.items(), key=lambda item: (item[0][0].name, item[0][1])
+    ):
         names.setdefault(tensor, {})[entry] = value
     for tensor, entries in names.items():
         lines.append(f"{tensor.name} = {_nested(entries, len(tensor.dims))}")

@@ -46,7 +46,11 @@ def mutants(term: Term, limit: int = 40) -> list[tuple[str, Term]]:
         for what, new in _changes(node, scope, symbols(term)):
             candidate = replace_at(term, path, new)
             try:
-                good = candidate.shape() == want and new.shape() == node.shape() and free(candidate) == free(term)
+                good = (
+                    candidate.shape() == want
+                    and new.shape() == node.shape()
+                    and free(candidate) == free(term)
+                )
             except NonConformable:
                 continue
             if good and candidate != term:
@@ -84,7 +88,10 @@ def _changes(node: Term, scope: set[Index], names: set) -> Iterator[tuple[str, T
         case Sum_(args):
             for n, arg in enumerate(args):
                 flipped = arg.args[0] if isinstance(arg, Neg) else Neg((arg,))
-                yield f"sign of term {n + 1} flipped", replace(node, args=(*args[:n], flipped, *args[n + 1 :]))
+                yield (
+                    f"sign of term {n + 1} flipped",
+                    replace(node, args=(*args[:n], flipped, *args[n + 1 :])),
+                )
                 rest = (*args[:n], *args[n + 1 :])
                 yield f"term {n + 1} dropped", rest[0] if len(rest) == 1 else replace(node, args=rest)
         case Frac(args):

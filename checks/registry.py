@@ -21,7 +21,9 @@ def modules() -> list[str]:
     found = []
     for paper in PAPERS:
         folder = Path(__file__).parent / paper
-        found += [f"checks.{paper}.{path.stem}" for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
+        found += [
+            f"checks.{paper}.{path.stem}" for path in sorted(folder.glob("*.py")) if path.stem != "__init__"
+        ]
     return found
 
 

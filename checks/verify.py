@@ -20,7 +20,16 @@ from checks.registry import PAPERS, load
 from checks.statement import Statement, kind, parts
 from checks.theories import THEORIES
 
-VERDICTS = ("proved", "confirmed", "corrected", "refuted", "definition", "empirical", "unsettled", "inconsistent")
+VERDICTS = (
+    "proved",
+    "confirmed",
+    "corrected",
+    "refuted",
+    "definition",
+    "empirical",
+    "unsettled",
+    "inconsistent",
+)
 
 
 class DamagedCache(RuntimeError):
@@ -54,9 +63,9 @@ def examine(claim: Claim, assumptions: Any, options: Options, quick: bool = Fals
         if standing is not None and not quick and standing.holds is not False:
             for leg in claim.legs:
                 standing.evidence += leg(assumptions, options)
+        _fill(record, claim, assumptions, literal, corrected)
         record.verdict = verdict(claim, literal, corrected)
         record.literal_holds = literal.holds if literal else None
-        _fill(record, claim, assumptions, literal, corrected)
     except Inconsistent as error:
         record.verdict, record.notes = "inconsistent", f"{record.notes}\n\n{error}".strip()
     record.seconds = round(time.perf_counter() - started, 3)
@@ -88,14 +97,20 @@ def _blank(claim: Claim) -> Record:
     )
 
 
-def _fill(record: Record, claim: Claim, assumptions: Any, literal: Finding | None, corrected: Finding | None) -> None:
+def _fill(
+    record: Record, claim: Claim, assumptions: Any, literal: Finding | None, corrected: Finding | None
+) -> None:
     if claim.literal is None or literal is None:
         return
     statement = claim.literal(assumptions)
     record.kind = kind(statement)
     record.statement = {"latex": latex(statement), "words": claim.words}
-    record.evidence, record.steps, record.mutants = list(literal.evidence), list(literal.steps), literal.mutants
-    if literal.holds is False:
+    record.evidence, record.steps, record.mutants = (
+        list(literal.evidence),
+        list(literal.steps),
+        literal.mutants,
+    )
+    if literal.counterexample:
         record.severity = claim.severity
         record.counterexample = literal.counterexample
     if corrected is not None and claim.corrected is not None:
@@ -105,6 +120,18 @@ def _fill(record: Record, claim: Claim, assumptions: Any, literal: Finding | Non
         record.evidence += corrected.evidence
         record.steps = corrected.steps
         record.mutants = corrected.mutants
+    if claim.derivation:
+        derived = [
+            {
+                "title": s.title,
+                "latex": s.latex,
+                "reason": s.reason,
+                "grade": "exact-symbolic",
+                "passed": True,
+            }
+            for s in claim.derivation(assumptions)
+        ]
+        record.steps = derived + record.steps
 
 
 def latex(statement: Statement) -> str:
@@ -154,7 +181,17 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
         claim.id,
         repr(claim.literal(assumptions)) if claim.literal else "",
         repr(claim.corrected(assumptions)) if claim.corrected else "",
-        repr((claim.words, claim.correction_words, claim.severity, claim.role, claim.assumes, claim.rests_on, claim.title)),
+        repr(
+            (
+                claim.words,
+                claim.correction_words,
+                claim.severity,
+                claim.role,
+                claim.assumes,
+                claim.rests_on,
+                claim.title,
+            )
+        ),
         repr((claim.reference, claim.where, claim.notes, claim.reason)),
         *(_source(leg) for leg in claim.legs),
         repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
@@ -183,7 +220,9 @@ class Cache:
         try:
             return Record.from_json(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise DamagedCache(f"cache entry {path} is damaged ({error}); delete it, or run with --no-cache") from None
+            raise DamagedCache(
+                f"cache entry {path} is damaged ({error}); delete it, or run with --no-cache"
+            ) from None
 
     def put(self, name: str, record: Record) -> None:
         """Store a record."""
@@ -204,13 +243,15 @@ def write_atomically(path: Path, text: str) -> None:
 # ---------------------------------------------------------------- many claims
 
 
-def _assumptions_for(claim: Claim, settings: dict[str, Any]) -> Any:
-    return settings.get(claim.theory) or (THEORIES[claim.theory].defaults if claim.theory else None)
+def assumptions_for(claim: Claim, settings: dict[str, Any]) -> Any:
+    if not claim.theory:
+        return None
+    return claim.assumptions(settings.get(claim.theory) or THEORIES[claim.theory].defaults)
 
 
 def _work(id: str, settings: dict[str, Any], options: Options, quick: bool) -> Record:
     claim = load()[id]
-    return examine(claim, _assumptions_for(claim, settings), options, quick)
+    return examine(claim, assumptions_for(claim, settings), options, quick)
 
 
 def verify(
@@ -226,7 +267,7 @@ def verify(
     settings = settings or {}
     todo = []
     for claim in claims:
-        name = key(claim, _assumptions_for(claim, settings), options) + ("q" if quick else "")
+        name = key(claim, assumptions_for(claim, settings), options) + ("q" if quick else "")
         stored = cache.get(name) if cache else None
         if stored is not None:
             stored.source = claim.source
@@ -239,7 +280,9 @@ def verify(
         yield record, False
 
 
-def _run(todo: list[tuple[Claim, str]], settings: dict[str, Any], options: Options, workers: int, quick: bool) -> Iterator[tuple[Record, str]]:
+def _run(
+    todo: list[tuple[Claim, str]], settings: dict[str, Any], options: Options, workers: int, quick: bool
+) -> Iterator[tuple[Record, str]]:
     if workers <= 1 or len(todo) <= 1:
         for claim, name in todo:
             yield _work(claim.id, settings, options, quick), name

@@ -29,7 +29,9 @@ def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], va
             raise BadAssumption(f"no knob '{name}'; there are {', '.join(sorted(names))}")
         knob = next(k for k in knobs if k.name == name)
         if not isinstance(value, str):
-            raise BadAssumption(f"{name} takes text, not {type(value).__name__}; allowed: {', '.join(knob.allowed)}")
+            raise BadAssumption(
+                f"{name} takes text, not {type(value).__name__}; allowed: {', '.join(knob.allowed)}"
+            )
         try:
             validate(name, value)
         except ValueError as error:

@@ -122,7 +122,9 @@ class _SympyFunctions(dict):
 
     def __missing__(self, name: str) -> Any:
         if name == "root":
-            return lambda base, exponent: sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+            return lambda base, exponent: (
+                sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+            )
         if name in ("exp", "log"):
             return lambda arg, order: sp.diff(getattr(sp, name)(_X), _X, order).subs(_X, arg)
         return lambda arg, order: sp.Function(f"{name}_d{order}")(arg)
@@ -136,9 +138,13 @@ def _unknown_calls(expr: ix.Expr) -> bool:
     return any(isinstance(n, ix.Call) and n.function not in ("exp", "log") for n in ix.walk(expr))
 
 
-def _compare_with_components(expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Index, ...], result: ix.Expr) -> None:
+def _compare_with_components(
+    expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Index, ...], result: ix.Expr
+) -> None:
     dims = sorted({i.dim for e in (expr, result) for n in ix.walk(e) for i in _indices(n)} | set(tensor.dims))
-    sizes = {dim: (2 if n % 2 == 0 else 3) if len(dims) < 4 else 2 for n, dim in enumerate(dims) if dim != "1"}
+    sizes = {
+        dim: (2 if n % 2 == 0 else 3) if len(dims) < 4 else 2 for n, dim in enumerate(dims) if dim != "1"
+    }
     for node in ix.walk(expr):
         if isinstance(node, ix.Dim):
             sizes.setdefault(node.name, 2)
@@ -147,9 +153,15 @@ def _compare_with_components(expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Inde
     whole = sp.sympify(evaluate(expr, sizes, sympy_lookup, SYMPY_FUNCTIONS, where))
     for entry in product(*(range(sizes.get(d, 1)) for d in tensor.dims)):
         direct = _sympy_derivative(whole, sympy_lookup(tensor, entry))
-        ours = sp.sympify(evaluate(result, sizes, sympy_lookup, SYMPY_FUNCTIONS, {**where, **dict(zip(at, entry, strict=True))}))
+        ours = sp.sympify(
+            evaluate(
+                result, sizes, sympy_lookup, SYMPY_FUNCTIONS, {**where, **dict(zip(at, entry, strict=True))}
+            )
+        )
         if not _same(direct, ours):
-            raise DerivativeMismatch(f"∂/∂{tensor.name}{list(entry)}: index calculus gives {ours}, components give {direct}")
+            raise DerivativeMismatch(
+                f"∂/∂{tensor.name}{list(entry)}: index calculus gives {ours}, components give {direct}"
+            )
 
 
 def _sympy_derivative(whole: sp.Expr, symbol: sp.Symbol) -> sp.Expr:

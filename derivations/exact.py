@@ -169,7 +169,9 @@ def exact_root(value: Any, exponent: Fraction) -> Fraction:
         raise NotExact("fractional power of a negative number")
     if value == 0 and exponent < 0:
         raise ZeroDivisionError("division by zero")
-    root = Fraction(_root(value.numerator, exponent.denominator), _root(value.denominator, exponent.denominator))
+    root = Fraction(
+        _root(value.numerator, exponent.denominator), _root(value.denominator, exponent.denominator)
+    )
     return root**exponent.numerator
 
 
@@ -190,4 +192,4 @@ def exact_elu1(value: Any, order: int = 0) -> Any:
     return value + 1 if order == 0 else Fraction(1)
 
 
-EXACT_FUNCTIONS = {"exp": exact_exp, "root": exact_root, "elu1": exact_elu1}
+EXACT_FUNCTIONS: dict[str, Any] = {"exp": exact_exp, "root": exact_root, "elu1": exact_elu1}

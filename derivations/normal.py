@@ -23,7 +23,6 @@ from sympy import factorint
 from derivations import index as ix
 
 
-
 class Token(NamedTuple):
     """An index inside a form: ``kind`` is "i" (free), "b" (bound, named (height, number)) or "t" (temporary)."""
 
@@ -83,7 +82,9 @@ def rename_form(form: Form, mapping: dict[Token, Token]) -> Form:
     for (dims, height, factors), coefficient in form:
         bound = _bound(height, dims)
         renamed = {token: token for token in bound}
-        parts.append(_finish(coefficient, bound, [(_rename(a, {**mapping, **renamed}), e) for a, e in factors]))
+        parts.append(
+            _finish(coefficient, bound, [(_rename(a, {**mapping, **renamed}), e) for a, e in factors])
+        )
     return add(*parts)
 
 
@@ -163,7 +164,9 @@ def _contract(coefficient: Fraction, bound: list[Token], factors: dict[Atom, Fra
     return _finish(coefficient, bound, [*renamed, (delta, Fraction(1))])
 
 
-def _expand(coefficient: Fraction, bound: list[Token], rest: dict[Atom, Fraction], base: Form, power: int) -> Form:
+def _expand(
+    coefficient: Fraction, bound: list[Token], rest: dict[Atom, Fraction], base: Form, power: int
+) -> Form:
     fresh = {t: Token("i", f"?{next(_temporary)}", t.dim) for t in bound}
     outer = _finish(coefficient, [], [(_rename(a, fresh), e) for a, e in rest.items()])
     inner = rename_form(base, fresh)
@@ -176,7 +179,11 @@ def _expand(coefficient: Fraction, bound: list[Token], rest: dict[Atom, Fraction
 
 def _signature(token: Token, factors: list[tuple[Atom, Fraction]], bound: list[Token]) -> str:
     others = {t: Token("i", "*", t.dim) for t in bound if t != token}
-    seen = [(_rename(a, {**others, token: Token("i", "!", token.dim)}), e) for a, e in factors if token in _tokens(a)]
+    seen = [
+        (_rename(a, {**others, token: Token("i", "!", token.dim)}), e)
+        for a, e in factors
+        if token in _tokens(a)
+    ]
     return "|".join(sorted(map(_key, seen)))
 
 
@@ -268,10 +275,17 @@ def is_positive(atom: Atom) -> bool:
 
 def form_positive(form: Form) -> bool:
     """Whether a form is a sum of products of known positive atoms with positive coefficients."""
-    return bool(form) and all(
-        c > 0 and all(is_positive(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:]) for a, e in mono[2])
-        for mono, c in form
-    ) and any(all(is_positive(a) for a, _ in mono[2]) for mono, _ in form)
+    return (
+        bool(form)
+        and all(
+            c > 0
+            and all(
+                is_positive(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:]) for a, e in mono[2]
+            )
+            for mono, c in form
+        )
+        and any(all(is_positive(a) for a, _ in mono[2]) for mono, _ in form)
+    )
 
 
 def power(form: Form, exponent: Fraction | int) -> Form:
@@ -334,7 +348,12 @@ def _exponential(form: Form) -> Form:
 
 def _logarithm(form: Form) -> Form:
     """log of a product of positive atoms is the sum of their logs; anything else stays an atom."""
-    if len(form) == 1 and not form[0][0][0] and form[0][1] > 0 and all(is_positive(a) for a, _ in form[0][0][2]):
+    if (
+        len(form) == 1
+        and not form[0][0][0]
+        and form[0][1] > 0
+        and all(is_positive(a) for a, _ in form[0][0][2])
+    ):
         (_, _, factors), coefficient = form[0]
         parts = [scale(_log_atom(a), e) for a, e in factors]
         if coefficient != 1:
@@ -396,7 +415,9 @@ def is_zero(form: Form, depth: int = 6) -> bool:
         for atom, exponent in mono[2]:
             if atom[0] == "P" and exponent < 0 and exponent.denominator == 1:
                 if all(t.kind == "i" for t in _outer(atom)):
-                    cleared = ((((), 0, ((atom, -exponent),)), Fraction(1)),)  # kept whole, so that it cancels
+                    cleared = (
+                        (((), 0, ((atom, -exponent),)), Fraction(1)),
+                    )  # kept whole, so that it cancels
                     return is_zero(mul(form, cleared), depth - 1)
                 return any(is_zero(f, depth - 1) for f in _freed(form, atom))
     return False
@@ -444,7 +465,10 @@ def _freed(form: Form, atom: Atom) -> Iterable[Form]:
 
 
 def contract(
-    form: Form, first: ix.Tensor, second: ix.Tensor, replacement: Callable[[tuple[Token, ...], tuple[Token, ...]], Atom]
+    form: Form,
+    first: ix.Tensor,
+    second: ix.Tensor,
+    replacement: Callable[[tuple[Token, ...], tuple[Token, ...]], Atom],
 ) -> Form:
     """Replace Σ_t first[…t…] second[…t…] by the atom ``replacement(other tokens of first, of second)``.
 
@@ -470,7 +494,12 @@ def _pair(
 ) -> tuple[Atom, Atom, Token] | None:
     for one, e1 in factors:
         for two, e2 in factors:
-            if one[0] != "T" or two[0] != "T" or one is two or (one[1], two[1], e1, e2) != (first, second, 1, 1):
+            if (
+                one[0] != "T"
+                or two[0] != "T"
+                or one is two
+                or (one[1], two[1], e1, e2) != (first, second, 1, 1)
+            ):
                 continue
             for shared in set(one[2]) & set(two[2]) & set(bound):
                 elsewhere = any(shared in _tokens(a) for a, _ in factors if a not in (one, two))

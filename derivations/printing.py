@@ -65,8 +65,10 @@ def form_latex(form: Form, taken: frozenset[str] = frozenset(), names: dict[Toke
     if not form:
         return "0"
     names = names or {}
-    taken = taken | {str(t.name) for mono, _ in form for a, _ in mono[2] for t in _free(a)} | set(names.values())
-    pieces = []
+    taken = (
+        taken | {str(t.name) for mono, _ in form for a, _ in mono[2] for t in _free(a)} | set(names.values())
+    )
+    pieces: list[str] = []
     for mono, coefficient in sorted(form, key=lambda item: (item[1] < 0, len(item[0][2]))):
         text = _mono_latex(mono, abs(coefficient), taken, names)
         sign = "-" if coefficient < 0 else "+"
@@ -101,16 +103,21 @@ def _mono_latex(mono: Mono, coefficient: Fraction, taken: frozenset[str], names:
     for k, dim in enumerate(dims):
         own[Token("b", (height, k), dim)] = letter = _letter(dim, used)
         used.add(letter)
-    above, below = [], []
+    above: list[str] = []
+    below: list[str] = []
     for atom, exponent in factors:
         text = _atom_latex(atom, frozenset(used), own)
         (above if exponent > 0 else below).append(_raised(text, atom, abs(exponent)))
     body = r"\,".join(above)
+    if len(below) == 1 and below[0].startswith(r"\left(") and below[0].endswith(r"\right)"):
+        below = [below[0][6:-7]]  # a fraction bar groups by itself
     if below:
         body = rf"\frac{{{body or '1'}}}{{{_join(below)}}}"
     if coefficient != 1 or not body:
-        number = str(coefficient) if coefficient.denominator == 1 else (
-            rf"\tfrac{{{coefficient.numerator}}}{{{coefficient.denominator}}}"
+        number = (
+            str(coefficient)
+            if coefficient.denominator == 1
+            else (rf"\tfrac{{{coefficient.numerator}}}{{{coefficient.denominator}}}")
         )
         body = rf"{number}\,{body}" if body else number
     letters = [own[Token("b", (height, k), dim)] for k, dim in enumerate(dims)]

@@ -132,7 +132,7 @@ def lagrangian(program: Program) -> Term:
     result = program.objective
     for c in program.constraints:
         indexed = as_term(c.multiplier)[c.over] if c.over else as_term(c.multiplier)
-        product = indexed * (c.lhs - c.rhs)
+        product = indexed * (c.lhs if c.rhs == as_term(0) else c.lhs - c.rhs)
         whole = sum_over(*c.over, product) if c.over else product
         result = result - whole if program.maximise else result + whole
     return result
@@ -204,7 +204,11 @@ def dualise(program: Program) -> Dual:
     result = Dual(lagrangian(program))
     result.steps.append(Step("Program", program.latex(), "as stated"))
     result.steps.append(
-        Step("Lagrangian", rf"\mathcal{{L}} = {result.lagrangian.latex()}", "one multiplier for each constraint")
+        Step(
+            "Lagrangian",
+            rf"\mathcal{{L}} = {result.lagrangian.latex()}",
+            "one multiplier for each constraint",
+        )
     )
     whole = result.lagrangian.entry()
     for variable in program.variables:
@@ -227,7 +231,9 @@ def dualise(program: Program) -> Dual:
 def _require_quadratic(program: Program) -> None:
     for c in program.constraints:
         if not is_affine(c.excess(), program.variables):
-            raise ValueError(f"the constraint with multiplier {c.multiplier.name} is not affine in the variables")
+            raise ValueError(
+                f"the constraint with multiplier {c.multiplier.name} is not affine in the variables"
+            )
     if any(_degree(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
         raise ValueError("the objective is not quadratic in the variables")
 
@@ -336,10 +342,14 @@ def _finish(program: Program, result: Dual) -> None:
         value = contract_inverse(value, matrix, inverse)
     left = tuple(v for v in program.variables if v not in result.solved)
     if any(_degree(mono, left) > 1 for mono, _ in value):
-        raise ValueError("a variable that stationarity does not determine enters the Lagrangian quadratically")
+        raise ValueError(
+            "a variable that stationarity does not determine enters the Lagrangian quadratically"
+        )
     kept = tuple(item for item in value if not any(_has(item[0], v) for v in left))
     constraints = [
-        Constraint(Raw((), condition), as_term(0), Tensor(f"\\nu_{{{v.name}}}", v.dims), result.at[v], equality=True)
+        Constraint(
+            Raw((), condition), as_term(0), Tensor(f"\\nu_{{{v.name}}}", v.dims), result.at[v], equality=True
+        )
         for v, condition in result.conditions.items()
     ]
     for c in program.constraints:

@@ -51,11 +51,19 @@ C = Tensor("C", (), "C", positive=True)
 epsilon = Tensor("epsilon", (), r"\epsilon")
 delta = Tensor("delta", (), r"\delta", positive=True)
 # Φ at the keys and at one query x; κ its inner products; h at the keys and at x
-phi_k = Tensor("Phi(k)", (N, DPHI), r"\Phi(\mathbf{K})", r"\Phi(\boldsymbol{k}_{%1})", r"\Phi(\boldsymbol{k}_{%1})_{%2}")
+phi_k = Tensor(
+    "Phi(k)", (N, DPHI), r"\Phi(\mathbf{K})", r"\Phi(\boldsymbol{k}_{%1})", r"\Phi(\boldsymbol{k}_{%1})_{%2}"
+)
 phi_x = Tensor("Phi(x)", (DPHI,), r"\Phi(\boldsymbol{x})", "", r"\Phi(\boldsymbol{x})_{%1}")
 h_k = Tensor("h(k)", (N,), r"h(\mathbf{K})", "", r"h(\boldsymbol{k}_{%1})")
 h_x = Tensor("h(x)", (), r"h(\boldsymbol{x})")
-kappa = Tensor("kappa", (N,), r"\Phi(\boldsymbol{x})^{\top}\Phi(\mathbf{K})", "", r"\Phi(\boldsymbol{x})^{\top}\Phi(\boldsymbol{k}_{%1})")
+kappa = Tensor(
+    "kappa",
+    (N,),
+    r"\Phi(\boldsymbol{x})^{\top}\Phi(\mathbf{K})",
+    "",
+    r"\Phi(\boldsymbol{x})^{\top}\Phi(\boldsymbol{k}_{%1})",
+)
 x = Tensor("x", (D,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
 
 
@@ -77,7 +85,9 @@ KNOBS = (
         "how a residual y - f(k) is charged in (5)",
     ),
     Knob("bias", ("on", "off"), "whether the intercept b of (4) is a variable or absent"),
-    Knob("box", ("kept", "relaxed"), "whether C is finite, so that α, α̃ <= C, or the fit is required exactly"),
+    Knob(
+        "box", ("kept", "relaxed"), "whether C is finite, so that α, α̃ <= C, or the fit is required exactly"
+    ),
     Knob("normaliser", ("kernel_sum", "one"), "h(x) = Σ_j Φ(x)ᵀΦ(k_j), or h = 1"),
     Knob(
         "feature_map",
@@ -116,7 +126,7 @@ def primal(assumptions: SvrAssumptions) -> Program:
         row = Constraint(error, as_term(residual)[j, d], rho, (j, d), equality=True)
         return Program("(5), least squares", (*variables, residual), ridge + loss, (row,))
     slack, slack_t = as_term(xi)[j, d], as_term(xi_t)[j, d]
-    margin = as_term(epsilon)
+    margin: Term | None = as_term(epsilon)
     if a.loss == "epsilon_insensitive":
         loss, variables = sum_over(j, d, as_term(C) * (slack + slack_t)), (*variables, xi, xi_t)
     elif a.loss == "squared_epsilon_insensitive":
@@ -125,10 +135,10 @@ def primal(assumptions: SvrAssumptions) -> Program:
     else:  # Huber: the residual splits into a part s charged quadratically and an excess charged linearly
         quadratic = as_term(small)[j, d]
         loss = sum_over(j, d, as_term(C) * (quadratic**2 / (2 * as_term(delta)) + slack + slack_t))
-        variables, error, margin = (*variables, small, xi, xi_t), error - quadratic, as_term(0)
-    rows = (
-        Constraint(error, margin + slack, alpha, (j, d)),
-        Constraint(-error, margin + slack_t, alpha_t, (j, d)),
+        variables, error, margin = (*variables, small, xi, xi_t), error - quadratic, None
+    rows: tuple[Constraint, ...] = (
+        Constraint(error, slack if margin is None else margin + slack, alpha, (j, d)),
+        Constraint(-error, slack_t if margin is None else margin + slack_t, alpha_t, (j, d)),
         Constraint(-slack, as_term(0), eta, (j, d)),
         Constraint(-slack_t, as_term(0), eta_t, (j, d)),
     )
@@ -227,15 +237,25 @@ def derive(assumptions: SvrAssumptions) -> list[Step]:
     steps = list(dual(assumptions).steps)
     expanded = in_kernel(expansion(assumptions))
     head = r"f(\boldsymbol{x})(d) = "
-    steps.append(Step("Expansion", head + form_latex(nf.normal(expanded)), "the solved weights are put into (4)"))
+    steps.append(
+        Step("Expansion", head + form_latex(nf.normal(expanded)), "the solved weights are put into (4)")
+    )
     tensor, rule = value_rule(assumptions)
     at = (j, d)
     in_values = ix.define(
         expanded, tensor, lambda *idx: ix.rename(rule.entry(), dict(zip(at, idx, strict=True)))
     )
-    steps.append(Step("Values", head + form_latex(nf.normal(in_values)), "v_j(d) is the weight of key j over h(k_j)"))
+    steps.append(
+        Step("Values", head + form_latex(nf.normal(in_values)), "v_j(d) is the weight of key j over h(k_j)")
+    )
     final = nf.normal(attention(assumptions, in_values))
-    steps.append(Step("Attention", head + form_latex(final), "the kernel of the feature map and the normaliser are inserted"))
+    steps.append(
+        Step(
+            "Attention",
+            head + form_latex(final),
+            "the kernel of the feature map and the normaliser are inserted",
+        )
+    )
     return steps
 
 

@@ -226,7 +226,9 @@ class Product(Term):
     def shape(self) -> Shape:
         shapes = [s for a in self.args if (s := a.shape())]
         if len(shapes) > 1:
-            raise NonConformable(f"objects of shapes {_show(shapes)} stand side by side as if one were a scalar")
+            raise NonConformable(
+                f"objects of shapes {_show(shapes)} stand side by side as if one were a scalar"
+            )
         return shapes[0] if shapes else ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -266,7 +268,9 @@ class MatMul(Term):
         if len(left) == 1:
             left = (left[0], "1")
         if left[1] != right[0]:
-            raise NonConformable(f"matrix product of shapes {_show((left, right))}: {left[1]} against {right[0]}")
+            raise NonConformable(
+                f"matrix product of shapes {_show((left, right))}: {left[1]} against {right[0]}"
+            )
         return left, right
 
     def shape(self) -> Shape:
@@ -282,8 +286,10 @@ class MatMul(Term):
         sums = []
         for part in summands(left[1]):
             inner = Index("m", part).fresh()
-            first = self.args[0].entry(row[0]) if len(self.args[0].shape()) == 1 else self.args[0].entry(
-                row[0] if row else ONE, inner
+            first = (
+                self.args[0].entry(row[0])
+                if len(self.args[0].shape()) == 1
+                else self.args[0].entry(row[0] if row else ONE, inner)
             )
             sums.append(ix.Sum(inner, ix.Mul((first, self.args[1].entry(inner, *column)))))
         return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))

@@ -53,8 +53,12 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
             curvature, at2 = _slope(slope, other, "q")
             if isinstance(curvature, ix.Num) and curvature.value == 0:
                 continue
-            for (e1, n1), (e2, n2) in product(_entries(variable, layout, sizes), _entries(other, layout, sizes)):
-                P[n1, n2] = sign * value(curvature, {**dict(zip(at, e1, strict=True)), **dict(zip(at2, e2, strict=True))})
+            for (e1, n1), (e2, n2) in product(
+                _entries(variable, layout, sizes), _entries(other, layout, sizes)
+            ):
+                P[n1, n2] = sign * value(
+                    curvature, {**dict(zip(at, e1, strict=True)), **dict(zip(at2, e2, strict=True))}
+                )
     rows = [_rows(c, program, layout, sizes, value, length) for c in program.constraints]
     less = [r for r, c in zip(rows, program.constraints, strict=True) if not c.equality]
     same = [r for r, c in zip(rows, program.constraints, strict=True) if c.equality]
@@ -84,7 +88,9 @@ def _slope(expr: ix.Expr, variable: Tensor, letter: str) -> tuple[ix.Expr, tuple
     return gradient(expr, variable, at, zero_because=_MAY_VANISH), at
 
 
-def _rows(constraint: Any, program: Program, layout: Layout, sizes: Mapping[str, int], value: Any, length: int) -> Any:
+def _rows(
+    constraint: Any, program: Program, layout: Layout, sizes: Mapping[str, int], value: Any, length: int
+) -> Any:
     """Name, coefficients and right-hand sides of one constraint, a row for each value of its indices."""
     excess = constraint.excess()
     slopes = [(v, *_slope(excess, v, "p")) for v in program.variables]

@@ -65,7 +65,11 @@ def _number(figure: Figure) -> str:
     value = figure.computed
     shown = str(value) if value.denominator == 1 else f"{float(value):.{figure.digits + 2}f}"
     relation = {"rounds to": r"\approx", "<=": r"\le", ">=": r"\ge"}.get(figure.relation, figure.relation)
-    printed = f"{float(figure.printed):.{figure.digits}f}" if figure.printed.denominator != 1 else str(figure.printed)
+    printed = (
+        f"{float(figure.printed):.{figure.digits}f}"
+        if figure.printed.denominator != 1
+        else str(figure.printed)
+    )
     return f"{shown} {relation} {printed}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import factorial, prod
@@ -12,14 +11,38 @@ import sympy as sp
 from checks.claim import Assumption, Options, claim
 from checks.nguyen2023 import legs
 from checks.record import Evidence
-from checks.statement import All, Convex, Definition, Dual, Fact, Given, Identity, Implication, Link, Recurrence, WellPosed
+from checks.statement import (
+    All,
+    Convex,
+    Definition,
+    Dual,
+    Fact,
+    Given,
+    Identity,
+    Implication,
+    Link,
+    Recurrence,
+    WellPosed,
+)
+from derivations import index as ix
 from derivations import svr
 from derivations.index import Index, Tensor
 from derivations.normal import normal
 from derivations.printing import to_expr
 from derivations.program import Raw
-from derivations.svr import C, D, DV, N, SvrAssumptions, d, f_, i, j
-from derivations.term import Term, as_term, exp, row_softmax, size, softmax, sqrt, squared_norm, stack, sum_over
+from derivations.svr import DV, C, D, N, SvrAssumptions, d, f_, i, j
+from derivations.term import (
+    Term,
+    as_term,
+    exp,
+    row_softmax,
+    size,
+    softmax,
+    sqrt,
+    squared_norm,
+    stack,
+    sum_over,
+)
 
 jp = Index("j'", N)
 Q = Tensor("Q", (N, D), r"\mathbf{Q}", r"\boldsymbol{q}_{%1}", r"\boldsymbol{q}_{%1}(%2)")
@@ -37,11 +60,23 @@ NOTATION = (
     r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
     r"multipliers $\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
 )
-LOSS = Assumption("epsilon-insensitive loss", "residuals within ε are free, beyond it charged linearly", "loss", "epsilon_insensitive")
+LOSS = Assumption(
+    "epsilon-insensitive loss",
+    "residuals within ε are free, beyond it charged linearly",
+    "loss",
+    "epsilon_insensitive",
+)
 BIAS_ON = Assumption("bias", "the intercept b is a variable", "bias", "on")
 BIAS_OFF = Assumption("no bias", "b = 0", "bias", "off")
-KERNEL_SUM = Assumption("kernel-sum normaliser", "h(x) is the sum of the kernel values of x with all keys", "normaliser", "kernel_sum")
-EXPONENTIAL = Assumption("exponential features", "Φ lists the scaled monomials of (12)", "feature_map", "exponential")
+KERNEL_SUM = Assumption(
+    "kernel-sum normaliser",
+    "h(x) is the sum of the kernel values of x with all keys",
+    "normaliser",
+    "kernel_sum",
+)
+EXPONENTIAL = Assumption(
+    "exponential features", "Φ lists the scaled monomials of (12)", "feature_map", "exponential"
+)
 H_NONZERO = Assumption("h_nonzero", "h does not vanish at the query and at the keys")
 EPS_POSITIVE = Assumption("epsilon_positive", "ε > 0")
 H_POSITIVE = Assumption("h_positive", "h(k_j) > 0")
@@ -58,13 +93,11 @@ def derived(a: SvrAssumptions) -> Term:
 
 def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
     """The dualiser's ∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
-    from derivations.index import rename
-
     result = svr.dual(a)
     if variable not in result.stationarity:
         return as_term(0)
     gradient_at = tuple(Index(n, dim) for n, dim in zip(_letters(variable), variable.dims, strict=True))
-    return Raw((), rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
+    return Raw((), ix.rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
 
 
 def _letters(variable: Tensor) -> list[str]:
@@ -79,7 +112,9 @@ claim(
     "Softmax attention in matrix form",
     role="definition",
     words="The output is the row-wise softmax of the scaled scores, times the values.",
-    literal=lambda a: Definition(as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)),
+    literal=lambda a: Definition(
+        as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)
+    ),
     legs=(legs.attention_engines,),
     where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
 )
@@ -121,7 +156,9 @@ claim(
 )
 
 PRINTED_OBJECTIVE = Fraction(1, 2) * squared_norm(w) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
-SECOND_OBJECTIVE = Fraction(1, 2) * sum_over(d, squared_norm(w[d])) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
+SECOND_OBJECTIVE = Fraction(1, 2) * sum_over(d, squared_norm(w[d])) + c * sum_over(
+    j, d, xi[j, d] + xi_t[j, d]
+)
 DATA = (svr.y, svr.phi_k, svr.h_k, C, svr.epsilon)
 
 
@@ -191,7 +228,9 @@ claim(
     words="The derivative of (6) by b(d) is the sum of α̃ - α over the keys, so α - α̃ sums to zero.",
     literal=lambda a: All(
         (
-            Identity(stationarity(a, svr.b, d), sum_over(j, alpha_t[j, d] - alpha[j, d]), label="the derivative"),
+            Identity(
+                stationarity(a, svr.b, d), sum_over(j, alpha_t[j, d] - alpha[j, d]), label="the derivative"
+            ),
             Implication(
                 (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
                 Fact("centering", sum_over(j, alpha[j, d] - alpha_t[j, d]), "="),
@@ -251,7 +290,9 @@ claim(
     where=NOTATION,
 )
 
-V_RULE = Given(svr.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h_k[j], "definition of the values in Section 2.1")
+V_RULE = Given(
+    svr.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h_k[j], "definition of the values in Section 2.1"
+)
 LINE_ONE = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h_k[j] * (phi_x.T @ phi_k[j] / h_x))) + b
 LINE_TWO = sum_over(j, phi_x.T @ phi_k[j] / h_x * v[j]) + b
 
@@ -263,13 +304,20 @@ claim(
     words="Putting (8) into (4) writes f as a kernel expansion over the keys with values v_j.",
     literal=lambda a: All(
         (
-            Identity(derived(a), LINE_ONE, nonzero=(svr.h_k, svr.h_x), label="first line", reason="(8) substituted into (4)"),
+            Identity(
+                derived(a),
+                LINE_ONE,
+                nonzero=(svr.h_k, svr.h_x),
+                label="first line",
+                reason="(8) substituted into (4)",
+            ),
             Identity(LINE_ONE, LINE_TWO, given=(V_RULE,), nonzero=(svr.h_k, svr.h_x), label="second line"),
         )
     ),
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
     legs=(legs.primal_and_dual, legs.exact_certificate),
+    derivation=lambda a: svr.dual(a).steps,
     where=NOTATION,
 )
 
@@ -277,12 +325,28 @@ H_RULE = Given(svr.h_x, (), sum_over(jp, phi_x.T @ phi_k[jp]), "the choice of h 
 SUM_OF_KERNELS = sum_over(jp, phi_x.T @ phi_k[jp])
 
 
-def _eq11(nonzero: tuple[Tensor, ...]) -> All:
+def in_values(a: SvrAssumptions) -> ix.Expr:
+    """The derived expansion with α - α̃ = h v put in."""
+    tensor, rule = svr.value_rule(a)
+    return ix.define(
+        svr.expansion(a), tensor, lambda *idx: ix.rename(rule.entry(), dict(zip((j, d), idx, strict=True)))
+    )
+
+
+def _eq11(a: SvrAssumptions, nonzero: tuple[Tensor, ...]) -> All:
     first = sum_over(j, phi_x.T @ phi_k[j] / SUM_OF_KERNELS * v[j]) + b
     second = sum_over(j, (phi_x.T @ phi_k[j]) * v[j]) / SUM_OF_KERNELS + b
+    expansion = stack(d, Raw((), to_expr(normal(in_values(a)))))
     return All(
         (
-            Identity(LINE_TWO, first, given=(H_RULE,), nonzero=nonzero, label="h inserted"),
+            Identity(
+                expansion,
+                first,
+                given=(H_RULE,),
+                nonzero=nonzero,
+                label="h inserted",
+                reason="the choice of h",
+            ),
             Identity(first, second, given=(H_RULE,), nonzero=nonzero, label="one fraction"),
         )
     )
@@ -294,8 +358,8 @@ claim(
     "The expansion normalised by the kernel sum",
     theory="svr",
     words="With h the sum of the kernel values over all keys, the expansion is a normalised weighted sum of the values.",
-    literal=lambda a: _eq11(()),
-    corrected=lambda a: _eq11((svr.h_x,)),
+    literal=lambda a: _eq11(a, ()),
+    corrected=lambda a: _eq11(a, (svr.h_x,)),
     correction_words="The same, for every query at which the kernel sum does not vanish (always so for a positive kernel).",
     severity="condition",
     assumes=(KERNEL_SUM, H_NONZERO),
@@ -368,10 +432,14 @@ claim(
         tuple((width, degree) for width in range(1, 4) for degree in range(0, 5)),
         (
             ("degree 0: both sides are 1", (_S + _z) ** 0 / sp.factorial(0) - 1),
-            ("no further variable (z = 0): the sum over one variable less", ((_S + _z) ** _t / sp.factorial(_t)).subs(_z, 0) - _S**_t / sp.factorial(_t)),
+            (
+                "no further variable (z = 0): the sum over one variable less",
+                ((_S + _z) ** _t / sp.factorial(_t)).subs(_z, 0) - _S**_t / sp.factorial(_t),
+            ),
             (
                 "derivative by the last z = x_D y_D: both sides go to degree t - 1",
-                sp.diff((_S + _z) ** _t / sp.factorial(_t), _z) - (_S + _z) ** (_t - 1) / sp.factorial(_t - 1),
+                sp.diff((_S + _z) ** _t / sp.factorial(_t), _z)
+                - (_S + _z) ** (_t - 1) / sp.factorial(_t - 1),
             ),
         ),
     ),
@@ -381,20 +449,16 @@ claim(
 )
 
 
-def _softmax_lines(a: SvrAssumptions, with_b: bool) -> tuple[Term, Term]:
+def softmax_lines(with_b: bool) -> tuple[Term, Term]:
     fraction = exp(x_score) / sum_over(jp, exp(x_score_p))
     first, second = sum_over(j, fraction * v[j]), sum_over(j, softmax(j, x_score) * v[j])
     return (first + b, second + b) if with_b else (first, second)
 
 
-def _attention(a: SvrAssumptions) -> Term:
+def attention(a: SvrAssumptions) -> Term:
     """The expansion with the values, the kernel and the normaliser of the assumptions put in."""
-    from derivations import index as ix
-
-    expr = svr.in_kernel(svr.expansion(a))
-    tensor, rule = svr.value_rule(a)
-    expr = ix.define(expr, tensor, lambda *idx: ix.rename(rule.entry(), dict(zip((j, d), idx, strict=True))))
-    cancelled = to_expr(normal(expr))  # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
+    # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
+    cancelled = to_expr(normal(svr.in_kernel(in_values(a))))
     return stack(d, Raw((), svr.attention(a, cancelled)))
 
 
@@ -406,8 +470,13 @@ claim(
     words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled scores.",
     literal=lambda a: All(
         (
-            Identity(_attention(a), _softmax_lines(a, True)[0], label="kernel inserted", reason="(13) at x/D^{1/4} and k/D^{1/4}"),
-            Identity(*_softmax_lines(a, True), label="softmax"),
+            Identity(
+                attention(a),
+                softmax_lines(True)[0],
+                label="kernel inserted",
+                reason="(13) at x/D^{1/4} and k/D^{1/4}",
+            ),
+            Identity(*softmax_lines(True), label="softmax"),
         )
     ),
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
@@ -418,29 +487,25 @@ claim(
 
 
 def _theorem(a: SvrAssumptions) -> Identity:
-    own = replace(a, bias="off", box="relaxed")
-    first, second = _softmax_lines(own, False)
+    first, second = softmax_lines(False)
     return Identity(
-        _attention(own),
+        attention(a),
         second,
-        chain=(Link(first, "the weights (8) in (4), the values v_j, and the kernel (13) in the normaliser h"),),
+        chain=(
+            Link(first, "the weights (8) in (4), the values v_j, and the kernel (13) in the normaliser h"),
+        ),
         reason="the fraction is the softmax over the keys",
     )
 
 
-
 def theorem_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """The right side of (15) at sampled queries against torch's attention."""
-    term = _softmax_lines(assumptions, False)[1]
+    term = softmax_lines(False)[1]
     return legs.rows_against_engine(term, (i, d), svr.x, {"x": "q", "k": "k", "v": "v"}, options)
 
 
-def exact_without_bias(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """The exact certificate for b = 0 and a fit within epsilon required of every point."""
-    return legs.exact_certificate(replace(assumptions, bias="off", box="relaxed"), options)
-
-
-THEOREM_LEGS = (legs.primal_and_dual_without_bias, exact_without_bias, theorem_rows)
+THEOREM_LEGS = (legs.primal_and_dual, legs.exact_certificate, theorem_rows)
+THEOREM = (("bias", "off"), ("box", "relaxed"))
 
 claim(
     "nguyen2023/eq15",
@@ -449,6 +514,7 @@ claim(
     theory="svr",
     words="The support vector expansion is softmax attention of the query x over the keys.",
     literal=_theorem,
+    under=THEOREM,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq14",),
     legs=THEOREM_LEGS,
@@ -464,15 +530,17 @@ claim(
         "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j, the support vector expansion "
         "of f has the form of softmax attention with values v_j."
     ),
+    under=THEOREM,
     literal=lambda a: All(
         (
             _theorem(a),
-            Convex(svr.primal(replace(a, bias="off")), label="the program is convex, so its stationary points are its solutions"),
+            Convex(svr.primal(a), label="the program is convex, so its stationary points are its solutions"),
         )
     ),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
     legs=THEOREM_LEGS,
+    derivation=svr.derive,
     where=NOTATION,
     notes=(
         "The theorem is about the form. Which values occur as solutions of (5), and for which targets, C and ε, is "
@@ -483,27 +551,48 @@ claim(
 fit = as_term(Tensor("f", (N, DV), "f", "", r"f(\boldsymbol{k}_{%1})(%2)"))[j, d]
 al, al_t, slack, slack_t, height = alpha[j, d], alpha_t[j, d], xi[j, d], xi_t[j, d], h_k[j]
 SIGNS = (
-    Fact("alpha", al, ">="), Fact("alpha~", al_t, ">="), Fact("eta", eta[j, d], ">="), Fact("eta~", eta_t[j, d], ">="),
-    Fact("(9)", c - al - eta[j, d], "="), Fact("(9)~", c - al_t - eta_t[j, d], "="),
-)  # fmt: skip
+    Fact("alpha", al, ">="),
+    Fact("alpha~", al_t, ">="),
+    Fact("eta", eta[j, d], ">="),
+    Fact("eta~", eta_t[j, d], ">="),
+    Fact("(9)", c - al - eta[j, d], "="),
+    Fact("(9)~", c - al_t - eta_t[j, d], "="),
+)
 
 
 def _remark1(epsilon: str, h_positive: bool) -> All:
     kkt = (
         Fact("slack of α", al * (eps + slack - y[j, d] + fit), "="),
         Fact("slack of α̃", al_t * (eps + slack_t + y[j, d] - fit), "="),
-        Fact("xi", slack, ">="), Fact("xi~", slack_t, ">="), Fact("epsilon_positive", eps, epsilon),
-    )  # fmt: skip
+        Fact("xi", slack, ">="),
+        Fact("xi~", slack_t, ">="),
+        Fact("epsilon_positive", eps, epsilon),
+    )
     bounded = (*SIGNS, *((Fact("h_positive", height, ">"),) if h_positive else ()))
     one_over = 1 / height
     zero, one, half = Fraction(0), Fraction(1), Fraction(1, 2)
-    at_zero = (("alpha", half), ("alpha~", half), ("epsilon", zero), ("xi", zero), ("xi~", zero), ("y", zero), ("f", zero))
+    at_zero = (
+        ("alpha", half),
+        ("alpha~", half),
+        ("epsilon", zero),
+        ("xi", zero),
+        ("xi~", zero),
+        ("y", zero),
+        ("f", zero),
+    )
     negative = (("alpha", one), ("alpha~", zero), ("eta", zero), ("eta~", one), ("C", one), ("h(k)", -one))
     mirrored = (("alpha", zero), ("alpha~", one), ("eta", one), ("eta~", zero), ("C", one), ("h(k)", -one))
     return All(
         (
-            Implication(SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"),
-            Implication(SIGNS, Fact("C - α̃", c - al_t, ">="), (("(9)~", as_term(1)), ("eta~", as_term(1))), label="α̃ ≤ C"),
+            Implication(
+                SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"
+            ),
+            Implication(
+                SIGNS,
+                Fact("C - α̃", c - al_t, ">="),
+                (("(9)~", as_term(1)), ("eta~", as_term(1))),
+                label="α̃ ≤ C",
+            ),
             Implication(
                 kkt,
                 Fact("α α̃", al * al_t, "="),
@@ -555,8 +644,9 @@ claim(
     "Without bias there is no centering constraint",
     theory="svr",
     words="With b = 0 the dual of (5) has no condition that α - α̃ sums to zero; the conditions (9) remain.",
+    under=(("bias", "off"),),
     literal=lambda a: Dual(
-        svr.primal(replace(a, bias="off")),
+        svr.primal(a),
         (
             (svr.xi, c - alpha[i, d] - eta[i, d]),
             (svr.xi_t, c - alpha_t[i, d] - eta_t[i, d]),
@@ -587,4 +677,3 @@ claim(
         "solve (5) takes the right targets and a large enough C: see nguyen2023/prose-converse."
     ),
 )
-
