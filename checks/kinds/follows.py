@@ -1,0 +1,283 @@
+"""Follows: an equation or an inequality between matrices as a consequence of matrix equations.
+
+The proof is a certificate: one polynomial identity in which every term carries a residual of a hypothesis. It
+is compared as normal forms, for symbolic dimensions, so no order of rewriting has to be trusted. Beside it
+the statement is evaluated on exact instances that satisfy the hypotheses (``checks.kinds.exact_svd``), and
+mutants of the statement must fail on them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from checks.engines import ENGINES, Finding, _defined, _safe, conformable
+from checks.instances import Instance, base_tensors, describe
+from checks.kinds.exact_svd import FAMILIES
+from checks.mutants import mutants
+from checks.record import Evidence
+from checks.statement import Given, Kind
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.index import Index, Tensor
+from derivations.term import (
+    Frac,
+    Hadamard,
+    Number,
+    Power,
+    Product,
+    Size,
+    SquaredNorm,
+    Sum_,
+    SumOver,
+    Symbol,
+    Term,
+    Trace,
+    as_term,
+)
+
+INSTANCES = 6
+ONE, ZERO = as_term(1), as_term(0)
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A hypothesis ``lhs = rhs``; certificates write ``residual`` for lhs - rhs (same shape)."""
+
+    lhs: Term
+    rhs: Term
+    residual: Tensor
+    reason: str = ""
+
+    def difference(self, *at: Index) -> ix.Expr:
+        """One entry of lhs - rhs."""
+        return self.lhs.entry(*at) - self.rhs.entry(*at)
+
+
+@dataclass(frozen=True)
+class Follows(Kind):
+    """If all hypotheses hold, then ``lhs relation rhs`` (relation "=" or ">=").
+
+    The certificate is a term in which every monomial has a residual as a factor, and one of these identities:
+    factor (lhs - rhs) = certificate for "=";  factor (lhs - rhs) = squares + certificate for ">=";  and for
+    "=" with ``over``,  Σ_over factor (lhs - rhs)² + squares = certificate: nonnegative terms whose sum
+    vanishes. ``factor`` is positive, ``squares`` visibly nonnegative; ``family`` names the exact instances.
+    """
+
+    hypotheses: tuple[Equation, ...]
+    lhs: Term
+    rhs: Term
+    certificate: Term
+    family: str
+    relation: str = "="
+    factor: Term = ONE
+    squares: Term = ZERO
+    over: tuple[Index, ...] = ()
+    given: tuple[Given, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """Hypotheses and conclusion."""
+        left = r",\quad ".join(f"{h.lhs.latex()} = {h.rhs.latex()}" for h in self.hypotheses)
+        sign = {"=": "=", ">=": r"\ge"}[self.relation]
+        right = f"{self.lhs.latex()} {sign} {self.rhs.latex()}"
+        return rf"{left} \;\Longrightarrow\; {right}" if left else right
+
+
+def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
+    """Shapes, the certificate, exact instances; then mutants of both sides of the conclusion."""
+    finding = Finding()
+    shapes = conformable(statement.lhs, statement.rhs)
+    for h in statement.hypotheses:
+        shapes = shapes if not shapes.passed else conformable(h.lhs, h.rhs)
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    samples = instances(statement, seed)
+    broken = next((x for x in samples if not _true(statement, x)), None)
+    if broken is not None:
+        finding.counterexample = f"{describe(broken, {})}: the hypotheses hold, the conclusion does not"
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+        return finding
+    why = certificate_error(statement)
+    finding.steps += _steps(statement, why)
+    detail = why or "the certificate is an identity for symbolic dimensions"
+    proof = Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)
+    finding.evidence = [shapes, proof] if not why else [proof]  # shapes are no second leg of what is not proved
+    detail = f"{len(samples)} exact instances that satisfy the hypotheses ({statement.family})"
+    finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
+    if with_mutants:
+        _mutate(finding, statement, samples)
+    return finding
+
+
+def instances(statement: Follows, seed: int) -> list[Instance]:
+    """Exact instances of the family; raises ValueError if one of them does not satisfy the hypotheses."""
+    rng = random.Random(f"{seed} {statement.family}")
+    sides = [e for h in statement.hypotheses for e in (_entry(h.lhs), _entry(h.rhs))]
+    needed = base_tensors([*sides, _entry(statement.lhs), _entry(statement.rhs)], statement.given)
+    found = []
+    for _ in range(INSTANCES):
+        sizes, named = FAMILIES[statement.family](rng)
+        values = {(t, at): v for t in needed for at, v in _entries(named[t.name], len(t.dims))}
+        instance = Instance(sizes, values, statement.given)
+        for h in statement.hypotheses:
+            if not all(x == y for x, y in _values(h.lhs, h.rhs, instance)):
+                equation = f"{h.lhs.latex()} = {h.rhs.latex()}"
+                raise ValueError(f"family '{statement.family}' does not satisfy {equation}")
+        found.append(instance)
+    return found
+
+
+def _entry(term: Term) -> ix.Expr:
+    return term.entry(*(Index(f"w{n}", dim) for n, dim in enumerate(term.shape())))
+
+
+def _entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
+    if depth == 0:
+        return [((), nested)]
+    return [((n, *rest), value) for n, part in enumerate(nested) for rest, value in _entries(part, depth - 1)]
+
+
+def _values(left: Term, right: Term, instance: Instance) -> list[tuple[Any, Any]]:
+    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(left.shape()))
+    one, two = left.entry(*at), right.entry(*at)
+    loose = sorted(ix.free_indices(one) | ix.free_indices(two), key=lambda i: i.name)
+    sizes = {**instance.sizes, "1": 1}
+    points = [dict(zip(loose, c, strict=True)) for c in product(*(range(sizes[i.dim]) for i in loose))]
+    return [(instance.evaluate(one, p), instance.evaluate(two, p)) for p in points]
+
+
+def _true(statement: Follows, instance: Instance) -> bool:
+    pairs = _values(statement.lhs, statement.rhs, instance)
+    return all(x == y for x, y in pairs) if statement.relation == "=" else all(x >= y for x, y in pairs)
+
+
+def certificate_error(statement: Follows) -> str:
+    """Why the certificate does not prove the conclusion; "" if it does."""
+    residuals = {h.residual: h for h in statement.hypotheses}
+    certificate = statement.certificate
+    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(certificate.shape()))
+    form = nf.normal(_defined(certificate.entry(*at), statement.given))
+    if not all(_carries(mono, residuals) for mono, _ in form):
+        return "a term of the certificate has no residual of a hypothesis as a factor"
+    if not _safe(statement.factor.entry(), statement.given, statement.nonzero):
+        return "the factor is not shown to be nonzero"
+    if statement.relation == ">=" or statement.over:
+        if not nf.form_positive(nf.normal(_defined(statement.factor.entry(), statement.given))):
+            return "the factor is not shown to be positive"
+        if not nonnegative(statement.squares):
+            return "the remainder is not visibly nonnegative"
+    left = _left_side(statement, at)
+    right = certificate.entry(*at)
+    if statement.relation == ">=":
+        right = right + statement.squares.entry(*at)
+    for tensor, h in residuals.items():
+        right = ix.define(right, tensor, lambda *idx, h=h: h.difference(*idx))
+    if not nf.equal(_defined(left, statement.given), _defined(right, statement.given)):
+        return "the certificate is not an identity"
+    return ""
+
+
+def _left_side(statement: Follows, at: tuple[Index, ...]) -> ix.Expr:
+    if not statement.over:
+        return statement.factor.entry() * (statement.lhs.entry(*at) - statement.rhs.entry(*at))
+    square = (statement.lhs.entry() - statement.rhs.entry()) ** 2
+    return ix.total(statement.factor.entry() * square, *statement.over) + statement.squares.entry()
+
+
+def _carries(mono: nf.Mono, residuals: Any) -> bool:
+    return any(a[0] == "T" and a[1] in residuals and e >= 1 for a, e in mono[2])
+
+
+def nonnegative(term: Term) -> bool:
+    """Whether a term is visibly a sum of products of squares, positive symbols and nonnegative numbers."""
+    match term:
+        case Number():
+            return term.data >= 0
+        case Size() | SquaredNorm():
+            return True
+        case Symbol():
+            return term.data.positive
+        case Power():
+            return nonnegative(term.args[0]) or (term.data.denominator == 1 and term.data.numerator % 2 == 0)
+        case Sum_() | Product() | Hadamard() | Frac() | SumOver():
+            return all(nonnegative(a) for a in term.args)
+        case Trace():
+            return False
+    inner = term.args[0] if len(term.args) == 1 else None  # an entry of a positive array
+    return inner is not None and isinstance(inner, Symbol) and inner.data.positive
+
+
+def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:
+    steps = []
+    for h in statement.hypotheses:
+        latex = rf"{h.residual.latex or h.residual.name} := {_difference(h.lhs, h.rhs)}"
+        reason = h.reason or "a hypothesis: this residual vanishes"
+        steps.append(_step("hypothesis", latex, reason, True))
+    left, factor = _difference(statement.lhs, statement.rhs), statement.factor.wrapped(2)
+    if statement.over:
+        left = rf"\left({left}\right)^{{2}}"
+    if factor != "1":
+        left = rf"{factor}\,{left}" if statement.over else rf"{factor}\,\left({left}\right)"
+    for i in reversed(statement.over):
+        left = rf"\sum_{{{i.name}=1}}^{{{i.dim}}} {left}"
+    right, rest = statement.certificate.latex(), statement.squares.latex()
+    if rest != "0":
+        left, right = (f"{left} + {rest}", right) if statement.over else (left, f"{rest} + {right}")
+    reason = "an identity of normal forms; every term on the right carries a residual or is nonnegative"
+    return [*steps, _step("certificate", f"{left} = {right}", why or reason, not why)]
+
+
+def _difference(lhs: Term, rhs: Term) -> str:
+    return lhs.latex() if rhs.latex() == "0" else f"{lhs.latex()} - {rhs.wrapped(2)}"
+
+
+def _step(title: str, latex: str, reason: str, passed: bool) -> dict[str, Any]:
+    return {"title": title, "latex": latex, "reason": reason, "grade": "exact-symbolic", "passed": passed}
+
+
+def _mutate(finding: Finding, statement: Follows, samples: list[Instance]) -> None:
+    """Mutants of both sides: an equation must fail on an instance, an inequality must lose its certificate."""
+    for side in ("lhs", "rhs"):
+        for what, mutant in mutants(getattr(statement, side), 16):
+            changed = replace(statement, **{side: mutant})
+            finding.mutants.tried += 1
+            if _rejected(changed, samples):
+                finding.mutants.killed += 1
+            elif _same(changed, statement) or not certificate_error(changed) or _trivial(changed):
+                finding.mutants.equivalent += 1
+            else:
+                finding.mutants.survivors.append(f"{side}: {what}: {mutant.latex()}")
+
+
+def _rejected(changed: Follows, samples: list[Instance]) -> bool:
+    for instance in samples:
+        try:
+            if not _true(changed, instance):
+                return True
+        except ZeroDivisionError:
+            return True
+    # a weaker inequality can hold on every instance: there the certificate must reject it
+    return changed.relation == ">=" and bool(certificate_error(changed))
+
+
+def _same(changed: Follows, statement: Follows) -> bool:
+    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(statement.lhs.shape()))
+    before = statement.lhs.entry(*at) - statement.rhs.entry(*at)
+    after = changed.lhs.entry(*at) - changed.rhs.entry(*at)
+    return nf.equal(_defined(before, statement.given), _defined(after, statement.given))
+
+
+def _trivial(changed: Follows) -> bool:
+    """A mutant that holds without any hypothesis says nothing wrong."""
+    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(changed.lhs.shape()))
+    left, right = (_defined(side.entry(*at), changed.given) for side in (changed.lhs, changed.rhs))
+    return nf.equal(left, right)
+
+
+ENGINES[Follows] = follows

@@ -1,0 +1,142 @@
+"""Bounded: a program's objective is bounded on its feasible set in the direction of the optimisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from checks.engines import ENGINES, Finding
+from checks.instances import Instance, base_tensors, dimensions
+from checks.kinds.follows import ZERO, nonnegative
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from checks.statement import Kind
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.index import Index, Tensor
+from derivations.program import Program
+from derivations.term import Term
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Feasible points x(t), one for every t: the value of each variable at its indices, as terms in ``t``.
+
+    Along it the objective is to be ±t² (growth + squares): growth visibly positive and squares visibly nonnegative.
+    """
+
+    t: Tensor
+    values: tuple[tuple[Tensor, tuple[Index, ...], Term], ...]
+    growth: Term
+    squares: Term = ZERO
+
+
+@dataclass(frozen=True)
+class Bounded(Kind):
+    """A maximisation has a finite supremum (a minimisation, a finite infimum) on its feasible set.
+
+    ``ray`` offers a refutation. ``bound`` and ``gap`` offer a proof: for a minimisation objective = bound + gap, for a
+    maximisation objective = bound - gap, with a visibly nonnegative gap and a bound free of variables.
+    """
+
+    program: Program
+    ray: Ray | None = None
+    bound: Term | None = None
+    gap: Term = ZERO
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The program, said to have an optimum."""
+        end = r"< \infty" if self.program.maximise else r"> -\infty"
+        name = "sup" if self.program.maximise else "inf"
+        return rf"\{name} {end}\ \text{{in}}\quad {self.program.latex()}"
+
+
+def bounded(statement: Bounded, seed: int, with_mutants: bool) -> Finding:
+    """Verify the ray (refutation) or the bound (proof); neither settles nothing."""
+    if statement.ray is not None and not ray_error(statement.program, statement.ray):
+        words = _words(statement.program, statement.ray)
+        finding = Finding([Evidence("derivation", "exact-symbolic", False, "a ray of growing value")], counterexample=words)
+        return finding
+    why = bound_error(statement)
+    proof = Evidence("derivation", "exact-symbolic", None if why else True, why or "objective = bound ± squares", settles=True)
+    finding = Finding([proof])
+    if with_mutants and not why:
+        finding.mutants = _mutants(statement)
+    return finding
+
+
+def ray_error(program: Program, ray: Ray) -> str:
+    """Why the ray does not refute boundedness; "" if it does."""
+    if any(not c.equality for c in program.constraints):
+        return "inequality constraints are not followed along a ray"
+    if {v for v, _, _ in ray.values} != set(program.variables):
+        return "the ray does not give every variable"
+    for c in program.constraints:
+        if not nf.is_zero(nf.normal(_along(c.excess(), ray))):
+            return f"the constraint with multiplier {c.multiplier.name} is not kept along the ray"
+    if not nf.form_positive(nf.normal(ray.growth.entry())) or not nonnegative(ray.squares):
+        return "the growth is not visibly positive"
+    if any(ray.t in ix.tensors(x.entry()) for x in (ray.growth, ray.squares)):
+        return "the growth depends on t"
+    value = ray.t.scalar**2 * (ray.growth.entry() + ray.squares.entry())
+    if not nf.equal(_along(program.objective.entry(), ray), value if program.maximise else -value):
+        return "the objective along the ray is another one"
+    return ""
+
+
+def _along(expr: ix.Expr, ray: Ray) -> ix.Expr:
+    for variable, at, value in ray.values:
+        expr = ix.define(expr, variable, _rule(at, value))
+    return expr
+
+
+def _rule(at: tuple[Index, ...], value: Term) -> Callable[..., ix.Expr]:
+    return lambda *idx: ix.rename(value.entry(), dict(zip(at, idx, strict=True)))
+
+
+def _words(program: Program, ray: Ray) -> str:
+    """The ray, and the objective along it where all dimensions and all data are 1."""
+    shown = ", ".join(rf"{v.name} = {value.latex()}" for v, _, value in ray.values if ray.t in ix.tensors(value.entry()))
+    expr = _along(program.objective.entry(), ray)
+    sizes = {dim: 1 for dim in dimensions([expr], ())}
+    values = {}
+    for t in (1, 2, 10):
+        entries = {(x, (0,) * len(x.dims)): Fraction(1) for x in base_tensors([expr], ())}
+        instance = Instance(sizes, {**entries, (ray.t, ()): Fraction(t)}, ())
+        values[t] = instance.evaluate(expr)
+    sample = ", ".join(f"J({t}) = {v}" for t, v in values.items())
+    sign = "" if program.maximise else "-"
+    grown = f"{sign}t² ({ray.growth.latex()}{'' if ray.squares is ZERO else ' + ' + ray.squares.latex()})"
+    return f"feasible for every t: {shown}; there the objective is {grown}; with all dimensions and data 1: {sample}"
+
+
+def bound_error(statement: Bounded) -> str:
+    """Why the bound is not proved; "" if it is."""
+    program = statement.program
+    if statement.bound is None:
+        return "no bound is offered, and no ray refutes one"
+    if any(v in ix.tensors(statement.bound.entry()) for v in program.variables):
+        return "the bound depends on a variable"
+    if not nonnegative(statement.gap):
+        return "the gap is not visibly nonnegative"
+    gap = statement.gap.entry()
+    value = statement.bound.entry() - gap if program.maximise else statement.bound.entry() + gap
+    return "" if nf.equal(program.objective.entry(), value) else "the objective is not bound and gap"
+
+
+def _mutants(statement: Bounded) -> Mutants:
+    """A changed objective must lose its bound."""
+    result = Mutants()
+    for what, mutant in mutants(statement.program.objective, 16):
+        changed = replace(statement, program=replace(statement.program, objective=mutant))
+        result.tried += 1
+        if bound_error(changed):
+            result.killed += 1
+        else:
+            result.equivalent += 1  # the same identity holds, so the mutant is the same function
+    return result
+
+
+ENGINES[Bounded] = bounded
