@@ -488,7 +488,7 @@ def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Findin
         counterexample=None if passed else detail,
     )
     if with_mutants and passed:
-        for n, gone in enumerate(statement.printed):
+        for n in range(len(statement.printed)):
             finding.mutants.tried += 1
             fewer = st.WellPosed(program, statement.printed[:n] + statement.printed[n + 1 :], statement.data)
             finding.mutants.killed += well_posed(fewer, seed, False).holds is False

@@ -14,7 +14,7 @@ from typing import Any
 from derivations import index as ix
 
 Lookup = Callable[[ix.Tensor, tuple[int, ...]], Any]
-Functions = Mapping[str, Callable[[Any, int], Any]]
+Functions = Mapping[str, Callable[[Any, Any], Any]]
 
 
 class NotExact(ValueError):

@@ -61,8 +61,8 @@ def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
     """Rename tokens in an atom or form and restore the order of everything inside."""
     if not isinstance(value, tuple) or not (_tokens(value) & mapping.keys()):
         return value
-    if value in mapping:
-        return mapping[value]
+    if isinstance(value, Token):
+        return mapping.get(value, value)
     tag = value[0]
     if tag == "T":
         _, tensor, indices = value
@@ -72,7 +72,7 @@ def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
     if tag == "P":
         return ("P", rename_form(value[1], mapping))
     if tag == "delta":
-        return _delta(mapping.get(value[1], value[1]), mapping.get(value[2], value[2]))
+        return _delta(_rename(value[1], mapping), _rename(value[2], mapping))
     raise AssertionError(value)
 
 

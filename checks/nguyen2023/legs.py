@@ -277,7 +277,7 @@ def truncation(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
 
     x = (Fraction(1), Fraction(-1, 2), Fraction(2), Fraction(1, 3))
     y = (Fraction(1, 2), Fraction(1), Fraction(1), Fraction(-1))
-    score = sum(a * b for a, b in zip(x, y, strict=True)) / 2
+    score = sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) / 2
     found = []
     for degree in (2, 4, 8):
         ball = arb(fmpq(score.numerator, score.denominator))

@@ -1,0 +1,40 @@
+# Thin: the work is attest, pytest and attest book inside the environment that the first target makes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: verify test book lint clean
+
+verify: $(VENV)/core
+	$(BIN)/attest verify --workers $(WORKERS)
+
+test: $(VENV)/test
+	$(BIN)/pytest
+
+book: $(VENV)/book
+	$(BIN)/attest book --workers $(WORKERS)
+
+lint: $(VENV)/test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/test: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	touch $@
+
+$(VENV)/book: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build .attest book/_work

@@ -1,0 +1,39 @@
+"""Every claim is one test: its verdict is the recorded one and its engines reject every mutant."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks import ledger
+from checks.claim import Options
+from checks.registry import load
+from checks.verify import assumptions_for, examine
+
+CLAIMS = load()
+EXPECTED = ledger.expected()
+
+
+@pytest.mark.parametrize("id", list(CLAIMS))
+def test_claim(id: str) -> None:
+    record = examine(CLAIMS[id], assumptions_for(CLAIMS[id], {}), Options(max_tokens=1024))
+    assert record.verdict == EXPECTED.get(id), record.notes or record.counterexample
+    assert not record.mutants.survivors, record.mutants.survivors
+    if record.verdict in ("corrected", "refuted"):
+        assert record.counterexample and record.severity
+    if record.verdict in ("proved", "confirmed", "definition"):
+        assert record.severity is None and record.counterexample is None
+
+
+def test_no_recorded_verdict_without_its_claim() -> None:
+    assert set(EXPECTED) == set(CLAIMS)
+
+
+def test_claims_rest_on_claims_that_exist_without_circles() -> None:
+    def below(id: str, path: tuple[str, ...]) -> None:
+        assert id not in path, f"{' -> '.join((*path, id))}"
+        for parent in CLAIMS[id].rests_on:
+            assert parent in CLAIMS, f"{id} rests on {parent}, which is not declared"
+            below(parent, (*path, id))
+
+    for id in CLAIMS:
+        below(id, ())
