@@ -1,4 +1,4 @@
-"""Opens every page of a built book in headless Chromium, with every other host cut off, and looks for what is wrong.
+"""Opens every page of a built book in headless Chromium, every other host cut off, and looks for faults.
 
     python -m book.browser_check DIR
 
@@ -14,7 +14,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -28,23 +28,27 @@ PDF = "corrections.pdf"
 # What a page knows of itself once it is open.
 _INSPECT = r"""() => {
   const hidden = (e) => e.closest("pre, code, script, style, annotation, .katex");
-  const walker = document.createTreeWalker(document.querySelector("main") ?? document.body, NodeFilter.SHOW_TEXT);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const top = document.querySelector("main") ?? document.body;
+  const walker = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
+  const marks = /\\\(|\\\[|\$\$|\\(frac|sum|begin)\b|\{ledger\}|\{claim\}|@LEDGER@/;
   const raw = [];
   while (walker.nextNode()) {
     const node = walker.currentNode;
-    if (/\\\(|\\\[|\$\$|\\(frac|sum|begin)\b|\{ledger\}|\{claim\}|@LEDGER@/.test(node.data) && !hidden(node.parentElement))
-      raw.push(node.data.trim().slice(0, 80));
+    if (marks.test(node.data) && !hidden(node.parentElement)) raw.push(node.data.trim().slice(0, 80));
   }
   return {
     formulas: document.querySelectorAll(".math").length,
-    unrendered: [...document.querySelectorAll(".math")].filter((e) => !e.querySelector(".katex annotation")).length,
+    unrendered: all(".math").filter((e) => !e.querySelector(".katex annotation")).length,
+    cut: all("div.math").filter((e) => e.querySelector(".base") &&
+      e.querySelector(".base").getBoundingClientRect().left < e.getBoundingClientRect().left - 1).length,
     errors: document.querySelectorAll(".katex-error, .problematic").length,
     raw,
-    noAlt: [...document.querySelectorAll("article img")].filter((e) => !e.getAttribute("alt")).map((e) => e.src),
-    noName: [...document.querySelectorAll("article svg:not([aria-hidden])")]
+    noAlt: all("article img").filter((e) => !e.getAttribute("alt")).map((e) => e.src),
+    noName: all("article svg:not([aria-hidden])")
       .filter((e) => e.getAttribute("role") === "img" && !e.getAttribute("aria-label")).length,
-    ids: [...document.querySelectorAll("[id]")].map((e) => e.id),
-    links: [...document.querySelectorAll("a[href]")].map((e) => e.href),
+    ids: all("[id]").map((e) => e.id),
+    links: all("a[href]").map((e) => e.href),
     headings: document.querySelectorAll("article h1").length,
   };
 }"""
@@ -83,11 +87,18 @@ def browser() -> Iterator[Any]:
 @contextmanager
 def server(root: Path) -> Iterator[str]:
     """The folder over http on this machine; yields the address."""
+
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: Any) -> None:
             """Say nothing."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root))) as serving:
+        def copyfile(self, source: Any, outputfile: Any) -> None:
+            """Send a file; the browser hangs up where it leaves a page early."""
+            with suppress(ConnectionError):
+                super().copyfile(source, outputfile)
+
+    handler = functools.partial(Quiet, directory=str(root))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{serving.server_address[1]}"
@@ -105,7 +116,9 @@ class Reader:
         self.tab.on("console", lambda m: self.note(f"console: {m.text}") if m.type == "error" else None)
         self.tab.on("pageerror", lambda e: self.note(f"script error: {e}"))
         self.tab.on("requestfailed", self._failed)
-        self.tab.on("response", lambda r: self.note(f"status {r.status}: {r.url}") if r.status >= 400 else None)
+        self.tab.on(
+            "response", lambda r: self.note(f"status {r.status}: {r.url}") if r.status >= 400 else None
+        )
         self.tab.on("request", self._request)
 
     def note(self, problem: str) -> None:
@@ -123,8 +136,10 @@ class Reader:
 
     def _request(self, request: Any) -> None:
         parts = urlsplit(request.url)
-        self.expect(parts.scheme in ("file", "data", "blob") or parts.hostname == "127.0.0.1",
-                    f"request to another host: {request.url}")
+        self.expect(
+            parts.scheme in ("file", "data", "blob") or parts.hostname == "127.0.0.1",
+            f"request to another host: {request.url}",
+        )
 
     def open(self, address: str, name: str) -> None:
         """Open a page and wait until it is loaded."""
@@ -136,11 +151,18 @@ def _inspect(reader: Reader, path: Path) -> dict[str, Any]:
     """Look at the open page: formulas, raw LaTeX, images, size, and whether it fits a phone."""
     seen = reader.tab.evaluate(_INSPECT)
     reader.expect(not seen["unrendered"], f"{seen['unrendered']} formulas not rendered")
+    reader.expect(not seen["cut"], f"{seen['cut']} formulas whose start is cut off")
     reader.expect(not seen["errors"], f"{seen['errors']} error boxes")
     reader.expect(not seen["raw"], f"raw markup: {seen['raw'][:3]}")
-    reader.expect(not seen["noAlt"] and not seen["noName"], f"pictures without alternative text: {seen['noAlt']}")
-    reader.expect(seen["headings"] == 1 or path.name in ("genindex.html", "search.html"), "not one main heading")
-    reader.expect(path.stat().st_size < LARGEST_PAGE, f"{path.stat().st_size:,} bytes; at most {LARGEST_PAGE:,}")
+    reader.expect(
+        not seen["noAlt"] and not seen["noName"], f"pictures without alternative text: {seen['noAlt']}"
+    )
+    reader.expect(
+        seen["headings"] == 1 or path.name in ("genindex.html", "search.html"), "not one main heading"
+    )
+    reader.expect(
+        path.stat().st_size < LARGEST_PAGE, f"{path.stat().st_size:,} bytes; at most {LARGEST_PAGE:,}"
+    )
     reader.tab.set_viewport_size(PHONE)
     wider = reader.tab.evaluate(_OVERFLOW)
     reader.expect(wider <= 1, f"{wider} pixels wider than a phone")
@@ -190,15 +212,21 @@ def check_ledger(running: Any, root: Path) -> list[str]:
         return sum(rows.nth(i).is_visible() for i in range(total))
 
     reader.expect(total and visible() == total, "not all claims are shown at first")
-    verdicts = [v for v in tab.locator("#ledger-verdict option").evaluate_all("o => o.map(e => e.value)") if v]
+    verdicts = [
+        v for v in tab.locator("#ledger-verdict option").evaluate_all("o => o.map(e => e.value)") if v
+    ]
     counts = []
     for verdict in verdicts:
         tab.select_option("#ledger-verdict", verdict)
         counts.append(visible())
-    reader.expect(verdicts and sum(counts) == total and min(counts) > 0, f"filter by verdict shows {counts} of {total}")
+    reader.expect(
+        verdicts and sum(counts) == total and min(counts) > 0, f"filter by verdict shows {counts} of {total}"
+    )
     tab.select_option("#ledger-verdict", "")
     tab.fill("#ledger-find", "no such claim")
-    reader.expect(visible() == 0 and f"0 of {total}" in tab.inner_text("#ledger-status"), "search hides nothing")
+    reader.expect(
+        visible() == 0 and f"0 of {total}" in tab.inner_text("#ledger-status"), "search hides nothing"
+    )
     tab.fill("#ledger-find", "")
     heading = tab.locator(".ledger-table th button", has_text="Verdict")
     heading.focus()
@@ -232,7 +260,9 @@ def check_graph(running: Any, root: Path) -> list[str]:
             reader.note(f"a click on {node} does not open {href}")
     reader.open(address, "graph.html")
     tab.uncheck("#graph-controls input[type=checkbox] >> nth=0")
-    reader.expect(tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing")
+    reader.expect(
+        tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing"
+    )
     return reader.problems
 
 
@@ -244,14 +274,18 @@ def check_served(running: Any, root: Path) -> list[str]:
         reader.open(f"{base}/index.html", "index.html (http)")
         reader.open(f"{base}/search.html?q=softmax", "search.html (http)")
         tab.wait_for_selector("#search-results li", timeout=10_000)
-        page = next(p for p in sorted((root / "claims").rglob("*/*.html")) if 'class="math' in p.read_text("utf8"))
+        page = next(
+            p for p in sorted((root / "claims").rglob("*/*.html")) if 'class="math' in p.read_text("utf8")
+        )
         reader.open(f"{base}/{page.relative_to(root).as_posix()}", page.name)
         formula = tab.locator("div.math").first
         tab.locator(".copy-latex").first.focus()
         tab.keyboard.press("Enter")
         tab.wait_for_function("document.querySelector('.copy-latex').textContent === 'copied'", timeout=5000)
         copied = tab.evaluate("navigator.clipboard.readText()")
-        reader.expect(copied and copied == formula.locator("annotation").first.text_content(), "copied something else")
+        reader.expect(
+            copied and copied == formula.locator("annotation").first.text_content(), "copied something else"
+        )
     return reader.problems
 
 
@@ -262,20 +296,48 @@ def check(out: Path) -> list[str]:
         return [f"{out} holds no book (no index.html)"]
     try:
         with browser() as running:
-            return [problem for part in (check_pages, check_ledger, check_graph, check_served)
-                    for problem in part(running, root)]
+            return [
+                problem
+                for part in (check_pages, check_ledger, check_graph, check_served)
+                for problem in part(running, root)
+            ]
     except NoBrowser as error:
         return [str(error)]
 
 
+_GATHER = """async () => {
+  const article = document.querySelector("article");
+  const links = [...document.querySelectorAll(".bd-sidebar-primary a")].map((a) => a.href.split("#")[0]);
+  for (const page of [...new Set(links)].filter((href) => /\\/corrections\\/[^/]+\\.html$/.test(href))) {
+    const source = await (await fetch(page)).text();
+    article.append(...new DOMParser().parseFromString(source, "text/html").querySelector("article").children);
+  }
+}"""
+
+
+def print_corrections(running: Any, out: Path) -> Path:
+    """Print the corrections of all papers to one PDF in the book's folder."""
+    with server(out) as base:
+        reader = Reader(running)
+        reader.open(f"{base}/corrections.html", PDF)
+        reader.tab.evaluate(_GATHER)
+        reader.tab.pdf(
+            path=out / PDF, format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm")
+        )
+    return out / PDF
+
+
 def print_pdf(out: Path) -> Path:
-    """Print the corrections to one PDF in the book's folder. Raises NoBrowser."""
-    raise NotImplementedError
+    """The same, with a browser of its own. Raises NoBrowser."""
+    with browser() as running:
+        return print_corrections(running, out)
 
 
 def main() -> int:
     """Command line of `python -m book.browser_check`."""
-    parser = argparse.ArgumentParser(prog="python -m book.browser_check", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m book.browser_check", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("out", type=Path, metavar="DIR", help="folder of a built book")
     problems = check(parser.parse_args().out)
     for problem in problems:

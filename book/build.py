@@ -1,8 +1,8 @@
 """Builds the book from an exported ledger: `attest book`, or `python -m book.build --ledger FILE --out DIR`.
 
-The generated sources and Sphinx's state stay in a working folder (book/_work), so that a second build rewrites
-only the pages whose records changed. The finished pages are then copied to the output folder, which therefore
-never holds half a book.
+The generated sources and Sphinx's state stay in a working folder (book/_work), so that a second build
+rewrites only the pages whose records changed. The finished pages are then copied to the output folder,
+which a build that fails leaves as it was.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from book import browser_check as browser
 from book import site, vendor
 from book.ledger import LedgerError, read
 
@@ -35,27 +37,47 @@ def run_jupyter_book(work: Path, builder: str = "html") -> Path:
     """Run jupyter-book on the working folder; warnings are errors. Returns the folder of pages."""
     pages = work / "_build" / builder
     # The repository's root, for book.offline and for cells that import the project.
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]))
+    path = os.pathsep.join(
+        filter(None, [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    )
     call = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", call, "build", str(work), "-W", "--keep-going", "-n", "-q"]
     log = work / "_build" / "jupyter-book.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     # Into a file: a process that Sphinx left behind would hold a pipe open.
     with log.open("w") as lines:
-        run = subprocess.run(command + ["--builder", builder], env={**vendor.environment(), "PYTHONPATH": path},
-                             stdout=lines, stderr=subprocess.STDOUT)
+        run = subprocess.run(
+            [*command, "--builder", builder],
+            env={**vendor.environment(), "PYTHONPATH": path},
+            stdout=lines,
+            stderr=subprocess.STDOUT,
+        )
     if run.returncode:
-        raise BuildError(f"jupyter-book failed:\n{log.read_text('utf8', 'replace')[-6000:]}")
+        raise BuildError(f"jupyter-book failed ({log} has all of it):\n{_reasons(log)}")
     return pages
 
 
-def publish(pages: Path, out: Path) -> None:
-    """Copy changed pages to the output folder and delete there what an earlier build wrote and this did not."""
-    mark = out / MARK
+def _reasons(log: Path) -> str:
+    """What Sphinx complained about, without its tracebacks; the end of the log where it names nothing."""
+    text = log.read_text("utf8", "replace")
+    lines = [
+        line for line in text.splitlines() if re.search(r"WARNING|ERROR|does not render|other hosts", line)
+    ]
+    return "\n".join(dict.fromkeys(lines)) or text[-3000:]
+
+
+def require_usable(out: Path, ledger_path: Path) -> None:
+    """Refuse an output folder with anything in it but an earlier book or the ledger. Raises BuildError."""
     if out.exists() and not out.is_dir():
         raise BuildError(f"{out} is a file, not a folder")
-    if out.is_dir() and any(out.iterdir()) and not mark.is_file():
+    others = [p for p in out.iterdir() if p.resolve() != ledger_path.resolve()] if out.is_dir() else []
+    if others and not (out / MARK).is_file():
         raise BuildError(f"{out} is not empty and holds no book; choose an empty or new folder")
+
+
+def publish(pages: Path, out: Path) -> None:
+    """Copy changed pages to the output folder and delete what only an earlier build wrote."""
+    mark = out / MARK
     out.mkdir(parents=True, exist_ok=True)
     before = set(json.loads(mark.read_text("utf8"))) if mark.is_file() else set()
     names = {path.relative_to(pages).as_posix() for path in pages.rglob("*") if path.is_file()}
@@ -73,52 +95,59 @@ def publish(pages: Path, out: Path) -> None:
 def make(ledger_path: Path, out: Path, work: Path) -> None:
     """Sources, Sphinx, output. Raises LedgerError, VendorError or BuildError."""
     ledger = read(ledger_path)
+    require_usable(out, ledger_path)
     site.assemble(ledger, json.loads(ledger_path.read_text("utf8")), work)
     stamp, frame = work / "_build" / "frame", site.frame(work)
     if not (stamp.is_file() and stamp.read_text() == frame):
         # Sphinx rewrites changed pages only, but the sidebar, styles and settings are part of every page.
-        site.remove_pages(work / "_build" / "html")
+        shutil.rmtree(work / "_build" / "html", ignore_errors=True)
+    # Gone until the build is through: the pages of one that failed may hold gaps.
+    stamp.unlink(missing_ok=True)
     pages = run_jupyter_book(work)
     stamp.write_text(frame)
     publish(pages, out)
 
 
-def build(ledger_path: Path, out: Path, *, browser_check: bool = False, pdf: bool = False,
-          work: Path | None = None) -> int:
+def build(
+    ledger_path: Path, out: Path, *, browser_check: bool = False, pdf: bool = False, work: Path | None = None
+) -> int:
     """Build the book of a ledger into a folder.
 
-    ledger_path: JSON file written by `attest export`. out: an empty or new folder, or one with an earlier book.
-    browser_check: open every page in headless Chromium afterwards. pdf: also print the corrections to a PDF there.
+    ledger_path: JSON file written by `attest export`. out: a new or empty folder, or an earlier book's.
+    browser_check: open every page in headless Chromium afterwards. pdf: also print the corrections to a PDF.
     work: where sources and Sphinx's state are kept; book/_work by default.
     Returns 0, or 1 where the book could not be built or a page is not right, or 2 for an unusable ledger.
     """
+    out = Path(out)
     try:
-        make(Path(ledger_path), Path(out), (work or WORK).resolve())
-        problems = []
-        if pdf or browser_check:
-            from book import browser_check as browser
-
-            if pdf:
-                say(f"printed {browser.print_pdf(Path(out))}")
-            problems = browser.check(Path(out)) if browser_check else []
+        make(Path(ledger_path), out, (work or WORK).resolve())
+        if pdf:
+            say(f"printed {browser.print_pdf(out)}")
+        problems = browser.check(out) if browser_check else []
     except LedgerError as error:
         say(str(error))
         return 2
-    except (BuildError, vendor.VendorError) as error:
+    except (BuildError, vendor.VendorError, browser.NoBrowser) as error:
         say(str(error))
         return 1
     for problem in problems:
         say(problem)
-    say(f"{Path(out) / 'index.html'} is ready" if not problems else f"{len(problems)} problems in the pages")
+    say(f"{out / 'index.html'} is ready" if not problems else f"{len(problems)} problems in the pages")
     return 1 if problems else 0
 
 
 def main() -> int:
     """Command line of `python -m book.build`."""
-    parser = argparse.ArgumentParser(prog="python -m book.build", description="Build the book of an exported ledger.")
+    parser = argparse.ArgumentParser(
+        prog="python -m book.build", description="Build the book of an exported ledger."
+    )
     parser.add_argument("--ledger", type=Path, required=True, help="JSON file written by `attest export`")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the pages: new, empty or an earlier book")
-    parser.add_argument("--browser-check", action="store_true", help="open every page in headless Chromium afterwards")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder for the pages: new, empty or an earlier book"
+    )
+    parser.add_argument(
+        "--browser-check", action="store_true", help="open every page in headless Chromium afterwards"
+    )
     parser.add_argument("--pdf", action="store_true", help="also print the corrections to a PDF")
     chosen = parser.parse_args()
     return build(chosen.ledger, chosen.out, browser_check=chosen.browser_check, pdf=chosen.pdf)

@@ -5,10 +5,10 @@ A fenced block
     ```{ledger} steps nguyen2023/eq8
     ```
 
-shows a part of one claim (`statement`, `corrected`, `counterexample`, `steps`, `evidence`, `mutants`, `figure`)
-or a part of the whole ledger (`summary`, `findings`, `verdicts`, …; see BLOCKS). The role {claim}`nguyen2023/thm1`
-is a link with the claim's verdict. `@LEDGER@` in a code cell is the name of a JSON file with the records
-that the page names; the name changes with their content, so that an executed page is never stale.
+shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) or a view of the whole ledger
+(`summary`, `findings`, …; see BLOCKS). The role {claim}`nguyen2023/thm1` is a link with the claim's verdict.
+`@LEDGER@` in a code cell is the name of a JSON file with the records that the page names; the name changes
+with their content, so that an executed page is never stale.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "graph-list": overview.graph_list,
 }
 PARTS: dict[str, Callable[[Claim], str]] = {
+    "formula": claim_page.formula,
     "statement": claim_page.statement,
     "corrected": claim_page.corrected,
     "counterexample": claim_page.counterexample,
@@ -79,7 +80,9 @@ def expand(source: str, ledger: Ledger, page: str = "page") -> str:
 def extract(source: str, records: list[dict[str, Any]]) -> str:
     """JSON with the raw records whose ids the page names."""
     named = set(_ID.findall(source))
-    return json.dumps([r for r in records if r.get("id") in named], indent=1, ensure_ascii=False, sort_keys=True)
+    return json.dumps(
+        [r for r in records if r.get("id") in named], indent=1, ensure_ascii=False, sort_keys=True
+    )
 
 
 def render(path: Path, ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:

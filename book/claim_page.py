@@ -23,10 +23,17 @@ def statement(claim: Claim) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def formula(claim: Claim) -> str:
+    """The statement's formula alone."""
+    return display(claim.statement.latex)
+
+
 def corrected(claim: Claim) -> str:
     """The minimally changed statement, or nothing."""
     if claim.corrected:
-        return "\n\n".join(part for part in (text(claim.corrected.words), display(claim.corrected.latex)) if part)
+        return "\n\n".join(
+            part for part in (text(claim.corrected.words), display(claim.corrected.latex)) if part
+        )
     return display(claim.correction or "")
 
 
@@ -75,10 +82,18 @@ def size(count: int | None) -> str:
 
 
 COLUMNS = {
-    "leg": ("Leg", text), "grade": ("Grade", text), "passed": ("Result", None), "error": ("Error", number),
-    "bound": ("Bound", number), "tokens": ("Tokens", number), "dtype": ("Type", text), "device": ("Device", text),
-    "backend": ("Done by", text), "seconds": ("Seconds", number), "peak_bytes": ("Peak memory", size),
-    "detail": ("Detail", text),
+    "leg": ("Leg", text),
+    "grade": ("Grade", text),
+    "passed": ("Result", None),
+    "detail": ("Finding", text),
+    "error": ("Error", number),
+    "bound": ("Bound", number),
+    "tokens": ("Tokens", number),
+    "dtype": ("Type", text),
+    "device": ("Device", text),
+    "backend": ("Done by", text),
+    "seconds": ("Seconds", number),
+    "peak_bytes": ("Peak memory", size),
 }
 """Fields of a piece of evidence in the order of the table, with heading and way of printing."""
 
@@ -93,11 +108,18 @@ def evidence(claim: Claim) -> str:
     """The evidence table without the columns that no piece fills, then why what did not run did not."""
     if not claim.evidence:
         return "No evidence is recorded."
-    used = [f for f in COLUMNS if f == "passed" or any(piece.get(f) not in (None, "") for piece in claim.evidence)]
+    used = [
+        f for f in COLUMNS if f == "passed" or any(piece.get(f) not in (None, "") for piece in claim.evidence)
+    ]
     rows = []
     for piece in claim.evidence:
         cells = [(f, piece.get(f), COLUMNS[f][1]) for f in used]
-        rows.append([outcome(piece) if show is None else "" if value is None else show(value) for f, value, show in cells])
+        rows.append(
+            [
+                outcome(piece) if show is None else "" if value is None else show(value)
+                for f, value, show in cells
+            ]
+        )
     parts = [scroll(table([COLUMNS[f][0] for f in used], rows), "evidence")]
     for piece in claim.evidence:
         if piece.get("not_run"):
@@ -134,10 +156,14 @@ def _dependence(claim: Claim, ledger: Ledger) -> str:
     above = [ledger.by_id[i] for i in ledger.used_by[claim.id]]
     total = len(ledger.dependents(claim.id))
     indirect = f" ({total} with those further up)" if total > len(above) else ""
-    return "\n\n".join([
-        "### Rests on", "\n\n".join(lines) or "Nothing else.",
-        f"### What rests on it{indirect}", claim_list(above) or "Nothing.",
-    ])
+    return "\n\n".join(
+        [
+            "### Rests on",
+            "\n\n".join(lines) or "Nothing else.",
+            f"### What rests on it{indirect}",
+            claim_list(above) or "Nothing.",
+        ]
+    )
 
 
 def _assumptions(claim: Claim) -> str:
@@ -149,11 +175,17 @@ def _assumptions(claim: Claim) -> str:
 
 def _head(claim: Claim, ledger: Ledger) -> str:
     labels = [badge(claim.verdict)] + ([badge(claim.severity, "severity")] if claim.severity else [])
-    lines = [f"{' '.join(labels)} {paper_name(claim.paper)}, {text(claim.reference)}. "
-             f"{text(claim.kind).capitalize()}; {LITERAL[claim.literal_holds]}."]
+    kind = f"{text(claim.kind)}; " if claim.kind else ""
+    lines = [
+        f"{' '.join(labels)} {paper_name(claim.paper)}, {text(claim.reference)}. "
+        f"{kind}{LITERAL[claim.literal_holds]}."
+    ]
     if shaky := ledger.shaky(claim):
-        lines.append(":::{admonition} Rests on what was not right as printed\n:class: warning\n"
-                     + claim_list(shaky) + "\n:::")
+        lines.append(
+            ":::{admonition} Rests on what was not right as printed\n:class: warning\n"
+            + claim_list(shaky)
+            + "\n:::"
+        )
     return "\n\n".join(lines)
 
 

@@ -56,12 +56,16 @@ class _Frame:
         parts = []
         for power in self.ticks:
             y = self.y(10.0**power)
-            parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-                         f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">1e{power}</text>')
+            parts.append(
+                f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
+                f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">1e{power}</text>'
+            )
         for tokens in self.tokens:
             x = self.x(tokens)
-            parts.append(f'<path class="grid" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-                         f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{tokens:,}</text>')
+            parts.append(
+                f'<path class="grid" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+                f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{tokens:,}</text>'
+            )
         middle = (LEFT + WIDTH - RIGHT) / 2
         return [*parts, f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">tokens N</text>']
 
@@ -69,34 +73,48 @@ class _Frame:
 def _line(frame: _Frame, pieces: list[dict[str, Any]], field: str, style: str) -> str:
     spots = [(frame.x(piece["tokens"]), frame.y(piece[field])) for piece in pieces]
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in spots)
-    marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots) if field == "error" else ""
+    marks = (
+        "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots) if field == "error" else ""
+    )
     return f'<g class="{field} {style}"><path d="{path}"/>{marks}</g>'
 
 
 def svg(claim: Claim) -> str:
-    """The picture, or an empty string where no evidence has tokens, error and bound."""
-    series = points(claim)
+    """The picture, or an empty string where the evidence has fewer than two lengths to compare."""
+    series = {key: group for key, group in points(claim).items() if len({p["tokens"] for p in group}) > 1}
     pieces = [piece for group in series.values() for piece in group]
-    if not any(piece["error"] > 0 or piece["bound"] > 0 for piece in pieces):
+    if not pieces:
         return ""
     frame, parts, across = _Frame(pieces), [], float(LEFT)
-    for index, ((dtype, _), group) in enumerate(series.items()):
+    for index, ((dtype, backend), group) in enumerate(series.items()):
         style = f"series-{index % 4}"
         parts += [_line(frame, group, "bound", style), _line(frame, group, "error", style)]
-        name = html.escape(dtype or "error")
-        parts.append(f'<g class="error {style}"><circle cx="{across + 5}" cy="14" r="3.5"/></g>'
-                     f'<text x="{across + 14}" y="18">{name}</text>')
+        alone = sum(other == dtype for other, _ in series) == 1
+        name = html.escape(dtype if alone else f"{dtype}, {backend}")
+        parts.append(
+            f'<g class="error {style}"><circle cx="{across + 5}" cy="14" r="3.5"/></g>'
+            f'<text x="{across + 14}" y="18">{name}</text>'
+        )
         across += 30 + 7.2 * len(name)
-    parts.append(f'<g class="bound"><path d="M{across} 14h24"/></g><text x="{across + 30}" y="18">bound</text>')
+    parts.append(
+        f'<g class="bound"><path d="M{across} 14h24"/></g><text x="{across + 30}" y="18">bound</text>'
+    )
     worst = max(piece["error"] / piece["bound"] for piece in pieces)
-    what = (f"Measured error against its bound at {', '.join(f'{n:,}' for n in frame.tokens)} tokens; "
-            f"the error is at most {worst:.2g} times the bound.")
-    return (f'<svg class="error-plot" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{html.escape(what)}">'
-            f"<title>{html.escape(what)}</title>{''.join(frame.axes() + parts)}</svg>")
+    what = (
+        f"Measured error against its bound at {', '.join(f'{n:,}' for n in frame.tokens)} tokens; "
+        f"the error is at most {worst:.2g} times the bound."
+    )
+    return (
+        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{html.escape(what)}">'
+        f"<title>{html.escape(what)}</title>{''.join(frame.axes() + parts)}</svg>"
+    )
 
 
 def block(claim: Claim) -> str:
     """The picture as a MyST block, or an empty string."""
     picture = svg(claim)
-    return f"```{{raw}} html\n<figure>{picture}<figcaption>Measured error (dots) and its bound (dashes), both " \
-           f"against the number of tokens.</figcaption></figure>\n```" if picture else ""
+    if not picture:
+        return ""
+    caption = "Measured error (dots) and its bound (dashes), both against the number of tokens."
+    whole = f'<figure class="error-plot">{picture}<figcaption>{caption}</figcaption></figure>'
+    return f"```{{raw}} html\n{whole}\n```"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from book import vendor
 from book.ledger import Claim, Ledger, paper_name
@@ -20,11 +21,23 @@ COLOURS = {
     "refuted": "#b2182b",
     "definition": "#5f6368",
     "empirical": "#762a83",
+    "unsettled": "#006d77",
+    "inconsistent": "#000000",
 }
 """Fill of each verdict; white text on each has a contrast above 4.5 (assets/attest.css has the same)."""
 
-PER_ROW = 10
-"""Claims without any dependence stand in rows of this many, below the rest."""
+GAP_X, GAP_Y = 90, 60
+"""Room between parts of the graph that no arrow connects, from centre to centre, in points."""
+
+WIDER = 1.3
+"""How much wider than high the whole graph is, about."""
+
+
+class Point(NamedTuple):
+    """A place in the picture, in points."""
+
+    x: float
+    y: float
 
 
 def edges(ledger: Ledger) -> list[tuple[str, str]]:
@@ -48,36 +61,64 @@ def width(claim: Claim) -> float:
 
 
 def dot_source(ledger: Ledger, pairs: list[tuple[str, str]]) -> str:
-    """The graph of all claims that are in a pair, in the DOT language."""
+    """The graph in the DOT language."""
     quote = json.dumps
-    linked = {node for pair in pairs for node in pair}
-    lines = ["digraph {", "graph [rankdir=TB, nodesep=0.18, ranksep=0.4]; node [shape=box, fixedsize=true, height=0.36];"]
-    for claim in ledger.claims:
-        if claim.id in linked:
-            lines.append(f"{quote(claim.id)} [width={width(claim) / 72:.2f}];")
-    return "\n".join(lines + [f"{quote(a)} -> {quote(b)};" for a, b in pairs] + ["}"])
+    lines = [
+        "digraph {",
+        "graph [rankdir=TB, nodesep=0.18, ranksep=0.4];",
+        "node [shape=box, fixedsize=true, height=0.36];",
+    ]
+    lines += [f"{quote(claim.id)} [width={width(claim) / 72:.2f}];" for claim in ledger.claims]
+    return "\n".join([*lines, *(f"{quote(a)} -> {quote(b)};" for a, b in pairs), "}"])
 
 
-def positions(ledger: Ledger, pairs: list[tuple[str, str]]) -> dict[str, dict[str, float]]:
+def positions(ledger: Ledger, pairs: list[tuple[str, str]]) -> dict[str, Point]:
     """Centre of every node, y downwards. Raises VendorError where node cannot run."""
     module = vendor.install() / "@hpcc-js/wasm-graphviz/dist/index.js"
     script = Path(__file__).with_name("layout.mjs")
-    run = subprocess.run([vendor.program("node"), str(script), str(module)], input=dot_source(ledger, pairs),
-                         env=vendor.environment(), capture_output=True, text=True)
+    run = subprocess.run(
+        [vendor.program("node"), str(script), str(module)],
+        input=dot_source(ledger, pairs),
+        env=vendor.environment(),
+        capture_output=True,
+        text=True,
+    )
     if run.returncode:
-        raise vendor.VendorError(f"the graph could not be laid out: {(run.stderr.strip() or 'node failed')[-300:]}")
+        reason = (run.stderr.strip() or "node failed")[-300:]
+        raise vendor.VendorError(f"the graph could not be laid out: {reason}")
     placed = {}
-    for node in json.loads(run.stdout).get("objects", ()):
+    for node in json.loads(run.stdout)["objects"]:
         x, y = map(float, node["pos"].split(","))
-        placed[node["name"]] = {"x": x, "y": -y}
-    return placed | _rows([c for c in ledger.claims if c.id not in placed], placed)
+        placed[node["name"]] = Point(x, -y)
+    return pack(components(placed, pairs), placed)
 
 
-def _rows(alone: list[Claim], placed: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Positions for claims that neither rest on one nor carry one: rows below all others."""
-    top = max((p["y"] for p in placed.values()), default=-60.0) + 60
-    step = max((width(claim) for claim in alone), default=0.0) + 14
-    return {c.id: {"x": step / 2 + i % PER_ROW * step, "y": top + i // PER_ROW * 40} for i, c in enumerate(alone)}
+def components(nodes: Iterable[str], pairs: list[tuple[str, str]]) -> list[list[str]]:
+    """The parts of the graph that no arrow connects, the largest first."""
+    group = {node: [node] for node in nodes}
+    for a, b in pairs:
+        if group[a] is not group[b]:
+            group[a] += group[b]
+            group |= dict.fromkeys(group[b], group[a])
+    return sorted({id(part): part for part in group.values()}.values(), key=len, reverse=True)
+
+
+def pack(parts: list[list[str]], placed: dict[str, Point]) -> dict[str, Point]:
+    """Put the parts, which dot lays out side by side, on shelves: the whole gets about as high as wide."""
+    boxes = []
+    for part in parts:
+        xs, ys = [placed[node].x for node in part], [placed[node].y for node in part]
+        boxes.append((part, min(xs), min(ys), max(xs) - min(xs) + GAP_X, max(ys) - min(ys) + GAP_Y))
+    area = sum(wide * high for *_, wide, high in boxes)
+    limit = max(max(wide for *_, wide, _ in boxes), WIDER * area**0.5)
+    packed, across, down, shelf = {}, 0.0, 0.0, 0.0
+    for part, left, top, wide, high in boxes:
+        if across + wide > limit:
+            across, down, shelf = 0.0, down + shelf, 0.0
+        for node in part:
+            packed[node] = Point(placed[node].x - left + across, placed[node].y - top + down)
+        across, shelf = across + wide, max(shelf, high)
+    return packed
 
 
 def elements(ledger: Ledger) -> list[dict[str, Any]]:
@@ -86,10 +127,21 @@ def elements(ledger: Ledger) -> list[dict[str, Any]]:
     place = positions(ledger, pairs)
     literal = {True: "holds", False: "fails", None: "open"}
     nodes: list[dict[str, Any]] = [
-        {"data": {"id": c.id, "label": label(c), "title": f"{paper_name(c.paper)}, {c.reference}: {c.title}",
-                  "width": width(c), "paper": c.paper, "verdict": c.verdict, "literal": literal[c.literal_holds],
-                  "shaky": bool(ledger.shaky(c)), "colour": COLOURS[c.verdict], "href": f"{c.doc}.html"},
-         "position": place[c.id]}
+        {
+            "data": {
+                "id": c.id,
+                "label": label(c),
+                "title": f"{paper_name(c.paper)}, {c.reference}: {c.title}",
+                "width": width(c),
+                "paper": c.paper,
+                "verdict": c.verdict,
+                "literal": literal[c.literal_holds],
+                "shaky": bool(ledger.shaky(c)),
+                "colour": COLOURS[c.verdict],
+                "href": f"{c.doc}.html",
+            },
+            "position": place[c.id]._asdict(),
+        }
         for c in ledger.claims
     ]
     return nodes + [{"data": {"id": f"{a} -> {b}", "source": a, "target": b}} for a, b in pairs]

@@ -17,10 +17,13 @@ VERDICTS = {
     "refuted": "the statement as printed fails and no small repair holds under the paper's assumptions",
     "definition": "it only names something; shapes and definedness were checked",
     "empirical": "it reports an experiment; only what is arithmetic or cost in it was checked",
+    "unsettled": "the evidence that could be had does not settle it",
+    "inconsistent": "the checks contradict each other: a fault of this project, not of the paper",
 }
 """Verdict names in the order of every table, each with when it is given."""
 
 FAILED = ("corrected", "refuted")
+UNFINISHED = ("unsettled", "inconsistent")
 
 SEVERITIES = {
     "substance": "a later result or the conclusion depends on it",
@@ -107,7 +110,9 @@ class Claim:
 
 
 def _formula(value: Any) -> Formula | None:
-    return Formula(value.get("latex") or "", value.get("words") or "") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not value:
+        return None
+    return Formula(value.get("latex") or "", value.get("words") or "")
 
 
 def _claim(record: Any, place: str) -> Claim:
@@ -115,7 +120,7 @@ def _claim(record: Any, place: str) -> Claim:
     if not isinstance(record, dict):
         raise LedgerError(f"{place}: not an object")
     place = f"{place} ({record.get('id', 'no id')})"
-    required = ("id", "paper", "reference", "title", "kind", "verdict", "statement")
+    required = ("id", "paper", "reference", "title", "verdict")
     missing = [name for name in required if not record.get(name)]
     if missing:
         raise LedgerError(f"{place}: missing {', '.join(missing)}")
@@ -124,11 +129,11 @@ def _claim(record: Any, place: str) -> Claim:
     if record.get("severity") not in (None, *SEVERITIES):
         raise LedgerError(f"{place}: severity {record['severity']!r}; allowed: {', '.join(SEVERITIES)}, null")
     known = {name: record[name] for name in Claim.__dataclass_fields__ if record.get(name) is not None}
-    known["statement"] = _formula(record["statement"])
+    # A claim in prose has no formula, only words.
+    known["statement"] = _formula(record.get("statement")) or Formula("", record.get("words") or "")
     known["corrected"] = _formula(record.get("corrected"))
     known["literal_holds"] = record.get("literal_holds")
-    if known["statement"] is None:
-        raise LedgerError(f"{place}: statement is not an object with latex and words")
+    known["kind"] = record.get("kind") or ""
     return Claim(**known)
 
 
@@ -151,7 +156,9 @@ class Ledger:
         try:
             TopologicalSorter({claim.id: claim.rests_on for claim in self.claims}).prepare()
         except CycleError as error:
-            raise LedgerError(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
+            raise LedgerError(
+                f"claims rest on each other in a circle: {' -> '.join(error.args[1])}"
+            ) from None
 
     @property
     def papers(self) -> list[str]:
@@ -202,9 +209,13 @@ def read(path: Path) -> Ledger:
     try:
         records = json.loads(path.read_text("utf8"))
     except OSError as error:
-        raise LedgerError(f"cannot read the ledger {path}: {error.strerror}; `attest export` writes one") from None
+        raise LedgerError(
+            f"cannot read the ledger {path}: {error.strerror}; `attest export` writes one"
+        ) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise LedgerError(f"the ledger {path} is damaged ({error}); write it anew with `attest export`") from None
+        raise LedgerError(
+            f"the ledger {path} is damaged ({error}); write it anew with `attest export`"
+        ) from None
     if not isinstance(records, list) or not records:
         raise LedgerError(f"the ledger {path} should be a list of records and not empty")
     return Ledger(_claim(record, f"{path}: record {i}") for i, record in enumerate(records, 1))

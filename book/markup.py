@@ -33,12 +33,33 @@ def text(source: str) -> str:
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", "".join(parts))
 
 
+def _rows(body: str) -> list[str]:
+    """The lines of a formula that is nothing but one `gathered`, else the formula itself."""
+    whole = re.fullmatch(r"\\begin\{gathered\}(.*)\\end\{gathered\}", body, re.DOTALL)
+    if not whole or r"\end{gathered}" in whole[1]:
+        return [body]
+    rows, depth, last = [], 0, 0
+    for token in re.finditer(r"\\begin\{|\\end\{|\\[{}]|[{}]|\\\\(?:\[[^\]]*\])?", whole[1]):
+        # An environment's own braces open and close at once, so that each bracket counts one level.
+        depth += {"\\begin{": 2, "\\end{": 0, "{": 1, "}": -1}.get(token[0], 0)
+        if token[0].startswith("\\\\") and depth == 0:
+            rows.append(whole[1][last : token.start()])
+            last = token.end()
+    # Two parts of a statement can print the same line.
+    return list(dict.fromkeys(row.strip() for row in [*rows, whole[1][last:]] if row.strip()))
+
+
 def display(latex: str) -> str:
-    """A block of display mathematics; several lines without an environment of their own are aligned."""
+    """Display mathematics, a block a line: only a line of its own can break where the page is narrow."""
     body = re.sub(r"\n\s*\n", "\n", latex.strip())
+    return "\n\n".join(_block(row) for row in _rows(body)) if body else ""
+
+
+def _block(body: str) -> str:
+    """One block; several lines without an environment of their own are aligned."""
     if r"\begin{" not in body and (r"\\" in body or re.search(r"(?<!\\)&", body)):
         body = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
-    return f"```{{math}}\n:nowrap:\n\n{body}\n```" if body else ""
+    return f"```{{math}}\n:nowrap:\n\n{body}\n```"
 
 
 def literal(source: str) -> str:
@@ -56,7 +77,7 @@ def prose(source: str) -> str:
 
 def badge(name: str, kind: str = "verdict") -> str:
     """A coloured label; the colour repeats the word and never stands for it."""
-    return f'<span class="{kind} {html.escape(name)}">{html.escape(name)}</span>'
+    return f'<span class="{kind} {html.escape(name)}">{html.escape(name.replace("-", " "))}</span>'
 
 
 def code(source: str) -> str:

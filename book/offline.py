@@ -1,6 +1,6 @@
 """Sphinx extension: a book that needs nothing from any other host, and fails where it would.
 
-1. KaTeX renders at build; a formula it rejects stops the build (its default is red text).
+1. KaTeX renders at build; the build fails with all formulas that it rejects (the default is red text).
 2. sphinx-thebe's script tags, which name another host and throw an error in the console, are dropped.
 3. After the build every page is searched for resources of other hosts; one is an error.
 """
@@ -16,13 +16,18 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 _OUTSIDE = re.compile(
-    r"""<(?:script|link|img|iframe|source|object)\b[^>]*?\b(?:src|href|data)=["']?(?:https?:)?//([^"'/>\s]+)""", re.I)
+    r"""<(?:script|link|img|iframe|source|object)\b[^>]*?"""
+    r"""\b(?:src|href|data)=["']?(?:https?:)?//([^"'/>\s]+)""",
+    re.I,
+)
 _OUTSIDE_CSS = re.compile(r"""(?:url\(|@import\s+)["']?(?:https?:)?//([^"'/)\s]+)""", re.I)
 STARTS = 20
+LONGEST = 80
 
 
 def _patient_start(start: Any) -> Any:
     """sphinxcontrib-katex connects before its server listens: about one start in twenty is refused."""
+
     def retry(cls: type) -> Any:
         for attempt in range(STARTS):
             try:
@@ -30,32 +35,37 @@ def _patient_start(start: Any) -> Any:
             except ConnectionRefusedError:
                 time.sleep(0.05 * (attempt + 1))
         return start(cls)
+
     return classmethod(retry)
 
 
-def strict_katex(app: Sphinx) -> None:
-    """Make a bad formula an error that names the page and the formula."""
+def strict_katex(app: Sphinx) -> list[str]:
+    """Make every formula that KaTeX rejects a line of the list returned, with its page."""
     import sphinxcontrib.katex as katex
 
     katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="error")
     katex.KaTeXServer.start = _patient_start(katex.KaTeXServer.start.__func__)
     render = katex.render_latex
+    rejected: list[str] = []
 
-    def render_or_fail(latex: str, options: dict[str, Any] | None = None) -> str:
+    def render_or_note(latex: str, options: dict[str, Any] | None = None) -> str:
         try:
             return render(latex, options)
         except katex.KaTeXError as error:
             page = getattr(app.builder, "current_docname", "")
-            raise ExtensionError(f"page {page}: this formula does not render: {latex!r}: {error}") from None
+            rejected.append(f"{page}: this formula does not render: {latex[:LONGEST]!r}: {error}")
+            return ""
 
-    katex.render_latex = render_or_fail
+    katex.render_latex = render_or_note
+    return rejected
 
 
 def strip_thebe(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Drop the scripts of sphinx-thebe from a page."""
     if "script_files" in context:
         context["script_files"] = [
-            script for script in context["script_files"]
+            script
+            for script in context["script_files"]
             if "thebe" not in str(getattr(script, "filename", script) or "")
             and "THEBE_JS_URL" not in (getattr(script, "attributes", None) or {}).get("body", "")
         ]
@@ -63,7 +73,10 @@ def strip_thebe(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
 def own_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """The ledger table and the graph are the only pages that load their scripts."""
-    scripts = {"ledger": ["ledger-table.js"], "graph": ["vendor/cytoscape.min.js", "claims-graph.js", "graph-view.js"]}
+    scripts = {
+        "ledger": ["ledger-table.js"],
+        "graph": ["vendor/cytoscape.min.js", "claims-graph.js", "graph-view.js"],
+    }
     for name in scripts.get(page, ()):
         app.add_js_file(name)
 
@@ -82,12 +95,19 @@ def audit(app: Sphinx, error: Exception | None) -> None:
         raise ExtensionError(f"resources of other hosts in pages: {sorted(found)[:10]}")
 
 
+def report(rejected: list[str]) -> None:
+    """Fail with all formulas that KaTeX rejected."""
+    if rejected:
+        raise ExtensionError("\n".join(rejected))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Entry point for Sphinx."""
-    strict_katex(app)
+    rejected = strict_katex(app)
     app.add_css_file("attest.css")
     app.add_js_file("maths.js")
     app.connect("html-page-context", own_scripts)
     app.connect("html-page-context", strip_thebe, priority=950)
     app.connect("build-finished", audit)
+    app.connect("build-finished", lambda app, error: report(rejected))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

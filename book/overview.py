@@ -6,7 +6,7 @@ import html
 from urllib.parse import urlencode
 
 from book import claim_page
-from book.ledger import GRADES, SEVERITIES, VERDICTS, Claim, Ledger, paper_name
+from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
 from book.markup import badge, code, link, scroll, table, text
 
 MOST_SEVERE = 5
@@ -26,14 +26,21 @@ def summary(ledger: Ledger) -> str:
     for paper in ledger.papers:
         claims = ledger.of(paper)
         cells = [_count(sum(c.verdict == v for c in claims), paper=paper, verdict=v) for v in verdicts]
-        rows.append(f'<tr><th scope="row">{html.escape(paper_name(paper))}</th>{"".join(cells)}'
-                    f"{_count(len(claims), paper=paper)}</tr>")
+        rows.append(
+            f'<tr><th scope="row">{html.escape(paper_name(paper))}</th>{"".join(cells)}'
+            f"{_count(len(claims), paper=paper)}</tr>"
+        )
     if len(rows) > 1:
         cells = [_count(sum(c.verdict == v for c in ledger.claims), verdict=v) for v in verdicts]
-        rows.append(f'<tr class="total"><th scope="row">All</th>{"".join(cells)}{_count(len(ledger.claims))}</tr>')
+        rows.append(
+            f'<tr class="total"><th scope="row">All</th>{"".join(cells)}{_count(len(ledger.claims))}</tr>'
+        )
     head = "".join(f'<th scope="col">{badge(v)}</th>' for v in verdicts)
-    return (f'```{{raw}} html\n<div class="scroll summary"><table class="table"><thead><tr><th scope="col">Paper</th>{head}'
-            f'<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>\n```')
+    return (
+        '```{raw} html\n<div class="scroll summary"><table class="table">'
+        f'<thead><tr><th scope="col">Paper</th>{head}'
+        f'<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>\n```'
+    )
 
 
 def findings(ledger: Ledger, most: int = MOST_SEVERE) -> str:
@@ -42,10 +49,16 @@ def findings(ledger: Ledger, most: int = MOST_SEVERE) -> str:
     for claim in ledger.failures()[:most]:
         above = len(ledger.dependents(claim.id))
         rest = f" {above} {'claim rests' if above == 1 else 'claims rest'} on it." if above else ""
-        instead = f" Holds instead: {text(claim.corrected.words)}" if claim.corrected and claim.corrected.words else ""
+        instead = (
+            f" Holds instead: {text(claim.corrected.words)}"
+            if claim.corrected and claim.corrected.words
+            else ""
+        )
         severity = badge(claim.severity, "severity") if claim.severity else ""
-        lines.append(f"1. {badge(claim.verdict)} {severity} **{link(claim)}** ({paper_name(claim.paper)}), "
-                     f"{text(claim.title)}.{instead}{rest}")
+        lines.append(
+            f"1. {badge(claim.verdict)} {severity} **{link(claim)}** ({paper_name(claim.paper)}): "
+            f"{text(claim.title)}.{instead}{rest}"
+        )
     return "\n".join(lines) or "No claim of this ledger failed as printed."
 
 
@@ -62,8 +75,10 @@ def legend(names: dict[str, str], kind: str, ledger: Ledger | None = None) -> st
 
 
 def verdict_legend(ledger: Ledger) -> str:
-    """The six verdicts, when each is given, how many claims have it."""
-    return legend(VERDICTS, "verdict", ledger)
+    """The verdicts, when each is given, how many claims have it; the unfinished ones only where given."""
+    given = {claim.verdict for claim in ledger.claims}
+    shown = {name: meaning for name, meaning in VERDICTS.items() if name in given or name not in UNFINISHED}
+    return legend(shown, "verdict", ledger)
 
 
 def severity_legend(ledger: Ledger) -> str:
@@ -83,16 +98,29 @@ def corrections_index(ledger: Ledger) -> str:
     failed = ledger.failures()
     if not failed:
         return "No claim of this ledger failed as printed."
-    rows = [[link(c), paper_name(c.paper), text(c.title), badge(c.verdict),
-             badge(c.severity, "severity") if c.severity else "", str(len(ledger.dependents(c.id)))] for c in failed]
+    rows = [
+        [
+            link(c),
+            paper_name(c.paper),
+            text(c.title),
+            badge(c.verdict),
+            badge(c.severity, "severity") if c.severity else "",
+            str(len(ledger.dependents(c.id))),
+        ]
+        for c in failed
+    ]
     return scroll(table(["Claim", "Paper", "About", "Verdict", "Severity", "Rest on it"], rows))
 
 
 def _correction(claim: Claim) -> str:
     """One entry: literal statement, counterexample, corrected statement, and where its proof is."""
     severity = badge(claim.severity, "severity") if claim.severity else ""
-    parts = [f"## {text(claim.reference)}: {text(claim.title)}", f"{badge(claim.verdict)} {severity}",
-             "**As printed.**", claim_page.statement(claim)]
+    parts = [
+        f"## {text(claim.reference)}: {text(claim.title)}",
+        f"{badge(claim.verdict)} {severity}",
+        "**As printed.**",
+        claim_page.statement(claim),
+    ]
     if claim.counterexample:
         parts += ["**Fails on**", claim_page.counterexample(claim)]
     if corrected := claim_page.corrected(claim):
@@ -111,10 +139,23 @@ def ledger_table(ledger: Ledger) -> str:
     rows = []
     for claim in ledger.claims:
         counts = claim.mutants
-        tried = f"{counts.get('killed', 0)} of {counts['tried'] - counts.get('equivalent', 0)}" if counts.get("tried") else ""
-        rows.append([link(claim), paper_name(claim.paper), text(claim.title), text(claim.kind), badge(claim.verdict),
-                     badge(claim.severity, "severity") if claim.severity else "",
-                     str(len(ledger.dependents(claim.id))), tried])
+        tried = (
+            f"{counts.get('killed', 0)} of {counts['tried'] - counts.get('equivalent', 0)}"
+            if counts.get("tried")
+            else ""
+        )
+        rows.append(
+            [
+                link(claim),
+                paper_name(claim.paper),
+                text(claim.title),
+                text(claim.kind),
+                badge(claim.verdict),
+                badge(claim.severity, "severity") if claim.severity else "",
+                str(len(ledger.dependents(claim.id))),
+                tried,
+            ]
+        )
     header = ["Claim", "Paper", "About", "Kind", "Verdict", "Severity", "Rest on it", "Mutants rejected"]
     return scroll(table(header, rows), "ledger-table")
 
@@ -145,7 +186,16 @@ def assumptions(ledger: Ledger) -> str:
             label = [] if target in placed else [f"({target})="]
             placed.add(target)
             shown = code(name) if field == "knobs" else text(name)
-            parts.append("\n".join([*label, f"### {shown}", "", ", ".join(f"{link(c)} ({paper_name(c.paper)})" for c in claims)]))
+            parts.append(
+                "\n".join(
+                    [
+                        *label,
+                        f"### {shown}",
+                        "",
+                        ", ".join(f"{link(c)} ({paper_name(c.paper)})" for c in claims),
+                    ]
+                )
+            )
     return "\n\n".join(parts)
 
 
@@ -154,6 +204,8 @@ def graph_list(ledger: Ledger) -> str:
     lines = []
     for claim in ledger.claims:
         bases = [link(ledger.by_id[i]) for i in claim.rests_on if i in ledger.by_id]
-        lines.append(f"- {link(claim)} ({paper_name(claim.paper)}) {badge(claim.verdict)} rests on "
-                     + (", ".join(bases) or "nothing else"))
+        lines.append(
+            f"- {link(claim)} ({paper_name(claim.paper)}) {badge(claim.verdict)} rests on "
+            + (", ".join(bases) or "nothing else")
+        )
     return "\n".join(lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def written(paper: str) -> list[Path]:
 
 def pages(ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
     """Every generated text file of the book by its path in the working folder."""
-    files = {}
+    files: dict[str, str] = {}
     for path in (HERE / "pages").glob("*.md"):
         files |= chapters.render(path, ledger, records)
     for paper in ledger.papers:
@@ -64,7 +63,8 @@ def contents(ledger: Ledger) -> dict[str, Any]:
     across = _part("Across the papers", ["corrections", "ledger", "graph", "assumptions"])
     if failed:
         across["chapters"][0]["sections"] = [
-            {"file": f"corrections/{paper}", "title": paper_name(paper)} for paper in failed]
+            {"file": f"corrections/{paper}", "title": paper_name(paper)} for paper in failed
+        ]
     parts += [across, _part("Reference", ["command-line", "python", "bibliography"])]
     return {"format": "jb-book", "root": "index", "parts": parts}
 
@@ -88,12 +88,11 @@ def assemble(ledger: Ledger, records: list[dict[str, Any]], work: Path) -> None:
 def frame(work: Path) -> str:
     """Digest of what every page shows or depends on: contents, titles, settings, assets, this extension."""
     titles = [path.read_text("utf8").split("\n", 1)[0] for path in sorted((work / "claims").rglob("*.md"))]
-    parts = [(work / "_toc.yml").read_text("utf8"), (work / "_config.yml").read_text("utf8"), json.dumps(titles)]
+    parts = [
+        (work / "_toc.yml").read_text("utf8"),
+        (work / "_config.yml").read_text("utf8"),
+        json.dumps(titles),
+    ]
     assets = [path for path in sorted((work / "assets").glob("*.*")) if path.name != "claims-graph.js"]
     parts += [path.read_text("utf8") for path in [*assets, HERE / "offline.py"]]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def remove_pages(html: Path) -> None:
-    """Forget all built pages (not the executed cells)."""
-    shutil.rmtree(html, ignore_errors=True)

