@@ -152,16 +152,15 @@ def _pooling() -> All:
     pooled = (pool @ tokens) @ keys.T
     n = Index("n", N)
     sum_over(n, pool[j, n] * (keys @ tokens[n]))
+    n = Index("n", N)
+    projected = sum_over(n, pool[j, n] * (keys @ tokens[n]))
     queries = as_term(Tensor("Q", (N, D), r"\mathbf{Q}"))
     head = row_softmax(queries @ pooled.T / sqrt(size(D))) @ ((pool @ tokens) @ values.T)
+    out = as_term(Tensor("H^s", (N, DV), r"\mathbf{H}^s"))
     return All(
         (
-            Definition(
-                as_term(Tensor("H^s", (N, DV), r"\mathbf{H}^s")), head, label="a head on pooled tokens"
-            ),
-            Identity(
-                pooled, pool @ (tokens @ keys.T), label="pooling before or after projecting is the same"
-            ),
+            Definition(out, head, label="a head on pooled tokens"),
+            Identity(pooled[j], projected, label="pooling before or after projecting is the same"),
         )
     )
 

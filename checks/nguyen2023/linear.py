@@ -1,0 +1,211 @@
+"""Linear attention and its variants, and Theorem 1's equations as Appendix D repeats them: (27) to (30)."""
+
+from __future__ import annotations
+
+from checks.claim import CLAIMS, claim
+from checks.nguyen2023.batchnorm import BN_EPS, c, mu, normalised
+from checks.nguyen2023.centering import feature
+from checks.nguyen2023.scaled_heads import ONE, V_S, combine, s
+from checks.nguyen2023.scaled_heads import j as js
+from checks.nguyen2023.theorem1 import BIAS_OFF, BIAS_ON, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
+from checks.statement import All, Definition, Given, Identity, Link
+from derivations import index as ix
+from derivations import svr
+from derivations import svr_variants as sv
+from derivations.index import Index, Tensor
+from derivations.program import Raw
+from derivations.svr import DV, D, N, d, j
+from derivations.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
+
+jp = Index("j'", N)
+x, k, v, b = (as_term(t) for t in (svr.x, svr.k, svr.v, svr.b))
+PLAIN = sv.Variant("plain", bias=False)
+FEATURES = r" $\varphi=\operatorname{elu}+1$, coordinate by coordinate; it is positive."
+
+
+def _again(id: str, reference: str, source: str) -> None:
+    """The same equation under its number in the web text."""
+    first = CLAIMS[f"nguyen2023/{source}"]
+    claim(
+        f"nguyen2023/{id}",
+        reference,
+        first.title,
+        theory=first.theory,
+        under=first.under,
+        words=first.words,
+        literal=first.literal,
+        corrected=first.corrected,
+        correction_words=first.correction_words,
+        severity=first.severity,
+        assumes=first.assumes,
+        rests_on=first.rests_on,
+        legs=first.legs,
+        derivation=first.derivation,
+        where=first.where,
+        notes=f"The same equation as nguyen2023/{source}, printed again in Appendix D. {first.notes}".strip(),
+    )
+
+
+_again("eq27", "Eq. (27)", "eq11")
+_again("eq28", "Eq. (28)", "eq12")
+_again("eq29", "Eq. (29)", "eq13")
+
+ROOT4 = sqrt(sqrt(size(D)))
+
+
+def _eq30() -> Identity:
+    """From exponentials of rescaled vectors to softmax, with the intercept."""
+
+    def rescaled(at: Index) -> Term:
+        return exp((x / ROOT4).T @ (k[at] / ROOT4))
+
+    def scored(at: Index) -> Term:
+        return exp(x.T @ k[at] / sqrt(size(D)))
+
+    expr = sv.attention(sv.Variant("plain"), x.T @ k[j] / sqrt(size(D)))
+    names = {sv.Variant("plain").v: svr.v, sv.Variant("plain").b: svr.b}
+    return Identity(
+        stack(d, Raw((), sv.renamed(expr, names))),
+        sum_over(j, softmax(j, x.T @ k[j] / sqrt(size(D))) * v[j]) + b,
+        chain=(
+            Link(
+                sum_over(j, rescaled(j) / sum_over(jp, rescaled(jp)) * v[j]) + b,
+                "(29) at x/D^{1/4}, k/D^{1/4}",
+            ),
+            Link(
+                sum_over(j, scored(j) / sum_over(jp, scored(jp)) * v[j]) + b,
+                "two fourth roots make a square root",
+            ),
+        ),
+        reason="the fraction is the softmax over the keys",
+        sizes=(("D", 16), ("N", 2), ("D_v", 1)),
+    )
+
+
+claim(
+    "nguyen2023/eq30",
+    "Eq. (30)",
+    "The expansion becomes softmax attention, with the steps between",
+    theory="svr",
+    words=(
+        "Inserting the features gives exponentials of rescaled inner products, then a softmax of scaled "
+        "scores."
+    ),
+    literal=lambda a: _eq30(),
+    assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
+    rests_on=("nguyen2023/eq27", "nguyen2023/eq28", "nguyen2023/eq29"),
+    where=NOTATION,
+    notes=(
+        "The first printed form, double series over double series, is (29) used once in the numerator and"
+        " once for each term of the denominator; both series converge absolutely."
+    ),
+)
+
+# ---------------------------------------------------------------- linear attention
+
+
+def linear(variant: sv.Variant, query: Term, key: Term) -> ix.Expr:
+    """The expansion of a variant with Φ = elu + 1 at the given query and key (free index j)."""
+    return sv.with_kernel(variant, (feature(query).T @ feature(key)).entry())
+
+
+def kernel_sum(query: Term, key: Term, at: Index) -> Term:
+    """Σ φ(query)·φ(key) over the keys."""
+    return sum_over(at, feature(query).T @ feature(key))
+
+
+def _katharopoulos() -> Identity:
+    """Σ_j φ(x)·φ(k_j) v_j over its normaliser, against φ(x)ᵀ(Σ φ(k_j) v_jᵀ) over φ(x)ᵀ Σ φ(k_j)."""
+    expr = sv.renamed(linear(PLAIN, x, k[j]), {PLAIN.v: svr.v})
+    moments = sum_over(j, feature(k[j])[c] * v[j])
+    numerator = sum_over(c, feature(x)[c] * moments)
+    denominator = feature(x).T @ sum_over(j, feature(k[j]))
+    pairwise = sum_over(j, (feature(x).T @ feature(k[j])) / kernel_sum(x, k[jp], jp) * v[j])
+    return Identity(
+        stack(d, Raw((), expr)),
+        numerator / denominator,
+        chain=(Link(pairwise, "the expansion with the kernel of the features elu + 1"),),
+        reason="the finite sums over keys and coordinates change places",
+    )
+
+
+claim(
+    "nguyen2023/prose-linear-attention",
+    "Section 2.2.1",
+    "Linear attention",
+    theory="svr",
+    words="The normalised expansion (27) with the features elu + 1 and b = 0 is linear attention.",
+    literal=lambda a: _katharopoulos(),
+    assumes=(KERNEL_SUM, BIAS_OFF),
+    rests_on=("nguyen2023/eq27",),
+    where=NOTATION + FEATURES,
+    notes=(
+        "The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
+        "normaliser positive. There are only D features, so with more keys than that their features are "
+        "dependent and the values are not determined by the fit."
+    ),
+)
+
+# ---------------------------------------------------------------- the linear versions of BN and SH
+
+z, key = normalised(x), normalised(k[j])
+
+
+def _literal() -> All:
+    """The inner product as kernel, in (22) and in (25)."""
+    inner = z.T @ key / sum_over(jp, z.T @ normalised(k[jp]))
+    plain = x.T @ k[j] / sum_over(jp, x.T @ k[jp])
+    out = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
+    mean = Given(mu, (c,), 1 / size(N) * sum_over(j, k[j, c]), "mean of the keys (20)")
+    return All(
+        (
+            Definition(out, sum_over(j, inner * v[j]), (mean,), label="(22) with the kernel x·y"),
+            Definition(out, sum_over(j, plain * v[j]), label="(25), one head, with the kernel x·y"),
+        )
+    )
+
+
+def _corrected() -> All:
+    own = sv.renamed(linear(PLAIN, z, key), {PLAIN.v: svr.v})
+    bn = (feature(z).T @ feature(key)) / kernel_sum(z, normalised(k[jp]), jp)
+    xs, ks = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (ONE.count, D), r"\boldsymbol{k}")
+    copies = {xs: Tensor("x^s", ("H", D), r"\boldsymbol{x}", r"{\boldsymbol{x}^{%1}}")}
+    copies[ks] = Tensor("k^s", ("H", ONE.count, D), r"\boldsymbol{k}", r"{\boldsymbol{k}^{%1}_{%2}}")
+    head = sv.lift(linear(ONE, as_term(xs), as_term(ks)[js]), s, {**copies, ONE.v: V_S})
+    query, keys = as_term(copies[xs])[s], as_term(copies[ks])
+    share = (feature(query).T @ feature(keys[s, js])) / kernel_sum(query, keys[s, js], js)
+    small = (("N_s", 2), ("H", 2), ("D_v", 1), ("D", 2))
+    return All(
+        (
+            Identity(stack(d, Raw((), own)), sum_over(j, bn * v[j]), label="Linear Attention-BN"),
+            Identity(
+                combine(stack(d, Raw((), head))),
+                combine(sum_over(js, share * as_term(V_S)[s, js])),
+                sizes=small,
+                label="Linear Attention-SH",
+            ),
+        )
+    )
+
+
+claim(
+    "nguyen2023/prose-linear-bn-sh",
+    "Section 2.3",
+    "Linear Attention-BN and Attention-SH",
+    words="Attention-BN and Attention-SH with the linear kernel in place of the softmax kernel.",
+    literal=lambda a: _literal(),
+    corrected=lambda a: _corrected(),
+    correction_words=(
+        "The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over the keys "
+        "that enter φ."
+    ),
+    severity="condition",
+    assumes=(KERNEL_SUM, BIAS_OFF, BN_EPS),
+    rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
+    where=NOTATION + FEATURES,
+    notes=(
+        "Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for every "
+        "query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
+        "both. The corrected part holds for any centre and scale."
+    ),
+)
