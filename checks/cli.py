@@ -27,6 +27,7 @@ from checks.ledger import BadLedger
 from checks.printing import unicode_math
 from checks.record import Evidence, Record
 from checks.registry import PAPERS, UnknownClaim, select
+from checks.tensors.errors import TensorError
 from checks.theories import THEORIES, theory
 from checks.verify import VERDICTS, Cache, DamagedCache, assumptions_for, link, verify
 from derivations.assumptions import BadAssumption, load_settings, parse_settings
@@ -57,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return arguments.run(arguments)
-    except (BadInput, UnknownClaim, BadAssumption, BadLedger, DamagedCache) as error:
+    except (BadInput, UnknownClaim, BadAssumption, BadLedger, DamagedCache, TensorError) as error:
         ERR.print(f"attest: {error}", style="red", markup=False, soft_wrap=True)
         return 2
     except KeyboardInterrupt:

@@ -13,14 +13,12 @@ from contextlib import contextmanager
 
 import torch
 
+from checks.tensors.errors import TensorError
+
 # No tensor of this many rows by as many columns, or more entries than that, is ever formed.
 DENSE_LIMIT = 8192
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
-
-
-class TensorError(ValueError):
-    """Unusable tensor input; the message is one line that says what is wrong and what is allowed."""
 
 
 def resolve_dtype(dtype: str | torch.dtype) -> torch.dtype:
@@ -50,13 +48,15 @@ def resolve_device(device: str | torch.device) -> torch.device:
     if found.type not in ("cpu", "cuda"):
         raise TensorError(f"unsupported device {device!s}; allowed: cpu, cuda, cuda:INDEX")
     if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
-        raise TensorError(f"device {device!s} is not available: this machine has "
-                          f"{torch.cuda.device_count()} CUDA devices")
+        raise TensorError(
+            f"device {device!s} is not available: this machine has {torch.cuda.device_count()} CUDA devices"
+        )
     return found
 
 
-def prepare(dtype: str | torch.dtype | None, device: str | torch.device | None,
-            **tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def prepare(
+    dtype: str | torch.dtype | None, device: str | torch.device | None, **tensors: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
     """The named tensors, checked, rounded to `dtype` and moved to `device` (None: as the first has them).
 
     Each is (..., tokens, width) with the same leading dimensions. Results carry no gradient: the engines
@@ -72,11 +72,15 @@ def prepare(dtype: str | torch.dtype | None, device: str | torch.device | None,
     for name, tensor in tensors.items():
         resolve_dtype(tensor.dtype)
         if tensor.ndim < 2 or 0 in tensor.shape:
-            raise TensorError(f"{name} has shape {tuple(tensor.shape)}; (..., tokens, width) without an "
-                              "empty dimension is needed")
+            raise TensorError(
+                f"{name} has shape {tuple(tensor.shape)}; (..., tokens, width) without an "
+                "empty dimension is needed"
+            )
         if tensor.shape[:-2] != first.shape[:-2]:
-            raise TensorError(f"{name} has leading dimensions {tuple(tensor.shape[:-2])}, not "
-                              f"{tuple(first.shape[:-2])}; batch and heads must agree")
+            raise TensorError(
+                f"{name} has leading dimensions {tuple(tensor.shape[:-2])}, not "
+                f"{tuple(first.shape[:-2])}; batch and heads must agree"
+            )
         if not _finite(tensor):
             raise TensorError(f"{name} contains NaN or infinity; finite entries are needed")
     moved = tuple(tensor.detach().to(device=target_device, dtype=target_dtype) for tensor in tensors.values())
@@ -116,8 +120,9 @@ def chunk_rows(n: int, budget_bytes: int = 1 << 26, itemsize: int = 8) -> int:
     Raises TensorError if n, the budget or the item size is not positive.
     """
     if min(n, budget_bytes, itemsize) < 1:
-        raise TensorError(f"rows of {n} entries of {itemsize} bytes in {budget_bytes} bytes: "
-                          "all three must be positive")
+        raise TensorError(
+            f"rows of {n} entries of {itemsize} bytes in {budget_bytes} bytes: all three must be positive"
+        )
     height = min(n, max(1, budget_bytes // (n * itemsize)), max(1, DENSE_LIMIT**2 // n))
     assert height * n <= max(DENSE_LIMIT**2, n), "a block would be a dense N x N matrix"
     return height
