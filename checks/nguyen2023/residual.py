@@ -1,0 +1,404 @@
+"""A residual connection and projections in the fitted function: (32) to (36), Remarks 3 and 6."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from checks.claim import Assumption, claim
+from checks.kinds.examples import Point
+from checks.kinds.feasible import ConvexProgram, Solvable
+from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
+from checks.statement import All, Convex, Definition, Fact, Given, Identity, Implication, WellPosed
+from derivations import svr_variants as sv
+from derivations.index import Index, Tensor
+from derivations.program import Constraint, Program, Raw
+from derivations.svr import DV, C, D, N, d, epsilon, f_, i, j
+from derivations.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
+
+DX = "D_x"
+row = Index("d", D)
+DX_IS_DV = Assumption(
+    "Dx_equals_Dv", "inputs and outputs have the same width, so that the input can be added"
+)
+PROJ, PROJ_J = r"\mathbf{W}^{\mathrm{proj}}\boldsymbol{x}", r"\mathbf{W}^{\mathrm{proj}}\boldsymbol{x}_{%1}"
+W_PROJ = Tensor(
+    "W_proj",
+    (D, DX),
+    r"\mathbf{W}^{\mathrm{proj}}",
+    r"{\boldsymbol{w}^{\mathrm{proj}}_{%1}}",
+    r"\mathbf{W}^{\mathrm{proj}}_{%1%2}",
+)
+X_J = Tensor("x_j", (N, DX), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
+X = Tensor("x", (DX,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
+PENALTY = Fraction(1, 2) * sum_over(row, squared_norm(as_term(W_PROJ)[row]))
+FIT = sv.Variant(
+    "(33) for a fixed projection",
+    train=rf"\Phi({PROJ_J})",
+    query=rf"\Phi({PROJ})",
+    height=r"h(\boldsymbol{x}_{%1})",
+    height_query=r"h(\boldsymbol{x})",
+    residual=True,
+    penalty=PENALTY,
+)
+w, b, y, v = (as_term(t) for t in (FIT.w, FIT.b, FIT.y, FIT.v))
+phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))
+xi, xi_t = (as_term(t) for t in FIT.slacks)
+alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
+WHERE = (
+    r"Training inputs $\boldsymbol{x}_j$ and query $\boldsymbol{x}$ of width $D_x$, targets "
+    r"$\boldsymbol{y}_j$ of width $D_v$; $\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$; features"
+    r" $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
+)
+
+F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
+claim(
+    "nguyen2023/eq32",
+    "Eq. (32)",
+    "The regression function with projection and residual",
+    role="definition",
+    words="A linear function of the features of the projected input, plus the input itself and an intercept.",
+    literal=lambda a: Definition(F_X, w @ phi_x / h_x + as_term(X) + b, nonzero=(FIT.h_x,)),
+    corrected=lambda a: Definition(F_X, FIT.prediction(), nonzero=(FIT.h_x,)),
+    correction_words="With D_x = D_v, so that the input can be added to the output.",
+    severity="condition",
+    assumes=(H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq4",),
+    where=WHERE,
+    notes=(
+        "The widths of input and output are introduced as different letters. With unequal widths a linear"
+        " map of the input would have to be added. The residual of Section 1.1 needs the same."
+    ),
+)
+
+# ---------------------------------------------------------------- the program
+
+SLACK_SUM = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
+RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
+PRINTED_PENALTY = Fraction(1, 2) * sum_over(d, squared_norm(as_term(W_PROJ)[d]))
+
+
+def _printed_program() -> All:
+    """Objective and first constraint as printed; their shapes do not agree."""
+    value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
+    slack = as_term(Tensor("left", (), r"\text{first constraint of (33), left side}"))
+    constraint = y[j, d] - w[d].T @ phi[j] / h[j] - as_term(X_J)[j] - b[d]
+    return All(
+        (
+            joint(),
+            Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
+            Definition(value, RIDGE + PRINTED_PENALTY + SLACK_SUM, label="the objective"),
+            WellPosed(
+                FIT.program(),
+                (FIT.w, *FIT.slacks),
+                _data(),
+                label="the minimisation runs over the listed variables",
+            ),
+        )
+    )
+
+
+def _data() -> tuple[Tensor, ...]:
+    return (*FIT.data(), W_PROJ)
+
+
+def joint() -> ConvexProgram:
+    """(33) in all its variables for the paper's Φ and h, D = N = 1, only one coordinate of w not 0.
+
+    With one input, h(x) = Φ(u x)·Φ(u x) = exp(u²x²), and the coordinate of degree one of Φ(u x) is u x.
+    """
+    u, weight, xj = (as_term(Tensor(n, (), n)) for n in ("u", "w", "x"))
+    one, other, target = (
+        as_term(Tensor(n, (), t)) for n, t in (("xi", r"\xi"), ("xi~", r"\tilde\xi"), ("y", "y"))
+    )
+    eps, cost = as_term(epsilon), as_term(C)
+    fitted = weight * u * xj * exp(-(u * u * xj * xj)) + xj
+    names = (Tensor("alpha", ()), Tensor("alpha~", ()), Tensor("eta", ()), Tensor("eta~", ()))
+    rows = (
+        Constraint(target - fitted, eps + one, names[0]),
+        Constraint(fitted - target, eps + other, names[1]),
+        Constraint(-one, as_term(0), names[2]),
+        Constraint(-other, as_term(0), names[3]),
+    )
+    half = Fraction(1, 2)
+    objective = half * weight**2 + half * u**2 + cost * (one + other)
+    variables = tuple(t.data for t in (weight, u, one, other))
+    zero, unit = Fraction(0), Fraction(1)
+    return ConvexProgram(
+        Program("(33), one input", variables, objective, rows),
+        (("x", unit), ("y", Fraction(4, 3)), ("epsilon", Fraction(1, 20))),
+        (("w", unit), ("u", unit), ("xi", zero), ("xi~", zero)),
+        (("w", -unit), ("u", -unit), ("xi", zero), ("xi~", zero)),
+        label="convex in W and W_proj together",
+    )
+
+
+def _corrected_program() -> All:
+    printed = RIDGE + PENALTY + SLACK_SUM
+    return All(
+        (
+            Identity(printed, FIT.objective(), label="the objective, with the rows of W_proj up to D"),
+            Convex(FIT.program(), label="convex in W, b and the slacks for each fixed W_proj"),
+            WellPosed(FIT.program(), (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
+        )
+    )
+
+
+claim(
+    "nguyen2023/eq33",
+    "Eq. (33)",
+    "The program with projection and residual",
+    words="A convex program over the weights W, the projection W_proj and the slacks.",
+    literal=lambda a: _printed_program(),
+    corrected=lambda a: _corrected_program(),
+    correction_words=(
+        "With the coordinate x_j(d) in the constraints, D_x = D_v, the rows of W_proj counted up to D and"
+        " b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. It "
+        "is not convex in W and W_proj together."
+    ),
+    severity="condition",
+    assumes=(LOSS, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq32"),
+    where=WHERE,
+    notes=(
+        "The counterexample uses the paper's own features and h, one input, D = 1, and only the "
+        "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is"
+        " 0 between them. Even the optimal set need not be convex: with Φ(z) = z, h = 1, x = 1, y = 2, ε "
+        "= 0, C = 2 the two points ±(1, 1) are the only minimisers. The printed constraint also adds a "
+        "vector to scalars, and the penalty names rows of W_proj that do not exist if D_v > D and leaves "
+        "rows out if D_v < D. What follows uses only the program for a fixed W_proj."
+    ),
+)
+
+
+def _lagrangian(shift: Term, penalty: Term) -> Term:
+    fitted = w[d].T @ (phi[j] / h[j])
+    return (
+        RIDGE
+        + penalty
+        + SLACK_SUM
+        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
+        - sum_over(j, d, alpha[j, d] * (as_term(epsilon) + xi[j, d] - y[j, d] + fitted + shift + b[d]))
+        - sum_over(j, d, alpha_t[j, d] * (as_term(epsilon) + xi_t[j, d] + y[j, d] - fitted - shift - b[d]))
+    )
+
+
+def _eq34(shift: Term, penalty: Term) -> Identity:
+    derived = Raw((), sv.dual(FIT).lagrangian.entry())
+    reason = "the Lagrangian formed by the dualiser"
+    return Identity(_lagrangian(shift, penalty), derived, nonzero=(FIT.h,), reason=reason)
+
+
+claim(
+    "nguyen2023/eq34",
+    "Eq. (34)",
+    "The Lagrangian of (33)",
+    words="The printed function is the Lagrangian that the constraints of (33) give.",
+    literal=lambda a: _eq34(as_term(X_J)[j], PRINTED_PENALTY),
+    corrected=lambda a: _eq34(as_term(FIT.shift)[j, d], PENALTY),
+    correction_words=(
+        "With the coordinate x_j(d) in place of the vector x_j, and the rows of W_proj counted up to D."
+    ),
+    severity="misprint",
+    assumes=(LOSS, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq33",),
+    where=WHERE,
+)
+
+claim(
+    "nguyen2023/eq35",
+    "Eq. (35)",
+    "Stationarity in the weights of (34)",
+    words="The derivative of (34) by w_d, and the weights that it gives.",
+    literal=lambda a: All(
+        (
+            Identity(
+                Raw((), sv.stationarity(FIT, FIT.w, d, f_)),
+                w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi[j, f_] / h[j]),
+                nonzero=(FIT.h,),
+                label="the derivative",
+            ),
+            Identity(
+                stack(f_, Raw((), sv.dual(FIT).solved[FIT.w])),
+                sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])),
+                nonzero=(FIT.h,),
+                label="the weights",
+                reason="the dualiser solves the stationarity condition for w",
+            ),
+        )
+    ),
+    assumes=(LOSS, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq34",),
+    where=WHERE,
+    notes=(
+        "Necessary although the joint program is not convex: at an optimum, W solves the program for the "
+        "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on"
+        " W_proj does not matter here."
+    ),
+)
+
+# ---------------------------------------------------------------- the expansion and the projections
+
+V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
+COLUMNS = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])))
+kernel = phi_x.T @ phi[j]
+LINE1 = COLUMNS @ (phi_x / h_x) + as_term(FIT.shift_x) + b
+LINE2 = (
+    stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (kernel / h_x))) + as_term(FIT.shift_x) + b
+)
+LINE3 = sum_over(j, kernel / h_x * v[j]) + as_term(FIT.shift_x) + b
+Q_MAP, K_MAP, V_MAP = (
+    Tensor(f"W_{n}", (m, DX), rf"\mathbf{{W}}_{n}") for n, m in (("Q", D), ("K", D), ("V", DV))
+)
+w_q, w_k, w_v, w_p, x_j, x = (as_term(t) for t in (Q_MAP, K_MAP, V_MAP, W_PROJ, X_J, X))
+
+
+def expansion_lines() -> tuple[Identity, ...]:
+    """The three lines of (36), D_x = D_v."""
+    derived, both = stack(d, Raw((), sv.expansion(FIT))), (FIT.h, FIT.h_x)
+    return (
+        Identity(derived, LINE1, nonzero=both, label="first line", reason="(35) put into (32)"),
+        Identity(LINE1, LINE2, nonzero=both, label="second line"),
+        Identity(LINE2, LINE3, given=(V_RULE,), nonzero=both, label="third line"),
+    )
+
+
+def one_projection() -> Solvable:
+    """A matrix that acts as W_K on all training inputs and as W_Q on a query taken from them."""
+    unit = ((1,),)
+    return Solvable(
+        W_PROJ,
+        (
+            Fact("as W_K on the training inputs", (w_p @ x_j[j] - w_k @ x_j[j])[row], "="),
+            Fact("as W_Q on the query", (w_p @ x_j[i] - w_q @ x_j[i])[row], "="),
+        ),
+        Point((("N", 1), ("D", 1), (DX, 1)), ((X_J, unit), (K_MAP, unit), (Q_MAP, ((2,),))), ((i, 1),)),
+        label="the projection may be taken as W_K on the training inputs and as W_Q on a query among them",
+    )
+
+
+def necessary() -> Implication:
+    """What the two requirements force at a query that is a training input."""
+    return Implication(
+        (
+            Fact("as W_K", (w_p @ x_j[i] - w_k @ x_j[i])[row], "="),
+            Fact("as W_Q", (w_p @ x_j[i] - w_q @ x_j[i])[row], "="),
+        ),
+        Fact("agreement", (w_q @ x_j[i] - w_k @ x_j[i])[row], "="),
+        (("as W_K", as_term(1)), ("as W_Q", as_term(-1))),
+        label="then W_Q and W_K agree on the query",
+    )
+
+
+OUTSIDE = replace(FIT, name="(5) on projected keys", residual=False, penalty=None, bias=False)
+
+
+def outside() -> Identity:
+    """Theorem 1 with keys W_K x_j at the query W_Q x_i, values W_V x_j, the residual added outside."""
+    score = (w_q @ x_j[i]).T @ (w_k @ x_j[j]) / sqrt(size(D))
+    values = Given(
+        OUTSIDE.v, (j, d), (w_v @ x_j[j])[d], "the values; prose-converse says when they solve the program"
+    )
+    shifted = as_term(Tensor("x_i", (DV,), r"\boldsymbol{x}_i"))
+    derived = stack(d, Raw((), sv.attention(OUTSIDE, score)))
+    return Identity(
+        shifted + derived,
+        shifted + sum_over(j, softmax(j, score) * (w_v @ x_j[j])),
+        (values,),
+        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        label="residual attention with projections, from (5) on the keys W_K x_j at the query W_Q x_i",
+    )
+
+
+def attention_with_one_projection() -> Identity:
+    """(36) with the exponential kernel and its sum as h: one projection for keys and queries."""
+    own = FIT.without_bias()
+    score = (w_p @ x).T @ (w_p @ x_j[j]) / sqrt(size(D))
+    shifted = as_term(own.shift_x)
+    return Identity(
+        stack(d, Raw((), sv.attention(own, score))),
+        sum_over(j, softmax(j, score) * as_term(own.v)[j]) + shifted,
+        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        label="softmax attention with a residual and one projection for queries and keys",
+    )
+
+
+PROJECTIONS = (
+    "When does one W_proj serve? A linear map that is W_K on the span of the training inputs and W_Q on "
+    "the span of the queries exists exactly when W_Q and W_K agree on the intersection of the two spans: "
+    "define it on each span; the two definitions must agree where the spans meet, and then extend to the "
+    "sum of the spans and further. In self-attention queries are training inputs, so W_Q = W_K on their "
+    "span, and the scores are symmetric. In cross-attention with spans that meet only in 0 it always "
+    "exists: for inputs (x, 0) and queries (0, x), W_proj = [W_K W_Q]."
+)
+
+claim(
+    "nguyen2023/eq36",
+    "Eq. (36)",
+    "The expansion with residual, and separate projections",
+    words=(
+        "The expansion of (32) has a residual; taking W_proj x_j = W_K x_j, W_proj x = W_Q x and v_j = "
+        "W_V x_j, with x among the x_j, gives the projections of attention."
+    ),
+    literal=lambda a: All((one_projection(), *expansion_lines(), attention_with_one_projection())),
+    corrected=lambda a: All((*expansion_lines(), attention_with_one_projection(), necessary(), outside())),
+    correction_words=(
+        "The expansion holds if D_x = D_v. Separate projections do not come from one W_proj in "
+        "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual "
+        "added outside."
+    ),
+    severity="substance",
+    assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
+    where=WHERE,
+    notes=PROJECTIONS + " What rests on this: Remark 3, (44) and Remark 7.",
+)
+
+claim(
+    "nguyen2023/rem3",
+    "Remark 3",
+    "Residual and projections",
+    words=(
+        "Theorem 1 extends to the residual connection and the projections, by the derivation of Appendix "
+        "F."
+    ),
+    literal=lambda a: All((one_projection(), outside())),
+    corrected=lambda a: All((necessary(), outside())),
+    correction_words=(
+        "It extends by taking the keys W_K x_j, the query W_Q x_i and the values W_V x_j in Theorem 1 and"
+        " adding the residual outside; the projections are then chosen before the regression, not by it."
+    ),
+    severity="substance",
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
+    rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
+    where=WHERE,
+    notes=PROJECTIONS,
+)
+
+
+def _self_and_cross() -> All:
+    own = FIT.without_bias()
+    inside = (w_p @ x_j[i]).T @ (w_p @ x_j[j]) / sqrt(size(D))
+    at_token = Identity(
+        stack(d, Raw((), sv.attention(own, inside))),
+        sum_over(j, softmax(j, inside) * as_term(own.v)[j]) + as_term(own.shift_x),
+        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        label="self-attention: the query is the training input x_i",
+    )
+    return All((at_token, replace(attention_with_one_projection(), label="cross-attention: any query x")))
+
+
+claim(
+    "nguyen2023/rem6",
+    "Remark 6",
+    "Self-attention and cross-attention",
+    words=(
+        "The expansion may be evaluated at a training input (self-attention) or at any other "
+        "(cross-attention)."
+    ),
+    literal=lambda a: _self_and_cross(),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
+    rests_on=("nguyen2023/eq36",),
+    where=WHERE,
+    notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
+)
