@@ -1,0 +1,435 @@
+"""Attention on convolved queries and keys: (37) to (45), Definitions 3 and 4, Remark 7.
+
+With identical kernel channels a depth-wise convolution acts on the tokens alone: Flatten(Conv(X, s)) = T X for
+a square matrix T that holds the kernel and the padding. So everything is stated for any T, which covers every
+padding that keeps the number of tokens.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from checks.claim import Assumption, claim
+from checks.kinds.examples import Point, Rule
+from checks.kinds.feasible import Solvable
+from checks.nguyen2023.theorem1 import BIAS_OFF, BIAS_ON, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
+from checks.statement import All, Convex, Definition, Fact, Given, Identity, WellPosed
+from derivations import svr_variants as sv
+from derivations.index import Index, Tensor
+from derivations.program import Raw
+from derivations.svr import DPHI, DV, C, D, N, d, epsilon, f_
+from derivations.term import Term, as_term, row_softmax, size, softmax, sqrt, squared_norm, stack, sum_over
+
+GRID = r"N_HN_W"
+i, j, l = (Index(n, GRID) for n in "ijl")
+c = Index("d", D)
+SAME = Assumption("same_padding", "the convolution keeps the number of tokens")
+TOKENS = r"\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X}^{\mathrm{train}},s))(%1)"
+QUERY = r"\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s))(i)"
+FIT = sv.Variant(
+    "(38)",
+    count=GRID,
+    train=rf"\Phi({TOKENS})",
+    query=rf"\Phi({QUERY})",
+    height=r"h(\boldsymbol{x}^{\mathrm{train}}_{%1})",
+    height_query=r"h(\boldsymbol{x}_i)",
+)
+w, b, y, v = (as_term(t) for t in (FIT.w, FIT.b, FIT.y, FIT.v))
+phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))
+xi, xi_t = (as_term(t) for t in FIT.slacks)
+alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
+MIX = Tensor("T", (GRID, GRID), r"\mathbf{T}")
+X_IN = Tensor("X", (GRID, D), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
+WHERE = (
+    r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
+    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
+    r" features $\Phi$, normaliser $h$ and multipliers as in (5)."
+)
+
+
+def convolved(tokens: Term, at: Index) -> Term:
+    """Row ``at`` of T X."""
+    return sum_over(l, as_term(MIX)[at, l] * tokens[l])
+
+
+def _function_of_x() -> Rule:
+    """f takes equal inputs to equal convolved inputs: it does not."""
+    x = as_term(X_IN)
+    same = (x[i] - x[j])[c]
+    differ = (convolved(x, i) - convolved(x, j))[c]
+    image = ((0,), (0,), (1,))
+    kernel = ((1, 1, 0), (1, 1, 1), (0, 1, 1))  # a row of three pixels, kernel (1, 1, 1), zero padding
+    return Rule(
+        (Fact("x_i = x_j", same, "="),),
+        Fact("the difference of the convolved inputs", differ, "="),
+        Point(((GRID, 3), ("D", 1)), ((X_IN, image), (MIX, kernel)), ((i, 1), (j, 2))),
+        label="f is a function of the input x_i",
+    )
+
+
+F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x}_i)"))
+claim(
+    "nguyen2023/eq37",
+    "Eq. (37)",
+    "The regression function on a convolved input",
+    words="A linear function of the features of the convolved input at position i.",
+    literal=lambda a: All((_function_of_x(), Definition(F_X, w @ phi_x / h_x, nonzero=(FIT.h_x,)))),
+    corrected=lambda a: Definition(
+        as_term(Tensor("f_i(X)", (DV,), r"f_i(\mathbf{X})")), FIT.prediction(), nonzero=(FIT.h_x,)
+    ),
+    correction_words=(
+        "A function of the whole image and the position, with the intercept b that (38) and (42) have."
+    ),
+    severity="condition",
+    assumes=(H_NONZERO, SAME),
+    rests_on=("nguyen2023/eq4",),
+    where=WHERE,
+    notes=(
+        "The image has three pixels 0, 0, 1 and the kernel (1, 1, 1) with zero padding: the first two "
+        "pixels are equal, their convolved values are not. The intercept is described in the text but "
+        "missing from the formula. A value for every position exists only if the convolution keeps the "
+        "size: with padding p on both sides and stride 1, if the kernel is 2p + 1 wide. The kernel (2, 2)"
+        " of the ImageNet model needs unequal padding."
+    ),
+)
+
+RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
+SLACKS = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
+
+
+def _program(variables: tuple[Tensor, ...]) -> All:
+    return All(
+        (
+            Identity(
+                Fraction(1, 2) * squared_norm(w) + SLACKS, RIDGE + SLACKS, label="the two objectives agree"
+            ),
+            Identity(RIDGE + SLACKS, FIT.objective(), label="the objective is that of the program"),
+            Convex(FIT.program(), label="the program is convex"),
+            WellPosed(
+                FIT.program(), variables, FIT.data(), label="the minimisation runs over the listed variables"
+            ),
+        )
+    )
+
+
+claim(
+    "nguyen2023/eq38",
+    "Eq. (38)",
+    "The program on convolved inputs",
+    words="A convex program: ridge penalty plus C times the slacks, minimised over W and the slacks.",
+    literal=lambda a: _program((FIT.w, *FIT.slacks)),
+    corrected=lambda a: _program((FIT.w, FIT.b, *FIT.slacks)),
+    correction_words="The minimisation also runs over b.",
+    severity="misprint",
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq37"),
+    where=WHERE,
+    notes="The same omission as in (5). The convolved inputs are data, so convexity is that of (5).",
+)
+
+
+def _lagrangian() -> Term:
+    fitted = w[d].T @ (phi[j] / h[j])
+    eps = as_term(epsilon)
+    return (
+        RIDGE
+        + SLACKS
+        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
+        - sum_over(j, d, alpha[j, d] * (eps + xi[j, d] - y[j, d] + fitted + b[d]))
+        - sum_over(j, d, alpha_t[j, d] * (eps + xi_t[j, d] + y[j, d] - fitted - b[d]))
+    )
+
+
+claim(
+    "nguyen2023/eq39",
+    "Eq. (39)",
+    "The Lagrangian of (38)",
+    words="The printed function is the Lagrangian that the constraints of (38) give.",
+    literal=lambda a: Identity(
+        _lagrangian(),
+        Raw((), sv.dual(FIT).lagrangian.entry()),
+        nonzero=(FIT.h,),
+        reason="the Lagrangian formed by the dualiser",
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq38",),
+    where=WHERE,
+)
+
+WEIGHTS = sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j]))
+claim(
+    "nguyen2023/eq40",
+    "Eq. (40)",
+    "Stationarity in the weights of (39)",
+    words="The derivative of (39) by w_d.",
+    literal=lambda a: Identity(
+        Raw((), sv.stationarity(FIT, FIT.w, d, f_)), (w[d] - WEIGHTS)[f_], nonzero=(FIT.h,)
+    ),
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq39",),
+    where=WHERE,
+)
+claim(
+    "nguyen2023/eq41",
+    "Eq. (41)",
+    "The weights from (40)",
+    words="The weights are a combination of the features of the convolved training inputs.",
+    literal=lambda a: Identity(stack(f_, Raw((), sv.dual(FIT).solved[FIT.w])), WEIGHTS, nonzero=(FIT.h,)),
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq40",),
+    where=WHERE,
+)
+
+V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
+A_IJ = Given(
+    Tensor("A_i", (GRID,), r"\mathbf{A}_i", "", r"\mathbf{A}_{i%1}"),
+    (j,),
+    phi_x.T @ phi[j],
+    "the definition of A_ij",
+)
+a_ij = as_term(A_IJ.tensor)[j]
+LINE1 = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (a_ij / h_x))) + b
+LINE2 = sum_over(j, a_ij / h_x * v[j]) + b
+
+
+def _eq42(with_b: bool) -> All:
+    """Both lines, from (37) with or without the intercept."""
+    predicted = FIT.prediction() if with_b else w @ phi_x / h_x
+    derived = stack(d, Raw((), sv.dual(FIT).substitute(predicted.entry(d))))
+    both = (FIT.h, FIT.h_x)
+    return All(
+        (
+            Identity(derived, LINE1, (A_IJ,), nonzero=both, label="first line", reason="(41) put into (37)"),
+            Identity(LINE1, LINE2, (A_IJ, V_RULE), nonzero=both, label="second line"),
+        )
+    )
+
+
+claim(
+    "nguyen2023/eq42",
+    "Eq. (42)",
+    "The expansion with the convolved kernel",
+    words=(
+        "Putting (41) into the fitted function writes it as a kernel expansion over the convolved "
+        "training inputs."
+    ),
+    literal=lambda a: _eq42(False),
+    corrected=lambda a: _eq42(True),
+    correction_words="With the intercept b in (37); the weights are put into (37), not into (38).",
+    severity="misprint",
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq37", "nguyen2023/eq41"),
+    where=WHERE,
+    notes=(
+        "The text defines h at the query positions only, as the sum of A_ij over j; at the training "
+        "positions it has to be the same sum with the convolved training inputs in both places."
+    ),
+)
+
+# ---------------------------------------------------------------- the attentions
+
+
+def tensors_on(tokens: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Queries, keys, values and token mixing for a set of tokens."""
+    names = (("Q", D, "q"), ("K", D, "k"), ("V", DV, "v"))
+    found = [
+        Tensor(
+            n,
+            (tokens, width),
+            rf"\mathbf{{{n}}}",
+            rf"\boldsymbol{{{x}}}_{{%1}}",
+            rf"\boldsymbol{{{x}}}_{{%1}}(%2)",
+        )
+        for n, width, x in names
+    ]
+    return found[0], found[1], found[2], Tensor("T", (tokens, tokens), r"\mathbf{T}")
+
+
+def conv_attention(tokens: str, at: Index, over: Index) -> Term:
+    """Σ_j softmax((T Q)_i·(T K)_j/√D) v_j with the sum over the index ``over``."""
+    queries, keys, values, mix = (as_term(t) for t in tensors_on(tokens))
+    score = (mix @ queries)[at].T @ (mix @ keys)[over] / sqrt(size(D))
+    return sum_over(over, softmax(over, score) * values[over])
+
+
+def _mixed(tokens: str) -> Identity:
+    """The same as attention with the score matrix T (Q Kᵀ) Tᵀ."""
+    at, over = Index("i", tokens), Index("j", tokens)
+    queries, keys, values, mix = (as_term(t) for t in tensors_on(tokens))
+    scores = (mix @ (queries @ keys.T) @ mix.T) / sqrt(size(D))
+    whole = row_softmax(scores) @ values
+    sizes = ((tokens, 2), ("D", 4), ("D_v", 1))
+    return Identity(
+        conv_attention(tokens, at, over), whole[at], sizes=sizes, label="as a mixing of the score matrix"
+    )
+
+
+def derived_attention(tokens: str) -> Identity:
+    """(43) and (45) from the program on the convolved keys, b = 0 and h the kernel sum."""
+    at, over = Index("i", tokens), Index("j", tokens)
+    own = sv.Variant("convolved keys", count=tokens, bias=False)
+    queries, keys, values, mix = tensors_on(tokens)
+    score = (as_term(mix) @ as_term(queries))[at].T @ (as_term(mix) @ as_term(keys))[over] / sqrt(size(D))
+    derived = stack(d, Raw((), sv.renamed(sv.attention(own, score), {own.v: values})))
+    sizes = ((tokens, 2), ("D", 4), ("D_v", 1))
+    return Identity(
+        derived, conv_attention(tokens, at, over), sizes=sizes, label="from the program on convolved keys"
+    )
+
+
+OUT = as_term(Tensor("h_i", (DV,), r"\boldsymbol{h}_i"))
+
+
+def _conv2d(corrected: bool) -> All | Definition:
+    if not corrected:
+        return Definition(OUT, conv_attention(GRID, i, Index("j", N)))
+    return All((Definition(OUT, conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID)))
+
+
+ASSUMES = (KERNEL_SUM, EXPONENTIAL, BIAS_OFF, SAME)
+LIMIT = (
+    "The sum runs over the N_H N_W keys; N is not introduced here (only later, in Remark 7, as this product)."
+)
+for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
+    claim(
+        f"nguyen2023/{_id}",
+        _reference,
+        "Attention-Conv2D",
+        role="definition",
+        words="Softmax attention on queries and keys that a depth-wise 2-D convolution has mixed.",
+        literal=lambda a: _conv2d(False),
+        corrected=lambda a: _conv2d(True),
+        correction_words=LIMIT,
+        severity="misprint",
+        assumes=ASSUMES,
+        rests_on=("nguyen2023/eq42",) if _id == "eq43" else ("nguyen2023/eq43",),
+        where=WHERE,
+        notes=(
+            "With identical kernel channels the scores are T (Q Kᵀ) Tᵀ: the convolution acts on the score"
+            " matrix."
+        ),
+    )
+
+
+def _conv1d() -> All:
+    at, over = Index("i", N), Index("j", N)
+    return All((Definition(OUT, conv_attention(N, at, over)), _mixed(N), derived_attention(N)))
+
+
+for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
+    claim(
+        f"nguyen2023/{_id}",
+        _reference,
+        "Attention-Conv1D",
+        role="definition",
+        words="Softmax attention on queries and keys that a depth-wise 1-D convolution has mixed.",
+        literal=lambda a: _conv1d(),
+        assumes=ASSUMES,
+        rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
+        where=WHERE,
+        notes=(
+            "Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
+            "with padding 2."
+        ),
+    )
+
+# ---------------------------------------------------------------- the convolutional projections of CvT
+
+PLAIN = Tensor("c", (GRID, D), r"\mathbf{C}", r"\boldsymbol{c}_{%1}", r"\boldsymbol{c}_{%1}(%2)")
+KEYS, QUERIES, VALUES = (
+    Tensor(
+        f"conv_{n}",
+        (GRID, D),
+        rf"\mathbf{{C}}_{n}",
+        rf"\boldsymbol{{c}}^{n}_{{%1}}",
+        rf"\boldsymbol{{c}}^{n}_{{%1}}(%2)",
+    )
+    for n in "KQV"
+)
+
+
+def _as_printed() -> All:
+    """Φ around the convolution, and one middle member for keys and values."""
+    inner = as_term(KEYS)[j]
+    features = as_term(
+        Tensor("Phi(conv_K)", (GRID, DPHI), r"\Phi(\mathbf{C}_K)", r"\Phi(\boldsymbol{c}^K_{%1})")
+    )[j]
+    one, two = as_term(PLAIN)[j], as_term(VALUES)[j]
+    return All(
+        (
+            Solvable(
+                PLAIN,
+                (
+                    Fact("the keys", (one - inner)[c], "="),
+                    Fact("the values", (one - two)[c], "="),
+                ),
+                Point(((GRID, 1), ("D", 1)), ((KEYS, ((1,),)), (VALUES, ((2,),)))),
+                label="one convolved training input is both the convolution with W_K and that with W_V",
+            ),
+            Identity(one, features, label="a convolution equals its features"),
+        )
+    )
+
+
+def _cvt() -> Identity:
+    """Theorem 1 on the convolved keys, at the convolved query, with the convolved values."""
+    own = sv.Variant("CvT", count=GRID, bias=False)
+    score = as_term(QUERIES)[i].T @ as_term(KEYS)[j] / sqrt(size(D))
+    values = Tensor(
+        "conv_V", (GRID, DV), r"\mathbf{C}_V", r"\boldsymbol{c}^V_{%1}", r"\boldsymbol{c}^V_{%1}(%2)"
+    )
+    derived = stack(d, Raw((), sv.renamed(sv.attention(own, score), {own.v: values})))
+    attention = sum_over(j, softmax(j, score) * as_term(values)[j])
+    sizes = ((GRID, 2), ("D", 4), ("D_v", 1))
+    return Identity(
+        derived, attention, sizes=sizes, label="attention on separately convolved keys, queries and values"
+    )
+
+
+CVT_WHERE = WHERE + (
+    r" $\boldsymbol{c}^K_j,\boldsymbol{c}^Q_i,\boldsymbol{c}^V_j$: the input convolved with three kernels; "
+    r"$\boldsymbol{c}_j$: the convolved training input of (42)."
+)
+CVT_WORDS = (
+    "Keys, queries and values are three convolutions of the input, without Φ; Theorem 1 on these keys, at"
+    " these queries, with values as in prose-converse, gives the attention of CvT."
+)
+claim(
+    "nguyen2023/eq44",
+    "Eq. (44)",
+    "Convolutional projections of CvT",
+    words=(
+        "The convolved training input is the key, and its convolution with W_V the value; both are "
+        "features of convolutions."
+    ),
+    literal=lambda a: _as_printed(),
+    corrected=lambda a: _cvt(),
+    correction_words=CVT_WORDS,
+    severity="substance",
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq36", "nguyen2023/eq42", "nguyen2023/prose-converse"),
+    where=CVT_WHERE,
+    notes=(
+        "Keys and values share their middle member, which forces the two convolutions to agree; if "
+        "training and new input are the same, as in self-attention, keys and queries agree as well. The "
+        "features around the right members have infinite width, and would be applied a second time by the"
+        " kernel. What rests on this: Remark 7."
+    ),
+)
+claim(
+    "nguyen2023/rem7",
+    "Remark 7",
+    "CvT's convolutional projections from (42)",
+    words="The convolutional projections of CvT come from (42) by the choices (44).",
+    literal=lambda a: _as_printed(),
+    corrected=lambda a: _cvt(),
+    correction_words=CVT_WORDS,
+    severity="substance",
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
+    where=CVT_WHERE,
+    notes=(
+        "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of "
+        "eq36."
+    ),
+)
