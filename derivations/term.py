@@ -166,17 +166,19 @@ class Pick(Term):
         return self.args[0].entry(*self.data, *at)
 
     def latex(self) -> str:
-        names = [i.name for i in self.data]
-        inner = self.args[0]
+        inner, picked = self.args[0], self.data
+        while isinstance(inner, Pick):  # X[s][j] prints as X[s, j]
+            inner, picked = inner.args[0], inner.data + picked
+        names = [i.name for i in picked]
         if isinstance(inner, Symbol):
             full = len(names) == len(inner.data.dims)
             template = inner.data.entry_latex if full else inner.data.row_latex
-            if template:
+            if template and f"%{len(names) + 1}" not in template:
                 for n, name in enumerate(names, 1):
                     template = template.replace(f"%{n}", name)
                 return template
         separator = "" if all(len(n) == 1 for n in names) else ","
-        return rf"{inner.wrapped(_ATOM)}_{{{separator.join(names)}}}"
+        return rf"{_base(inner.wrapped(_ATOM))}_{{{separator.join(names)}}}"
 
 
 class Sum_(Term):
@@ -316,7 +318,7 @@ class Transpose(Term):
         return self.args[0].entry(*reversed(at))
 
     def latex(self) -> str:
-        return rf"{self.args[0].wrapped(_ATOM)}^{{\top}}"
+        return rf"{_base(self.args[0].wrapped(_ATOM))}^{{\top}}"
 
 
 class Frac(Term):
@@ -352,7 +354,7 @@ class Power(Term):
             return rf"\sqrt{{{self.args[0].latex()}}}"
         if self.data.numerator == 1 and self.data.denominator > 2:
             return rf"\sqrt[{self.data.denominator}]{{{self.args[0].latex()}}}"
-        return rf"{self.args[0].wrapped(_ATOM)}^{{{self.data}}}"
+        return rf"{_base(self.args[0].wrapped(_ATOM))}^{{{self.data}}}"
 
 
 class Apply(Term):
@@ -595,6 +597,11 @@ class Part(Term):
 
     def latex(self) -> str:
         return rf"\left.{self.args[0].latex()}\right|_{{{','.join(self.data)}}}"
+
+
+def _base(latex: str) -> str:
+    """Braces around what already has a superscript or subscript, which TeX would otherwise call doubled."""
+    return f"{{{latex}}}" if "^" in latex or "_" in latex else latex
 
 
 def _show(shapes: Any) -> str:
