@@ -1,0 +1,101 @@
+"""Averages: printed column averages against the printed rows, with what rounding allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from checks.engines import ENGINES, Finding
+from checks.record import Evidence
+from checks.statement import Kind
+
+
+@dataclass(frozen=True)
+class Column:
+    """The rounded entries of a column and its printed average, all with ``digits`` decimals."""
+
+    name: str
+    entries: tuple[Fraction, ...]
+    printed: Fraction
+    digits: int = 2
+
+    @property
+    def mean(self) -> Fraction:
+        """The exact mean of the printed entries."""
+        return sum(self.entries, Fraction(0)) / len(self.entries)
+
+    @property
+    def possible(self) -> bool:
+        """Whether some unrounded entries have an average that rounds to the printed one.
+
+        Entries and average are each within half a unit of what is printed, so the two may differ by one unit.
+        """
+        return abs(self.mean - self.printed) <= Fraction(1, 10**self.digits)
+
+    @property
+    def strict(self) -> bool:
+        """Whether the mean of the printed entries itself rounds to the printed average (half up or half even)."""
+        return abs(self.mean - self.printed) <= Fraction(1, 2 * 10**self.digits)
+
+
+@dataclass(frozen=True)
+class Averages(Kind):
+    """Every printed average is the average of its column, up to the rounding of both."""
+
+    columns: tuple[Column, ...]
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """One line a column."""
+        lines = [
+            rf"\text{{{c.name}: }} {float(c.mean):.4f} \approx {float(c.printed):.{c.digits}f}"
+            for c in self.columns
+        ]
+        return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
+
+
+def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
+    """Recompute every average exactly; a mutant moves an average, or an entry, past what rounding allows."""
+    wrong = [c for c in statement.columns if not c.possible]
+    loose = [c.name for c in statement.columns if c.possible and not c.strict]
+    detail = f"{len(statement.columns)} averages recomputed exactly"
+    if loose:
+        detail += f"; only with the rounding of the rows: {', '.join(loose)}"
+    finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
+    for c in statement.columns:
+        latex = rf"\text{{{c.name}: }} \tfrac{{1}}{{{len(c.entries)}}}\textstyle\sum = {float(c.mean):.4f}"
+        reason = f"printed {float(c.printed):.{c.digits}f}: " + _reading(c)
+        step = {"title": c.name, "latex": latex, "reason": reason, "grade": "exact-rational"}
+        finding.steps.append({**step, "passed": c.possible})
+    texts = [
+        f"{c.name}: the mean of the {len(c.entries)} printed rows is {float(c.mean):.4f}, printed "
+        f"{float(c.printed):.{c.digits}f}; rounding allows {float(Fraction(1, 10**c.digits)):.{c.digits}f}"
+        for c in wrong
+    ]
+    finding.counterexample = "; ".join(texts) or None
+    if with_mutants and not wrong:
+        for c in statement.columns:
+            for mutant in _mutants(c):
+                finding.mutants.tried += 1
+                finding.mutants.killed += not mutant.possible
+    return finding
+
+
+def _reading(c: Column) -> str:
+    if c.strict:
+        return "the mean of the printed rows rounds to it"
+    return "possible for unrounded rows only" if c.possible else "not possible for any rounding"
+
+
+def _mutants(c: Column) -> list[Column]:
+    """Three units are more than rounding can hide, whatever the true offset."""
+    step = Fraction(3, 10**c.digits)
+    first, *rest = c.entries
+    return [
+        Column(c.name, c.entries, c.printed + step, c.digits),
+        Column(c.name, c.entries, c.printed - step, c.digits),
+        Column(c.name, (first + step * len(c.entries), *rest), c.printed, c.digits),
+    ]
+
+
+ENGINES[Averages] = averages
