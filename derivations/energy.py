@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from derivations.energy_terms import bregman
+from derivations.energy_terms import bregman, grad
 from derivations.index import Index, Tensor
 from derivations.term import Term, apply, as_term, diag, exp, squared_norm, sum_over, trace
 
@@ -91,3 +91,8 @@ def completed_square() -> Term:
 def exponential(argument: Term) -> Term:
     """F(u) = exp(u)."""
     return exp(argument)
+
+
+def descent(regularised: Term, size: Term) -> Term:
+    """One step Z - η ∇E_R of gradient descent, with the guarded gradient of the printed energy."""
+    return Z - size * grad(regularised, Z_, "E_R")

@@ -21,6 +21,7 @@ from checks.record import Evidence, Mutants
 from checks.statement import Given, Identity, Kind
 from derivations import normal as nf
 from derivations.components import NotExact
+from derivations.exact import Exponential
 from derivations.energy_terms import Bregman, at_point
 from derivations.index import Index, Tensor
 from derivations.term import Frac, Neg, Number, Power, Product, SquaredNorm, Sum_, SumOver, Term, as_term, squared_norm, subterms
@@ -156,8 +157,7 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
         except (NotExact, ZeroDivisionError):
             continue
         checked += 1
-        wrong = value > 0 if "maximum" in s.says else value < 0
-        if wrong:
+        if Exponential.of(value).sign() == (1 if "maximum" in s.says else -1):
             return Evidence("exact", "exact-rational", False, "the difference has the other sign")
     return Evidence("exact", "exact-rational", True, f"the sign agrees at {checked} exact instances")
 
