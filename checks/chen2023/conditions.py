@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from checks.chen2023.duality import SMALL, printed_objective
+from checks.chen2023.duality import printed_objective
 from checks.chen2023.symbols import (
     NOTATION,
     PRIMAL,
+    SMALL,
     K,
     derived,
     e,
@@ -39,8 +40,12 @@ from derivations.term import Stack, Term, as_term, sum_over
 
 LAMBDA_RULE = Given(ksvd.sigma, (l_,), 1 / lam[l_], "Σ := Λ⁻¹")
 e_x, r_x = Tensor("e(x)", (S,), r"e(\boldsymbol{x})"), Tensor("r(x)", (S,), r"r(\boldsymbol{x})")
-kappa_q = Tensor("kappa_q", (N,), r"\kappa(\boldsymbol{x},X)", "", r"\kappa(\boldsymbol{x},\boldsymbol{x}_{%1})")
-kappa_k = Tensor("kappa_k", (N,), r"\kappa(X,\boldsymbol{x})", "", r"\kappa(\boldsymbol{x}_{%1},\boldsymbol{x})")
+kappa_q = Tensor(
+    "kappa_q", (N,), r"\kappa(\boldsymbol{x},X)", "", r"\kappa(\boldsymbol{x},\boldsymbol{x}_{%1})"
+)
+kappa_k = Tensor(
+    "kappa_k", (N,), r"\kappa(X,\boldsymbol{x})", "", r"\kappa(\boldsymbol{x}_{%1},\boldsymbol{x})"
+)
 
 
 def printed_lagrangian(a: KsvdAssumptions) -> Term:
@@ -91,7 +96,13 @@ def _conditions(a: KsvdAssumptions, last: Term) -> All:
             Identity(second, entry(by_key - w_e, m, l_), label="∂L/∂W_r", reason=why, sizes=SMALL),
             Identity(by_score(ksvd.e), entry(ksvd.Lambda @ e[i] - h_e[i], l_), label="∂L/∂e", reason=why),
             Identity(by_score(ksvd.r), entry(ksvd.Lambda @ r[i] - h_r[i], l_), label="∂L/∂r", reason=why),
-            Identity(by_h_e, entry(e[i] - w_e.T @ image(own, phi_q[i]), l_), label="∂L/∂h_e", reason=why, sizes=SMALL),
+            Identity(
+                by_h_e,
+                entry(e[i] - w_e.T @ image(own, phi_q[i]), l_),
+                label="∂L/∂h_e",
+                reason=why,
+                sizes=SMALL,
+            ),
             Identity(by_h_r, last, label="∂L/∂h_r, for the printed range", reason=why, sizes=SMALL),
         )
     )
@@ -207,7 +218,8 @@ for _id, _reference, _title in (
         literal=representations,
         assumes=PRIMAL,
         rests_on=("chen2023/eq14",) if _id == "eq8" else ("chen2023/eq8", "chen2023/eq17"),
-        where=NOTATION + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
+        where=NOTATION
+        + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
         r"with $f(X)$ of the training sequence at every $\boldsymbol{x}$.",
         notes=(
             "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. Without the first two "
@@ -224,8 +236,16 @@ claim(
     words="The scores at any x are the constraints of (12) read as functions of x.",
     literal=lambda a: All(
         (
-            Definition(as_term(e_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x, label="e(x)"),
-            Definition(as_term(r_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x, label="r(x)"),
+            Definition(
+                as_term(e_x),
+                ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x,
+                label="e(x)",
+            ),
+            Definition(
+                as_term(r_x),
+                ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x,
+                label="r(x)",
+            ),
         )
     ),
     rests_on=("chen2023/eq12",),
@@ -245,11 +265,19 @@ def _lines_of_17(a: KsvdAssumptions) -> All:
     return All(
         (
             Identity(w_e.T @ image_q, inner_e.T @ image_q, (rule_e,), label="e(x), first line", sizes=SMALL),
-            Identity(inner_e.T @ image_q, sum_over(j, h_r[j] * scalar_e), label="e(x), second line", sizes=SMALL),
-            Identity(_score_at(a, 0), sum_over(j, h_r[j] * scalar_e), label="e(x), from the dualiser", sizes=SMALL),
+            Identity(
+                inner_e.T @ image_q, sum_over(j, h_r[j] * scalar_e), label="e(x), second line", sizes=SMALL
+            ),
+            Identity(
+                _score_at(a, 0), sum_over(j, h_r[j] * scalar_e), label="e(x), from the dualiser", sizes=SMALL
+            ),
             Identity(w_r.T @ image_k, inner_r.T @ image_k, (rule_r,), label="r(x), first line", sizes=SMALL),
-            Identity(inner_r.T @ image_k, sum_over(i, h_e[i] * scalar_r), label="r(x), second line", sizes=SMALL),
-            Identity(_score_at(a, 1), sum_over(i, h_e[i] * scalar_r), label="r(x), from the dualiser", sizes=SMALL),
+            Identity(
+                inner_r.T @ image_k, sum_over(i, h_e[i] * scalar_r), label="r(x), second line", sizes=SMALL
+            ),
+            Identity(
+                _score_at(a, 1), sum_over(i, h_e[i] * scalar_r), label="r(x), from the dualiser", sizes=SMALL
+            ),
         )
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from checks.chen2023.legs import inertia
 from checks.chen2023.symbols import (
     EIGEN_E,
     EIGEN_R,
     NOTATION,
     PRIMAL,
     SIGMA_RULE,
+    SMALL,
     K,
     derived,
     e,
@@ -41,7 +43,6 @@ from derivations.ksvd import KsvdAssumptions, S
 from derivations.term import Ones, Size, Term, as_term, sum_over, trace
 
 t = Tensor("t", (), "t")
-SMALL = tuple((dim, 2) for dim in (ksvd.N, ksvd.P, ksvd.S, ksvd.SAMPLED))  # five nested sums: larger sizes take long
 
 
 def printed_objective(a: KsvdAssumptions) -> Term:
@@ -58,7 +59,9 @@ def ray(a: KsvdAssumptions) -> Ray:
     ones = Ones((), (ksvd.rows(a), S))
     unit_e, unit_r = ones.T @ image(a, phi_q[i]), ones.T @ image(a, phi_k[j])
     (w_e, w_r), half = ksvd.weights(a), as_term(ksvd.HALF)
-    squares = half * sum_over(i, l_, lam[l_] * unit_e[l_] ** 2) + half * sum_over(j, l_, lam[l_] * unit_r[l_] ** 2)
+    squares = half * sum_over(i, l_, lam[l_] * unit_e[l_] ** 2) + half * sum_over(
+        j, l_, lam[l_] * unit_r[l_] ** 2
+    )
     values = (
         (w_e, (m, l_), as_term(t)),
         (w_r, (m, l_), -as_term(t)),
@@ -141,7 +144,11 @@ def stationary_gives_eigen(a: KsvdAssumptions) -> tuple[Follows, Follows]:
 
 def eigen_gives_stationary(a: KsvdAssumptions) -> tuple[Follows, Follows]:
     """A solution of (7) makes W_e = BᵀH_r, W_r = AᵀH_e a stationary point with scores H_e Λ⁻¹ and H_r Λ⁻¹."""
-    (w_e, w_r), (first, second), rules = weights(a), gram_times(a), (kernel_rule(a), *weight_rules(a), SIGMA_RULE)
+    (w_e, w_r), (first, second), rules = (
+        weights(a),
+        gram_times(a),
+        (kernel_rule(a), *weight_rules(a), SIGMA_RULE),
+    )
     back_e = sum_over(i, image(a, phi_q[i]) @ res_e[i].T) @ ksvd.Lambda
     back_r = sum_over(j, image(a, phi_k[j]) @ res_r[j].T) @ ksvd.Lambda
     return (
@@ -179,6 +186,7 @@ claim(
     correction_words=FIX,
     severity="substance",
     assumes=PRIMAL,
+    legs=(inertia,),
     where=NOTATION,
     notes=WHAT_DEPENDS,
 )

@@ -16,6 +16,8 @@ from derivations.term import Pick, Symbol, Term, Transpose, as_term, stack, sum_
 
 THEORIES.setdefault("ksvd", Theory("ksvd", KsvdAssumptions(), ksvd.KNOBS, ksvd.validate, ksvd.derive))
 PAPER = KsvdAssumptions()
+# five nested sums in a derived gradient: larger exact instances take long
+SMALL = tuple((dim, 2) for dim in (N, ksvd.P, S, ksvd.SAMPLED))
 
 i, j, l_ = ksvd.i, ksvd.j, ksvd.l_
 lp = Index("l'", S)
@@ -36,7 +38,9 @@ NOTATION = (
 LAMBDA_GIVEN = Assumption("given Lambda", "Λ is a given positive diagonal matrix", "Lambda", "given")
 BOTH_SCORES = Assumption("both scores", "both scores, coupled by Tr(W_eᵀW_r)", "scores", "both")
 PLAIN = Assumption("no normalisation", "the features enter the scores unweighted", "normalisation", "none")
-PAPER_J = Assumption("objective as printed", "sums over tokens and Λ itself in the objective", "objective", "paper")
+PAPER_J = Assumption(
+    "objective as printed", "sums over tokens and Λ itself in the objective", "objective", "paper"
+)
 PRIMAL = (LAMBDA_GIVEN, BOTH_SCORES, PLAIN, PAPER_J)
 
 
@@ -137,5 +141,3 @@ def solutions(a: KsvdAssumptions) -> str:
 def triplets(a: KsvdAssumptions) -> str:
     """The family of exact solutions of (7) with orthonormal columns."""
     return f"singular triplets, f(X): {a.f_X}"
-
-

@@ -71,7 +71,8 @@ def _triplets(rng: random.Random, unit: bool, rows: int) -> tuple[dict[str, int]
     Without ``unit`` the columns are scaled, zero, or mixed within a repeated singular value. F has the given
     number of rows; none means that it is absent (the identity).
     """
-    n, p, s = 4, 2, 2
+    n, p = 4, rng.choice([1, 2]) if unit else 2
+    s = p
     u, v = (columns(orthogonal(rng, n), list(range(p))) for _ in "uv")
     values = [rng.choice(VALUES)] * p if rng.random() < 0.4 else rng.sample(VALUES, p)
     transformation = _full_rank(rng, rows, p) if rows else diagonal([fmpq(1)] * p)
@@ -88,7 +89,10 @@ def _triplets(rng: random.Random, unit: bool, rows: int) -> tuple[dict[str, int]
             coefficients = _some(rng, s, s)
             chosen = [0, 1]
     h_e, h_r = columns(u, chosen) * coefficients, columns(v, chosen) * coefficients
-    return _named(transformation, (phi_q, phi_k), (h_e, h_r), [values[c] for c in chosen])
+    sizes, named = _named(transformation, (phi_q, phi_k), (h_e, h_r), [values[c] for c in chosen])
+    named["L"] = _vector([rng.choice(VALUES) for _ in range(s)])
+    named["singular values"] = _vector(values)
+    return sizes, named
 
 
 def _full_rank(rng: random.Random, n: int, p: int) -> fmpq_mat:

@@ -107,7 +107,9 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
     finding.steps += _steps(statement, why)
     detail = why or "the certificate is an identity for symbolic dimensions"
     proof = Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)
-    finding.evidence = [shapes, proof] if not why else [proof]  # shapes are no second leg of what is not proved
+    finding.evidence = (
+        [shapes, proof] if not why else [proof]
+    )  # shapes are no second leg of what is not proved
     detail = f"{len(samples)} exact instances that satisfy the hypotheses ({statement.family})"
     finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
     if with_mutants:
@@ -244,7 +246,7 @@ def _step(title: str, latex: str, reason: str, passed: bool) -> dict[str, Any]:
 def _mutate(finding: Finding, statement: Follows, samples: list[Instance]) -> None:
     """Mutants of both sides: an equation must fail on an instance, an inequality must lose its certificate."""
     for side in ("lhs", "rhs"):
-        for what, mutant in mutants(getattr(statement, side), 16):
+        for what, mutant in mutants(getattr(statement, side), 16) or _scaled(statement, side):
             changed = replace(statement, **{side: mutant})
             finding.mutants.tried += 1
             if _rejected(changed, samples):
@@ -253,6 +255,14 @@ def _mutate(finding: Finding, statement: Follows, samples: list[Instance]) -> No
                 finding.mutants.equivalent += 1
             else:
                 finding.mutants.survivors.append(f"{side}: {what}: {mutant.latex()}")
+
+
+def _scaled(statement: Follows, side: str) -> list[tuple[str, Term]]:
+    """The right side doubled and negated: for formulas in which nothing else can be changed."""
+    rhs = statement.rhs
+    if side == "lhs" or nf.is_zero(nf.normal(_entry(rhs))):
+        return []
+    return [("doubled", Product((as_term(2), rhs))), ("negated", Product((as_term(-1), rhs)))]
 
 
 def _rejected(changed: Follows, samples: list[Instance]) -> bool:

@@ -16,20 +16,22 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations.index import Index, Tensor
 from derivations.program import Program
-from derivations.term import Term
+from derivations.term import Term, as_term
 
 
 @dataclass(frozen=True)
 class Ray:
     """Feasible points x(t), one for every t: the value of each variable at its indices, as terms in ``t``.
 
-    Along it the objective is to be ±t² (growth + squares): growth visibly positive and squares visibly nonnegative.
+    Along it the objective is to be ±(t² (growth + squares) + t slope), + for a maximisation: growth visibly
+    positive, squares visibly nonnegative, all three free of t.
     """
 
     t: Tensor
     values: tuple[tuple[Tensor, tuple[Index, ...], Term], ...]
     growth: Term
     squares: Term = ZERO
+    slope: Term = ZERO
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,18 @@ def bounded(statement: Bounded, seed: int, with_mutants: bool) -> Finding:
     """Verify the ray (refutation) or the bound (proof); neither settles nothing."""
     if statement.ray is not None and not ray_error(statement.program, statement.ray):
         words = _words(statement.program, statement.ray)
-        finding = Finding([Evidence("derivation", "exact-symbolic", False, "a ray of growing value")], counterexample=words)
+        finding = Finding(
+            [Evidence("derivation", "exact-symbolic", False, "a ray of growing value")], counterexample=words
+        )
         return finding
     why = bound_error(statement)
-    proof = Evidence("derivation", "exact-symbolic", None if why else True, why or "objective = bound ± squares", settles=True)
+    proof = Evidence(
+        "derivation",
+        "exact-symbolic",
+        None if why else True,
+        why or "objective = bound ± squares",
+        settles=True,
+    )
     finding = Finding([proof])
     if with_mutants and not why:
         finding.mutants = _mutants(statement)
@@ -78,9 +88,9 @@ def ray_error(program: Program, ray: Ray) -> str:
             return f"the constraint with multiplier {c.multiplier.name} is not kept along the ray"
     if not nf.form_positive(nf.normal(ray.growth.entry())) or not nonnegative(ray.squares):
         return "the growth is not visibly positive"
-    if any(ray.t in ix.tensors(x.entry()) for x in (ray.growth, ray.squares)):
+    if any(ray.t in ix.tensors(x.entry()) for x in (ray.growth, ray.squares, ray.slope)):
         return "the growth depends on t"
-    value = ray.t.scalar**2 * (ray.growth.entry() + ray.squares.entry())
+    value = ray.t.scalar**2 * (ray.growth.entry() + ray.squares.entry()) + ray.t.scalar * ray.slope.entry()
     if not nf.equal(_along(program.objective.entry(), ray), value if program.maximise else -value):
         return "the objective along the ray is another one"
     return ""
@@ -98,18 +108,23 @@ def _rule(at: tuple[Index, ...], value: Term) -> Callable[..., ix.Expr]:
 
 def _words(program: Program, ray: Ray) -> str:
     """The ray, and the objective along it where all dimensions and all data are 1."""
-    shown = ", ".join(rf"{v.name} = {value.latex()}" for v, _, value in ray.values if ray.t in ix.tensors(value.entry()))
+    moving = [(v, at, value) for v, at, value in ray.values if not nf.is_zero(nf.normal(value.entry()))]
+    shown = ", ".join(f"{_plain(as_term(v)[at])} = {_plain(value)}" for v, at, value in moving)
+    still = [v.name for v, _, value in ray.values if nf.is_zero(nf.normal(value.entry()))]
+    shown += f", {' and '.join(still)} = 0" if still else ""
     expr = _along(program.objective.entry(), ray)
     sizes = {dim: 1 for dim in dimensions([expr], ())}
-    values = {}
-    for t in (1, 2, 10):
-        entries = {(x, (0,) * len(x.dims)): Fraction(1) for x in base_tensors([expr], ())}
-        instance = Instance(sizes, {**entries, (ray.t, ()): Fraction(t)}, ())
-        values[t] = instance.evaluate(expr)
-    sample = ", ".join(f"J({t}) = {v}" for t, v in values.items())
-    sign = "" if program.maximise else "-"
-    grown = f"{sign}t² ({ray.growth.latex()}{'' if ray.squares is ZERO else ' + ' + ray.squares.latex()})"
-    return f"feasible for every t: {shown}; there the objective is {grown}; with all dimensions and data 1: {sample}"
+    ones = {(x, (0,) * len(x.dims)): Fraction(1) for x in base_tensors([expr], ())}
+    values = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
+    sample = ", ".join(f"{v} at t = {t}" for t, v in values.items())
+    end = "above" if program.maximise else "below"
+    return f"along {shown} all constraints hold and the objective is unbounded {end}; with all dimensions and data 1: {sample}"
+
+
+def _plain(term: Term) -> str:
+    from checks.printing import unicode_math
+
+    return unicode_math(term.latex())
 
 
 def bound_error(statement: Bounded) -> str:
@@ -129,7 +144,7 @@ def bound_error(statement: Bounded) -> str:
 def _mutants(statement: Bounded) -> Mutants:
     """A changed objective must lose its bound."""
     result = Mutants()
-    for what, mutant in mutants(statement.program.objective, 16):
+    for _, mutant in mutants(statement.program.objective, 16):
         changed = replace(statement, program=replace(statement.program, objective=mutant))
         result.tried += 1
         if bound_error(changed):
