@@ -93,6 +93,6 @@ def exponential(argument: Term) -> Term:
     return exp(argument)
 
 
-def descent(regularised: Term, size: Term) -> Term:
+def descent(energy: Term, size: Term, name: str = "E_R") -> Term:
     """One step Z - η ∇E_R of gradient descent, with the guarded gradient of the printed energy."""
-    return Z - size * grad(regularised, Z_, "E_R")
+    return Z - size * grad(energy, Z_, name)

@@ -151,9 +151,13 @@ class Gradient(Term):
         return rf"\nabla_{{{tensor.latex or tensor.name}}} {name}"
 
 
+def _places_of(term: Term) -> tuple[Index, ...]:
+    return tuple(Index(f"∂{n}", dim) for n, dim in enumerate(term.shape()))
+
+
 def _places(tensor: Tensor) -> tuple[Index, ...]:
     """Indices that occur in no printed formula."""
-    return tuple(Index(f"∂{n}", dim) for n, dim in enumerate(tensor.dims))
+    return _places_of(as_term(tensor))
 
 
 @lru_cache(maxsize=512)
@@ -193,7 +197,8 @@ class Moved(Term):
 
     def latex(self) -> str:
         tensor, value = self.data
-        return rf"\left.{self.args[0].latex()}\right|_{{{tensor.latex or tensor.name} = {value.latex()}}}"
+        becomes = r"\leftarrow" if tensor in ix.tensors(value.entry(*_places_of(value))) else "="
+        return rf"\left.{self.args[0].latex()}\right|_{{{tensor.latex or tensor.name} {becomes} {value.latex()}}}"
 
 
 def grad(energy: Term, tensor: Tensor, name: str = "E") -> Term:

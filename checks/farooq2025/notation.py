@@ -6,7 +6,7 @@ from checks.statement import Given
 from derivations import energy as en
 from derivations.energy import DK, DV, DX, N, A, V, i, j, k
 from derivations.index import Index, Tensor
-from derivations.term import Term, as_term, exp, row_softmax, size, sqrt
+from derivations.term import Term, as_term, exp, row_softmax, size, sqrt, sum_over
 
 HERE = "farooq2025/"
 WHERE = (
@@ -28,6 +28,10 @@ def weight(left: Index, right: Index) -> Term:
 
 
 A_RULE = Given(en.A_, (i, j), row_softmax(SCORES)[i, j], "equation (7)")
+_w = Tensor("exp(S)", (N, N), r"e^{S}", "", r"e^{S_{%1%2}}", positive=True)
+STOCHASTIC = Given(
+    en.A_, (i, j), as_term(_w)[i, j] / sum_over(Index("m", N), as_term(_w)[i, Index("m", N)]), "a row softmax with scores S"
+)
 AT_AV = Given(en.Z_, (i, k), (A @ V)[i, k], "the point Z = AV")
 C_RULE = Given(en.c_vector, (j,), en.c(j), "c_j is the bracket of (37)")
 Z_TWO = Tensor("Y", (N, DV), "Y", "y_{%1}", "Y_{%1%2}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import Assumption, claim
-from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, WHERE
+from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, STOCHASTIC, WHERE
 from checks.farooq2025.section3 import SQUARE_V, TRANSPOSED
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
@@ -156,7 +156,9 @@ claim(
     "Section 4, before (35)",
     "The derivative of the quadratic F",
     words="F'(u_j) is twice the sum over m of A_mj z_iᵀv_j.",
-    literal=lambda a: Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j]))),
+    literal=lambda a: Identity(
+        2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)
+    ),
     corrected=lambda a: Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_)),
     correction_words="The state under the sum is z_m: F'(u_j) is 2 u_j.",
     severity="misprint",

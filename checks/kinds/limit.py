@@ -108,9 +108,11 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
     step = s.step.entry(*at)
     goal = s.limit.entry(*at) if s.limit is not None else None
     everything = [step] if goal is None else [step, goal]
-    for instance, points in _instances(everything, s.given, seed, 6, True):
+    for number, (instance, points) in enumerate(_instances(everything, s.given, seed, 6, True)):
         if any(size != 1 for size in instance.sizes.values()):
             return None
+        if number == 0:  # the simplest instance first
+            instance.values.update(dict.fromkeys(instance.values, Fraction(1)))
         where = points[0] if points else {}
 
         def step_at(state: Any, instance: Instance = instance, where: Any = where) -> Any:

@@ -1,0 +1,199 @@
+"""Where the iterations lead: the update rule of Section 2, descent on the energies, and the whole algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from checks.claim import Assumption, claim
+from checks.farooq2025.notation import AT_AV, C_RULE, HERE, STOCHASTIC, WHERE
+from checks.farooq2025.section4 import INDEX_FORM, SMOOTH, SQUARE, W_
+from checks.farooq2025.section7 import FUNCTIONS, regularised
+from checks.kinds.examples import Point
+from checks.kinds.family import Family
+from checks.kinds.limit import Limit
+from checks.statement import All, Identity
+from derivations import energy as en
+from derivations.energy import AV, C_J, DV, N, A, V, Z, j, m, r_
+from derivations.energy_terms import at_point, grad
+from derivations.index import Tensor
+from derivations.term import Term, apply, as_term, squared_norm, sum_over, trace
+
+eta = as_term(en.ETA)
+ETA_WHERE = WHERE + r" $\eta>0$ the step size."
+LITTLE = Assumption("small steps", "the step size is below one over the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ)")
+MATCHED = INDEX_FORM
+SLOPE = grad(MATCHED, en.Z_, "E_R")
+STEP = en.descent(MATCHED, eta)
+W = as_term(W_)
+
+claim(
+    HERE + "prose-update-rule",
+    "Section 2.1, after (22)",
+    "The update of the state",
+    words="Adding η times the attention output in every step moves Z to the attention output.",
+    literal=lambda a: Limit(en.Z_, Z + eta * AV, AV),
+    corrected=lambda a: All(
+        (
+            Identity(en.descent(en.attention_energy(), eta, "E"), Z + eta * (AV - Z), label="it is a gradient step on (11)"),
+            Limit(en.Z_, Z + eta * (AV - Z), AV, rate=1 - eta, high=Fraction(2), label="its limit"),
+        )
+    ),
+    correction_words=(
+        "The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η each time, so Z goes to AV from "
+        "every start exactly if 0 < η < 2; with η = 1 it is there after one step."
+    ),
+    severity="substance",
+    rests_on=(HERE + "eq11", HERE + "eq22"),
+    where=ETA_WHERE,
+    notes="As printed Z is Z₀ + kηAV after k steps, which has no limit unless AV = 0, whatever η is.",
+)
+
+scale = as_term(Tensor("t", (), "t"))
+LINEARITY = at_point(en.attention_energy(), en.Z_, scale * Z)
+claim(
+    HERE + "prose-no-iterations",
+    "Section 2.1, end",
+    "A linear energy needs no iterations",
+    words="The energy is linear in Z, so that no iterations are required.",
+    literal=lambda a: Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,)),
+    corrected=lambda a: All(
+        (
+            Identity(LINEARITY, -scale * trace(Z.T @ AV) + scale**2 * trace(Z.T @ Z) / 2, label="it is quadratic"),
+            Identity(Z - grad(en.attention_energy(), en.Z_), AV, label="one step of size 1 from any state"),
+        )
+    ),
+    correction_words=(
+        "The energy is quadratic. No iteration is needed because its gradient is Z - AV: one step of size 1 leads from any state "
+        "to AV."
+    ),
+    severity="substance",
+    rests_on=(HERE + "eq10", HERE + "eq22"),
+    where=WHERE,
+    notes=(
+        "A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. Section 3 and Table 1 take "
+        "linear as the contrast to non-linear, but the regularised energy of F = u² is solved by AV without iterations as well."
+    ),
+)
+
+GRAM = sum_over(r_, sum_over(m, A[m, j] * A[m, r_]) * (V[j].T @ V[r_]) * (en.u(r_) - C_J[r_]))
+CHANGE = at_point(MATCHED, en.Z_, STEP) - MATCHED
+SLOPE_U = at_point(en.u(j), en.Z_, SLOPE)
+w_j = at_point(en.u(j), en.Z_, W)
+one_state, one_size = Tensor("z", (), "z"), en.ETA
+TOKEN = as_term(one_state) - eta * (2 * (as_term(one_state) - 1))
+
+
+def _convergence() -> All:
+    return All(
+        (
+            Identity(
+                at_point(en.u(j), en.Z_, STEP) - C_J[j], en.u(j) - C_J[j] - 2 * eta * GRAM, label="u - c is multiplied by 1 - 2ηG"
+            ),
+            Identity(
+                CHANGE,
+                -eta * squared_norm(SLOPE) + eta**2 * sum_over(j, SLOPE_U**2),
+                label="the energy falls if η‖u(g)‖² < ‖g‖², g the gradient",
+            ),
+            Identity(
+                trace(W.T @ (STEP - Z)), -2 * eta * sum_over(j, (en.u(j) - C_J[j]) * w_j), label="components W with u(W) = 0 stay"
+            ),
+            Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
+            Limit(one_state, TOKEN, as_term(1), rate=1 - 2 * eta, high=Fraction(1), label="one token of value 1, where G = 1"),
+        )
+    )
+
+
+claim(
+    HERE + "prose-convergence",
+    "Section 3, end",
+    "Convergence to the attention output",
+    words="With a non-linear F, here F(u) = u², the iterative dynamics converge to the attention output.",
+    literal=lambda a: Limit(en.Z_, en.descent(SQUARE, eta, "E"), AV),
+    corrected=lambda a: _convergence(),
+    correction_words=(
+        "With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ), descent converges to AV plus "
+        "the part of the start on which all alignments vanish. It is AV for the start 0, and for the start AV."
+    ),
+    severity="substance",
+    assumes=(LITTLE,),
+    rests_on=(HERE + "eq27", HERE + "eq34"),
+    where=ETA_WHERE,
+    notes=(
+        "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ from AV: n = 1, "
+        "d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to (1, 1) in one step. For F = u³ no step size serves all starts: one "
+        "token of value 1 runs off from z = -2, since each step subtracts at least 9η. The abstract and Section 7 rest on this."
+    ),
+)
+
+claim(
+    HERE + "prose-clipping",
+    "Section 7, end",
+    "Stability by gradient clipping",
+    words="Clipping the gradient makes the descent stable: it converges.",
+    literal=lambda a: Limit(en.Z_, Z - eta * apply("clip", SLOPE, r"\operatorname{clip}"), AV, given=(C_RULE,), orbit=CLIPPED),
+    corrected=lambda a: _convergence(),
+    correction_words=(
+        "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at most the largest "
+        "squared norm of a value times the largest column sum of A."
+    ),
+    severity="condition",
+    assumes=(LITTLE,),
+    rests_on=(HERE + "eq79", HERE + "prose-convergence"),
+    where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$.",
+    notes="Clipping bounds the step, not the product of step size and curvature, which decides.",
+)
+CLIPPED = Point(
+    ((N, 1), (DV, 1)),
+    ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 2), (en.Z_, ((Fraction(3, 2),),))),
+)
+
+
+def _loop(function: Callable[[Term], Term]) -> Limit:
+    return Limit(en.Z_, en.descent(regularised(function), eta), None, given=(C_RULE,))
+
+
+def _stays(energy: Term, **more: object) -> Identity:
+    return Identity(en.descent(energy, eta), AV, given=(AT_AV, *((C_RULE,) if more.pop("c", False) else ())), **more)
+
+
+claim(
+    HERE + "prose-algorithm",
+    "Section 7",
+    "The algorithm as a whole",
+    words="For F linear, quadratic, polynomial or exponential, the loop (79) started at (71) settles at a state that has its gradient zero.",
+    literal=lambda a: Family(_loop(en.F), tuple((n, _loop(f)) for n, f in FUNCTIONS), printed_only=True),
+    corrected=lambda a: All(
+        (
+            _stays(en.energy(en.F) + en.matching(), label="any F, weights F'(c_j): the loop started at AV stays there"),
+            _stays(regularised(en.square), c=True, label="F = u² with (75): the loop started at AV stays there"),
+        )
+    ),
+    correction_words=(
+        "With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and number of steps. So does the "
+        "printed algorithm for F = u²: its non-linear head is the linear head. Another result needs another start."
+    ),
+    severity="substance",
+    assumes=(SMOOTH,),
+    rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
+    where=ETA_WHERE,
+    notes=(
+        "As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of value 4 the "
+        "stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as some c_j < 0 and the "
+        "alignments are independent."
+    ),
+)
+
+claim(
+    HERE + "prose-linear-steps",
+    "Section 7.1",
+    "The linear head needs no descent",
+    words="For F(u) = u, with the regulariser of Table 1, steps 4 to 7 are not required.",
+    literal=lambda a: Identity(en.energy(lambda x: x) - en.pairing(), as_term(0)),
+    rests_on=(HERE + "tab1-step5",),
+    where=WHERE,
+    notes=(
+        "The regularised energy is zero for all Z, so no descent moves anything, and AV is put in by hand. With the regulariser "
+        "(75) as printed for all F, descent would be required and would diverge: see prose-algorithm."
+    ),
+)
