@@ -22,6 +22,11 @@ class Index:
     name: str
     dim: str
 
+    @property
+    def latex(self) -> str:
+        """The name, safe in front of another letter: a command such as \\mu is closed by a space."""
+        return f"{self.name} " if self.name.startswith("\\") else self.name
+
     def fresh(self) -> Index:
         """A new index over the same range, different from every index made so far."""
         return Index(f"{self.name.split('#')[0]}#{next(_fresh)}", self.dim)

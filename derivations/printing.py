@@ -139,7 +139,8 @@ def _raised(text: str, atom: Atom, exponent: Fraction) -> str:
 
 def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> str:
     def letter(token: Token) -> str:
-        return names[token] if token in names else str(token.name).split("#")[0]
+        name = names[token] if token in names else str(token.name).split("#")[0]
+        return f"{name} " if name.startswith("\\") else name
 
     match atom[0]:
         case "T":

@@ -169,7 +169,7 @@ class Pick(Term):
         inner, picked = self.args[0], self.data
         while isinstance(inner, Pick):  # X[s][j] prints as X[s, j]
             inner, picked = inner.args[0], inner.data + picked
-        names = [i.name for i in picked]
+        names = [i.latex for i in picked]
         if isinstance(inner, Symbol):
             full = len(names) == len(inner.data.dims)
             template = inner.data.entry_latex if full else inner.data.row_latex
@@ -177,7 +177,7 @@ class Pick(Term):
                 for n, name in enumerate(names, 1):
                     template = template.replace(f"%{n}", name)
                 return template
-        separator = "" if all(len(n) == 1 for n in names) else ","
+        separator = "" if all(len(n) == 1 or n.endswith(" ") for n in names) else ","
         return rf"{_base(inner.wrapped(_ATOM))}_{{{separator.join(names)}}}"
 
 
