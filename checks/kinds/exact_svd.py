@@ -128,7 +128,22 @@ def decomposition(rng: random.Random) -> tuple[dict[str, int], dict[str, Any]]:
     return {"N": n, "M": m, "r": r}, {**{k: fractions(x) for k, x in named.items()}, "s": _vector(values)}
 
 
-FAMILIES: dict[str, Family] = {"rational singular value decompositions": decomposition}
+def semidefinite(rng: random.Random) -> tuple[dict[str, int], dict[str, Any]]:
+    """A = BᵀB of rank r with its decomposition, the singular values squares of rationals."""
+    n, r = 3, 2
+    u, roots = columns(orthogonal(rng, n), list(range(r))), [rng.choice(VALUES) for _ in range(r)]
+    half = diagonal(roots) * u.transpose()
+    named = {"B": half, "A": half.transpose() * half, "U": u, "V": u}
+    return {"N": n, "M": r, "r": r}, {
+        **{k: fractions(x) for k, x in named.items()},
+        "s": _vector([x * x for x in roots]),
+    }
+
+
+FAMILIES: dict[str, Family] = {
+    "rational singular value decompositions": decomposition,
+    "positive semidefinite decompositions": semidefinite,
+}
 for _words, _rows in (("tokens", 4), ("sampled", 3), ("identity", 0)):
     FAMILIES[f"solutions of (7), f(X): {_words}"] = partial(_triplets, unit=False, rows=_rows)
     FAMILIES[f"singular triplets, f(X): {_words}"] = partial(_triplets, unit=True, rows=_rows)
