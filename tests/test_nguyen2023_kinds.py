@@ -10,9 +10,9 @@ import sympy as sp
 
 from checks.engines import judge
 from checks.kinds.averages import Averages, Column
+from checks.kinds.counting import Counted, Grows
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
-from checks.kinds.growth import Counted, Grows
 from checks.nguyen2023 import residual
 from checks.nguyen2023.table_data import TABLE_1, TABLE_2, TABLE_9
 from checks.statement import Fact

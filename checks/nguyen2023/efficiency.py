@@ -15,7 +15,7 @@ import sympy as sp
 
 from checks.claim import Assumption, Options, claim
 from checks.kinds.arithmetic import Arithmetic, Figure
-from checks.kinds.growth import Counted, Grows
+from checks.kinds.counting import Counted, Grows
 from checks.record import Evidence
 from checks.statement import All
 
