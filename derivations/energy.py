@@ -1,98 +1,398 @@
-"""Theory energy: energies Σ_j F(u_j) whose stationary point shall be the attention output AV (farooq2025).
+"""The derivations of theory energy under assumptions that can be changed: gradient, regulariser, extremum, descent.
 
-u = L(Z) with u_j = Σ_m A_mj z_mᵀv_j is linear in the state Z; its adjoint takes weights w to A diag(w) V, and
-L of the adjoint is the matrix G = (AᵀA) ∘ (VVᵀ). So AV is the adjoint at w = 1, c = L(AV) = G1, and everything
-below holds for any real A (n x n) and V (n x d_v): that the rows of A sum to one is never used.
+F is a formula in u, or "any". The calculus with A, V and Z is done once for an arbitrary F, by the guarded derivative;
+what depends on the formula (its derivatives, where they have which sign) is decided by SymPy, or left undecided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
 
-from derivations.energy_terms import bregman, grad
-from derivations.index import Index, Tensor
-from derivations.term import Term, apply, as_term, diag, exp, squared_norm, sum_over, trace
+import sympy as sp
 
-N, DV, DK, DX = "n", "d_v", "d_k", "d"
-i, j, k, l, m, q_, r_ = Index("i", N), Index("j", N), Index("k", DV), Index("l", DV), Index("m", N), Index("l", N), Index("p", N)
+from derivations import energy_forms as en
+from derivations import normal as nf
+from derivations.assumptions import Knob
+from derivations.components import evaluate
+from derivations.energy_terms import at_point, formula, grad
+from derivations.index import Tensor
+from derivations.parse import FUNCTIONS, parse
+from derivations.printing import form_latex
+from derivations.program import Step
+from derivations.term import Term, as_term, sum_over
 
-
-def rows(name: str, letter: str, width: str, many: str = N) -> Tensor:
-    """A matrix whose rows are printed as vectors: row i of Z is z_i, its entry Z_ik."""
-    return Tensor(name, (many, width), name, rf"{letter}_{{%1}}", rf"{name}_{{%1%2}}")
-
-
-A_ = Tensor("A", (N, N), "A", r"A_{%1}", r"A_{%1%2}")
-V_, Z_ = rows("V", "v", DV), rows("Z", "z", DV)
-c_vector = Tensor("c", (N,), "c", "", r"c_{%1}")
-ETA = Tensor("eta", (), r"\eta")
-A, V, Z, C_J = (as_term(t) for t in (A_, V_, Z_, c_vector))
-HALF = Fraction(1, 2)
-AV = A @ V
-
-
-def u(at: Index = j, over: Index = m, state: Term = Z) -> Term:
-    """u_j = Σ_m A_mj z_mᵀv_j, equation (26)."""
-    return sum_over(over, A[over, at] * (state[over].T @ V[at]))
+PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
+_u = sp.Symbol("u", real=True)
+_x = sp.Symbol("x", positive=True)
 
 
-def c(at: Index = j) -> Term:
-    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j, the value of u_j at Z = AV."""
-    return sum_over(m, A[m, at] * sum_over(r_, A[m, r_] * (V[r_].T @ V[at])))
+@dataclass(frozen=True)
+class EnergyAssumptions:
+    """The choices of Sections 3 and 7; the defaults are the algorithm as the paper prints it."""
+
+    F: str = "any"
+    regulariser: str = "section7"
+    initial_state: str = "attention"
+    step: str = "small"
 
 
-def energy(function: Callable[[Term], Term], at: Index = j) -> Term:
-    """E(Z) = Σ_j F(u_j), equation (27)."""
-    return sum_over(at, function(u(at)))
+KNOBS = (
+    Knob("F", ("any", "EXPRESSION in u"), "the function of the alignments, such as u^2, exp(u) or log(cosh(u))"),
+    Knob(
+        "regulariser",
+        ("section7", "section5", "matching", "none"),
+        "weights of the linear regulariser: 2c_j as in (75), p c_j^(p-1) as in (58) for F = u^p, F'(c_j), or none",
+    ),
+    Knob("initial_state", ("attention", "zero", "random", "given"), "where descent starts: AV, 0, or anywhere"),
+    Knob("step", ("small", "POSITIVE NUMBER"), "the step size η; small means inside the stable range"),
+)
 
 
-def pairing(weight: Callable[[Index], Term] | None = None) -> Term:
-    """Σ_i Σ_j w_j A_ij z_iᵀv_j: the linear functionals of Z from which the regularisers are made."""
-    body = A[i, j] * (Z[i].T @ V[j])
-    return sum_over(i, j, weight(j) * A[i, j] * (Z[i].T @ V[j]) if weight else body)
+def validate(name: str, value: str) -> None:
+    """Raise ValueError for a value that a knob does not take."""
+    if name == "F":
+        if value != "any":
+            _require_real_function(value)
+        return
+    if name == "step" and value != "small":
+        try:
+            positive = Fraction(value) > 0
+        except (ValueError, ZeroDivisionError):
+            positive = False
+        if not positive:
+            raise ValueError("the step size must be a positive number, such as 1/4")
+        return
+    allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
+    if name != "step" and value not in allowed:
+        raise ValueError("not an allowed value")
 
 
-def F(argument: Term, order: int = 0) -> Term:
-    """An arbitrary differentiable function or its derivative."""
-    return apply("F", argument, order=order)
+def _require_real_function(text: str) -> None:
+    function = sympy_function(text)
+    if _u not in function.free_symbols:
+        raise ValueError("F must depend on u")
+    for u in (-2, -1, sp.Rational(-1, 2), 0, sp.Rational(1, 2), 1, 2):
+        value = function.subs(_u, u)
+        if value.is_real is False or value.has(sp.zoo, sp.nan, sp.I):
+            raise ValueError(f"F must be real for every real u, since u_j takes any sign; it is not at u = {u}")
 
 
-def square(argument: Term) -> Term:
-    """F(u) = u²."""
-    return argument**2
+@lru_cache(maxsize=256)
+def sympy_function(text: str) -> sp.Expr:
+    """A formula in u as a SymPy expression. Raises ValueError for a text outside the language."""
+    expr = parse(text, {"u": Tensor("u", ()).scalar})
+    functions: dict[str, Any] = {name: _plain(name) for name in FUNCTIONS}
+    functions["root"] = lambda base, exponent: sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+    return sp.sympify(evaluate(expr, {}, lambda tensor, entry: _u, functions))
 
 
-def attention_energy() -> Term:
-    """E(Z) = -tr(ZᵀAV) + tr(ZᵀZ/2), equation (11)."""
-    return -trace(Z.T @ AV) + trace(HALF * (Z.T @ Z))
+def _plain(name: str) -> Any:
+    return lambda arg, order: getattr(sp, name)(arg)
 
 
-def adjoint(weights: Term) -> Term:
-    """A diag(w) V, the adjoint of Z ↦ u."""
-    return A @ diag(weights) @ V
+def sign_on_reals(expression: sp.Expr) -> str:
+    """Where a function of u has which sign: ">0", ">=0", "<0", "<=0", "=0", "both" or "undecided", for all real u.
+
+    Decided for polynomials and for rational functions of u or of exp(u), by exact root counting.
+    """
+    expression = sp.simplify(expression)
+    if expression == 0:
+        return "=0"
+    found = _sign_of_rational(expression, _u, None)
+    if found is None:
+        in_exp = sp.together(sp.powsimp(expression.rewrite(sp.exp).subs(_u, sp.log(_x))))
+        found = _sign_of_rational(in_exp, _x, 0)
+    if found is not None:
+        return found
+    for known, answer in ((expression.is_positive, ">0"), (expression.is_negative, "<0")):
+        if known:
+            return answer
+    return "undecided"
 
 
-def matching(name: str = "F") -> Term:
-    """-Σ_i Σ_j F'(c_j) A_ij z_iᵀv_j: the linear functional that makes AV stationary, for any F."""
-    return -pairing(lambda at: apply(name, c(at), order=1))
+def _sign_of_rational(expression: sp.Expr, variable: sp.Symbol, low: int | None) -> str | None:
+    """The sign of a rational function on the real line, or on (low, oo); None if it is not rational or has a pole."""
+    top, bottom = sp.fraction(sp.together(expression))
+    if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)) or expression.free_symbols - {variable}:
+        return None
+    if not all(c.is_rational for c in (*sp.Poly(top, variable).coeffs(), *sp.Poly(bottom, variable).coeffs())):
+        return None
+    interval = sp.Interval(low, sp.oo, True, True) if low is not None else sp.S.Reals
+    if _roots(bottom, variable, interval):
+        return None
+    whole = sp.Poly(top * bottom, variable)
+    roots = sorted(_roots(whole.as_expr(), variable, interval))
+    ends = [None, *roots, None]
+    signs = {sp.sign(whole.eval(_between(left, right, low))) for left, right in pairwise(ends)}
+    if signs == {1}:
+        return ">=0" if roots else ">0"
+    if signs == {-1}:
+        return "<=0" if roots else "<0"
+    return "both"
 
 
-def excess(name: str = "F") -> Term:
-    """Σ_j D_F(u_j, c_j), the energy above its value at AV when the regulariser matches."""
-    return sum_over(j, bregman(name, u(j), c(j)))
+def _roots(expression: sp.Expr, variable: sp.Symbol, interval: sp.Set) -> list[sp.Expr]:
+    polynomial = sp.Poly(expression, variable)
+    if polynomial.degree() <= 0:
+        return []
+    return [r for r in set(polynomial.real_roots()) if interval.contains(r) == sp.true]
 
 
-def completed_square() -> Term:
-    """½‖Z - AV‖², what (11) exceeds its minimum by."""
-    return HALF * squared_norm(Z - AV)
+def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp.Rational:
+    """A rational number strictly between two neighbouring roots, or beyond the last."""
+    if left is None and right is None:
+        return sp.Integer(1)
+    if right is None:
+        return sp.ceiling(left) + 1
+    if left is None:
+        return sp.Rational(low) + sp.nsimplify(sp.Rational(str(sp.N(right - low, 30)))) / 2 if low is not None else sp.floor(right) - 1
+    return sp.nsimplify(sp.Rational(str(sp.N((left + right) / 2, 30))))
 
 
-def exponential(argument: Term) -> Term:
-    """F(u) = exp(u)."""
-    return exp(argument)
+@dataclass(frozen=True)
+class Shape:
+    """What is known of F: the signs of its second derivative, whether it is affine, a power, how F'' is bounded."""
+
+    second: str
+    affine: bool
+    polynomial_degree: int | None
+    curvature: sp.Expr | None
+
+    @property
+    def convex(self) -> bool:
+        """F'' >= 0 everywhere, and > 0 except at single points: strictly convex."""
+        return self.second in (">0", ">=0")
+
+    @property
+    def concave(self) -> bool:
+        """The mirror image."""
+        return self.second in ("<0", "<=0")
 
 
-def descent(energy: Term, size: Term, name: str = "E_R") -> Term:
-    """One step Z - η ∇E_R of gradient descent, with the guarded gradient of the printed energy."""
-    return Z - size * grad(energy, Z_, name)
+@lru_cache(maxsize=256)
+def shape_of(text: str) -> Shape:
+    """The shape of a formula F."""
+    function = sympy_function(text)
+    second = sp.diff(function, _u, 2)
+    degree = sp.Poly(function, _u).degree() if function.is_polynomial(_u) else None
+    return Shape(sign_on_reals(second), sp.simplify(second) == 0, degree, _largest(second))
+
+
+def _largest(second: sp.Expr) -> sp.Expr | None:
+    """A bound of |F''| where one is easily exact: a constant, or 1/cosh² and its like through exp(u); else None."""
+    second = sp.simplify(second)
+    if not second.free_symbols:
+        return sp.Abs(second)
+    for bound in (sp.Integer(1), sp.Integer(2)):
+        if sign_on_reals(bound - second) in (">0", ">=0") and sign_on_reals(bound + second) in (">0", ">=0"):
+            return bound
+    return None
+
+
+def functions(assumptions: EnergyAssumptions) -> tuple[str, ...]:
+    """The formulas that "any" stands for in examples: those of the paper; else the one that is assumed."""
+    return PAPERS_FUNCTIONS if assumptions.F == "any" else (assumptions.F,)
+
+
+def weight(assumptions: EnergyAssumptions, text: str, at: Term) -> Term:
+    """The weight of the regulariser at c_j = ``at``, for the F given as text. Raises ValueError where there is none."""
+    match assumptions.regulariser:
+        case "none":
+            return as_term(0) * at
+        case "section7":
+            return 2 * at
+        case "section5":
+            exponent = power_of(text)
+            if exponent is None:
+                raise ValueError(f"the regulariser of Section 5 is for powers u^p, not for {text}")
+            return exponent * at ** (exponent - 1)
+    return formula(text, at, 1)
+
+
+def power_of(text: str) -> int | None:
+    """p for the formula u^p with a whole p >= 1, else None."""
+    function = sympy_function(text)
+    degree = shape_of(text).polynomial_degree
+    return degree if degree and degree >= 1 and sp.expand(function - _u**degree) == 0 else None
+
+
+def regularised(assumptions: EnergyAssumptions, text: str) -> Term:
+    """E_R(Z) = Σ_j F(u_j) - Σ_ij w_j A_ij z_iᵀv_j under the assumptions, for the F given as text."""
+    energy = sum_over(en.j, formula(text, en.u()))
+    if assumptions.regulariser == "none":
+        return energy
+    return energy - en.pairing(lambda at: weight(assumptions, text, en.c(at)))
+
+
+def stationary(assumptions: EnergyAssumptions, text: str) -> bool | None:
+    """Whether AV is a stationary point of E_R for all A and V; None where neither is shown.
+
+    Shown by normal form; refuted by one token with value v, where the gradient at AV = v is v (F'(v²) - w(v²)).
+    """
+    slope = at_point(grad(regularised(assumptions, text), en.Z_, "E_R"), en.Z_, en.AV)
+    if nf.is_zero(nf.normal(slope.entry(en.i, en.k))):
+        return True
+    return False if breaking_value(assumptions, text) is not None else None
+
+
+def breaking_value(assumptions: EnergyAssumptions, text: str) -> sp.Rational | None:
+    """A value v of a single token for which the gradient at AV does not vanish, or None if none is found."""
+    first = sp.diff(sympy_function(text), _u)
+    exponent = power_of(text)
+    weights = {
+        "none": sp.Integer(0),
+        "section7": 2 * _u,
+        "matching": first,
+        "section5": exponent * _u ** (exponent - 1) if exponent else first,
+    }
+    gap = sp.simplify(first - weights[assumptions.regulariser])
+    for v in (sp.Integer(1), sp.Integer(2), sp.Rational(1, 2), sp.Integer(3)):
+        if gap.subs(_u, v**2).is_zero is False:
+            return v
+    return None
+
+
+def derive(assumptions: EnergyAssumptions) -> list[Step]:
+    """Gradient, value at AV, matching regulariser, Hessian, and what AV is under the assumptions."""
+    validate("F", assumptions.F)
+    steps = _calculus()
+    for text in functions(assumptions):
+        steps += _for_function(assumptions, text)
+    return steps
+
+
+def _calculus() -> list[Step]:
+    """The steps that hold for every differentiable F."""
+    any_energy = en.energy(en.F)
+    slope = grad(any_energy, en.Z_)[en.i, en.k].entry()
+    at_av = at_point(en.u(), en.Z_, en.AV).entry()
+    matched = at_point(grad(any_energy + en.matching(), en.Z_, "E_R"), en.Z_, en.AV)
+    zero = nf.is_zero(nf.normal(matched.entry(en.i, en.k)))
+    form, proved = second_form()
+    return [
+        Step("Energy", rf"E(Z) = {any_energy.latex()}", "equation (27)"),
+        Step("Gradient", rf"\frac{{\partial E}}{{\partial Z_{{ik}}}} = {form_latex(nf.normal(slope))}", "index calculus, and components"),
+        Step("Value at AV", rf"c_j = u_j\big|_{{Z=AV}} = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"),
+        Step(
+            "Matching regulariser",
+            rf"R(Z) = {en.matching().latex()}",
+            "minus the gradient at AV, paired with Z; " + ("the gradient of E + R at AV is 0" if zero else "NOT stationary"),
+        ),
+        Step("Excess", rf"E_R(Z) - E_R(AV) = {en.excess().latex()}", "Bregman differences D_F(u, c) = F(u) - F(c) - F'(c)(u - c)"),
+        Step(
+            "Hessian",
+            rf"\langle W, \nabla^2 E\,W\rangle = {form.latex()}",
+            "second derivative along W; at AV the arguments are c_j" if proved else "NOT equal to the second derivative",
+        ),
+    ]
+
+
+def second_form() -> tuple[Term, bool]:
+    """Σ_j F''(u_j) u_j(W)², and whether it is proved to be the second derivative of E along W."""
+    W_ = Tensor("W", (en.N, en.DV), "W", "w_{%1}", "W_{%1%2}")
+    W = as_term(W_)
+    once = sum_over(en.i, en.k, grad(en.energy(en.F), en.Z_)[en.i, en.k] * W[en.i, en.k])
+    twice = sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
+    form = sum_over(en.j, en.F(en.u(), 2) * en.u(state=W) ** 2)
+    return form, nf.equal(twice.entry(), form.entry())
+
+
+def _for_function(a: EnergyAssumptions, text: str) -> list[Step]:
+    function, shape = sympy_function(text), shape_of(text)
+    first, second = sp.simplify(sp.diff(function, _u)), sp.simplify(sp.diff(function, _u, 2))
+    name = sp.latex(function)
+    steps = [
+        Step(
+            f"F = {text}",
+            rf"F(u) = {name},\quad F'(u) = {sp.latex(first)},\quad F''(u) = {sp.latex(second)}",
+            _shape_words(shape),
+        )
+    ]
+    try:
+        energy = regularised(a, text)
+    except ValueError as error:
+        return [*steps, Step("Regulariser", r"\text{none of this form}", str(error))]
+    still = stationary(a, text)
+    steps.append(Step("At AV", rf"E_R(Z) = {energy.latex()}", stationarity_words(a, text, still)))
+    verdict, reason = verdict_at_attention(text, still)
+    steps.append(Step("Verdict", rf"\text{{{_escaped(verdict)}}}", reason))
+    steps.append(Step("Descent", rf"Z \leftarrow Z - \eta \nabla_Z E_R,\quad Z^{{(0)}}: \text{{{a.initial_state}}}", descent_words(a, text, still)))
+    return steps
+
+
+def _escaped(words: str) -> str:
+    return words.replace("{", r"\{").replace("}", r"\}").replace("_", r"\_")
+
+
+def _shape_words(shape: Shape) -> str:
+    words = {
+        ">0": "F'' > 0: F is strictly convex",
+        ">=0": "F'' vanishes at single points only and is positive elsewhere: F is strictly convex",
+        "<0": "F'' < 0: F is strictly concave",
+        "<=0": "F'' vanishes at single points only and is negative elsewhere: F is strictly concave",
+        "=0": "F is affine",
+        "both": "F'' takes both signs: F is neither convex nor concave",
+        "undecided": "the sign of F'' is not decided",
+    }
+    return words[shape.second]
+
+
+def stationarity_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
+    """Whether and why AV is stationary."""
+    if still:
+        return "the gradient at AV vanishes for all A and V"
+    if still is None:
+        return "whether the gradient at AV vanishes for all A and V is not decided"
+    weights = "A diag(F'(c)) V" if a.regulariser == "none" else "A diag(F'(c) - w) V with the weights w of the regulariser"
+    return f"the gradient at AV is {weights}; it does not vanish for one token of value {breaking_value(a, text)}"
+
+
+def verdict_at_attention(text: str, still: bool | None) -> tuple[str, str]:
+    """What AV is of E_R, for all A and V, and why."""
+    shape = shape_of(text)
+    if still is None:
+        return "undecided", "stationarity at AV is not decided"
+    if not still:
+        return "not stationary", "the condition (43) fails for some A and V"
+    if shape.affine:
+        return "every Z", "the regularised energy is constant"
+    if shape.convex:
+        return (
+            "global minimum; the minimisers are AV + {W: u(W) = 0}; bounded below",
+            "the excess is a sum of Bregman differences of a strictly convex F, zero exactly where u(Z) = c",
+        )
+    if shape.concave:
+        return (
+            "global maximum; the maximisers are AV + {W: u(W) = 0}; bounded above",
+            "the excess is a sum of Bregman differences of a strictly concave F, zero exactly where u(Z) = c",
+        )
+    unbounded = " not bounded below unless E vanishes identically;" if power_of(text) and shape.polynomial_degree % 2 else ""
+    return (
+        f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
+        "the Hessian along W is Σ F''(c_j) u_j(W)²: where the alignments are independent AV is a local minimum if all "
+        "F''(c_j) > 0, a local maximum if all are negative, a saddle if both signs occur",
+    )
+
+
+def descent_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
+    """Where gradient descent leads from the assumed start."""
+    shape = shape_of(text)
+    if still is None:
+        return "undecided, as stationarity at AV is"
+    if not still:
+        return "AV is not stationary for all A and V: descent started there leaves it"
+    if a.initial_state == "attention" or shape.affine:
+        return "the start is stationary: the state stays where it is, for every step size and number of steps"
+    if not shape.convex:
+        return "no limit is guaranteed: F is not convex"
+    bound = shape.curvature
+    span = rf"0 < η < {sp.Rational(2) / bound}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {bound}" if bound is not None else (
+        "η small enough for the start: F'' is not bounded, and no η serves all starts; near AV 0 < η < 2/λ_max(D^½GD^½), D = diag F''(c)"
+    )
+    goal = "AV" if a.initial_state == "zero" else "AV + the part of the start on which all alignments vanish"
+    chosen = "" if a.step == "small" else f"; whether the step {a.step} lies in the range depends on A and V"
+    return f"the limit is {goal}, for {span}{chosen}"

@@ -96,7 +96,7 @@ class Formula(Term):
         return ix.define(_derived(text, order), _U, lambda: inner)
 
     def latex(self) -> str:
-        text, order = self.data
+        _, order = self.data
         return rf"F{chr(39) * order}\left({self.args[0].latex()}\right)"
 
 

@@ -13,8 +13,8 @@ from checks.kinds.examples import Point
 from checks.kinds.family import Family
 from checks.kinds.limit import Limit
 from checks.statement import All, Identity
-from derivations import energy as en
-from derivations.energy import AV, C_J, DV, N, A, V, Z, j, m, r_
+from derivations import energy_forms as en
+from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, j, m, r_
 from derivations.energy_terms import at_point, grad
 from derivations.index import Tensor
 from derivations.term import Term, apply, as_term, squared_norm, sum_over, trace

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from checks.claim import Assumption, claim
+from checks.claim import claim
 from checks.farooq2025.notation import E_NAME, HERE, K, Q
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
 from checks.statement import All, Definition, Fact, Given, Identity, Implication
-from derivations import energy as en
-from derivations.energy import DK, HALF, N
+from derivations import energy_forms as en
+from derivations.energy_forms import DK, HALF
 from derivations.energy_terms import at_point, grad, kronecker
 from derivations.index import Index, Tensor
-from derivations.term import Apply, Term, apply, as_term, exp, row_softmax, size, softmax, sqrt, stack, sum_over
+from derivations.term import (
+    Apply,
+    Term,
+    apply,
+    as_term,
+    exp,
+    row_softmax,
+    size,
+    softmax,
+    sqrt,
+    stack,
+    sum_over,
+)
 
 NEURONS, PATTERNS = "N", "K"
 i, j, m = (Index(x, NEURONS) for x in "ijm")

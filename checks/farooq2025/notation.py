@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from checks.statement import Given
-from derivations import energy as en
-from derivations.energy import DK, DV, DX, N, A, V, i, j, k
+from derivations import energy_forms as en
+from derivations.energy_forms import DK, DV, DX, A, N, V, i, j, k
 from derivations.index import Index, Tensor
 from derivations.term import Term, as_term, exp, row_softmax, size, sqrt, sum_over
 

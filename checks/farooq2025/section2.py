@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, K, Q, SCORES, WHERE, dZ_, weight
+from checks.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, SCORES, WHERE, K, Q, dZ_, weight
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Convex, Definition, Given, Identity, Link
-from derivations import energy as en
-from derivations.energy import AV, DV, HALF, N, A, V, Z, i, j, k, m
+from derivations import energy_forms as en
+from derivations.energy_forms import AV, DV, HALF, A, N, V, Z, i, j, k, m
 from derivations.energy_terms import Differential, at_point, grad, zeros
-from derivations.index import Index, Tensor
+from derivations.index import Tensor
 from derivations.program import Program
 from derivations.term import as_term, row_softmax, size, sqrt, squared_norm, sum_over, trace
 

@@ -8,8 +8,8 @@ from checks.claim import claim
 from checks.farooq2025.notation import E_NAME, HERE, WHERE, mu
 from checks.kinds.scope import Scoped
 from checks.statement import All, Definition, Fact, Identity, Implication
-from derivations import energy as en
-from derivations.energy import DV, N, A, V, Z, i, j, k
+from derivations import energy_forms as en
+from derivations.energy_forms import DV, A, N, V, Z, i, j, k
 from derivations.energy_terms import unit
 from derivations.index import Tensor
 from derivations.term import Term, as_term, diag, sum_over, trace

@@ -11,8 +11,8 @@ from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Definition, Fact, Identity, Implication, Link
-from derivations import energy as en
-from derivations.energy import AV, C_J, DV, N, A, V, Z, i, j, k, l, m, r_
+from derivations import energy_forms as en
+from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, i, j, k, l, m, r_
 from derivations.energy_terms import at_point, grad, kronecker, unit, zeros
 from derivations.index import Tensor
 from derivations.term import Term, as_term, diag, squared_norm, sum_over, trace

@@ -17,8 +17,8 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Definition, Identity, Recurrence
-from derivations import energy as en
-from derivations.energy import AV, C_J, DV, N, A, V, Z, i, j, k, m
+from derivations import energy_forms as en
+from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, i, j, k, m
 from derivations.energy_terms import EXPONENT, bregman, grad, power_p
 from derivations.index import Index, Tensor
 from derivations.term import Term, as_term, diag, sum_over, trace

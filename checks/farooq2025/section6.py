@@ -9,8 +9,8 @@ from checks.farooq2025.section5 import coefficient
 from checks.kinds.extremum import Extremum
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Definition, Identity
-from derivations import energy as en
-from derivations.energy import AV, C_J, A, V, Z, i, j, k
+from derivations import energy_forms as en
+from derivations.energy_forms import AV, C_J, A, V, Z, i, j, k
 from derivations.energy_terms import bregman, grad
 from derivations.index import Tensor
 from derivations.term import Term, as_term, diag, exp, sum_over, trace

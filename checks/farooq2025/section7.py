@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.farooq2025.notation import C_RULE, E_NAME, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section3 import SQUARE_V
 from checks.farooq2025.section4 import SIGN, SMOOTH, SQUARE_C
@@ -13,11 +13,25 @@ from checks.kinds.cost import Assign, Cost
 from checks.kinds.family import Family
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Definition, Identity, Link
-from derivations import energy as en
-from derivations.energy import AV, C_J, DK, DV, DX, N, A, V, Z, i, j, k, m
+from derivations import energy as theory
+from derivations import energy_forms as en
+from derivations.energy import EnergyAssumptions
+from derivations.energy_forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m
 from derivations.energy_terms import grad
 from derivations.index import Tensor
-from derivations.term import Term, as_term, diag, exp, row_softmax, size, sqrt, squared_norm, stack, sum_over, trace
+from derivations.term import (
+    Term,
+    as_term,
+    diag,
+    exp,
+    row_softmax,
+    size,
+    sqrt,
+    squared_norm,
+    stack,
+    sum_over,
+    trace,
+)
 
 S_ = Tensor("S", (N, N), "S", "", "S_{%1%2}")
 S = as_term(S_)
@@ -169,12 +183,22 @@ def _stationary(function: Callable[[Term], Term]) -> Stationary:
     return Stationary(regularised(function), en.Z_, AV, given=(C_RULE,))
 
 
+ANY_F = Assumption("any F", "F is any differentiable function, such as u, u², u³ or exp(u)", "F", "any")
+PRINTED_WEIGHTS = Assumption("weights 2c_j", "the regulariser has the weights 2c_j of (75)", "regulariser", "section7")
+
+
+def _eq76(a: EnergyAssumptions) -> Family | Stationary:
+    """AV is stationary for each F that the assumptions allow, with the regulariser that they name."""
+    cases = tuple((f"F(u) = {text}", Stationary(theory.regularised(a, text), en.Z_, AV)) for text in theory.functions(a))
+    return Family(_stationary(en.F), cases, printed_only=True) if a.F == "any" else cases[0][1]
+
+
 claim(
     HERE + "eq76",
     "Eq. (76)",
     "The regularised energy for any F",
     words="With the regulariser (75) the energy of any F has its stationary point at AV, as (43) demands.",
-    literal=lambda a: Family(_stationary(en.F), tuple((n, _stationary(f)) for n, f in FUNCTIONS), printed_only=True),
+    literal=lambda a: _eq76(a or EnergyAssumptions()),
     corrected=lambda a: All(
         (
             Stationary(en.energy(en.F) + en.matching(), en.Z_, AV, label="any F"),
@@ -183,7 +207,7 @@ claim(
     ),
     correction_words="The weights of the regulariser are F'(c_j). They are 2c_j for F = u², so (76) is right for that F.",
     severity="substance",
-    assumes=(SMOOTH,),
+    assumes=(SMOOTH, ANY_F, PRINTED_WEIGHTS),
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
     where=WHERE,
     notes=(

@@ -6,13 +6,13 @@ from checks.claim import Assumption, claim
 from checks.farooq2025.dynamics import MATCHED, STEP, eta
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section4 import SQUARE, W_
-from checks.farooq2025.section7 import FACTORED, W_K, W_Q, W_V, S, S_
+from checks.farooq2025.section7 import FACTORED, S_, W_K, W_Q, W_V, S
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.differs import Differs
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Identity
-from derivations import energy as en
-from derivations.energy import AV, C_J, DK, DV, DX, N, A, V, Z, i, j, k, m, r_
+from derivations import energy_forms as en
+from derivations.energy_forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m, r_
 from derivations.energy_terms import at_point, grad, zeros
 from derivations.index import Index, Tensor
 from derivations.term import Term, as_term, diag, exp, row_softmax, size, sqrt, stack, sum_over, trace

@@ -21,10 +21,23 @@ from checks.record import Evidence, Mutants
 from checks.statement import Given, Identity, Kind
 from derivations import normal as nf
 from derivations.components import NotExact
-from derivations.exact import Exponential
 from derivations.energy_terms import Bregman, at_point
+from derivations.exact import Exponential
 from derivations.index import Index, Tensor
-from derivations.term import Frac, Neg, Number, Power, Product, SquaredNorm, Sum_, SumOver, Term, as_term, squared_norm, subterms
+from derivations.term import (
+    Frac,
+    Neg,
+    Number,
+    Power,
+    Product,
+    SquaredNorm,
+    Sum_,
+    SumOver,
+    Term,
+    as_term,
+    squared_norm,
+    subterms,
+)
 
 _CONVEX = ("exp", "cosh")
 _t = sp.Symbol("t", real=True)
