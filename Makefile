@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: verify test book lint clean
+.PHONY: verify test test-slow book lint clean
 
 verify: $(VENV)/core
 	$(BIN)/attest verify --workers $(WORKERS)
 
 test: $(VENV)/test
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not slow" -n $(WORKERS)
+
+test-slow: $(VENV)/test
+	$(BIN)/pytest -m slow
 
 book: $(VENV)/book
 	$(BIN)/attest book --workers $(WORKERS)
