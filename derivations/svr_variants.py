@@ -15,8 +15,8 @@ from functools import lru_cache
 from derivations import index as ix
 from derivations import normal as nf
 from derivations.index import Index, Tensor
-from derivations.printing import to_expr
-from derivations.program import Constraint, Dual, Program, _fresh_letters, dualise
+from derivations.printing import form_latex, to_expr
+from derivations.program import Constraint, Dual, Program, Step, _fresh_letters, dualise
 from derivations.svr import DPHI, DV, C, d, epsilon, vectors
 from derivations.term import Term, as_term, squared_norm, sum_over
 
@@ -192,6 +192,18 @@ def in_values(variant: Variant, expr: ix.Expr) -> ix.Expr:
     rule = as_term(second)[j, d] + as_term(variant.h)[j] * as_term(variant.v)[j, d]
     done = ix.define(expr, first, lambda *at: ix.rename(rule.entry(), dict(zip((j, d), at, strict=True))))
     return to_expr(nf.normal(done))
+
+
+def derive(variant: Variant) -> list[Step]:
+    """Program, Lagrangian, stationarity, dual, expansion, values: the chain behind a variant's attention."""
+    head, found = r"f(\boldsymbol{x})(d) = ", expansion(variant)
+    put_in = "the weights that stationarity gives, in the fitted function"
+    named = "v_j(d) is α_j(d) - α̃_j(d) over the height h of its own training point"
+    return [
+        *dual(variant).steps,
+        Step("Expansion", head + form_latex(nf.normal(found)), put_in),
+        Step("Values", head + form_latex(nf.normal(in_values(variant, found))), named),
+    ]
 
 
 def in_kernel(variant: Variant, expr: ix.Expr, kernel: Tensor) -> ix.Expr:

@@ -243,7 +243,7 @@ class Product(Term):
 class Hadamard(Term):
     """The entrywise product of objects of one shape."""
 
-    level = _PRODUCT
+    level = _LOOSE  # next to a matrix product its extent would not be clear without parentheses
 
     def shape(self) -> Shape:
         shapes = {a.shape() for a in self.args}

@@ -182,6 +182,7 @@ claim(
     severity="misprint",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, BN_EPS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
+    derivation=lambda a: sv.derive(BN),
     where=WHERE,
     notes=(
         "The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "

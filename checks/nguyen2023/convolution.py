@@ -219,6 +219,7 @@ claim(
     severity="misprint",
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq37", "nguyen2023/eq41"),
+    derivation=lambda a: sv.derive(FIT),
     where=WHERE,
     notes=(
         "The text defines h at the query positions only, as the sum of A_ij over j; at the training "
@@ -429,7 +430,6 @@ claim(
     rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
     where=CVT_WHERE,
     notes=(
-        "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of "
-        "eq36."
+        "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of eq36."
     ),
 )

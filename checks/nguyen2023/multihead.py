@@ -185,5 +185,6 @@ claim(
     literal=lambda a: _eq18(),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
+    derivation=lambda a: sv.derive(HEAD),
     where=HEAD_WHERE,
 )

@@ -350,6 +350,7 @@ claim(
     severity="substance",
     assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
+    derivation=lambda a: sv.derive(FIT),
     where=WHERE,
     notes=PROJECTIONS + " What rests on this: Remark 3, (44) and Remark 7.",
 )
@@ -359,8 +360,7 @@ claim(
     "Remark 3",
     "Residual and projections",
     words=(
-        "Theorem 1 extends to the residual connection and the projections, by the derivation of Appendix "
-        "F."
+        "Theorem 1 extends to the residual connection and the projections, by the derivation of Appendix F."
     ),
     literal=lambda a: All((one_projection(), outside())),
     corrected=lambda a: All((necessary(), outside())),

@@ -94,9 +94,17 @@ def _two_heads() -> Identity:
     for n in ("1", "2"):
         count, query = f"N_{n}", Tensor(f"q^{n}", (D,), rf"{{\boldsymbol{{q}}^{n}}}")
         own = sv.Variant(f"head {n}", count=count, mark=f"^{n}", bias=False)
-        keys = Tensor(f"k^{n}", (count, D), r"\boldsymbol{k}", rf"\boldsymbol{{k}}^{n}_{{%1}}")
         weights = as_term(Tensor(f"W_O^{n}", (DV, DV), rf"\mathbf{{W}}_O^{n}"))
-        values = Tensor(f"v^{n}", (count, DV), r"\boldsymbol{v}", rf"\boldsymbol{{v}}^{n}_{{%1}}")
+        keys, values = (
+            Tensor(
+                f"{t}^{n}",
+                (count, size_),
+                t,
+                rf"{{\boldsymbol{{{t}}}^{n}_{{%1}}}}",
+                rf"\boldsymbol{{{t}}}^{n}_{{%1}}(%2)",
+            )
+            for t, size_ in (("k", D), ("v", DV))
+        )
         scored = score(as_term(query), as_term(keys)[own.j])
         expr = sv.renamed(sv.attention(own, scored), {own.v: values})
         left.append(weights @ stack(d, Raw((), expr)))
@@ -291,6 +299,7 @@ claim(
     severity="misprint",
     assumes=(*SH_ASSUMES, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq46"),
+    derivation=lambda a: sv.derive(HEAD),
     where=WHERE,
     notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
 )

@@ -115,6 +115,7 @@ claim(
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
+    derivation=lambda a: sv.derive(SUBSET),
     where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
     notes=(
         "Each query has a program of its own, so its multipliers, values and intercept depend on the query, "
