@@ -140,8 +140,35 @@ def semidefinite(rng: random.Random) -> tuple[dict[str, int], dict[str, Any]]:
     }
 
 
+def leading(rng: random.Random) -> tuple[dict[str, int], dict[str, Any]]:
+    """A kernel with all right singular vectors in two blocks around σ² = τ, and orthonormal columns besides.
+
+    The squares τ + a² and τ - b² have rational roots: 13² = 5² + 12², 5² = 3² + 4².
+    """
+    n, s = 4, rng.choice([1, 2])
+    v = orthogonal(rng, n)
+    scale, above = rng.choice(VALUES), [(13, 12), (5, 0)]
+    below = rng.sample([(3, 4), (4, 3), (0, 5), (5, 0)], n - s)
+    upper = [rng.choice(above) for _ in range(s)]
+    sigma = diagonal([scale * x for x, _ in (*upper, *below)])
+    kernel = orthogonal(rng, n) * sigma * v.transpose()
+    chosen = columns(orthogonal(rng, n), list(range(s)))
+    named = {
+        "K": kernel,
+        "h_r": chosen,
+        "V_1": columns(v, list(range(s))),
+        "V_2": columns(v, list(range(s, n))),
+    }
+    values: dict[str, Any] = {k: fractions(x) for k, x in named.items()}
+    values["tau"] = fractions(diagonal([25 * scale * scale]))[0][0]
+    values["a"] = _vector([scale * x for _, x in upper])
+    values["b"] = _vector([scale * x for _, x in below])
+    return {"N": n, "s": s, "N-s": n - s}, values
+
+
 FAMILIES: dict[str, Family] = {
     "rational singular value decompositions": decomposition,
+    "leading triplets": leading,
     "positive semidefinite decompositions": semidefinite,
 }
 for _words, _rows in (("tokens", 4), ("sampled", 3), ("identity", 0)):

@@ -1,0 +1,117 @@
+"""GaussianMean: the mean of a function of a standard normal variable has a closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import sympy as sp
+
+from checks.engines import ENGINES, Finding
+from checks.record import Evidence, Mutants
+from checks.statement import Kind
+
+_RATIONAL = (sp.Rational(1), sp.Rational(-1, 2), sp.Rational(2))
+_DIGITS = 40
+
+
+@dataclass(frozen=True)
+class GaussianMean(Kind):
+    """E f(w) = value for w ~ N(0, 1), for all values of the other symbols (real; positive where declared so)."""
+
+    integrand: sp.Expr
+    w: sp.Symbol
+    value: sp.Expr
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The mean and its value."""
+        return rf"\mathbb{{E}}_{{w\sim\mathcal{{N}}(0,1)}}\left[{sp.latex(self.integrand)}\right] = {sp.latex(self.value)}"
+
+
+def mean(integrand: sp.Expr, w: sp.Symbol) -> sp.Expr:
+    """The Gaussian integral, symbolically."""
+    density = sp.exp(-(w**2) / 2) / sp.sqrt(2 * sp.pi)
+    return sp.simplify(sp.integrate(sp.expand(integrand * density), (w, -sp.oo, sp.oo)))
+
+
+def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Finding:
+    """The integral compared with the value symbolically, then by quadrature at rational points."""
+    found = mean(statement.integrand, statement.w)
+    equal = sp.simplify(found - statement.value) == 0
+    witness = None if equal else _differs(found, statement)
+    step = {
+        "title": "Gaussian integral",
+        "latex": rf"\int {sp.latex(statement.integrand)}\,\varphi(w)\,dw = {sp.latex(found)}",
+        "reason": "integrated symbolically",
+        "grade": "exact-symbolic",
+        "passed": equal,
+    }
+    passed = True if equal else (False if witness else None)
+    detail = "the integral is the value" if equal else f"the integral is {found}"
+    finding = Finding(
+        [Evidence("derivation", "exact-symbolic", passed, detail, settles=True)], [step], witness
+    )
+    if equal:
+        finding.evidence.append(_quadrature(statement))
+        if with_mutants:
+            finding.mutants = _mutants(statement, found)
+    return finding
+
+
+def _points(statement: GaussianMean) -> list[dict[sp.Symbol, sp.Rational]]:
+    symbols = sorted(
+        (statement.integrand.free_symbols | statement.value.free_symbols) - {statement.w}, key=str
+    )
+    pools = [[x for x in _RATIONAL if x > 0 or not s.is_positive] for s in symbols]
+    return [dict(zip(symbols, choice, strict=True)) for choice in product(*pools)]
+
+
+def _differs(found: sp.Expr, statement: GaussianMean) -> str | None:
+    for point in _points(statement):
+        left, right = found.subs(point), statement.value.subs(point)
+        if abs(sp.N(left - right, _DIGITS)) > sp.Float(10) ** (-_DIGITS // 2):
+            at = ", ".join(f"{s} = {x}" for s, x in point.items())
+            return f"{at}: the mean is {sp.simplify(left)}, not {sp.simplify(right)}"
+    return None
+
+
+def _quadrature(statement: GaussianMean) -> Evidence:
+    """Adaptive quadrature in mpmath: an independent route to the mean."""
+    import mpmath
+
+    worst = 0.0
+    density = sp.exp(-(statement.w**2) / 2) / sp.sqrt(2 * sp.pi)
+    for point in _points(statement)[:4]:
+        function = sp.lambdify(statement.w, (statement.integrand * density).subs(point), "mpmath")
+        value = mpmath.quad(function, [-mpmath.inf, 0, mpmath.inf])
+        target = mpmath.mpf(sp.N(statement.value.subs(point), 30))
+        worst = max(worst, float(abs(value - target) / abs(target)))
+    return Evidence(
+        "solver", "measured", worst < 1e-10, "quadrature at rational points", worst, 1e-10, backend="mpmath"
+    )
+
+
+def _mutants(statement: GaussianMean, found: sp.Expr) -> Mutants:
+    result, value = Mutants(), statement.value
+    candidates = [
+        ("doubled", 2 * value),
+        ("squared", value**2),
+        ("inverted", 1 / value),
+        ("plus one", value + 1),
+    ]
+    candidates += [
+        (f"{s} negated", value.subs(s, -s)) for s in sorted(value.free_symbols, key=str) if not s.is_positive
+    ]
+    for what, mutant in candidates:
+        result.tried += 1
+        if sp.simplify(found - mutant) != 0:
+            result.killed += 1
+        elif sp.simplify(value - mutant) == 0:
+            result.equivalent += 1
+        else:
+            result.survivors.append(what)
+    return result
+
+
+ENGINES[GaussianMean] = gaussian_mean
