@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from derivations import ksvd, svr
+from derivations import energy, ksvd, svr
 from derivations.assumptions import BadAssumption, Knob, changed
 from derivations.program import Step
 
@@ -27,6 +27,7 @@ class Theory:
 
 
 THEORIES = {
+    "energy": Theory("energy", energy.EnergyAssumptions(), energy.KNOBS, energy.validate, energy.derive),
     "ksvd": Theory("ksvd", ksvd.KsvdAssumptions(), ksvd.KNOBS, ksvd.validate, ksvd.derive),
     "svr": Theory("svr", svr.SvrAssumptions(), svr.KNOBS, svr.validate, svr.derive),
 }
