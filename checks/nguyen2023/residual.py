@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from checks.claim import Assumption, claim
+import sympy as sp
+
+from checks.claim import Assumption, Options, claim
 from checks.kinds.examples import Point
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
+from checks.record import Evidence
 from checks.statement import All, Convex, Definition, Fact, Given, Identity, Implication, WellPosed
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
@@ -323,6 +328,43 @@ def attention_with_one_projection() -> Identity:
     )
 
 
+def spans(assumptions: Any, options: Options) -> list[Evidence]:
+    """The criterion for one W_proj, on exact random instances: solvable exactly when the maps agree where spans meet.
+
+    Solvability is a rank condition; the criterion is evaluated on a basis of the pairs of combinations of
+    training inputs and of queries that give the same vector.
+    """
+    rng, tally, wrong = random.Random(options.seed), {True: 0, False: 0}, 0
+    for turn in range(60):
+        train, test, key, query = (
+            _draw(rng, 3, width) for width in (rng.choice((1, 2)), rng.choice((1, 2)), 3, 3)
+        )
+        if turn % 3 == 0:  # make the spans meet: a query among the training inputs
+            test[:, 0] = train[:, 0]
+        if turn % 2 == 0:  # and the maps agree there
+            query = key + (query - key) * (sp.eye(3) - _projector(train))
+        both, wanted = sp.Matrix.hstack(train, test), sp.Matrix.hstack(key * train, query * test)
+        solvable = sp.Matrix.vstack(both, wanted).rank() == both.rank()
+        meeting = [train * v[: train.cols, :] for v in sp.Matrix.hstack(train, -test).nullspace()]
+        agree = all((query - key) * u == sp.zeros(3, 1) for u in meeting)
+        tally[solvable] += 1
+        wrong += solvable != agree
+    detail = f"one W_proj: {tally[True]} solvable and {tally[False]} unsolvable instances, criterion wrong on {wrong}"
+    return [Evidence("exact", "exact-rational", wrong == 0 and min(tally.values()) > 5, detail)]
+
+
+def _draw(rng: random.Random, rows: int, columns: int) -> sp.Matrix:
+    return sp.Matrix(rows, columns, lambda *_: rng.randint(-2, 2))
+
+
+def _projector(basis: sp.Matrix) -> sp.Matrix:
+    """The orthogonal projector onto the span of the columns."""
+    if basis.rank() == 0:
+        return sp.zeros(3, 3)
+    columns = sp.Matrix.hstack(*basis.columnspace())
+    return columns * (columns.T * columns).inv() * columns.T
+
+
 PROJECTIONS = (
     "When does one W_proj serve? A linear map that is W_K on the span of the training inputs and W_Q on "
     "the span of the queries exists exactly when W_Q and W_K agree on the intersection of the two spans: "
@@ -352,6 +394,7 @@ claim(
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(FIT),
     where=WHERE,
+    legs=(spans,),
     notes=PROJECTIONS + " What rests on this: Remark 3, (44) and Remark 7.",
 )
 
