@@ -41,6 +41,24 @@ class Categories(Term):
         return "2" if self.data == "1" else "C"
 
 
+class Named(Term):
+    """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made inside."""
+
+    def shape(self) -> tuple[str, ...]:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.args[0].entry(*at)
+
+    def latex(self) -> str:
+        return self.data
+
+
+def named(latex: str, term: Term) -> Term:
+    """The term, printed as its name."""
+    return Named((term,), latex)
+
+
 def logarithm(arg: Term) -> Term:
     """The natural logarithm of a scalar."""
     return Apply((as_term(arg),), ("log", r"\log", 0))
@@ -82,22 +100,6 @@ def outputs(weights: Tensor | Term, offset: Tensor | Term, at: Index | None, a: 
     return value + as_term(offset) if a.bias == "on" else value
 
 
-def probabilities(latent: Term, c: Index, a: FunctionalAssumptions) -> Term:
-    """The softmax component h_c of a vector of latent outputs, for c = 1, …, C-1.
-
-    With ``softmax = reference`` class 0 has the latent output 0; with ``symmetric`` all C outputs are free and start
-    equal, and the outputs of class 0 are minus the sum of the others (the codes and probabilities sum to one).
-    """
-    other = c.fresh()
-    rest = sum_over(Index("c'", c.dim), exp(_pick(latent, Index("c'", c.dim))))
-    zero = as_term(1) if a.softmax == "reference" else exp(-sum_over(other, _pick(latent, other)))
-    return exp(_pick(latent, c)) / (zero + rest)
-
-
-def _pick(vector: Term, at: Index) -> Term:
-    return vector[at] if vector.shape() else vector
-
-
 def squared_loss(a: FunctionalAssumptions) -> Term:
     """The loss of Section 2 as printed, (1/N) Σ ‖y_i - Wφ(x_i) - b‖², or half of it."""
     residual = as_term(y)[i] - outputs(W, b, i, a)
@@ -106,15 +108,17 @@ def squared_loss(a: FunctionalAssumptions) -> Term:
 
 
 def cross_entropy(a: FunctionalAssumptions) -> Term:
-    """The mean cross-entropy -(1/N) Σ_i log h_{y_i}(x_i), written with the codes ỹ_i; or the sum; or squares.
+    """The mean (or the sum) over the examples of -log h_{y_i}(x_i), written with the codes ỹ_i.
 
-    log h_{y_i} = Σ_c ỹ_{c,i} f_c(x_i) - log(1 + Σ_c exp f_c(x_i)), because f_0 = 0 and ỹ_i marks the class of y_i.
+    log h_{y_i} = Σ_c ỹ_{c,i} log h_c(x_i) + (1 - Σ_c ỹ_{c,i}) log h_0(x_i), and f_0 = 0 for the reference class.
     """
     c, cp = Index("c", CLASSES), Index("c'", CLASSES)
     latent = outputs(W, b, i, a)
+    total = 1 + sum_over(cp, exp(latent[cp]))
+    codes = sum_over(c, as_term(code)[i, c])
+    observed = sum_over(c, as_term(code)[i, c] * logarithm(exp(latent[c]) / total)) + (1 - codes) * logarithm(1 / total)
     weight = as_term(1) if a.categorical_loss == "summed_cross_entropy" else Fraction(1) / size(N)
-    fitted = sum_over(c, as_term(code)[i, c] * latent[c])
-    return weight * sum_over(i, logarithm(1 + sum_over(cp, exp(latent[cp]))) - fitted)
+    return -(weight * sum_over(i, observed))
 
 
 @lru_cache(maxsize=32)
@@ -134,8 +138,9 @@ def gradient_terms(loss: str, a: FunctionalAssumptions) -> tuple[Term, Term]:
     return stack(_row, rows), stack(_row, Raw((), to_expr(normal(by_offset))))
 
 
-def stepped(loss: str, a: FunctionalAssumptions) -> Term:
-    """f_{θ_k}(x) after one step of gradient descent with rate α from any (W, b): the derived functional update."""
+def stepped(loss: str, a: FunctionalAssumptions, rate: Term | None = None) -> Term:
+    """f_{θ_k}(x) after one step of gradient descent (rate α unless given) from any W and b: derived, not printed."""
     by_weights, by_offset = gradient_terms(loss, a)
-    new = outputs(as_term(W) - as_term(alpha) * by_weights, as_term(b) - as_term(alpha) * by_offset, None, a)
+    rate = as_term(alpha) if rate is None else rate
+    new = outputs(as_term(W) - rate * by_weights, as_term(b) - rate * by_offset, None, a)
     return stack(_row, Raw((), to_expr(normal(new.entry(_row)))))

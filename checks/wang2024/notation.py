@@ -5,7 +5,6 @@ from __future__ import annotations
 from checks.claim import Assumption
 from checks.statement import Given
 from derivations import functional_descent as fd
-from derivations import index as ix
 from derivations.functional_descent import CLASSES, D, FunctionalAssumptions, N, i
 from derivations.index import Index, Tensor
 from derivations.term import Term, as_term, size, sum_over
@@ -47,24 +46,6 @@ TELESCOPED = Given(
 )
 KAPPA = Given(fd.kappa, (i,), as_term(fd.phi)[i].T @ as_term(fd.phi_x), "the kernel of the features")
 NEXT = Given(done_next, (c,), as_term(done_x)[c] + as_term(change)[c], "the sum of one more increment")
-
-
-class Named(Term):
-    """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made inside."""
-
-    def shape(self) -> tuple[str, ...]:
-        return self.args[0].shape()
-
-    def entry(self, *at: Index) -> ix.Expr:
-        return self.args[0].entry(*at)
-
-    def latex(self) -> str:
-        return self.data
-
-
-def named(latex: str, term: Term) -> Term:
-    """The term, printed as its name."""
-    return Named((term,), latex)
 
 
 def current(a: FunctionalAssumptions) -> tuple[Given, ...]:

@@ -1,0 +1,248 @@
+"""Order: a formula in a small parameter approximates another up to a given power of it.
+
+The coefficients of both sides come from two routes that share nothing: derivatives at 0 by index calculus, compared
+as normal forms for symbolic dimensions, and truncated power series in exact arithmetic on instances. Where the two
+disagree no verdict is given. Parameters that the formula leaves open (a learning rate, say) take the values of
+``choice`` in a proof; an offered counterexample must hold for every value of them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import factorial
+from typing import Any
+
+import sympy as sp
+
+from checks.engines import ENGINES, Finding, _defined, _instances, conformable
+from checks.instances import Instance, describe
+from checks.kinds.examples import Point
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from checks.statement import Given, Kind
+from derivations import differentiate
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.components import NotExact, evaluate
+from derivations.differentiate import SYMPY_FUNCTIONS, DerivativeMismatch
+from derivations.index import Index, Tensor
+from derivations.series import Series, series_functions
+from derivations.term import Number, Term
+
+_STRIDE = 4  # the two routes to a derivative are compared at every fourth instance
+
+
+@dataclass(frozen=True)
+class Order(Kind):
+    """``exact - approximate = O(small^order)`` as small → 0, for all values of the other symbols.
+
+    ``choice`` gives the open tensors the values for which it is proved; ``witness`` offers a counterexample.
+    ``null`` names the tensors that are set to 0 when asking whether the order is attained.
+    """
+
+    exact: Term
+    approximate: Term
+    small: Tensor
+    order: int
+    choice: tuple[Given, ...] = ()
+    witness: Point | None = None
+    null: tuple[Tensor, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The two sides and the order of their difference."""
+        power = rf"^{{{self.order}}}" if self.order > 1 else ""
+        return rf"{self.exact.latex()} = {self.approximate.latex()} + O({self.small.latex}{power})"
+
+
+def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:
+    """The value and the first ``count - 1`` derivatives at 0, by index calculus."""
+    found = []
+    for n in range(count):
+        expr = differentiate._index_route(expr, small, ()) if n else expr
+        found.append(ix.define(expr, small, lambda: ix.Num(Fraction(0))))
+    return found
+
+
+def coefficients(expr: ix.Expr, small: Tensor, count: int, instance: Instance, at: dict[Index, int]) -> list[Any]:
+    """The first ``count`` power series coefficients at an instance, by exact series arithmetic."""
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        if tensor == small:
+            return Series.parameter(count)
+        return Series.constant(instance.lookup(tensor, entry), count)
+
+    value = evaluate(expr, instance.sizes, lookup, series_functions(count), at)
+    return value.terms if isinstance(value, Series) else [value, *[Fraction(0)] * (count - 1)]
+
+
+def order(statement: Order, seed: int, with_mutants: bool) -> Finding:
+    """Shapes; an offered or found counterexample; coefficients equal as normal forms; whether the order is attained."""
+    finding = Finding()
+    shapes = conformable(statement.exact, statement.approximate)
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    finding.counterexample = _witnessed(statement) or _found(statement, seed)
+    if finding.counterexample:
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+        return finding
+    _compare_routes(statement, seed)
+    _prove(statement, finding)
+    detail = f"on exact random instances the series agree below the power {statement.order}"
+    finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
+    finding.evidence.append(_attained(statement, seed))
+    if with_mutants:
+        finding.mutants = _mutate(statement, seed)
+    return finding
+
+
+def _chosen(expr: ix.Expr, s: Order) -> ix.Expr:
+    return _defined(expr, s.choice)
+
+
+def _sides(s: Order) -> list[ix.Expr]:
+    return [_chosen(t.entry(), s) for t in (s.exact, s.approximate)]
+
+
+def _same(s: Order) -> list[bool]:
+    """For each power below the order, whether the derivatives at 0 have equal normal forms."""
+    one, two = (derivatives(e, s.small, s.order) for e in _sides(s))
+    return [nf.equal(a, b) for a, b in zip(one, two, strict=True)]
+
+
+def _prove(s: Order, finding: Finding) -> None:
+    same = _same(s)
+    for n, passed in enumerate(same):
+        left, right = (rf"\partial^{n}\left({t.latex()}\right)\Big|_0" for t in (s.exact, s.approximate))
+        step = {
+            "title": f"coefficient of {s.small.name}^{n}",
+            "latex": f"{left} = {right}",
+            "reason": "derivatives at 0 by index calculus, confirmed by series arithmetic; equal normal forms",
+            "grade": "exact-symbolic",
+            "passed": passed,
+        }
+        finding.steps.append(step)
+    for g in s.choice:
+        latex = rf"{g.tensor.latex} = {g.value.latex()}"
+        step = {"title": "choice", "latex": latex, "reason": g.reason, "grade": "exact-symbolic", "passed": True}
+        finding.steps.insert(0, step)
+    proved = all(same)
+    detail = "the coefficients agree for symbolic dimensions" if proved else "a coefficient was not shown to agree"
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True))
+
+
+def _compare_routes(s: Order, seed: int) -> None:
+    """Raise DerivativeMismatch where derivatives by index calculus are not n! times the series coefficients."""
+    for expr in _sides(s):
+        by_index = derivatives(expr, s.small, s.order)
+        for instance, at in list(_points(s, seed))[::_STRIDE]:
+            try:
+                series = coefficients(expr, s.small, s.order, instance, at)
+                values = [instance.evaluate(e, at) for e in by_index]
+            except (NotExact, ZeroDivisionError):
+                continue
+            for n, (value, coefficient) in enumerate(zip(values, series, strict=True)):
+                if value != coefficient * factorial(n):
+                    raise DerivativeMismatch(f"derivative {n} by {s.small.name}: {value} against {coefficient}·{n}!")
+
+
+def _witnessed(s: Order) -> str | None:
+    """The offered instance in words if a coefficient differs there, whatever the open parameters are."""
+    if s.witness is None:
+        return None
+    instance, at = s.witness.instance(()), {i: n - 1 for i, n in s.witness.at}
+    given = {t for t, _ in s.witness.values}
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        if tensor in given:
+            return sp.Rational(*_ratio(instance.lookup(tensor, entry)))
+        return differentiate.sympy_lookup(tensor, entry)
+
+    sides = [derivatives(t.entry(), s.small, s.order) for t in (s.exact, s.approximate)]
+    for n, pair in enumerate(zip(*sides, strict=True)):
+        one, two = (sp.sympify(evaluate(e, instance.sizes, lookup, SYMPY_FUNCTIONS, at)) for e in pair)
+        gap = sp.simplify(one - two)
+        if gap.is_number and gap != 0:
+            return f"{describe(instance, at)}: the derivative {n} by {s.small.name} is {one}, the formula has {two}"
+    return None
+
+
+def _ratio(value: Any) -> tuple[int, int]:
+    return value.numerator, value.denominator
+
+
+def _points(s: Order, seed: int) -> list[tuple[Instance, dict[Index, int]]]:
+    """Exact instances, half of them with some tensors set to 0: there nested exponentials stay exact too."""
+    rng = random.Random(f"{seed} sparse")
+    found: list[tuple[Instance, dict[Index, int]]] = []
+    for instance, points in _instances(_sides(s), (), seed, 2, True):
+        kept = {t for t in {t for t, _ in instance.values} if t.positive or rng.random() < 0.5}
+        sparse = {key: value if key[0] in kept else Fraction(0) for key, value in instance.values.items()}
+        at = rng.choice(points)
+        found += [(instance, at), (Instance(instance.sizes, sparse, ()), at)]
+    return found
+
+
+def _words(s: Order, instance: Instance, at: dict[Index, int]) -> str:
+    values = {key: value for key, value in instance.values.items() if key[0] != s.small}
+    return describe(Instance(instance.sizes, values, ()), at)
+
+
+def _found(s: Order, seed: int, first: int | None = None) -> str | None:
+    """A random exact instance (one of the ``first``) at which a coefficient differs, or None."""
+    one, two = _sides(s)
+    for instance, at in _points(s, seed)[:first]:
+        try:
+            left, right = (coefficients(e, s.small, s.order, instance, at) for e in (one, two))
+        except (NotExact, ZeroDivisionError):
+            continue
+        for n in range(s.order):
+            if left[n] != right[n]:
+                values = f"is {left[n]}, the formula has {right[n]}"
+                return f"{_words(s, instance, at)}: the coefficient of {s.small.name}^{n} {values}"
+    return None
+
+
+def _attained(s: Order, seed: int) -> Evidence:
+    """Whether the coefficient of the claimed order itself differs somewhere, with the ``null`` tensors set to 0."""
+    quiet = tuple(Given(t, tuple(Index(f"n{k}", d) for k, d in enumerate(t.dims)), Number((), Fraction(0)), "") for t in s.null)
+    next_order = replace(s, order=s.order + 1, choice=(*s.choice, *quiet))
+    found = _found(next_order, seed)
+    detail = f"the order {s.order} is attained: {found}" if found else f"no instance attains the order {s.order}"
+    return Evidence("exact", "exact-rational", True if found else None, detail)
+
+
+@lru_cache(maxsize=32)
+def _mutate(s: Order, seed: int) -> Mutants:
+    result = Mutants()
+    for side in ("exact", "approximate"):
+        for what, mutant in mutants(getattr(s, side), 16):
+            result.tried += 1
+            match _rejected(replace(s, **{side: mutant}), seed):
+                case True:
+                    result.killed += 1
+                case False:
+                    result.equivalent += 1
+                case None:
+                    result.survivors.append(f"{what}: {mutant.latex()}")
+    return result
+
+
+def _rejected(s: Order, seed: int) -> bool | None:
+    """True: an instance tells the sides apart below the order; False: proved equal below it; None: neither."""
+    if _found(s, seed, first=4):
+        return True
+    try:
+        if all(_same(s)):
+            return False
+    except ZeroDivisionError:
+        return True  # a denominator vanishes identically
+    return True if _found(s, seed) else None
+
+
+ENGINES[Order] = order
