@@ -7,8 +7,8 @@ proved here holds for every size. Nothing is simplified on construction: see ``d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 
@@ -157,8 +157,14 @@ class Sum(Expr):
 
 @dataclass(frozen=True)
 class Delta(Expr):
+    """1 where both indices have the same value, else 0. Raises ValueError for indices with different ranges."""
+
     left: Index
     right: Index
+
+    def __post_init__(self) -> None:
+        if self.left.dim != self.right.dim:
+            raise ValueError(f"a delta between indices over {self.left.dim} and {self.right.dim}")
 
 
 def as_expr(value: Scalar) -> Expr:
@@ -245,6 +251,29 @@ def define(expr: Expr, tensor: Tensor, rule: Callable[..., Expr]) -> Expr:
     if isinstance(expr, At):
         return rule(*expr.indices) if expr.tensor == tensor else expr
     return rebuild(expr, tuple(define(part, tensor, rule) for part in children(expr)))
+
+
+def translate(expr: Expr, dims: Mapping[str, str], tensors: Mapping[Tensor, Tensor]) -> Expr:
+    """The same expression in another theory's symbols: dimensions and tensors renamed, indices carried along.
+
+    A tensor that is not mapped keeps its name; its dimensions are renamed. Raises ValueError (from ``At``) where a tensor
+    is mapped to one whose dimensions do not fit.
+    """
+
+    def index(i: Index) -> Index:
+        return Index(i.name, dims.get(i.dim, i.dim))
+
+    match expr:
+        case At(tensor, indices):
+            renamed = replace(tensor, dims=tuple(dims.get(d, d) for d in tensor.dims))
+            return At(tensors.get(tensor, renamed), tuple(map(index, indices)))
+        case Dim(name):
+            return Dim(dims.get(name, name))
+        case Delta(left, right):
+            return Delta(index(left), index(right))
+        case Sum(bound, body):
+            return Sum(index(bound), translate(body, dims, tensors))
+    return rebuild(expr, tuple(translate(part, dims, tensors) for part in children(expr)))
 
 
 def total(body: Expr, *indices: Index) -> Expr:
