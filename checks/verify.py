@@ -6,9 +6,11 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -179,8 +181,8 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
     """The content that a record depends on: statements, legs, assumptions, options that matter, engines."""
     content = [
         claim.id,
-        repr(claim.literal(assumptions)) if claim.literal else "",
-        repr(claim.corrected(assumptions)) if claim.corrected else "",
+        _text(claim.literal(assumptions)) if claim.literal else "",
+        _text(claim.corrected(assumptions)) if claim.corrected else "",
         repr(
             (
                 claim.words,
@@ -193,17 +195,36 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
             )
         ),
         repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *(_source(leg) for leg in claim.legs),
+        *(_source(leg, claim) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
         repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
         engine_version(),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
 
 
-def _source(leg: Callable) -> str:
-    """A leg's own module: the helpers that it calls stand there."""
-    module = inspect.getmodule(leg)
-    return inspect.getsource(leg) + (inspect.getsource(module) if module else "")
+def _text(statement: Statement) -> str:
+    """A statement's content: its repr without memory addresses, and the source of the functions that it holds."""
+    functions = sorted({inspect.getsource(f) for f in _functions(statement)})
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(statement)) + "".join(functions)
+
+
+def _functions(value: Any) -> Iterator[Callable]:
+    if inspect.isfunction(value):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _functions(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for item in vars(value).values():
+            yield from _functions(item)
+
+
+def _source(leg: Callable, claim: Claim) -> str:
+    """A leg's source, with its whole module (the helpers that it calls) unless that is the one declaring the claim."""
+    function = leg if inspect.isfunction(leg) else type(leg)
+    module = inspect.getmodule(function)
+    declared = module is not None and str(module.__file__).endswith(claim.source.partition(":")[0])
+    return inspect.getsource(function) + ("" if module is None or declared else inspect.getsource(module))
 
 
 class Cache:

@@ -51,7 +51,7 @@ class Arithmetic(Kind):
 
     def statement_latex(self) -> str:
         """The figures, one a line."""
-        lines = [rf"\\text{{{_plain(f.words)}: }} {_number(f)}" for f in self.figures]
+        lines = [rf"\text{{{_plain(f.words)}: }} {_number(f)}" for f in self.figures]
         return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
 
 
