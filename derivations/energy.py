@@ -41,13 +41,17 @@ class EnergyAssumptions:
 
 
 KNOBS = (
-    Knob("F", ("any", "EXPRESSION in u"), "the function of the alignments, such as u^2, exp(u) or log(cosh(u))"),
+    Knob(
+        "F", ("any", "EXPRESSION in u"), "the function of the alignments, such as u^2, exp(u) or log(cosh(u))"
+    ),
     Knob(
         "regulariser",
         ("section7", "section5", "matching", "none"),
         "weights of the linear regulariser: 2c_j as in (75), p c_j^(p-1) as in (58) for F = u^p, F'(c_j), or none",
     ),
-    Knob("initial_state", ("attention", "zero", "random", "given"), "where descent starts: AV, 0, or anywhere"),
+    Knob(
+        "initial_state", ("attention", "zero", "random", "given"), "where descent starts: AV, 0, or anywhere"
+    ),
     Knob("step", ("small", "POSITIVE NUMBER"), "the step size η; small means inside the stable range"),
 )
 
@@ -78,7 +82,9 @@ def _require_real_function(text: str) -> None:
     for u in (-2, -1, sp.Rational(-1, 2), 0, sp.Rational(1, 2), 1, 2):
         value = function.subs(_u, u)
         if value.is_real is False or value.has(sp.zoo, sp.nan, sp.I):
-            raise ValueError(f"F must be real for every real u, since u_j takes any sign; it is not at u = {u}")
+            raise ValueError(
+                f"F must be real for every real u, since u_j takes any sign; it is not at u = {u}"
+            )
 
 
 @lru_cache(maxsize=256)
@@ -86,7 +92,9 @@ def sympy_function(text: str) -> sp.Expr:
     """A formula in u as a SymPy expression. Raises ValueError for a text outside the language."""
     expr = parse(text, {"u": Tensor("u", ()).scalar})
     functions: dict[str, Any] = {name: _plain(name) for name in FUNCTIONS}
-    functions["root"] = lambda base, exponent: sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+    functions["root"] = lambda base, exponent: (
+        sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+    )
     return sp.sympify(evaluate(expr, {}, lambda tensor, entry: _u, functions))
 
 
@@ -117,9 +125,13 @@ def sign_on_reals(expression: sp.Expr) -> str:
 def _sign_of_rational(expression: sp.Expr, variable: sp.Symbol, low: int | None) -> str | None:
     """The sign of a rational function on the real line, or on (low, oo); None if it is not rational or has a pole."""
     top, bottom = sp.fraction(sp.together(expression))
-    if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)) or expression.free_symbols - {variable}:
+    if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)) or expression.free_symbols - {
+        variable
+    }:
         return None
-    if not all(c.is_rational for c in (*sp.Poly(top, variable).coeffs(), *sp.Poly(bottom, variable).coeffs())):
+    if not all(
+        c.is_rational for c in (*sp.Poly(top, variable).coeffs(), *sp.Poly(bottom, variable).coeffs())
+    ):
         return None
     interval = sp.Interval(low, sp.oo, True, True) if low is not None else sp.S.Reals
     if _roots(bottom, variable, interval):
@@ -149,7 +161,11 @@ def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp
     if right is None:
         return sp.ceiling(left) + 1
     if left is None:
-        return sp.Rational(low) + sp.nsimplify(sp.Rational(str(sp.N(right - low, 30)))) / 2 if low is not None else sp.floor(right) - 1
+        return (
+            sp.Rational(low) + sp.nsimplify(sp.Rational(str(sp.N(right - low, 30)))) / 2
+            if low is not None
+            else sp.floor(right) - 1
+        )
     return sp.nsimplify(sp.Rational(str(sp.N((left + right) / 2, 30))))
 
 
@@ -275,18 +291,31 @@ def _calculus() -> list[Step]:
     form, proved = second_form()
     return [
         Step("Energy", rf"E(Z) = {any_energy.latex()}", "equation (27)"),
-        Step("Gradient", rf"\frac{{\partial E}}{{\partial Z_{{ik}}}} = {form_latex(nf.normal(slope))}", "index calculus, and components"),
-        Step("Value at AV", rf"c_j = u_j\big|_{{Z=AV}} = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"),
+        Step(
+            "Gradient",
+            rf"\frac{{\partial E}}{{\partial Z_{{ik}}}} = {form_latex(nf.normal(slope))}",
+            "index calculus, and components",
+        ),
+        Step(
+            "Value at AV", rf"c_j = u_j\big|_{{Z=AV}} = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"
+        ),
         Step(
             "Matching regulariser",
             rf"R(Z) = {en.matching().latex()}",
-            "minus the gradient at AV, paired with Z; " + ("the gradient of E + R at AV is 0" if zero else "NOT stationary"),
+            "minus the gradient at AV, paired with Z; "
+            + ("the gradient of E + R at AV is 0" if zero else "NOT stationary"),
         ),
-        Step("Excess", rf"E_R(Z) - E_R(AV) = {en.excess().latex()}", "Bregman differences D_F(u, c) = F(u) - F(c) - F'(c)(u - c)"),
+        Step(
+            "Excess",
+            rf"E_R(Z) - E_R(AV) = {en.excess().latex()}",
+            "Bregman differences D_F(u, c) = F(u) - F(c) - F'(c)(u - c)",
+        ),
         Step(
             "Hessian",
             rf"\langle W, \nabla^2 E\,W\rangle = {form.latex()}",
-            "second derivative along W; at AV the arguments are c_j" if proved else "NOT equal to the second derivative",
+            "second derivative along W; at AV the arguments are c_j"
+            if proved
+            else "NOT equal to the second derivative",
         ),
     ]
 
@@ -320,7 +349,13 @@ def _for_function(a: EnergyAssumptions, text: str) -> list[Step]:
     steps.append(Step("At AV", rf"E_R(Z) = {energy.latex()}", stationarity_words(a, text, still)))
     verdict, reason = verdict_at_attention(text, still)
     steps.append(Step("Verdict", rf"\text{{{_escaped(verdict)}}}", reason))
-    steps.append(Step("Descent", rf"Z \leftarrow Z - \eta \nabla_Z E_R,\quad Z^{{(0)}}: \text{{{a.initial_state}}}", descent_words(a, text, still)))
+    steps.append(
+        Step(
+            "Descent",
+            rf"Z \leftarrow Z - \eta \nabla_Z E_R,\quad Z^{{(0)}}: \text{{{a.initial_state}}}",
+            descent_words(a, text, still),
+        )
+    )
     return steps
 
 
@@ -347,7 +382,11 @@ def stationarity_words(a: EnergyAssumptions, text: str, still: bool | None) -> s
         return "the gradient at AV vanishes for all A and V"
     if still is None:
         return "whether the gradient at AV vanishes for all A and V is not decided"
-    weights = "A diag(F'(c)) V" if a.regulariser == "none" else "A diag(F'(c) - w) V with the weights w of the regulariser"
+    weights = (
+        "A diag(F'(c)) V"
+        if a.regulariser == "none"
+        else "A diag(F'(c) - w) V with the weights w of the regulariser"
+    )
     return f"the gradient at AV is {weights}; it does not vanish for one token of value {breaking_value(a, text)}"
 
 
@@ -370,7 +409,11 @@ def verdict_at_attention(text: str, still: bool | None) -> tuple[str, str]:
             "global maximum; the maximisers are AV + {W: u(W) = 0}; bounded above",
             "the excess is a sum of Bregman differences of a strictly concave F, zero exactly where u(Z) = c",
         )
-    unbounded = " not bounded below unless E vanishes identically;" if power_of(text) and shape.polynomial_degree % 2 else ""
+    unbounded = (
+        " not bounded below unless E vanishes identically;"
+        if power_of(text) and shape.polynomial_degree % 2
+        else ""
+    )
     return (
         f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
         "the Hessian along W is Σ F''(c_j) u_j(W)²: where the alignments are independent AV is a local minimum if all "
@@ -390,8 +433,12 @@ def descent_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
     if not shape.convex:
         return "no limit is guaranteed: F is not convex"
     bound = shape.curvature
-    span = rf"0 < η < {sp.Rational(2) / bound}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {bound}" if bound is not None else (
-        "η small enough for the start: F'' is not bounded, and no η serves all starts; near AV 0 < η < 2/λ_max(D^½GD^½), D = diag F''(c)"
+    span = (
+        rf"0 < η < {sp.Rational(2) / bound}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {bound}"
+        if bound is not None
+        else (
+            "η small enough for the start: F'' is not bounded, and no η serves all starts; near AV 0 < η < 2/λ_max(D^½GD^½), D = diag F''(c)"
+        )
     )
     goal = "AV" if a.initial_state == "zero" else "AV + the part of the start on which all alignments vanish"
     chosen = "" if a.step == "small" else f"; whether the step {a.step} lies in the range depends on A and V"

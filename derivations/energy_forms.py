@@ -15,7 +15,15 @@ from derivations.index import Index, Tensor
 from derivations.term import Term, apply, as_term, diag, exp, squared_norm, sum_over, trace
 
 N, DV, DK, DX = "n", "d_v", "d_k", "d"
-i, j, k, l, m, q_, r_ = Index("i", N), Index("j", N), Index("k", DV), Index("l", DV), Index("m", N), Index("l", N), Index("p", N)
+i, j, k, l, m, q_, r_ = (
+    Index("i", N),
+    Index("j", N),
+    Index("k", DV),
+    Index("l", DV),
+    Index("m", N),
+    Index("l", N),
+    Index("p", N),
+)
 
 
 def rows(name: str, letter: str, width: str, many: str = N) -> Tensor:

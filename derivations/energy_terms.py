@@ -174,7 +174,9 @@ class Differential(Term):
     def entry(self, *at: Index) -> ix.Expr:
         term, tensor, direction, _ = self.data
         moved = ix.define(
-            term.entry(*at), tensor, lambda *idx: ix.At(tensor, idx) + _PARAMETER.scalar * ix.At(direction, idx)
+            term.entry(*at),
+            tensor,
+            lambda *idx: ix.At(tensor, idx) + _PARAMETER.scalar * ix.At(direction, idx),
         )
         slope = gradient(moved, _PARAMETER, ())
         return ix.define(slope, _PARAMETER, lambda: ix.Num(Fraction(0)))

@@ -21,7 +21,9 @@ from derivations.term import Term, apply, as_term, squared_norm, sum_over, trace
 
 eta = as_term(en.ETA)
 ETA_WHERE = WHERE + r" $\eta>0$ the step size."
-LITTLE = Assumption("small steps", "the step size is below one over the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ)")
+LITTLE = Assumption(
+    "small steps", "the step size is below one over the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ)"
+)
 MATCHED = INDEX_FORM
 SLOPE = grad(MATCHED, en.Z_, "E_R")
 STEP = en.descent(MATCHED, eta)
@@ -35,7 +37,11 @@ claim(
     literal=lambda a: Limit(en.Z_, Z + eta * AV, AV),
     corrected=lambda a: All(
         (
-            Identity(en.descent(en.attention_energy(), eta, "E"), Z + eta * (AV - Z), label="it is a gradient step on (11)"),
+            Identity(
+                en.descent(en.attention_energy(), eta, "E"),
+                Z + eta * (AV - Z),
+                label="it is a gradient step on (11)",
+            ),
             Limit(en.Z_, Z + eta * (AV - Z), AV, rate=1 - eta, high=Fraction(2), label="its limit"),
         )
     ),
@@ -59,7 +65,9 @@ claim(
     literal=lambda a: Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,)),
     corrected=lambda a: All(
         (
-            Identity(LINEARITY, -scale * trace(Z.T @ AV) + scale**2 * trace(Z.T @ Z) / 2, label="it is quadratic"),
+            Identity(
+                LINEARITY, -scale * trace(Z.T @ AV) + scale**2 * trace(Z.T @ Z) / 2, label="it is quadratic"
+            ),
             Identity(Z - grad(en.attention_energy(), en.Z_), AV, label="one step of size 1 from any state"),
         )
     ),
@@ -88,7 +96,9 @@ def _convergence() -> All:
     return All(
         (
             Identity(
-                at_point(en.u(j), en.Z_, STEP) - C_J[j], en.u(j) - C_J[j] - 2 * eta * GRAM, label="u - c is multiplied by 1 - 2ηG"
+                at_point(en.u(j), en.Z_, STEP) - C_J[j],
+                en.u(j) - C_J[j] - 2 * eta * GRAM,
+                label="u - c is multiplied by 1 - 2ηG",
             ),
             Identity(
                 CHANGE,
@@ -96,10 +106,19 @@ def _convergence() -> All:
                 label="the energy falls if η‖u(g)‖² < ‖g‖², g the gradient",
             ),
             Identity(
-                trace(W.T @ (STEP - Z)), -2 * eta * sum_over(j, (en.u(j) - C_J[j]) * w_j), label="components W with u(W) = 0 stay"
+                trace(W.T @ (STEP - Z)),
+                -2 * eta * sum_over(j, (en.u(j) - C_J[j]) * w_j),
+                label="components W with u(W) = 0 stay",
             ),
             Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
-            Limit(one_state, TOKEN, as_term(1), rate=1 - 2 * eta, high=Fraction(1), label="one token of value 1, where G = 1"),
+            Limit(
+                one_state,
+                TOKEN,
+                as_term(1),
+                rate=1 - 2 * eta,
+                high=Fraction(1),
+                label="one token of value 1, where G = 1",
+            ),
         )
     )
 
@@ -131,7 +150,9 @@ claim(
     "Section 7, end",
     "Stability by gradient clipping",
     words="Clipping the gradient makes the descent stable: it converges.",
-    literal=lambda a: Limit(en.Z_, Z - eta * apply("clip", SLOPE, r"\operatorname{clip}"), AV, given=(C_RULE,), orbit=CLIPPED),
+    literal=lambda a: Limit(
+        en.Z_, Z - eta * apply("clip", SLOPE, r"\operatorname{clip}"), AV, given=(C_RULE,), orbit=CLIPPED
+    ),
     corrected=lambda a: _convergence(),
     correction_words=(
         "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at most the largest "
@@ -154,7 +175,9 @@ def _loop(function: Callable[[Term], Term]) -> Limit:
 
 
 def _stays(energy: Term, **more: object) -> Identity:
-    return Identity(en.descent(energy, eta), AV, given=(AT_AV, *((C_RULE,) if more.pop("c", False) else ())), **more)
+    return Identity(
+        en.descent(energy, eta), AV, given=(AT_AV, *((C_RULE,) if more.pop("c", False) else ())), **more
+    )
 
 
 claim(
@@ -165,8 +188,13 @@ claim(
     literal=lambda a: Family(_loop(en.F), tuple((n, _loop(f)) for n, f in FUNCTIONS), printed_only=True),
     corrected=lambda a: All(
         (
-            _stays(en.energy(en.F) + en.matching(), label="any F, weights F'(c_j): the loop started at AV stays there"),
-            _stays(regularised(en.square), c=True, label="F = u² with (75): the loop started at AV stays there"),
+            _stays(
+                en.energy(en.F) + en.matching(),
+                label="any F, weights F'(c_j): the loop started at AV stays there",
+            ),
+            _stays(
+                regularised(en.square), c=True, label="F = u² with (75): the loop started at AV stays there"
+            ),
         )
     ),
     correction_words=(

@@ -8,6 +8,7 @@ from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
+from checks.kinds.stationary import Stationary
 from checks.statement import All, Definition, Fact, Given, Identity, Implication
 from derivations import energy_forms as en
 from derivations.energy_forms import DK, HALF
@@ -65,7 +66,8 @@ claim(
     words="F(s_i) is the exponential of ξ_i^μ s_i.",
     literal=lambda a: Scoped(en.F(s[i]), exp(xi[pattern, i] * s[i])),
     corrected=lambda a: Scoped(
-        stack(pattern, en.F(sum_over(i, xi[pattern, i] * s[i]))), stack(pattern, exp(sum_over(i, xi[pattern, i] * s[i])))
+        stack(pattern, en.F(sum_over(i, xi[pattern, i] * s[i]))),
+        stack(pattern, exp(sum_over(i, xi[pattern, i] * s[i]))),
     ),
     correction_words="F(u) = exp(u) at u = Σ_i ξ_i^μ s_i, one value for each pattern.",
     severity="misprint",
@@ -115,7 +117,7 @@ claim(
     corrected=lambda a: All(
         (
             _residual(FIXED_3),
-            Identity(at_point(grad(FIXED_3, x_), x_, UNIFORM), stack(i, as_term(0)), label="the uniform state is one solution"),
+            Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution"),
         )
     ),
     correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
@@ -145,11 +147,17 @@ claim(
     corrected=lambda a: All(
         (
             _residual(FIXED_3),
-            Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,), label="with stored patterns, one step is attention"),
+            Identity(
+                q - grad(RETRIEVAL, q_),
+                ATTENDED,
+                nonzero=(beta_,),
+                label="with stored patterns, one step is attention",
+            ),
         )
     ),
     correction_words=(
-        FIXED_WORDS + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, taken "
+        FIXED_WORDS
+        + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, taken "
         "from a query q; a fixed point of that step is not attention of a given query."
     ),
     severity="misprint",
@@ -174,8 +182,13 @@ FIVE_J = Index("j", "J")
 copies, heads, key_, width = Index("C", "N_C"), Index("h", "H"), Index("B", "N_B"), Index(r"\alpha", "Y")
 stray = Index("a", "Y")
 memory = Index(r"\mu", "K")
-K5, Q5 = (as_term(Tensor(x, ("Y", "H", d), x, "", f"{x}_{{%1%2%3}}")) for x, d in (("K", "N_B"), ("Q", "N_C")))
-XI5, G5 = as_term(Tensor("xi", ("K", "J"), r"\xi", "", r"\xi_{%1%2}")), as_term(Tensor("g", ("J", "N_C"), "g", "", "g_{%1%2}"))
+K5, Q5 = (
+    as_term(Tensor(x, ("Y", "H", d), x, "", f"{x}_{{%1%2%3}}")) for x, d in (("K", "N_B"), ("Q", "N_C"))
+)
+XI5, G5 = (
+    as_term(Tensor("xi", ("K", "J"), r"\xi", "", r"\xi_{%1%2}")),
+    as_term(Tensor("g", ("J", "N_C"), "g", "", "g_{%1%2}")),
+)
 
 
 def _energy_transformer(letter: Index) -> Term:
@@ -222,18 +235,24 @@ claim(
 )
 
 ws_ = Tensor("w", (NEURONS, NEURONS), "w", "", "w_{%1%2}", symmetric=True)
-W_RULE = Given(w_, (i, j), as_term(ws_)[i, j] * (1 - kronecker(i, j)), "symmetric weights without self-coupling")
+W_RULE = Given(
+    w_, (i, j), as_term(ws_)[i, j] * (1 - kronecker(i, j)), "symmetric weights without self-coupling"
+)
 change = as_term(Tensor("t", (), "t"))
 flipped = stack(j, s[j] + change * kronecker(j, m))
 PAIR = Point(((NEURONS, 2),), ((w_, ((0, 1), (1, 0))), (s_, (1, -1))))
-new, old, field, size_ = (as_term(Tensor(x, (), t)) for x, t in (("s'", "s'"), ("s", "s"), ("h", "h"), ("|h|", "|h|")))
+new, old, field, size_ = (
+    as_term(Tensor(x, (), t)) for x, t in (("s'", "s'"), ("s", "s"), ("h", "h"), ("|h|", "|h|"))
+)
 
 claim(
     HERE + "prose-classic-minimises",
     "Section 1, after (1)",
     "The network minimises its energy",
     words="The iterative updates of the network minimise (1) and converge.",
-    literal=lambda a: Limit(s_, stack(i, apply("sign", sum_over(j, w[i, j] * s[j]), r"\operatorname{sign}")), None, orbit=PAIR),
+    literal=lambda a: Limit(
+        s_, stack(i, apply("sign", sum_over(j, w[i, j] * s[j]), r"\operatorname{sign}")), None, orbit=PAIR
+    ),
     corrected=lambda a: All(
         (
             Identity(
@@ -243,7 +262,10 @@ claim(
                 label="changing one neuron by t",
             ),
             Implication(
-                (Fact("s' has the sign of h", new * field - size_, ">="), Fact("|s h| ≤ |h|", size_ - old * field, ">=")),
+                (
+                    Fact("s' has the sign of h", new * field - size_, ">="),
+                    Fact("|s h| ≤ |h|", size_ - old * field, ">="),
+                ),
                 Fact("(s' - s) h", (new - old) * field, ">="),
                 (("s' has the sign of h", as_term(1)), ("|s h| ≤ |h|", as_term(1))),
                 label="the energy does not rise",
@@ -276,7 +298,9 @@ claim(
     "Section 1, around (2)",
     "The sign of the memory energy",
     words="With E = Σ F and F(u) = u² stored patterns have the lowest energy among states with entries ±1.",
-    literal=lambda a: Extremum(OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)),
+    literal=lambda a: Extremum(
+        OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)
+    ),
     corrected=lambda a: Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
     correction_words=(
         "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored pattern minimises minus "

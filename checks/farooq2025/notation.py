@@ -30,11 +30,13 @@ def weight(left: Index, right: Index) -> Term:
 A_RULE = Given(en.A_, (i, j), row_softmax(SCORES)[i, j], "equation (7)")
 _w = Tensor("exp(S)", (N, N), r"e^{S}", "", r"e^{S_{%1%2}}", positive=True)
 STOCHASTIC = Given(
-    en.A_, (i, j), as_term(_w)[i, j] / sum_over(Index("m", N), as_term(_w)[i, Index("m", N)]), "a row softmax with scores S"
+    en.A_,
+    (i, j),
+    as_term(_w)[i, j] / sum_over(Index("m", N), as_term(_w)[i, Index("m", N)]),
+    "a row softmax with scores S",
 )
 AT_AV = Given(en.Z_, (i, k), (A @ V)[i, k], "the point Z = AV")
 C_RULE = Given(en.c_vector, (j,), en.c(j), "c_j is the bracket of (37)")
 Z_TWO = Tensor("Y", (N, DV), "Y", "y_{%1}", "Y_{%1%2}")
 dZ_ = Tensor("dZ", (N, DV), "dZ", "dz_{%1}", "dZ_{%1%2}")
 DZ = as_term(dZ_)
-

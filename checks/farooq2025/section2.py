@@ -15,7 +15,9 @@ from derivations.term import as_term, row_softmax, size, sqrt, squared_norm, sum
 
 zeta_ = Tensor("zeta", (N,), r"\zeta", "", r"\zeta_{%1}")
 zeta = as_term(zeta_)
-ZETA_RULE = Given(zeta_, (i,), sum_over(m, weight(i, m)), "the partition function, defined in the sentence before")
+ZETA_RULE = Given(
+    zeta_, (i,), sum_over(m, weight(i, m)), "the partition function, defined in the sentence before"
+)
 A_TILDE = as_term(Tensor("A~", (N, DV), r"\tilde{A}"))
 PRINTED = trace(Z.T @ AV)
 PAIRS = en.pairing()
@@ -27,7 +29,9 @@ claim(
     "Softmax attention",
     role="definition",
     words="The output is the softmax of the scaled scores times the values.",
-    literal=lambda a: Definition(as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}")), row_softmax(SCORES) @ V),
+    literal=lambda a: Definition(
+        as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}")), row_softmax(SCORES) @ V
+    ),
     where=QUERY_WHERE,
     notes="That the softmax is taken over the keys, row by row, is fixed only by (7).",
 )
@@ -106,7 +110,9 @@ claim(
     "The energy in A and V",
     words="With A for the softmax, (10) is -tr(ZᵀAV) + tr(ZᵀZ)/2.",
     literal=lambda a: Identity(
-        -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z)), en.attention_energy(), given=(A_RULE,)
+        -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z)),
+        en.attention_energy(),
+        given=(A_RULE,),
     ),
     rests_on=(HERE + "eq7", HERE + "eq10"),
     where=WHERE,
@@ -194,7 +200,9 @@ claim(
     "The inner sum is a dot product",
     words="Σ_k Z_ik V_jk is entry (i, j) of ZVᵀ and the dot product of z_i and v_j.",
     literal=lambda a: Identity(
-        sum_over(k, Z[i, k] * V[j, k]), Z[i].T @ V[j], chain=(Link((Z @ V.T)[i, j], "product with the transpose"),)
+        sum_over(k, Z[i, k] * V[j, k]),
+        Z[i].T @ V[j],
+        chain=(Link((Z @ V.T)[i, j], "product with the transpose"),),
     ),
     where=WHERE,
 )
@@ -274,8 +282,16 @@ claim(
     words="The differential of a scalar function is the trace of its transposed gradient times dZ.",
     literal=lambda a: All(
         (
-            Identity(Differential((), (PRINTED, en.Z_, dZ_, "f")), trace(grad(PRINTED, en.Z_, "f").T @ DZ), label="f = tr(ZᵀAV)"),
-            Identity(Differential((), (ANY_ENERGY, en.Z_, dZ_, "E")), trace(grad(ANY_ENERGY, en.Z_).T @ DZ), label="Σ F(u_j)"),
+            Identity(
+                Differential((), (PRINTED, en.Z_, dZ_, "f")),
+                trace(grad(PRINTED, en.Z_, "f").T @ DZ),
+                label="f = tr(ZᵀAV)",
+            ),
+            Identity(
+                Differential((), (ANY_ENERGY, en.Z_, dZ_, "E")),
+                trace(grad(ANY_ENERGY, en.Z_).T @ DZ),
+                label="Σ F(u_j)",
+            ),
         )
     ),
     where=WHERE,
@@ -368,7 +384,11 @@ claim(
     corrected=lambda a: All(
         (
             Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="the gradient"),
-            Identity(-at_point(grad(en.attention_energy(), en.Z_), en.Z_, zeros(N, DV)), AV, label="minus the gradient at 0"),
+            Identity(
+                -at_point(grad(en.attention_energy(), en.Z_), en.Z_, zeros(N, DV)),
+                AV,
+                label="minus the gradient at 0",
+            ),
         )
     ),
     correction_words="The gradient is Z - AV: attention is where it vanishes, and minus its value at Z = 0.",

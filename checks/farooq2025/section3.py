@@ -118,7 +118,8 @@ claim(
     severity="misprint",
     rests_on=(HERE + "eq26",),
     where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$.",
-    notes=TRANSPOSED + " Equations (46), (51) and (59) copy the slip; every index form next to them is right.",
+    notes=TRANSPOSED
+    + " Equations (46), (51) and (59) copy the slip; every index form next to them is right.",
 )
 
 ZERO_STATE = Tensor("Z0", (N, DV), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}")
@@ -129,7 +130,9 @@ claim(
     words="u_j is the trace of Z⁽⁰⁾ᵀ A Vᵀ.",
     literal=lambda a: All(
         (
-            Identity(en.u(j, state=as_term(ZERO_STATE)), trace(as_term(ZERO_STATE).T @ A @ V.T), label="shapes"),
+            Identity(
+                en.u(j, state=as_term(ZERO_STATE)), trace(as_term(ZERO_STATE).T @ A @ V.T), label="shapes"
+            ),
             Identity(SQUARE_U, trace(SQUARE_Z.T @ A @ SQUARE_V.T), label="value when d_v = n"),
             Scoped(U[j], trace(Z.T @ A @ V), label="the index j, even with V for its transpose"),
         )

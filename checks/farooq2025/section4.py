@@ -59,7 +59,9 @@ claim(
     literal=lambda a: Extremum(
         SQUARE, en.Z_, zeros(N, DV), "a local maximum", witness=ONE_TOKEN, direction=((1,),), label="Z = 0"
     ),
-    corrected=lambda a: Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)),
+    corrected=lambda a: Extremum(
+        SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)
+    ),
     correction_words="The stationary states are minima: the energy is a sum of squares and vanishes exactly where every u_j does.",
     severity="misprint",
     rests_on=(HERE + "eq30",),
@@ -156,9 +158,7 @@ claim(
     "Section 4, before (35)",
     "The derivative of the quadratic F",
     words="F'(u_j) is twice the sum over m of A_mj z_iᵀv_j.",
-    literal=lambda a: Identity(
-        2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)
-    ),
+    literal=lambda a: Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)),
     corrected=lambda a: Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_)),
     correction_words="The state under the sum is z_m: F'(u_j) is 2 u_j.",
     severity="misprint",
@@ -205,7 +205,9 @@ claim(
     "Eq. (37)",
     "The quadratic gradient at Z = AV",
     words="(36) put into (35).",
-    literal=lambda a: Identity(at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * en.c(j) * A[i, j] * V[j, k])),
+    literal=lambda a: Identity(
+        at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * en.c(j) * A[i, j] * V[j, k])
+    ),
     assumes=(STATE,),
     rests_on=(HERE + "eq35", HERE + "eq36"),
     where=WHERE,
@@ -277,7 +279,9 @@ claim(
     "Eq. (40)",
     "The gradient in the coefficients",
     words="At Z = AV the (i, k) entry of the gradient is the sum of 2 c_j A_ij V_jk.",
-    literal=lambda a: Identity(at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * C_J[j] * A[i, j] * V[j, k]), given=(C_RULE,)),
+    literal=lambda a: Identity(
+        at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * C_J[j] * A[i, j] * V[j, k]), given=(C_RULE,)
+    ),
     assumes=(STATE,),
     rests_on=(HERE + "eq37", HERE + "eq39"),
     where=WHERE,
@@ -309,10 +313,16 @@ claim(
     corrected=lambda a: All(
         (
             Identity(
-                trace(AV.T @ at_point(GRADIENT, en.Z_, AV)), 2 * sum_over(j, en.c(j) ** 2), label="gradient 0 makes all c_j = 0"
+                trace(AV.T @ at_point(GRADIENT, en.Z_, AV)),
+                2 * sum_over(j, en.c(j) ** 2),
+                label="gradient 0 makes all c_j = 0",
             ),
             Identity(sum_over(j, en.c(j)), squared_norm(AV), label="c = 0 makes AV = 0"),
-            Identity(en.c(j), sum_over(m, A[m, j] * (AV[m].T @ V[j])), label="AV = 0 makes c = 0, so the gradient 2ACV is 0"),
+            Identity(
+                en.c(j),
+                sum_over(m, A[m, j] * (AV[m].T @ V[j])),
+                label="AV = 0 makes c = 0, so the gradient 2ACV is 0",
+            ),
         )
     ),
     correction_words="The gradient at AV is nonzero if and only if AV is nonzero.",
@@ -396,7 +406,11 @@ claim(
     literal=lambda a: All(
         (
             Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="it satisfies (44)"),
-            Identity(grad(LINEAR, en.Z_, "R"), as_term(W_), label="a linear R has a constant gradient, which (44) fixes"),
+            Identity(
+                grad(LINEAR, en.Z_, "R"),
+                as_term(W_),
+                label="a linear R has a constant gradient, which (44) fixes",
+            ),
         )
     ),
     rests_on=(HERE + "eq44", HERE + "eq45"),
@@ -435,14 +449,23 @@ claim(
     notes="It equals Σ (u_j - c_j)² - Σ c_j²: AV is a global minimiser, and so is every Z with the same alignments.",
 )
 
-DISTANCE = sum_over(j, (en.u(j) - en.c(j)) ** 2)
+DISTANCE = sum_over(j, (en.u(j) - C_J[j]) ** 2)
 TWO_WIDE = Point(((N, 1), (DV, 2)), ((en.A_, ((1,),)), (en.V_, ((1, 0),))))
 FLAT = at_point(en.u(j), en.Z_, AV + as_term(W_))
 
 
 def _minimum(says: str, point: Point | None = None) -> Extremum:
-    energy = SQUARE - 2 * sum_over(i, j, en.c(j) * A[i, j] * (Z[i].T @ V[j]))
-    return Extremum(energy, en.Z_, AV, says, above=DISTANCE, witness=point, direction=((0, 1),) if point else None)
+    energy = SQUARE - 2 * sum_over(i, j, C_J[j] * A[i, j] * (Z[i].T @ V[j]))
+    return Extremum(
+        energy,
+        en.Z_,
+        AV,
+        says,
+        above=DISTANCE,
+        given=(C_RULE,),
+        witness=point,
+        direction=((0, 1),) if point else None,
+    )
 
 
 claim(
@@ -454,9 +477,15 @@ claim(
     corrected=lambda a: All(
         (
             _minimum("a global minimum"),
-            Identity(FLAT, en.c(j) + at_point(en.u(j), en.Z_, as_term(W_)), label="all AV + W with u(W) = 0 share the energy"),
             Identity(
-                trace(AV.T @ as_term(W_)), sum_over(j, at_point(en.u(j), en.Z_, as_term(W_))), label="AV is orthogonal to those W"
+                FLAT,
+                en.c(j) + at_point(en.u(j), en.Z_, as_term(W_)),
+                label="all AV + W with u(W) = 0 share the energy",
+            ),
+            Identity(
+                trace(AV.T @ as_term(W_)),
+                sum_over(j, at_point(en.u(j), en.Z_, as_term(W_))),
+                label="AV is orthogonal to those W",
             ),
         )
     ),

@@ -44,7 +44,9 @@ class Exponent:
         return power_p(base, shift) if self.value is None else as_term(base) ** (self.value + shift)
 
 
-def family(make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS, printed_only: bool = False) -> Family:
+def family(
+    make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS, printed_only: bool = False
+) -> Family:
     """A statement for symbolic p, judged at some values of it as well."""
     return Family(make(Exponent()), tuple((f"p = {p}", make(Exponent(p))) for p in powers), printed_only)
 
@@ -181,7 +183,9 @@ claim(
     words="(34) with F' = p u^(p-1).",
     literal=lambda a: family(
         lambda p: Identity(
-            grad(energy(p), en.Z_)[i, k], sum_over(j, p.term * p.of(en.u(j), -1) * A[i, j] * V[j, k]), nonzero=(EXPONENT,)
+            grad(energy(p), en.Z_)[i, k],
+            sum_over(j, p.term * p.of(en.u(j), -1) * A[i, j] * V[j, k]),
+            nonzero=(EXPONENT,),
         )
     ),
     assumes=(WHOLE,),
@@ -321,22 +325,22 @@ NEGATIVE_C = Point(((N, 2), (DV, 1)), ((en.A_, ((HALF, HALF), (THIRD, 2 * THIRD)
 
 
 def _at_c(p: Exponent) -> Term:
-    return energy(p) - p.term * sum_over(i, j, p.of(en.c(), -1) * A[i, j] * (Z[i].T @ V[j]))
+    return energy(p) - p.term * sum_over(i, j, p.of(C_J[j], -1) * A[i, j] * (Z[i].T @ V[j]))
 
 
 def _minimum(p: Exponent, says: str, above: Term | None = None) -> Extremum:
     convex = () if above is not None else ("power",)
-    above = above if above is not None else sum_over(j, bregman("power", en.u(j), en.c(j)))
-    return Extremum(_at_c(p), en.Z_, AV, says, above=above, convex=convex)
+    above = above if above is not None else sum_over(j, bregman("power", en.u(j), C_J[j]))
+    return Extremum(_at_c(p), en.Z_, AV, says, above=above, convex=convex, given=(C_RULE,))
 
 
 def _literal_minimum(p: Exponent) -> Extremum:
     if p.value == 3:
-        return Extremum(_at_c(p), en.Z_, AV, "a local minimum", witness=NEGATIVE_C, direction=((4,), (-3,)))
+        return Extremum(_at_c(p), en.Z_, AV, "a local minimum", given=(C_RULE,), witness=NEGATIVE_C, direction=((4,), (-3,)))
     return _minimum(p, "a local minimum", SQUARES.get(p.value))
 
 
-SQUARES = {2: sum_over(j, (en.u(j) - en.c(j)) ** 2)}
+SQUARES = {2: sum_over(j, (en.u(j) - C_J[j]) ** 2)}
 ONE_U, ONE_C = (as_term(Tensor(x, (), x)) for x in "uc")
 FOURTH = ONE_U**4 - ONE_C**4 - 4 * ONE_C**3 * (ONE_U - ONE_C)
 
@@ -360,7 +364,9 @@ claim(
                 label="even p",
             ),
             Identity(
-                FOURTH, (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2), label="one alignment, p = 4, as squares"
+                FOURTH,
+                (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2),
+                label="one alignment, p = 4, as squares",
             ),
             Family(_minimum(Exponent(), "a local minimum"), (), label="odd p, if all c_j > 0"),
         )

@@ -51,7 +51,9 @@ claim(
     where=WHERE,
     notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
 )
-SIDE_BY_SIDE = as_term(Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]"))
+SIDE_BY_SIDE = as_term(
+    Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]")
+)
 
 claim(
     HERE + "eq69",
@@ -74,7 +76,11 @@ claim(
     literal=lambda a: All(
         (
             Definition(S[m, j], SCORE),
-            Identity(exp(SCORE) / sum_over(j, exp(SCORE)), row_softmax(SCORES)[m, j], label="the weights are those of (7)"),
+            Identity(
+                exp(SCORE) / sum_over(j, exp(SCORE)),
+                row_softmax(SCORES)[m, j],
+                label="the weights are those of (7)",
+            ),
         )
     ),
     rests_on=(HERE + "eq7",),
@@ -157,7 +163,9 @@ claim(
     words="Minus twice the sum over pairs with weights c_j, in dot products and entry by entry.",
     literal=lambda a: All(
         (
-            Identity(TWICE, -2 * sum_over(i, j, k, C_J[j] * A[i, j] * Z[i, k] * V[j, k]), label="entry by entry"),
+            Identity(
+                TWICE, -2 * sum_over(i, j, k, C_J[j] * A[i, j] * Z[i, k] * V[j, k]), label="entry by entry"
+            ),
             Identity(TWICE, -2 * trace(Z.T @ A @ diag(C_J) @ V), label="it is (45)"),
         )
     ),
@@ -184,12 +192,16 @@ def _stationary(function: Callable[[Term], Term]) -> Stationary:
 
 
 ANY_F = Assumption("any F", "F is any differentiable function, such as u, u², u³ or exp(u)", "F", "any")
-PRINTED_WEIGHTS = Assumption("weights 2c_j", "the regulariser has the weights 2c_j of (75)", "regulariser", "section7")
+PRINTED_WEIGHTS = Assumption(
+    "weights 2c_j", "the regulariser has the weights 2c_j of (75)", "regulariser", "section7"
+)
 
 
 def _eq76(a: EnergyAssumptions) -> Family | Stationary:
     """AV is stationary for each F that the assumptions allow, with the regulariser that they name."""
-    cases = tuple((f"F(u) = {text}", Stationary(theory.regularised(a, text), en.Z_, AV)) for text in theory.functions(a))
+    cases = tuple(
+        (f"F(u) = {text}", Stationary(theory.regularised(a, text), en.Z_, AV)) for text in theory.functions(a)
+    )
     return Family(_stationary(en.F), cases, printed_only=True) if a.F == "any" else cases[0][1]
 
 
@@ -231,7 +243,9 @@ def _rest() -> Identity:
         grad(ANY_R, en.Z_, "E_R")[i, k],
         WEIGHTED,
         chain=(
-            Link(grad(en.energy(en.F), en.Z_)[i, k] + grad(TWICE, en.Z_, "R")[i, k], "the gradient is linear"),
+            Link(
+                grad(en.energy(en.F), en.Z_)[i, k] + grad(TWICE, en.Z_, "R")[i, k], "the gradient is linear"
+            ),
             Link(two_sums, "(34), and the gradient of (75)"),
         ),
         reason="collected",
@@ -271,7 +285,11 @@ claim(
     literal=lambda a: All(
         (
             Identity(grad(ANY_R, en.Z_, "E_R"), A @ SLOPES @ V.T, label="shapes"),
-            Identity(as_term(Tensor("G", (N, "1"), r"\nabla_Z E_R")), A @ SLOPES @ NARROW.T, label="shapes when d_v = 1"),
+            Identity(
+                as_term(Tensor("G", (N, "1"), r"\nabla_Z E_R")),
+                A @ SLOPES @ NARROW.T,
+                label="shapes when d_v = 1",
+            ),
         )
     ),
     corrected=lambda a: Identity(grad(ANY_R, en.Z_, "E_R"), MATRIX),

@@ -18,7 +18,8 @@ from derivations.index import Index, Tensor
 from derivations.term import Term, as_term, diag, exp, row_softmax, size, sqrt, stack, sum_over, trace
 
 COUNTED = Assumption(
-    "multiplications", "operations are multiplications; formulas are evaluated as written and each result is stored once"
+    "multiplications",
+    "operations are multiplications; formulas are evaluated as written and each result is stored once",
 )
 SIZES = WHERE + r" $T$ the number of descent steps."
 f = Index("f", DX)
@@ -62,7 +63,11 @@ claim(
     literal=lambda a: All(
         (
             _no_difference("weights, quadratic less linear", WEIGHTS),
-            Identity(exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])), row_softmax(SCORES)[m, j], label="the weights are (7)"),
+            Identity(
+                exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])),
+                row_softmax(SCORES)[m, j],
+                label="the weights are (7)",
+            ),
         )
     ),
     assumes=(COUNTED,),
@@ -127,7 +132,9 @@ QUADRATIC_R = -2 * en.pairing(lambda at: C_J[at])
 R_FORMS = (
     Identity(LINEAR_R, -sum_over(i, Z[i].T @ AV[i]), label="linear R, second form"),
     Identity(
-        QUADRATIC_R, -2 * sum_over(i, Z[i].T @ sum_over(j, C_J[j] * A[i, j] * V[j])), label="quadratic R, second form"
+        QUADRATIC_R,
+        -2 * sum_over(i, Z[i].T @ sum_over(j, C_J[j] * A[i, j] * V[j])),
+        label="quadratic R, second form",
     ),
     Stationary(en.energy(lambda x: x) + LINEAR_R, en.Z_, AV, label="linear R matches"),
     Stationary(SQUARE + QUADRATIC_R, en.Z_, AV, given=(C_RULE,), label="quadratic R matches"),
@@ -141,7 +148,12 @@ claim(
     literal=lambda a: All(
         (
             *R_FORMS,
-            Cost("regulariser, quadratic less linear", _regulariser(C_J[j]), "n**3 + n**2*d_v", base=_regulariser(None)),
+            Cost(
+                "regulariser, quadratic less linear",
+                _regulariser(C_J[j]),
+                "n**3 + n**2*d_v",
+                base=_regulariser(None),
+            ),
         )
     ),
     corrected=lambda a: All(
@@ -176,19 +188,31 @@ GRADIENTS = (
     ),
     Identity(_slope(SQUARE, SQUARE_NAME), sum_over(j, 2 * en.u(j) * A[i, j] * V[j]), label="quadratic E"),
     Identity(_slope(QUADRATIC_R, "R"), -2 * sum_over(j, C_J[j] * A[i, j] * V[j]), label="quadratic R"),
-    Identity(_slope(MATCHED, "E_R"), sum_over(j, 2 * (en.u(j) - C_J[j]) * A[i, j] * V[j]), label="quadratic E_R"),
+    Identity(
+        _slope(MATCHED, "E_R"), sum_over(j, 2 * (en.u(j) - C_J[j]) * A[i, j] * V[j]), label="quadratic E_R"
+    ),
 )
 LINEAR_LINE = (Assign(D_, (i, k), sum_over(j, A[i, j] * V[j, k])),)
 FACTORS = Assign(w_, (j,), 2 * (U[j] - C_J[j]))
-QUADRATIC_LINE = (FACTORS, Assign(P_, (i, j), W[j] * A[i, j]), Assign(D_, (i, k), sum_over(j, P[i, j] * V[j, k])))
-SCALED_ROWS = (FACTORS, Assign(B_, (j, k), W[j] * V[j, k]), Assign(D_, (i, k), sum_over(j, A[i, j] * B[j, k])))
+QUADRATIC_LINE = (
+    FACTORS,
+    Assign(P_, (i, j), W[j] * A[i, j]),
+    Assign(D_, (i, k), sum_over(j, P[i, j] * V[j, k])),
+)
+SCALED_ROWS = (
+    FACTORS,
+    Assign(B_, (j, k), W[j] * V[j, k]),
+    Assign(D_, (i, k), sum_over(j, A[i, j] * B[j, k])),
+)
 
 claim(
     HERE + "tab1-step6",
     "Table 1, step 6",
     "The gradients",
     words="The gradients of E, R and E_R for both F; the quadratic one takes n² operations more.",
-    literal=lambda a: All((*GRADIENTS, Cost("gradient, quadratic less linear", QUADRATIC_LINE, "n**2", base=LINEAR_LINE))),
+    literal=lambda a: All(
+        (*GRADIENTS, Cost("gradient, quadratic less linear", QUADRATIC_LINE, "n**2", base=LINEAR_LINE))
+    ),
     corrected=lambda a: All(
         (
             *GRADIENTS,
@@ -213,7 +237,11 @@ def _rounds(times: str) -> tuple[Assign, ...]:
     return tuple(Assign(line.tensor, line.at, line.term, times) for line in loop)
 
 
-DESCENT = Identity(STEP[i], Z[i] - eta * sum_over(j, 2 * (en.u(j) - C_J[j]) * A[i, j] * V[j]), label="the step descends on (47)")
+DESCENT = Identity(
+    STEP[i],
+    Z[i] - eta * sum_over(j, 2 * (en.u(j) - C_J[j]) * A[i, j] * V[j]),
+    label="the step descends on (47)",
+)
 STAYS = Identity(STEP, AV, given=(AT_AV, C_RULE), label="from AV the step leads to AV")
 
 claim(
@@ -294,7 +322,9 @@ claim(
     corrected=lambda a: All(
         (
             Identity(
-                trace(WIDE.T @ _linear_part(BAR)), trace(as_term(BAR).T @ _linear_part(W_)), label="the step is self-adjoint in Z"
+                trace(WIDE.T @ _linear_part(BAR)),
+                trace(as_term(BAR).T @ _linear_part(W_)),
+                label="the step is self-adjoint in Z",
             ),
             Cost("adjoint of one descent step", BACK, "2*n**2*d_v + 3*n*d_v + n"),
             STAYS,
@@ -317,7 +347,11 @@ claim(
     "The cost of the algorithm",
     words="The coefficients and T descent steps take at most a constant times n³ + T n² d_v operations.",
     literal=lambda a: Cost(
-        "c as printed and T steps", (*COEFFICIENTS, *_rounds("T")), "n**3 + T*n**2*d_v", relation="<=", factor=7
+        "c as printed and T steps",
+        (*COEFFICIENTS, *_rounds("T")),
+        "n**3 + T*n**2*d_v",
+        relation="<=",
+        factor=7,
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq74", HERE + "eq79"),

@@ -55,7 +55,9 @@ class Cost(Kind):
     def statement_latex(self) -> str:
         """The printed count, and what it counts."""
         bound = sp.latex(sp.sympify(self.printed, locals=_names(self.sizes)), order="none")
-        relation = "=" if self.relation == "=" else r"\le " + (f"{self.factor}\\," if self.factor != 1 else "")
+        relation = (
+            "=" if self.relation == "=" else r"\le " + (f"{self.factor}\\," if self.factor != 1 else "")
+        )
         if self.relation != "=":
             bound = rf"\left({bound}\right)"
         return rf"\#\text{{multiplications}}(\text{{{self.what}}}) {relation} {bound}"
@@ -214,7 +216,9 @@ def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:
     return all(c >= 0 for c in sp.Poly(shifted, *_names(s.sizes).values()).coeffs())
 
 
-def _example(counted: sp.Expr, printed: sp.Expr, s: Cost, names: dict[str, sp.Symbol], grid: list[dict[str, int]]) -> str:
+def _example(
+    counted: sp.Expr, printed: sp.Expr, s: Cost, names: dict[str, sp.Symbol], grid: list[dict[str, int]]
+) -> str:
     for sizes in grid:
         ours, theirs = counted.subs(_at(names, sizes)), printed.subs(_at(names, sizes))
         if (ours != theirs) if s.relation == "=" else (ours > s.factor * theirs):
@@ -228,7 +232,12 @@ def _mutants(printed: sp.Expr, s: Cost) -> list[sp.Expr]:
     terms = sp.Add.make_args(sp.expand(printed))
     if s.relation != "=":
         return [printed - t for t in terms] + [-printed]
-    return [printed + 1, -printed - 1, *(printed + t for t in terms if t != 0), *(printed - t for t in terms if t != 0)]
+    return [
+        printed + 1,
+        -printed - 1,
+        *(printed + t for t in terms if t != 0),
+        *(printed - t for t in terms if t != 0),
+    ]
 
 
 ENGINES[Cost] = cost

@@ -31,10 +31,17 @@ def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:
         detail = f"they differ: {same.counterexample}"
         return Finding([Evidence("exact", "exact-rational", True, detail, settles=True)])
     if same.proved:
-        finding = Finding([Evidence("derivation", "exact-symbolic", False, "both sides have the same normal form")])
-        finding.steps, finding.counterexample = same.steps, "for all values of the symbols both sides are equal"
+        finding = Finding(
+            [Evidence("derivation", "exact-symbolic", False, "both sides have the same normal form")]
+        )
+        finding.steps, finding.counterexample = (
+            same.steps,
+            "for all values of the symbols both sides are equal",
+        )
         return finding
-    return Finding([Evidence("derivation", "exact-symbolic", None, "neither equal nor different could be shown")])
+    return Finding(
+        [Evidence("derivation", "exact-symbolic", None, "neither equal nor different could be shown")]
+    )
 
 
 ENGINES[Differs] = differs

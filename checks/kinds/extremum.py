@@ -7,7 +7,7 @@ parameter, so that its sign near zero or far out is decided and not estimated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +41,9 @@ from derivations.term import (
 
 _CONVEX = ("exp", "cosh")
 _t = sp.Symbol("t", real=True)
-_REACH = [Fraction(s * n, d) for n, d in ((1, 1), (2, 1), (3, 1), (4, 1), (10, 1), (1, 2), (1, 4)) for s in (1, -1)]
+_REACH = [
+    Fraction(s * n, d) for n, d in ((1, 1), (2, 1), (3, 1), (4, 1), (10, 1), (1, 2), (1, 4)) for s in (1, -1)
+]
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,16 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
             exact = Evidence("exact", "exact-rational", False, "an exact direction")
             return Finding([exact], counterexample=refuted)
     if s.above is None:
-        return Finding([Evidence("derivation", "exact-symbolic", None, "no formula for the difference is given")])
+        return Finding(
+            [Evidence("derivation", "exact-symbolic", None, "no formula for the difference is given")]
+        )
     why = _sign(s)
     if why:
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
     finding = identity(_difference(s), seed, False)
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", True, "the sign of the difference is visible"))
+    finding.evidence.append(
+        Evidence("derivation", "exact-symbolic", True, "the sign of the difference is visible")
+    )
     finding.evidence.append(_sampled(s, seed))
     finding.steps.append(_step(s))
     if with_mutants and finding.holds:
@@ -100,8 +106,24 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
 
 def _difference(s: Extremum) -> Identity:
     assert s.above is not None
-    left = s.energy - at_point(s.energy, s.variable, s.point)
-    return Identity(left, s.above, s.given, reason="the difference of the energies, normal form")
+    return Identity(_rise(s), s.above, _given(s), reason="the difference of the energies, normal form")
+
+
+def _centre(s: Extremum) -> Tensor:
+    """A tensor that stands for the point."""
+    latex = rf"{s.variable.latex or s.variable.name}^{{*}}"
+    return Tensor(f"{s.variable.name}*", s.variable.dims, latex)
+
+
+def _rise(s: Extremum) -> Term:
+    """energy - energy at the point."""
+    return s.energy - at_point(s.energy, s.variable, as_term(_centre(s)))
+
+
+def _given(s: Extremum) -> tuple[Given, ...]:
+    """The hypotheses, and what the point is: exact instances then compute each of its entries once."""
+    at = tuple(Index(f"∂{n}", dim) for n, dim in enumerate(s.variable.dims))
+    return (*s.given, Given(_centre(s), at, s.point[at] if at else s.point, "the point"))
 
 
 def _step(s: Extremum) -> dict[str, Any]:
@@ -161,10 +183,15 @@ def _definite(s: Extremum) -> bool:
 def _sampled(s: Extremum, seed: int) -> Evidence:
     """The sign of energy - energy(point) at exact random instances; not for assumed functions, which are drawn at random."""
     if any(f not in _CONVEX for f in s.convex) or "local" in s.says:
-        return Evidence("exact", "exact-rational", None, not_run="the sign holds for convex functions only, or only locally")
-    difference = (s.energy - at_point(s.energy, s.variable, s.point)).entry()
+        return Evidence(
+            "exact",
+            "exact-rational",
+            None,
+            not_run="the sign holds for convex functions only, or only locally",
+        )
+    difference = _rise(s).entry()
     checked = 0
-    for instance, points in _instances([difference], s.given, seed, 4, False):
+    for instance, points in _instances([difference], _given(s), seed, 4, False):
         try:
             value = instance.evaluate(difference, points[0] if points else {})
         except (NotExact, ZeroDivisionError):
@@ -185,7 +212,10 @@ def polynomial(s: Extremum) -> sp.Poly:
     centre = {e: base.evaluate(point, dict(zip(at, e, strict=True))) for e in move}
     energies = []
     for scale in (_t, sp.Integer(0)):
-        moved = {(s.variable, e): sp.Rational(Fraction(centre[e])) + scale * sp.Rational(v) for e, v in move.items()}
+        moved = {
+            (s.variable, e): sp.Rational(Fraction(centre[e])) + scale * sp.Rational(v)
+            for e, v in move.items()
+        }
         instance = Instance(base.sizes, {**base.values, **moved}, s.given)
         energies.append(sp.sympify(instance.evaluate(s.energy.entry())))
     difference = sp.expand(energies[0] - energies[1])
@@ -204,7 +234,11 @@ def _along(s: Extremum) -> str | None:
         sign = -1 if "maximum" in s.says else 1
         if "local" in s.says:
             bad = low % 2 == 1 or sign * first < 0
-            why = "so the energy takes both signs there" if low % 2 else "so it has the other sign for all small t"
+            why = (
+                "so the energy takes both signs there"
+                if low % 2
+                else "so it has the other sign for all small t"
+            )
             why = why if bad else ""
         elif s.says == "bounded below":
             lead = q.LC()
@@ -238,11 +272,11 @@ def _mutate(s: Extremum, seed: int) -> Mutants:
     candidates = [(f"energy: {what}", e, s.point) for what, e in mutants(s.energy, 16)]
     candidates += [(f"point: {what}", s.energy, p) for what, p in mutants(s.point, 8)]
     for what, energy, point in candidates:
-        left = energy.entry() - at_point(energy, s.variable, point).entry()
+        changed = replace(s, energy=energy, point=point)
         result.tried += 1
-        if rejects(left, above, s.given, seed):
+        if rejects(_rise(changed).entry(), above, _given(changed), seed):
             result.killed += 1
-        elif identity(Identity(energy - at_point(energy, s.variable, point), s.above, s.given), seed, False).proved:
+        elif identity(_difference(changed), seed, False).proved:
             result.equivalent += 1  # it differs by a constant, or by another name of the same point
         else:
             result.survivors.append(what)

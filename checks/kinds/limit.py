@@ -73,7 +73,9 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
         exact = Evidence("exact", "exact-rational", False, "an exact orbit does not converge as stated")
         return Finding([exact], counterexample=refuted)
     if s.rate is None or s.limit is None:
-        return Finding([Evidence("derivation", "exact-symbolic", None, "no recurrence of the error is given")])
+        return Finding(
+            [Evidence("derivation", "exact-symbolic", None, "no recurrence of the error is given")]
+        )
     finding = identity(_recurrence(s, s.step, s.limit), seed, False)
     span = _interval(s.rate, s.size)
     stated = sp.Interval.open(sp.Rational(s.low), sp.Rational(s.high if s.high is not None else 0))
@@ -116,8 +118,19 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
         where = points[0] if points else {}
 
         def step_at(state: Any, instance: Instance = instance, where: Any = where) -> Any:
-            values = {k: (state if k[0] == s.state else eta if k[0] == s.size else v) for k, v in instance.values.items()}
-            return sp.sympify(evaluate(step, instance.sizes, Instance(instance.sizes, values, s.given).lookup, ORBIT_FUNCTIONS, where))
+            values = {
+                k: (state if k[0] == s.state else eta if k[0] == s.size else v)
+                for k, v in instance.values.items()
+            }
+            return sp.sympify(
+                evaluate(
+                    step,
+                    instance.sizes,
+                    Instance(instance.sizes, values, s.given).lookup,
+                    ORBIT_FUNCTIONS,
+                    where,
+                )
+            )
 
         zero, one, two = (sp.expand(step_at(Fraction(n))) for n in range(3))
         if sp.simplify(two - 2 * one + zero) != 0:
@@ -155,7 +168,10 @@ def _periodic(s: Limit) -> str | None:
         values = {**instance.values, **{(s.state, e): v for e, v in zip(entries, states[-1], strict=True)}}
         now = Instance(instance.sizes, values, s.given)
         step = s.step.entry(*at)
-        new = tuple(evaluate(step, now.sizes, now.lookup, ORBIT_FUNCTIONS, dict(zip(at, e, strict=True))) for e in entries)
+        new = tuple(
+            evaluate(step, now.sizes, now.lookup, ORBIT_FUNCTIONS, dict(zip(at, e, strict=True)))
+            for e in entries
+        )
         if new == states[-1]:
             return None
         if new in states:
@@ -182,7 +198,12 @@ def _mutate(s: Limit, span: sp.Set, seed: int) -> Mutants:
         else:
             result.survivors.append(what)
     half = Fraction(1, 2)
-    for low, high in ((s.low - half, s.high), (s.low, s.high + half), (s.low, s.high - half), (s.low + half, s.high)):
+    for low, high in (
+        (s.low - half, s.high),
+        (s.low, s.high + half),
+        (s.low, s.high - half),
+        (s.low + half, s.high),
+    ):
         result.tried += 1
         result.killed += span != sp.Interval.open(sp.Rational(low), sp.Rational(high))
     return result

@@ -30,10 +30,14 @@ def scoped(statement: Scoped, seed: int, with_mutants: bool) -> Finding:
     finding = definition(Definition(s.name, s.meaning), seed, False)
     loose = free(s.meaning) ^ free(s.name)
     finding.evidence = [replace(e, settles=False) for e in finding.evidence]
-    detail = f"unbound on one side only: {_names(loose)}" if loose else "both sides leave the same indices free"
+    detail = (
+        f"unbound on one side only: {_names(loose)}" if loose else "both sides leave the same indices free"
+    )
     finding.evidence.append(Evidence("derivation", "exact-symbolic", not loose, detail, settles=True))
     if loose:
-        finding.counterexample = f"the index {_names(loose)} is free on one side only: the formula has no one value"
+        finding.counterexample = (
+            f"the index {_names(loose)} is free on one side only: the formula has no one value"
+        )
     elif with_mutants:
         for mutant in _freed(s.meaning):
             finding.mutants.tried += 1
@@ -54,7 +58,11 @@ def _freed(term: Term) -> list[Term]:
             for n, index in enumerate(node.data):
                 if index in bound:
                     other = Index(f"{index.name}*", index.dim)
-                    found.append(replace_at(term, path, replace(node, data=(*node.data[:n], other, *node.data[n + 1 :]))))
+                    found.append(
+                        replace_at(
+                            term, path, replace(node, data=(*node.data[:n], other, *node.data[n + 1 :]))
+                        )
+                    )
     return found
 
 

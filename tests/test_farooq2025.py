@@ -1,0 +1,213 @@
+"""The claims of farooq2025: verdicts, and checks of what their notes say by other means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from checks.claim import Options
+from checks.registry import load
+from checks.statement import Identity, parts
+from checks.verify import examine
+from derivations import energy_forms as en
+from derivations.energy import (
+    EnergyAssumptions,
+    breaking_value,
+    derive,
+    second_form,
+    shape_of,
+    sign_on_reals,
+    stationary,
+    sympy_function,
+    validate,
+    verdict_at_attention,
+)
+from derivations.energy_forms import A, V, i, j, k
+from derivations.energy_terms import grad
+from derivations.normal import equal
+from derivations.term import sum_over
+
+PAPER = "farooq2025"
+CLAIMS = {c.id.split("/")[1]: c for c in load().values() if c.paper == PAPER}
+REFUTED = {"prose-choose-F"}
+SUBSTANCE = {
+    "eq14", "eq15", "eq17", "eq38", "eq39", "eq74", "eq76", "prose-update-rule", "prose-no-iterations", "prose-convergence",
+    "prose-algorithm", "prose-mhn-sign", "prose-choose-F", "tab1-step5", "tab1-step7", "tab1-step8",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_every_claim_is_settled_and_kills_its_mutants(name: str) -> None:
+    record = examine(CLAIMS[name], None, Options())
+    assert record.verdict in ("proved", "corrected", "definition", "refuted"), record.evidence
+    assert (record.verdict == "refuted") == (name in REFUTED)
+    assert record.mutants.survivors == []
+    if record.verdict in ("corrected", "refuted"):
+        assert record.counterexample and record.severity
+        assert (record.severity == "substance") == (name in SUBSTANCE)
+    assert all(parent.split("/")[1] in CLAIMS for parent in record.rests_on)
+
+
+def flipped(identity: Identity) -> Identity:
+    """The identity with the sign of its right side changed."""
+    return replace(identity, rhs=-identity.rhs, chain=())
+
+
+@pytest.mark.parametrize("name", [n for n, c in CLAIMS.items() if c.role != "definition"])
+def test_no_proved_identity_survives_a_wrong_sign(name: str) -> None:
+    from checks.engines import identity
+
+    claim = CLAIMS[name]
+    for statement in (claim.literal, claim.corrected):
+        for part in parts(statement(None)) if statement else ():
+            if isinstance(part, Identity) and identity(part, 0, False).proved and part.rhs.latex() != "0":
+                assert identity(flipped(part), 0, False).holds is False
+
+
+def coefficients(weights: list[list[Fraction]], values: list[list[Fraction]]) -> list[Fraction]:
+    """c_j by the double sum of (37), written as loops."""
+    n, width = len(weights), len(values[0])
+
+    def dot(a: int, b: int) -> Fraction:
+        return sum(values[a][x] * values[b][x] for x in range(width))
+
+    return [
+        sum(weights[m][c] * weights[m][p] * dot(p, c) for m in range(n) for p in range(n)) for c in range(n)
+    ]
+
+
+def test_coefficients_take_both_signs() -> None:
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    weights = [[half, half], [third, 2 * third]]
+    assert coefficients(weights, [[Fraction(1)], [Fraction(-1)]]) == [Fraction(-1, 9), Fraction(2, 9)]
+    wide = [[Fraction(1), Fraction(0)], [Fraction(-1), Fraction(0)]]
+    assert coefficients(weights, wide)[0] == Fraction(-1, 9)
+    assert sum((weights[r][0] * wide[0][0] + weights[r][1] * wide[0][1]) ** 2 for r in range(2)) == Fraction(
+        13, 36
+    )
+
+
+def test_odd_powers_can_have_a_maximum_at_attention() -> None:
+    """A = 1/3, V = (-9, 6, 6), p = 3: with s the sum of the states, u_j = g_j s, g = (-3, 2, 2), and AV has s = 1 · 3/3."""
+    s = sp.Symbol("s")
+    g = (-3, 2, 2)
+    total = sum(sp.Rational(v, 3) for v in (-9, 6, 6)) * 3
+    c = [x * total for x in g]
+    energy = sum((x * s) ** 3 for x in g) - 3 * sum(w**2 * x * s for w, x in zip(c, g, strict=True))
+    assert sp.diff(energy, s).subs(s, total) == 0
+    assert sp.diff(energy, s, 2).subs(s, total) < 0
+
+
+def test_cubic_descent_runs_off() -> None:
+    z = sp.Symbol("z")
+    slope = sp.diff(z**3 - 3 * z, z)
+    assert slope.subs(z, -2) == 9
+    assert sp.diff(slope, z).subs(z, -2) < 0  # the further left, the longer the step
+
+
+def test_limit_of_the_quadratic_descent_depends_on_the_start() -> None:
+    """n = 1, d_v = 2, V = (1, 0), η = 1/2: (0, 1) goes to (1, 1) and stays, while AV = (1, 0)."""
+    state = [Fraction(0), Fraction(1)]
+    for _ in range(3):
+        u = state[0]
+        state = [state[0] - Fraction(1, 2) * 2 * (u - 1), state[1]]
+        assert state == [1, 1]
+
+
+def test_gradient_is_not_a_wrong_one() -> None:
+    slope = grad(en.energy(en.F), en.Z_)[i, k].entry()
+    right = sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k])
+    assert equal(slope, right.entry())
+    assert not equal(slope, sum_over(j, en.F(en.u(j), 1) * A[j, i] * V[j, k]).entry())
+    assert not equal(slope, sum_over(j, en.F(en.u(j), 0) * A[i, j] * V[j, k]).entry())
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        ("u^2", ">0"), ("u^4", ">=0"), ("u^3", "both"), ("u^4-u^2", "both"), ("exp(u)", ">0"), ("log(cosh(u))", ">0"),
+        ("tanh(u)", "both"), ("-u^2", "<0"), ("-u^4", "<=0"), ("u", "=0"), ("cosh(u)", ">0"), ("sqrt(u^2+1)", ">0"),
+    ],
+)  # fmt: skip
+def test_shape_of_functions(text: str, second: str) -> None:
+    assert shape_of(text).second == second
+
+
+def test_signs_agree_with_values() -> None:
+    u = sp.Symbol("u", real=True)
+    for text in ("u^4-u^2", "tanh(u)", "exp(u)-u^2", "u^6-3*u^2", "log(cosh(u))-u^2/4"):
+        second = sp.diff(sympy_function(text), u, 2)
+        values = [second.subs(u, sp.Rational(n, 4)).evalf() for n in range(-20, 21)]
+        answer = sign_on_reals(second)
+        if answer == "both":
+            assert min(values) < 0 < max(values)
+        elif answer != "undecided":
+            assert all((v > -1e-12) if ">" in answer else (v < 1e-12) for v in values)
+
+
+def test_stationarity_by_regulariser() -> None:
+    for text in ("u^2", "u^3", "exp(u)", "log(cosh(u))"):
+        assert stationary(EnergyAssumptions(F=text, regulariser="matching"), text) is True
+        assert stationary(EnergyAssumptions(F=text, regulariser="none"), text) is False
+        assert stationary(EnergyAssumptions(F=text), text) is (text == "u^2")
+    assert breaking_value(EnergyAssumptions(), "u^3") == 1
+    assert stationary(EnergyAssumptions(F="u^3", regulariser="section5"), "u^3") is True
+
+
+def test_verdicts_at_attention() -> None:
+    assert verdict_at_attention("u^4", True)[0].startswith("global minimum")
+    assert verdict_at_attention("-u^2", True)[0].startswith("global maximum")
+    assert "not bounded below" in verdict_at_attention("u^3", True)[0]
+    assert verdict_at_attention("u", True)[0] == "every Z"
+    assert verdict_at_attention("u^2", False)[0] == "not stationary"
+    assert verdict_at_attention("u^2", None)[0] == "undecided"
+
+
+def test_hessian_form_is_proved() -> None:
+    assert second_form()[1]
+
+
+def test_derivation_follows_the_assumptions() -> None:
+    titles = [
+        s.title
+        for s in derive(EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero"))
+    ]
+    assert titles[-3:] == ["At AV", "Verdict", "Descent"]
+    last = derive(EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero"))[-1]
+    assert "the limit is AV, for 0 < η < 2/λ_max(G)" in last.reason
+    printed = derive(EnergyAssumptions(F="log(cosh(u))"))[-2]
+    assert "not stationary" in printed.latex
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("F", "u^"), ("F", "__import__('os')"), ("F", "log(u)"), ("F", "1/u"), ("F", "3"), ("F", "u^(3/2)"),
+        ("step", "0"), ("step", "-1"), ("step", "fast"), ("regulariser", "some"), ("initial_state", "one"),
+    ],
+)  # fmt: skip
+def test_wrong_values_of_knobs_are_refused(knob: str, value: str) -> None:
+    with pytest.raises(ValueError):
+        validate(knob, value)
+
+
+def test_eq76_follows_the_assumptions() -> None:
+    claim = CLAIMS["eq76"]
+    matched = EnergyAssumptions(F="exp(u)", regulariser="matching")
+    assert examine(claim, matched, Options(), quick=True).verdict == "proved"
+    assert examine(claim, EnergyAssumptions(F="u^2"), Options(), quick=True).verdict == "proved"
+    assert examine(claim, EnergyAssumptions(F="exp(u)"), Options(), quick=True).verdict == "corrected"
+
+
+def test_the_state_is_not_a_symbol_of_the_coefficients() -> None:
+    assert en.Z_ not in {t for t in _tensors(en.c(j))}
+    assert en.Z_ in _tensors(en.u(j))
+
+
+def _tensors(term: object) -> set:
+    from derivations.index import tensors
+
+    return tensors(term.entry())
