@@ -309,8 +309,8 @@ BACK = (
 
 
 def _linear_part(state: Tensor) -> Term:
-    moved = at_point(STEP, en.Z_, as_term(state))
-    return moved - at_point(STEP, en.Z_, zeros(N, DV))
+    """A diag(u(Y)) V: a step takes a change Y of the state to Y - 2η A diag(u(Y)) V, see step 8."""
+    return A @ diag(stack(j, at_point(en.u(j), en.Z_, as_term(state)))) @ V
 
 
 claim(
