@@ -110,15 +110,24 @@ def squared_loss(a: FunctionalAssumptions) -> Term:
 def cross_entropy(a: FunctionalAssumptions) -> Term:
     """The mean (or the sum) over the examples of -log h_{y_i}(x_i), written with the codes ỹ_i.
 
-    log h_{y_i} = Σ_c ỹ_{c,i} log h_c(x_i) + (1 - Σ_c ỹ_{c,i}) log h_0(x_i), and f_0 = 0 for the reference class.
+    log h_{y_i} = Σ_c ỹ_{c,i} f_c(x_i) - log(1 + Σ_c exp f_c(x_i)): f_0 = 0, and ỹ_i marks the class of y_i. See
+    ``observed`` for the same from the softmax components.
     """
+    c, cp = Index("c", CLASSES), Index("c'", CLASSES)
+    latent = outputs(W, b, i, a)
+    weight = as_term(1) if a.categorical_loss == "summed_cross_entropy" else Fraction(1) / size(N)
+    fitted = sum_over(c, as_term(code)[i, c] * latent[c])
+    return weight * sum_over(i, logarithm(1 + sum_over(cp, exp(latent[cp]))) - fitted)
+
+
+def observed(a: FunctionalAssumptions) -> Term:
+    """log h_{y_i}(x_i) = Σ_c ỹ_{c,i} log h_c(x_i) + (1 - Σ_c ỹ_{c,i}) log h_0(x_i), from the softmax components."""
     c, cp = Index("c", CLASSES), Index("c'", CLASSES)
     latent = outputs(W, b, i, a)
     total = 1 + sum_over(cp, exp(latent[cp]))
     codes = sum_over(c, as_term(code)[i, c])
-    observed = sum_over(c, as_term(code)[i, c] * logarithm(exp(latent[c]) / total)) + (1 - codes) * logarithm(1 / total)
-    weight = as_term(1) if a.categorical_loss == "summed_cross_entropy" else Fraction(1) / size(N)
-    return -(weight * sum_over(i, observed))
+    logs = sum_over(c, as_term(code)[i, c] * logarithm(exp(latent[c]) / total))
+    return logs + (1 - codes) * logarithm(1 / total)
 
 
 @lru_cache(maxsize=32)

@@ -27,16 +27,16 @@ def example(at: Index) -> Term:
 
 
 # under their names where the matrices themselves are not the subject
-W_QK, W_V = n.named("W_{Q}", QUERY_KEY), n.named("W_V", VALUE)
-E, E_J = n.named("E_{k-1}", CONTEXT), n.named("e_{j,k-1}", POSITION)
-P = n.named("P", AVERAGE)
+W_QK, W_V = fd.named("W_{Q}", QUERY_KEY), fd.named("W_V", VALUE)
+E, E_J = fd.named("E_{k-1}", CONTEXT), fd.named("e_{j,k-1}", POSITION)
+P = fd.named("P", AVERAGE)
 
 
 def heads(a: FunctionalAssumptions) -> dict[str, Term]:
     """The output of head 1 as (9) has it, for each kernel that the assumptions leave open."""
 
     def key(at: Index) -> Term:
-        return n.named("W_K", QUERY_KEY) @ n.named(f"e_{{{at.name.split('#')[0]},k-1}}", example(at))
+        return fd.named("W_K", QUERY_KEY) @ fd.named(f"e_{{{at.name.split('#')[0]},k-1}}", example(at))
 
     projected = fk.attention_weights(a.kernel, key, W_QK @ E_J, i)
     return {name: W_V @ E @ stack(i, weight) for name, weight in projected.items()}

@@ -329,7 +329,7 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     here = Given(n.done_x, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the increments sum to the current function")
     stepped = Given(n.f_new, (c,), fd.stepped("squared", a, rate)[c], "a step of gradient descent")
     target = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.f_new))
-    return Stacked(n.named("e_{j,k-1}", POSITION) + heads, target, (stepped, there, here, kernel), label="Section 2: a layer is a step, rate α/2")
+    return Stacked(fd.named("e_{j,k-1}", POSITION) + heads, target, (stepped, there, here, kernel), label="Section 2: a layer is a step, rate α/2")
 
 
 claim(
