@@ -66,7 +66,7 @@ def form_latex(form: Form, taken: frozenset[str] = frozenset(), names: dict[Toke
         return "0"
     names = names or {}
     taken = (
-        taken | {str(t.name) for mono, _ in form for a, _ in mono[2] for t in _free(a)} | set(names.values())
+        taken | {_shown(t) for mono, _ in form for a, _ in mono[2] for t in _free(a)} | set(names.values())
     )
     pieces: list[str] = []
     for mono, coefficient in sorted(form, key=lambda item: (item[1] < 0, len(item[0][2]))):
@@ -74,6 +74,11 @@ def form_latex(form: Form, taken: frozenset[str] = frozenset(), names: dict[Toke
         sign = "-" if coefficient < 0 else "+"
         pieces.append(f" {sign} {text}" if pieces else (f"-{text}" if coefficient < 0 else text))
     return "".join(pieces)
+
+
+def _shown(token: Token) -> str:
+    """The letter of a free token, without the number that ``Index.fresh`` gives it."""
+    return str(token.name).split("#")[0]
 
 
 def _free(atom: Atom) -> list[Token]:
@@ -139,7 +144,7 @@ def _raised(text: str, atom: Atom, exponent: Fraction) -> str:
 
 def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> str:
     def letter(token: Token) -> str:
-        name = names[token] if token in names else str(token.name).split("#")[0]
+        name = names[token] if token in names else _shown(token)
         return f"{name} " if name.startswith("\\") else name
 
     match atom[0]:

@@ -374,6 +374,15 @@ class Apply(Term):
         return rf"{symbol}{chr(39) * order}\left({self.args[0].latex()}\right)"
 
 
+def _entry_with(inner: Term, at: tuple[Index, ...], own: Index, value: Index) -> ix.Expr:
+    """The entry of a term at ``at`` with its index ``own`` set to ``value``.
+
+    An index of ``at`` that has the name of ``own`` comes from outside and is another one: it must not be replaced.
+    """
+    places = tuple(i.fresh() if i == own else i for i in at)
+    return ix.rename(inner.entry(*places), {**dict(zip(places, at, strict=True)), own: value})
+
+
 class SumOver(Term):
     """A sum over an index; ``data`` = (index, LaTeX of the lower limit or "")."""
 
@@ -384,7 +393,7 @@ class SumOver(Term):
 
     def entry(self, *at: Index) -> ix.Expr:
         new = self.data.fresh()
-        return ix.Sum(new, ix.rename(self.args[0].entry(*at), {self.data: new}))
+        return ix.Sum(new, _entry_with(self.args[0], at, self.data, new))
 
     def latex(self) -> str:
         return rf"\sum_{{{self.data.name}=1}}^{{{self.data.dim}}} {self.args[0].wrapped(_PRODUCT)}"
@@ -397,7 +406,7 @@ class Stack(Term):
         return (self.data.dim, *self.args[0].shape())
 
     def entry(self, *at: Index) -> ix.Expr:
-        return ix.rename(self.args[0].entry(*at[1:]), {self.data: at[0]})
+        return _entry_with(self.args[0], at[1:], self.data, at[0])
 
     def latex(self) -> str:
         return rf"\left[{self.args[0].latex()}\right]_{{{self.data.name}=1}}^{{{self.data.dim}}}"
@@ -434,8 +443,11 @@ class RowSoftmax(Term):
         return shape
 
     def entry(self, *at: Index) -> ix.Expr:
-        new = Index("m", at[1].dim).fresh()
-        return ix.exp(self.args[0].entry(*at)) / ix.Sum(new, ix.exp(self.args[0].entry(at[0], new)))
+        sums = []
+        for part in summands(self.args[0].shape()[1]):  # the whole row, also where its dimension is stacked
+            new = Index("m", part).fresh()
+            sums.append(ix.Sum(new, ix.exp(self.args[0].entry(at[0], new))))
+        return ix.exp(self.args[0].entry(*at)) / (sums[0] if len(sums) == 1 else ix.Add(tuple(sums)))
 
     def latex(self) -> str:
         return rf"\operatorname{{softmax}}\left({self.args[0].latex()}\right)"
@@ -453,8 +465,11 @@ class Trace(Term):
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
-        new = Index("m", self.args[0].shape()[0]).fresh()
-        return ix.Sum(new, self.args[0].entry(new, new))
+        sums = []
+        for part in summands(self.args[0].shape()[0]):
+            new = Index("m", part).fresh()
+            sums.append(ix.Sum(new, self.args[0].entry(new, new)))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
     def latex(self) -> str:
         return rf"\operatorname{{tr}}\left({self.args[0].latex()}\right)"
@@ -494,6 +509,8 @@ class Diagonal(Term):
         return (shape[0], shape[0])
 
     def entry(self, *at: Index) -> ix.Expr:
+        if at[0].dim != at[1].dim:
+            return ix.Num(Fraction(0))  # indices into different blocks
         return ix.Mul((ix.Delta(at[0], at[1]), self.args[0].entry(at[0])))
 
     def latex(self) -> str:
