@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 
 from book.ledger import Claim
 
 _MATH = re.compile(r"\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$", re.DOTALL)
 _PLAIN = set(",;'?/. ()")
 _PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_WORDS = re.compile(r"\\(?:text|textrm|textit|textbf|mbox)\{")
+_COMMANDS = dict(
+    pair.split()
+    for pair in r"""
+    ≤ \le|≥ \ge|≠ \ne|≈ \approx|≡ \equiv|∈ \in|∉ \notin|⊂ \subset|∪ \cup|∩ \cap|∞ \infty|∂ \partial|∇ \nabla
+    |∑ \sum|∏ \prod|∫ \int|± \pm|× \times|÷ \div|· \cdot|− -|√ \surd|∘ \circ|⊙ \odot|⊗ \otimes|⊤ \top|⊥ \bot
+    |→ \to|← \gets|⇒ \Rightarrow|⇔ \Leftrightarrow|↦ \mapsto|∀ \forall|∃ \exists|ℓ \ell|‖ \Vert|′ {}'|″ {}''
+    |½ \tfrac{1}{2}|ᵀ {}^{\top}""".split("|")
+)
+"""What stands for a sign in mathematics."""
+_LETTERS = {"–": "--", "—": "---", "‑": "-", "‐": "-", "“": "``", "”": "''", "‘": "`", "’": "'"}
 
 
 def _escape(plain: str) -> str:
@@ -26,32 +38,88 @@ def text(source: str) -> str:
     source = " ".join(source.split())
     for match in _MATH.finditer(source):
         parts.append(_escape(source[last : match.start()]))
-        parts.append("$" + match[1].replace(r"\|", r"\Vert ").replace("|", r"\vert ") + "$")
+        parts.append("$" + renderable(match[1]).replace(r"\|", r"\Vert ").replace("|", r"\vert ") + "$")
         last = match.end()
     parts.append(_escape(source[last:]))
     # A number with a point at the start of a line would open a list.
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", "".join(parts))
 
 
+def renderable(latex: str) -> str:
+    """The formula with every character that KaTeX rejects written as the command that means it.
+
+    Words inside mathematics (\\text) take no Greek letters, signs or raised figures; mathematics no dashes or accents.
+    """
+    if latex.isascii():
+        return latex
+    parts, last = [], 0
+    while match := _WORDS.search(latex, last):
+        end = _closing(latex, match.end())
+        parts += [_commands(latex[last : match.end()]), _commands(latex[match.end() : end], words=True)]
+        last = end
+    return "".join([*parts, _commands(latex[last:])])
+
+
+def _closing(latex: str, start: int) -> int:
+    """Where the group that is open at ``start`` ends."""
+    depth = 1
+    for token in re.finditer(r"\\.|[{}]", latex[start:], re.DOTALL):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0:
+            return start + token.start()
+    return len(latex)
+
+
+def _commands(part: str, words: bool = False) -> str:
+    """A stretch of mathematics, or of words in it, with a command for each character that needs one."""
+    shown = []
+    for c in part:
+        if c in _LETTERS:
+            shown.append(_LETTERS[c] if words else rf"\text{{{_LETTERS[c]}}}")
+        elif not c.isascii() and (command := _command(c)):
+            shown.append(f"${command}$" if words else f"{command} ")
+        else:
+            # KaTeX has these letters for words only.
+            shown.append(rf"\text{{{c}}}" if c in "éàüößÖ" and not words else c)
+    return "".join(shown)
+
+
+def _command(c: str) -> str | None:
+    """The command of a sign, a Greek letter or a raised or lowered figure; None for a letter."""
+    if c in _COMMANDS:
+        return _COMMANDS[c]
+    name, kind = unicodedata.name(c, ""), unicodedata.decomposition(c)
+    if greek := re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", name):
+        letter = greek[2].lower().replace("lamda", "lambda")
+        return "\\" + (letter if greek[1] == "SMALL" else letter.capitalize())
+    for mark, place in (("<super>", "^"), ("<sub>", "_")):
+        if kind.startswith(mark):
+            return f"{{}}{place}{{{unicodedata.normalize('NFKC', c).replace('−', '-')}}}"
+    return None
+
+
 def _rows(body: str) -> list[str]:
     """The lines of a formula that is nothing but one `gathered`, else the formula itself."""
-    whole = re.fullmatch(r"\\begin\{gathered\}(.*)\\end\{gathered\}", body, re.DOTALL)
-    if not whole or r"\end{gathered}" in whole[1]:
+    whole = re.fullmatch(r"\\begin\{gathered\}(.*)\\end\{gathered\}", body.strip(), re.DOTALL)
+    if not whole:
         return [body]
     rows, depth, last = [], 0, 0
     for token in re.finditer(r"\\begin\{|\\end\{|\\[{}]|[{}]|\\\\(?:\[[^\]]*\])?", whole[1]):
         # An environment's own braces open and close at once, so that each bracket counts one level.
         depth += {"\\begin{": 2, "\\end{": 0, "{": 1, "}": -1}.get(token[0], 0)
+        if depth < 0:  # two environments side by side
+            return [body]
         if token[0].startswith("\\\\") and depth == 0:
             rows.append(whole[1][last : token.start()])
             last = token.end()
+    rows = [inner for row in [*rows, whole[1][last:]] if row.strip() for inner in _rows(row.strip())]
     # Two parts of a statement can print the same line.
-    return list(dict.fromkeys(row.strip() for row in [*rows, whole[1][last:]] if row.strip()))
+    return list(dict.fromkeys(rows))
 
 
 def display(latex: str) -> str:
     """Display mathematics, a block a line: only a line of its own can break where the page is narrow."""
-    body = re.sub(r"\n\s*\n", "\n", latex.strip())
+    body = re.sub(r"\n\s*\n", "\n", renderable(latex.strip()))
     return "\n\n".join(_block(row) for row in _rows(body)) if body else ""
 
 

@@ -139,6 +139,7 @@ def test_table_cell_with_a_bar_stays_one_cell():
             0,
         ),
         ("\\begin{gathered}a\\end{gathered} = \\begin{gathered}b\\end{gathered}", 1, 0),
+        ("\\begin{gathered}a \\\\ \\begin{gathered}b \\\\ c\\end{gathered}\\end{gathered}", 3, 0),
         ("", 0, 0),
     ],
 )
@@ -149,6 +150,19 @@ def test_display_mathematics(latex, blocks, aligned):
     assert all(
         "\n\n" not in block.strip() for block in re.findall(r":nowrap:\n\n(.*?)\n```", shown, re.DOTALL)
     )
+
+
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"\text{smallest β: } 0.1", r"\text{smallest $\beta$: } 0.1"),
+        (r"\text{Aᵀ{V} — 2²} ≤ x", r"\text{A${}^{\top}${V} --- 2${}^{2}$} \le  x"),
+        ("λ₁ – μ′", r"\lambda {}_{1}  \text{--} \mu {}' "),
+        (r"\text{naïve}\,\alpha", r"\text{naïve}\,\alpha"),
+    ],
+)
+def test_characters_that_katex_rejects_become_commands(latex, shown):
+    assert markup.renderable(latex) == shown
 
 
 def test_findings_put_the_gravest_with_most_above_it_first(ledger):
