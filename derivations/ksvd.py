@@ -25,6 +25,7 @@ from derivations.term import Diagonal, Pick, Term, as_term, size, sum_over, trac
 
 N, P, S, SAMPLED = "N", "p", "s", "n"
 HALF = Fraction(1, 2)
+ZERO = ix.Num(Fraction(0))
 i, j = Index("i", N), Index("j", N)
 l_ = Index("l", S)
 c_ = Index("c", P)
@@ -173,8 +174,10 @@ def dual(a: KsvdAssumptions) -> Dual:
 
 
 def stationarity(a: KsvdAssumptions, variable: Tensor, *at: Index) -> ix.Expr:
-    """The dualiser's ∂L/∂variable at the given indices."""
+    """The dualiser's ∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
     result = dual(a)
+    if variable not in result.stationarity:
+        return ZERO
     return _at(result.stationarity[variable], result, variable, at)
 
 
@@ -208,13 +211,18 @@ def _moved(term: Term, old: Index, new: Index) -> Term:
 
 
 def residual(a: KsvdAssumptions, which: int) -> ix.Expr:
-    """Constraint ``which`` (0: e_i, 1: r_j) with every solved variable put in: lhs - rhs, in i or j and l."""
+    """Constraint ``which`` (0: e_i, 1: r_j) with every solved variable put in: lhs - rhs, in i or j and l.
+
+    0 where the program has no such constraint.
+    """
+    if which >= len(primal(a).constraints):
+        return ZERO
     return dual(a).substitute(primal(a).constraints[which].excess())
 
 
 def multiplier_gradient(a: KsvdAssumptions, multiplier: Tensor, *at: Index) -> ix.Expr:
     """The guarded gradient of the Lagrangian by a multiplier."""
-    return gradient(dual(a).lagrangian.entry(), multiplier, at)
+    return _gradient(dual(a).lagrangian.entry(), multiplier, at)
 
 
 def eliminated(a: KsvdAssumptions) -> ix.Expr:
@@ -224,7 +232,7 @@ def eliminated(a: KsvdAssumptions) -> ix.Expr:
 
 def eliminated_gradient(a: KsvdAssumptions, multiplier: Tensor, *at: Index) -> ix.Expr:
     """The guarded gradient of the eliminated Lagrangian by a multiplier."""
-    return gradient(eliminated(a), multiplier, at)
+    return _gradient(eliminated(a), multiplier, at)
 
 
 def in_weights(a: KsvdAssumptions) -> ix.Expr:
@@ -255,7 +263,12 @@ def moved_weights(a: KsvdAssumptions, expr: ix.Expr, by: Tensor, keep: bool = Tr
 @lru_cache(maxsize=64)
 def weight_gradient(a: KsvdAssumptions, variable: Tensor, *at: Index) -> ix.Expr:
     """The guarded gradient of J as a function of the weights."""
-    return gradient(to_expr(nf.normal(in_weights(a))), variable, at)
+    return _gradient(to_expr(nf.normal(in_weights(a))), variable, at)
+
+
+def _gradient(expr: ix.Expr, variable: Tensor, at: tuple[Index, ...]) -> ix.Expr:
+    """The guarded gradient; 0 for a variable that the expression does not have."""
+    return gradient(expr, variable, at) if variable in ix.tensors(expr) else ZERO
 
 
 def objective_at_solution(a: KsvdAssumptions) -> ix.Expr:

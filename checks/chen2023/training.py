@@ -58,6 +58,10 @@ def at(a: KsvdAssumptions, phi_q_: Any, phi_k_: Any, lam_: Any, w_e: Any, w_r: A
     values = [(ksvd.phi_q, phi_q_), (ksvd.phi_k, phi_k_), (ksvd.lam, lam_), (by[0], w_e), (by[1], w_r)]
     if a.f_X != "identity":
         values.append((ksvd.transformation(a), f))
+    if a.normalisation != "none":
+        values.append((ksvd.d, (1,) * tokens))
+    if a.objective == "released":
+        values.append((ksvd.released, (1,) * len(lam_)))
     sizes = {N: tokens, P: width, S: len(lam_), SAMPLED: rows}
     return Point(tuple(sizes.items()), tuple(values))
 

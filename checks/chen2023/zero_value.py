@@ -250,7 +250,10 @@ def zero_at_solutions(a: KsvdAssumptions) -> Follows:
         ZERO,
         certificate,
         solutions(own),
-        given=(kernel_rule(own), SIGMA_RULE),
+        given=(
+            Given(ksvd.K, (i, j), ksvd.kernel(a, i, j), "the kernel that the features induce"),
+            SIGMA_RULE,
+        ),
         label="J at the stationary point of a solution",
     )
 

@@ -92,6 +92,7 @@ def _triplets(rng: random.Random, unit: bool, rows: int) -> tuple[dict[str, int]
     sizes, named = _named(transformation, (phi_q, phi_k), (h_e, h_r), [values[c] for c in chosen])
     named["L"] = _vector([rng.choice(VALUES) for _ in range(s)])
     named["singular values"] = _vector(values)
+    named["d"] = [Fraction(1)] * n
     return sizes, named
 
 
