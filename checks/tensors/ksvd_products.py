@@ -1,0 +1,85 @@
+"""Products with the softmax matrix A = softmax(scale q kᵀ) for solvers that know a matrix only by them.
+
+The interface is numpy's, because such solvers are: blocks of vectors (tokens, b) in float64 go in and out. Every
+product is streamed; the largest tensor is a strip of `STRIP_BYTES`, whatever the length.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from checks.tensors import stream
+from checks.tensors.arrays import TensorError, chunk_rows, exact_matmul, prepare, resolve_scale, slices
+
+STRIP_BYTES = 1 << 22  # a strip of full rows of weights: small enough to stay in cache up to N = 32,768
+
+
+class SoftmaxProducts:
+    """A of one head: q (M, d), k (N, d); `rows` = M, `columns` = N.
+
+    Raises TensorError for unusable tensors or more than one head.
+    """
+
+    def __init__(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        scale: float | None = None,
+        *,
+        device: str | torch.device | None = None,
+        chunk: stream.Tile | None = None,
+    ) -> None:
+        self.q, self.k = prepare("float64", device, q=q, k=k)
+        if self.q.ndim != 2:
+            raise TensorError(f"q has shape {tuple(self.q.shape)}; one head (tokens, width) is needed")
+        self.scale, self.chunk = resolve_scale(scale, self.q.shape[-1]), chunk
+        self.rows, self.columns = len(self.q), len(self.k)
+
+    @cached_property
+    def log_sum(self) -> torch.Tensor:
+        """Log normaliser of every row, (M,)."""
+        return stream.logsumexp_rows(self.q, self.k, self.scale, chunk=self.chunk)
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """A x: (N, b) -> (M, b)."""
+        return stream.attention(self.q, self.k, self._block(x), self.scale, chunk=self.chunk).cpu().numpy()
+
+    def adjoint(self, y: np.ndarray) -> np.ndarray:
+        """Aᵀ y: (M, b) -> (N, b)."""
+        log_sum = self.log_sum
+        found, _ = stream.transpose_product(
+            self.q, self.k, self._block(y), self.scale, log_sum=log_sum, chunk=self.chunk
+        )
+        return found.cpu().numpy()
+
+    def gram(self, x: np.ndarray) -> np.ndarray:
+        """Aᵀ A x: (N, b) -> (N, b), at half the cost of two products: each strip of weights serves both.
+
+        Without a proved error bound, so for finding vectors only; residuals are judged by the other two.
+        """
+        block = self._block(x)
+        queries = torch.cat([self.q * self.scale, -self.log_sum.unsqueeze(-1)], -1)
+        keys = torch.cat([self.k, self.k.new_ones(self.columns, 1)], -1).T.contiguous()
+        workers = stream._workers(self.q.device)
+        height = chunk_rows(self.columns, STRIP_BYTES, 8)
+        found = block.new_zeros(workers, self.columns, block.shape[-1])
+
+        def strip(job: tuple[int, slice]) -> None:
+            worker, part = job
+            scratch = block.new_empty(height, self.columns)
+            for here in slices(part.stop - part.start, height):
+                weights = scratch[: here.stop - here.start]
+                torch.mm(queries[part][here], keys, out=weights)
+                weights.exp_()
+                found[worker].addmm_(weights.T, weights @ block)
+
+        share = -(-self.rows // workers)
+        with exact_matmul():
+            stream._run(strip, list(enumerate(slices(self.rows, share))), workers)
+        return found.sum(0).cpu().numpy()
+
+    def _block(self, x: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(np.ascontiguousarray(x), dtype=torch.float64, device=self.q.device)
