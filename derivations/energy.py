@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
-from typing import Any
 
 import sympy as sp
 
 from derivations import energy_forms as en
 from derivations import normal as nf
 from derivations.assumptions import Knob
-from derivations.components import evaluate
+from derivations.energy_shape import Shape, U, power_of, shape_of, sympy_function
 from derivations.energy_terms import at_point, formula, grad
 from derivations.index import Tensor
-from derivations.parse import FUNCTIONS, parse
 from derivations.printing import form_latex
 from derivations.program import Step
 from derivations.term import Term, as_term, sum_over
 
 PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
-_u = sp.Symbol("u", real=True)
-_x = sp.Symbol("x", positive=True)
 
 
 @dataclass(frozen=True)
@@ -77,136 +71,14 @@ def validate(name: str, value: str) -> None:
 
 def _require_real_function(text: str) -> None:
     function = sympy_function(text)
-    if _u not in function.free_symbols:
+    if U not in function.free_symbols:
         raise ValueError("F must depend on u")
     for u in (-2, -1, sp.Rational(-1, 2), 0, sp.Rational(1, 2), 1, 2):
-        value = function.subs(_u, u)
+        value = function.subs(U, u)
         if value.is_real is False or value.has(sp.zoo, sp.nan, sp.I):
             raise ValueError(
                 f"F must be real for every real u, since u_j takes any sign; it is not at u = {u}"
             )
-
-
-@lru_cache(maxsize=256)
-def sympy_function(text: str) -> sp.Expr:
-    """A formula in u as a SymPy expression. Raises ValueError for a text outside the language."""
-    expr = parse(text, {"u": Tensor("u", ()).scalar})
-    functions: dict[str, Any] = {name: _plain(name) for name in FUNCTIONS}
-    functions["root"] = lambda base, exponent: (
-        sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
-    )
-    return sp.sympify(evaluate(expr, {}, lambda tensor, entry: _u, functions))
-
-
-def _plain(name: str) -> Any:
-    return lambda arg, order: getattr(sp, name)(arg)
-
-
-def sign_on_reals(expression: sp.Expr) -> str:
-    """Where a function of u has which sign: ">0", ">=0", "<0", "<=0", "=0", "both" or "undecided", for all real u.
-
-    Decided for polynomials and for rational functions of u or of exp(u), by exact root counting.
-    """
-    expression = sp.simplify(expression)
-    if expression == 0:
-        return "=0"
-    found = _sign_of_rational(expression, _u, None)
-    if found is None:
-        in_exp = sp.together(sp.powsimp(expression.rewrite(sp.exp).subs(_u, sp.log(_x))))
-        found = _sign_of_rational(in_exp, _x, 0)
-    if found is not None:
-        return found
-    for known, answer in ((expression.is_positive, ">0"), (expression.is_negative, "<0")):
-        if known:
-            return answer
-    return "undecided"
-
-
-def _sign_of_rational(expression: sp.Expr, variable: sp.Symbol, low: int | None) -> str | None:
-    """The sign of a rational function on the real line, or on (low, oo); None if it is not rational or has a pole."""
-    top, bottom = sp.fraction(sp.together(expression))
-    if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)) or expression.free_symbols - {
-        variable
-    }:
-        return None
-    if not all(
-        c.is_rational for c in (*sp.Poly(top, variable).coeffs(), *sp.Poly(bottom, variable).coeffs())
-    ):
-        return None
-    interval = sp.Interval(low, sp.oo, True, True) if low is not None else sp.S.Reals
-    if _roots(bottom, variable, interval):
-        return None
-    whole = sp.Poly(top * bottom, variable)
-    roots = sorted(_roots(whole.as_expr(), variable, interval))
-    ends = [None, *roots, None]
-    signs = {sp.sign(whole.eval(_between(left, right, low))) for left, right in pairwise(ends)}
-    if signs == {1}:
-        return ">=0" if roots else ">0"
-    if signs == {-1}:
-        return "<=0" if roots else "<0"
-    return "both"
-
-
-def _roots(expression: sp.Expr, variable: sp.Symbol, interval: sp.Set) -> list[sp.Expr]:
-    polynomial = sp.Poly(expression, variable)
-    if polynomial.degree() <= 0:
-        return []
-    return [r for r in set(polynomial.real_roots()) if interval.contains(r) == sp.true]
-
-
-def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp.Rational:
-    """A rational number strictly between two neighbouring roots, or beyond the last."""
-    if left is None and right is None:
-        return sp.Integer(1)
-    if right is None:
-        return sp.ceiling(left) + 1
-    if left is None:
-        return (
-            sp.Rational(low) + sp.nsimplify(sp.Rational(str(sp.N(right - low, 30)))) / 2
-            if low is not None
-            else sp.floor(right) - 1
-        )
-    return sp.nsimplify(sp.Rational(str(sp.N((left + right) / 2, 30))))
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What is known of F: the signs of its second derivative, whether it is affine, a power, how F'' is bounded."""
-
-    second: str
-    affine: bool
-    polynomial_degree: int | None
-    curvature: sp.Expr | None
-
-    @property
-    def convex(self) -> bool:
-        """F'' >= 0 everywhere, and > 0 except at single points: strictly convex."""
-        return self.second in (">0", ">=0")
-
-    @property
-    def concave(self) -> bool:
-        """The mirror image."""
-        return self.second in ("<0", "<=0")
-
-
-@lru_cache(maxsize=256)
-def shape_of(text: str) -> Shape:
-    """The shape of a formula F."""
-    function = sympy_function(text)
-    second = sp.diff(function, _u, 2)
-    degree = sp.Poly(function, _u).degree() if function.is_polynomial(_u) else None
-    return Shape(sign_on_reals(second), sp.simplify(second) == 0, degree, _largest(second))
-
-
-def _largest(second: sp.Expr) -> sp.Expr | None:
-    """A bound of |F''| where one is easily exact: a constant, or 1/cosh² and its like through exp(u); else None."""
-    second = sp.simplify(second)
-    if not second.free_symbols:
-        return sp.Abs(second)
-    for bound in (sp.Integer(1), sp.Integer(2)):
-        if sign_on_reals(bound - second) in (">0", ">=0") and sign_on_reals(bound + second) in (">0", ">=0"):
-            return bound
-    return None
 
 
 def functions(assumptions: EnergyAssumptions) -> tuple[str, ...]:
@@ -227,13 +99,6 @@ def weight(assumptions: EnergyAssumptions, text: str, at: Term) -> Term:
                 raise ValueError(f"the regulariser of Section 5 is for powers u^p, not for {text}")
             return exponent * at ** (exponent - 1)
     return formula(text, at, 1)
-
-
-def power_of(text: str) -> int | None:
-    """p for the formula u^p with a whole p >= 1, else None."""
-    function = sympy_function(text)
-    degree = shape_of(text).polynomial_degree
-    return degree if degree and degree >= 1 and sp.expand(function - _u**degree) == 0 else None
 
 
 def regularised(assumptions: EnergyAssumptions, text: str) -> Term:
@@ -257,17 +122,17 @@ def stationary(assumptions: EnergyAssumptions, text: str) -> bool | None:
 
 def breaking_value(assumptions: EnergyAssumptions, text: str) -> sp.Rational | None:
     """A value v of a single token for which the gradient at AV does not vanish, or None if none is found."""
-    first = sp.diff(sympy_function(text), _u)
+    first = sp.diff(sympy_function(text), U)
     exponent = power_of(text)
     weights = {
         "none": sp.Integer(0),
-        "section7": 2 * _u,
+        "section7": 2 * U,
         "matching": first,
-        "section5": exponent * _u ** (exponent - 1) if exponent else first,
+        "section5": exponent * U ** (exponent - 1) if exponent else first,
     }
     gap = sp.simplify(first - weights[assumptions.regulariser])
     for v in (sp.Integer(1), sp.Integer(2), sp.Rational(1, 2), sp.Integer(3)):
-        if gap.subs(_u, v**2).is_zero is False:
+        if gap.subs(U, v**2).is_zero is False:
             return v
     return None
 
@@ -297,7 +162,7 @@ def _calculus() -> list[Step]:
             "index calculus, and components",
         ),
         Step(
-            "Value at AV", rf"c_j = u_j\big|_{{Z=AV}} = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"
+            "Value at AV", rf"c_j = u_j(AV) = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"
         ),
         Step(
             "Matching regulariser",
@@ -332,7 +197,7 @@ def second_form() -> tuple[Term, bool]:
 
 def _for_function(a: EnergyAssumptions, text: str) -> list[Step]:
     function, shape = sympy_function(text), shape_of(text)
-    first, second = sp.simplify(sp.diff(function, _u)), sp.simplify(sp.diff(function, _u, 2))
+    first, second = sp.simplify(sp.diff(function, U)), sp.simplify(sp.diff(function, U, 2))
     name = sp.latex(function)
     steps = [
         Step(

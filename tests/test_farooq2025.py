@@ -11,21 +11,19 @@ import sympy as sp
 from checks.claim import Options
 from checks.registry import load
 from checks.statement import Identity, parts
-from checks.verify import examine
+from checks.verify import assumptions_for, examine
 from derivations import energy_forms as en
 from derivations.energy import (
     EnergyAssumptions,
     breaking_value,
     derive,
     second_form,
-    shape_of,
-    sign_on_reals,
     stationary,
-    sympy_function,
     validate,
     verdict_at_attention,
 )
 from derivations.energy_forms import A, V, i, j, k
+from derivations.energy_shape import shape_of, sign_on_reals, sympy_function
 from derivations.energy_terms import grad
 from derivations.normal import equal
 from derivations.term import sum_over
@@ -41,7 +39,7 @@ SUBSTANCE = {
 
 @pytest.mark.parametrize("name", sorted(CLAIMS))
 def test_every_claim_is_settled_and_kills_its_mutants(name: str) -> None:
-    record = examine(CLAIMS[name], None, Options())
+    record = examine(CLAIMS[name], assumptions_for(CLAIMS[name], {}), Options())
     assert record.verdict in ("proved", "corrected", "definition", "refuted"), record.evidence
     assert (record.verdict == "refuted") == (name in REFUTED)
     assert record.mutants.survivors == []
@@ -62,7 +60,7 @@ def test_no_proved_identity_survives_a_wrong_sign(name: str) -> None:
 
     claim = CLAIMS[name]
     for statement in (claim.literal, claim.corrected):
-        for part in parts(statement(None)) if statement else ():
+        for part in parts(statement(assumptions_for(claim, {}))) if statement else ():
             if isinstance(part, Identity) and identity(part, 0, False).proved and part.rhs.latex() != "0":
                 assert identity(flipped(part), 0, False).holds is False
 

@@ -17,7 +17,7 @@ from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
 from checks.statement import Identity
 from derivations import energy_forms as en
-from derivations.energy_forms import AV, DV, N, A, V, Z, i, j, k, m
+from derivations.energy_forms import AV, DV, A, N, V, Z, i, j, k, m
 from derivations.energy_terms import bregman, zeros
 from derivations.index import Tensor
 from derivations.term import Term, as_term, exp, squared_norm, sum_over

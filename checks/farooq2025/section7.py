@@ -210,7 +210,8 @@ claim(
     "Eq. (76)",
     "The regularised energy for any F",
     words="With the regulariser (75) the energy of any F has its stationary point at AV, as (43) demands.",
-    literal=lambda a: _eq76(a or EnergyAssumptions()),
+    theory="energy",
+    literal=_eq76,
     corrected=lambda a: All(
         (
             Stationary(en.energy(en.F) + en.matching(), en.Z_, AV, label="any F"),
