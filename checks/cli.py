@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from checks import ledger
+from checks import ledger, measure
 from checks.ablation import ablate
 from checks.claim import Options
 from checks.ledger import BadLedger
@@ -120,6 +120,8 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("file", type=Path)
     _options(p)
     p.set_defaults(run=_export)
+
+    measure.add_command(commands)
 
     p = commands.add_parser("book", help="build the Jupyter Book from the ledger")
     p.add_argument("--out", type=Path, default=Path("build/book"))
