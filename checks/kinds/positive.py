@@ -1,0 +1,314 @@
+"""Positive: a kernel is Mercer on a domain (every Gram matrix is positive semidefinite); or it never is.
+
+Proof: a certificate (``derivations.psd``) that rebuilds the kernel as a normal form. Refutation: exact points,
+parameters and weights c with c'Gc < 0, or points of the domain at which the kernel is not defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import sympy as sp
+
+from checks.engines import ENGINES, Finding, _denominators, conformable, rejects
+from checks.instances import FUNCTIONS
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from checks.statement import Kind
+from derivations import index as ix
+from derivations import normal as nf
+from derivations.components import NotExact, evaluate
+from derivations.exact import Exponential
+from derivations.index import Index, Tensor
+from derivations.psd import Certificate
+from derivations.term import Term
+
+_HALF = Fraction(1, 2)
+_VALUES = {
+    "R^d": (0, 1, -1, _HALF, -_HALF, 2),
+    "R^d without 0": (1, -1, _HALF, -_HALF, 2),
+    "[-1, 1]^d": (0, 1, -1, _HALF, -_HALF),
+    "(0, inf)^d": (1, 2, _HALF, 3),
+}
+_LATEX = {
+    "R^d": r"\mathbb{R}^d",
+    "R^d without 0": r"\mathbb{R}^d\setminus\{0\}",
+    "[-1, 1]^d": r"[-1,1]^d",
+    "(0, inf)^d": r"(0,\infty)^d",
+}
+_RANGES = {"real": (1, -1, 2, -2, 0), ">= 0": (1, 2, 0), "> 0": (1, 2)}
+_WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), (1, -1, 1), (1, 1, -1))}
+
+
+@dataclass(frozen=True)
+class Positive(Kind):
+    """Σ_ij c_i c_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real c.
+
+    ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` gives each parameter's.
+    """
+
+    kernel: Term
+    points: Tensor
+    i: Index
+    j: Index
+    domain: str
+    ranges: tuple[tuple[Tensor, str], ...] = ()
+    certificate: Certificate | None = None
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The inequality, its domain and the ranges of the parameters."""
+        where = [rf"x_i \in {_LATEX[self.domain]}"]
+        signs = {"real": r"\in\mathbb{R}", ">= 0": r"\ge 0", "> 0": "> 0"}
+        where += [f"{t.latex or t.name} {signs[r]}" for t, r in self.ranges]
+        return rf"\sum_{{i,j=1}}^{{N}} c_i c_j\,{self.kernel.wrapped(2)} \ge 0 \qquad ({', '.join(where)})"
+
+
+def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
+    """Search for an exact counterexample; else verify the certificate and that the kernel is defined."""
+    finding = Finding()
+    shapes = conformable(statement.kernel)
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    tried, found = _search(statement)
+    finding.evidence.append(
+        Evidence("exact", "exact-rational", not found, f"{tried} quadratic forms of Gram matrices in exact arithmetic")
+    )
+    if found:
+        finding.counterexample = found
+        return finding
+    why = _flaw(statement)
+    rules = "; ".join(dict.fromkeys(statement.certificate.reasons())) if statement.certificate else ""
+    step = {"title": "certificate", "latex": statement.statement_latex(), "reason": why or rules}
+    finding.steps.append({**step, "grade": "exact-symbolic", "passed": not why})
+    detail = why or f"rebuilt from kernels that are positive semidefinite: {rules}"
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True))
+    if with_mutants and not why:
+        finding.mutants = _mutate(statement, seed)
+    return finding
+
+
+def _flaw(s: Positive) -> str:
+    """Why the certificate does not prove the statement; "" if it does."""
+    if s.certificate is None:
+        return "no certificate is offered"
+    if why := s.certificate.flaw(dict(s.ranges)):
+        return why
+    if not _same(s.kernel.entry(), s.certificate.kernel(s.i, s.j)):
+        return "the certificate rebuilds another kernel"
+    if any(not _nonzero(base, s) for base in _denominators(s.kernel.entry())):
+        return "the kernel is not shown to be defined on the domain"
+    return ""
+
+
+def _same(one: ix.Expr, two: ix.Expr) -> bool:
+    """Equal normal forms, or exponentials of arguments that are equal once denominators are cleared."""
+    if nf.equal(one, two):
+        return True
+    logs = [_exponent(nf.normal(e)) for e in (one, two)]
+    if logs[0] is None or logs[1] is None:
+        return False
+    return nf.is_zero(nf.add(logs[0], nf.scale(logs[1], -1)))
+
+
+def _exponent(form: nf.Form) -> nf.Form | None:
+    """The argument of a form that is a product of exponentials, or None."""
+    if len(form) != 1 or form[0][0][0] or form[0][1] != 1:
+        return None
+    factors = form[0][0][2]
+    if any(a[:3] != ("C", "exp", 0) for a, _ in factors):
+        return None
+    return nf.add(*(nf.scale(a[3], e) for a, e in factors))
+
+
+def _nonzero(base: ix.Expr, s: Positive) -> bool:
+    """A denominator is a positive form, or a product of such and of norms that the domain keeps from 0."""
+    form = nf.normal(base)
+    if nf.form_positive(form):
+        return True
+    if s.domain != "R^d without 0" or len(form) != 1 or form[0][0][0]:
+        return False
+    norms = []
+    for at in (s.i, s.j):
+        a = Index("a", s.points.dims[1])
+        norms.append(nf.normal(ix.Sum(a, ix.Pow(ix.At(s.points, (at, a)), Fraction(2)))))
+    return all(nf.is_positive(a) or (a[0] == "P" and a[1] in norms) for a, _ in form[0][0][2])
+
+
+def _search(s: Positive) -> tuple[int, str | None]:
+    """How many forms were evaluated, and the first that is negative or not defined, in words."""
+    tried = 0
+    for parameters in product(*(_RANGES[r] for _, r in s.ranges)):
+        chosen = {t: Fraction(v) for (t, _), v in zip(s.ranges, parameters, strict=True)}
+        for count, width in ((1, 1), (2, 1), (3, 1), (2, 2)):
+            for points in _point_sets(s.domain, count, width):
+                try:
+                    gram = _gram(s, chosen, points)
+                except ZeroDivisionError:
+                    return tried, f"{_words(chosen, points)}: the kernel divides by 0"
+                except NotExact:
+                    continue
+                for weights in _WEIGHTS[count]:
+                    tried += 1
+                    value = sum((w * v * gram[a][b] for a, w in enumerate(weights) for b, v in enumerate(weights)), Fraction(0))
+                    if Exponential.of(value).sign() < 0:
+                        shown = "; ".join(", ".join(map(str, row)) for row in gram)
+                        return tried, f"{_words(chosen, points)}: Gram matrix [{shown}], c = {weights}, c'Gc = {value} < 0"
+    return tried, None
+
+
+def _point_sets(domain: str, count: int, width: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    vectors = [tuple(map(Fraction, v)) for v in product(_VALUES[domain], repeat=width)]
+    sets = list(combinations(vectors, count))
+    yield from sets[:: max(1, len(sets) // 20)]
+
+
+def _gram(s: Positive, parameters: dict[Tensor, Fraction], points: tuple[tuple[Any, ...], ...]) -> list[list[Any]]:
+    expr = s.kernel.entry()
+    sizes = {s.points.dims[0]: len(points), s.points.dims[1]: len(points[0])}
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        if tensor.name == s.points.name:
+            return points[entry[0]][entry[1]]
+        return parameters.get(tensor, Fraction(1))
+
+    span = range(len(points))
+    return [[evaluate(expr, sizes, lookup, FUNCTIONS, {s.i: a, s.j: b}) for b in span] for a in span]
+
+
+def _words(parameters: dict[Tensor, Fraction], points: tuple[tuple[Any, ...], ...]) -> str:
+    shown = [f"{t.name} = {v}" for t, v in parameters.items()]
+    shown += [f"x_{n + 1} = ({', '.join(map(str, p))})" for n, p in enumerate(points)]
+    return ", ".join(shown)
+
+
+def _mutate(s: Positive, seed: int) -> Mutants:
+    """Other kernels, which this certificate must not prove."""
+    result = Mutants()
+    assert s.certificate is not None
+    rebuilt = s.certificate.kernel(s.i, s.j)
+    narrow = {s.points.dims[1]: 1}  # roots of squares stay rational
+    for what, mutant in [("negated", -s.kernel), ("minus one", s.kernel - 1), *mutants(s.kernel, 16)]:
+        result.tried += 1
+        if _same(mutant.entry(), rebuilt):
+            result.equivalent += 1
+        elif _flaw(replace(s, kernel=mutant)) and (
+            rejects(mutant.entry(), rebuilt, (), seed) or rejects(mutant.entry(), rebuilt, (), seed, narrow)
+        ):
+            result.killed += 1
+        else:
+            result.survivors.append(f"{what}: {mutant.latex()}")
+    return result
+
+
+# ---------------------------------------------------------------- never positive, along a line
+
+
+@dataclass(frozen=True)
+class Region:
+    """Signs of c and γ, and where the form is negative: points (multiples of h on a line) and weights.
+
+    ``c`` and ``gamma`` are "-", "0" or "+"; no weights stand for the direction (κ_12, -κ_11) of two points.
+    """
+
+    c: str
+    gamma: tuple[str, ...]
+    points: tuple[Fraction, ...]
+    weights: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class SigmoidNegative(Kind):
+    """For every γ ≠ 0, every c and every h ≠ 0: tanh(γ xy + c) has a negative form on points of the line through h.
+
+    The form is a rational function of e^{2|c|} = 1 + a and e^{|γ|h²/2} = 1 + b; after clearing, all coefficients of
+    its numerator are negative and all of its denominator positive, so it is negative for all a, b > 0.
+    """
+
+    regions: tuple[Region, ...]
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """One line for each region."""
+        lines = []
+        for r in self.regions:
+            points = ", ".join(f"{p}h" for p in r.points)
+            weights = ", ".join(map(str, r.weights)) or r"\kappa_{12}, -\kappa_{11}"
+            signs = " ,\\ ".join(rf"\gamma {_relation(g)}" for g in r.gamma)
+            form = r"\sum_{i,j} w_i w_j \tanh(\gamma x_i x_j + c) < 0"
+            lines.append(rf"c {_relation(r.c)},\ {signs}:\quad x = ({points}),\ w = ({weights}):\ {form}")
+        return r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
+
+
+def _relation(sign: str) -> str:
+    return {"-": "< 0", "0": "= 0", "+": "> 0"}[sign]
+
+
+def _form(region: Region, gamma: str) -> sp.Expr:
+    """The quadratic form as a rational function of a, b > 0."""
+    a, b = sp.symbols("a b", positive=True)
+    p = {"-": 1 / (1 + a), "0": sp.Integer(1), "+": 1 + a}[region.c]
+    q = {"-": 1 / (1 + b), "0": sp.Integer(1), "+": 1 + b}[gamma]
+
+    def kernel(x: Fraction, y: Fraction) -> sp.Expr:
+        power = 4 * x * y  # e^{2γh² xy} = q^{4xy}
+        argument = p * q ** sp.Rational(power.numerator, power.denominator)
+        return (argument - 1) / (argument + 1)
+
+    gram = [[kernel(x, y) for y in region.points] for x in region.points]
+    weights = region.weights or (gram[0][1], -gram[0][0])
+    return sp.cancel(sp.together(sum(v * w * gram[m][n] for m, v in enumerate(weights) for n, w in enumerate(weights))))
+
+
+def _negative(region: Region, gamma: str) -> bool:
+    top, bottom = sp.fraction(sp.together(_form(region, gamma)))
+    a, b = sp.symbols("a b", positive=True)
+    signs = []
+    for poly in (sp.Poly(sp.expand(top), a, b), sp.Poly(sp.expand(bottom), a, b)):
+        found = {sp.sign(x) for x in poly.coeffs() if x != 0}
+        signs.append(found.pop() if len(found) == 1 else sp.Integer(0))
+    return signs[0] * signs[1] == -1
+
+
+def sigmoid_negative(statement: SigmoidNegative, seed: int, with_mutants: bool) -> Finding:
+    """Every region, and that the regions cover all signs of c and γ ≠ 0; mutants change points and weights."""
+    finding = Finding()
+    covered = {(r.c, g) for r in statement.regions for g in r.gamma}
+    complete = covered >= set(product("-0+", "-+"))
+    passed = complete
+    for region in statement.regions:
+        for gamma in region.gamma:
+            holds = _negative(region, gamma)
+            passed &= holds
+            latex = sp.latex(sp.factor(_form(region, gamma))) + " < 0"
+            step = {"title": f"c {_relation(region.c)}, γ {_relation(gamma)}", "latex": latex, "grade": "exact-symbolic"}
+            finding.steps.append({**step, "reason": "all coefficients have the needed sign for a, b > 0", "passed": holds})
+    detail = "negative in every region, and the regions cover all γ ≠ 0 and c" if passed else "not shown for every sign"
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", True if passed else None, detail, settles=True))
+    if with_mutants and passed:
+        for region in statement.regions:
+            for changed in _region_mutants(region):
+                finding.mutants.tried += 1
+                finding.mutants.killed += not all(_negative(changed, g) for g in changed.gamma)
+    return finding
+
+
+def _region_mutants(region: Region) -> Iterator[Region]:
+    """The opposite sign of the constant (of γ where c = 0), and weights that all add up."""
+    opposite = {"-": "+", "+": "-"}
+    if region.c != "0":
+        yield replace(region, c=opposite[region.c])
+    else:
+        yield replace(region, gamma=tuple(opposite[g] for g in region.gamma))
+    if len(region.points) > 1:
+        yield replace(region, weights=(1,) * len(region.points))
+
+
+ENGINES[Positive] = positive
+ENGINES[SigmoidNegative] = sigmoid_negative
