@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from checks.chen2023 import legs
 from checks.chen2023.duality import printed_objective
@@ -243,7 +244,7 @@ claim(
 def zero_at_solutions(a: KsvdAssumptions) -> Follows:
     """The dualiser's value of J at its stationary points vanishes under (7)."""
     certificate = -HALF * trace(h_e.T @ res_e) - HALF * trace(h_r.T @ res_r)
-    own = printed(a)
+    own, both = printed(a), replace(a, scores="both")
     return Follows(
         (EIGEN_E, EIGEN_R),
         Raw((), ksvd.objective_at_solution(a)),
@@ -251,7 +252,7 @@ def zero_at_solutions(a: KsvdAssumptions) -> Follows:
         certificate,
         solutions(own),
         given=(
-            Given(ksvd.K, (i, j), ksvd.kernel(a, i, j), "the kernel that the features induce"),
+            Given(ksvd.K, (i, j), ksvd.kernel(both, i, j), "the kernel that the features induce"),
             SIGMA_RULE,
         ),
         label="J at the stationary point of a solution",
