@@ -15,12 +15,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from book import browser_check as browser
-from book import site, vendor
-from book.ledger import LedgerError, read
+from book import site, variants, vendor
+from book.ledger import LedgerError, parse, read_records
 
 WORK = Path(__file__).parent / "_work"
+WORK_CHANGED = Path(__file__).parent / "_build" / "changed"
+"""Where the sources of a changed theory's book are kept, so that the audit's own stay as they are."""
 MARK = ".attest-book.json"
 
 
@@ -92,11 +95,27 @@ def publish(pages: Path, out: Path) -> None:
     mark.write_text(json.dumps(sorted(names)), "utf8")
 
 
-def make(ledger_path: Path, out: Path, work: Path) -> None:
+def make(
+    ledger_path: Path,
+    out: Path,
+    work: Path,
+    settings: variants.Settings | None = None,
+    options: Any = None,
+    workers: int = 1,
+    derive: bool = True,
+) -> None:
     """Sources, Sphinx, output. Raises LedgerError, VendorError or BuildError."""
-    ledger = read(ledger_path)
+    records = read_records(ledger_path)
+    ledger = parse(records, str(ledger_path))
     require_usable(out, ledger_path)
-    site.assemble(ledger, json.loads(ledger_path.read_text("utf8")), work)
+    derived: dict[str, str] = {}
+    if settings:
+        before, records = records, variants.rejudge(settings, records, options, workers)
+        ledger = parse(records, str(ledger_path), variants.describe(settings))
+        derived["what-changed"] = variants.changed_page(settings, ledger, before, records)
+    if derive:
+        derived["change-an-assumption"] = variants.change_page(ledger)
+    site.assemble(ledger, records, work, derived)
     stamp, frame = work / "_build" / "frame", site.frame(work)
     if not (stamp.is_file() and stamp.read_text() == frame):
         # Sphinx rewrites changed pages only, but the sidebar, styles and settings are part of every page.
@@ -109,18 +128,31 @@ def make(ledger_path: Path, out: Path, work: Path) -> None:
 
 
 def build(
-    ledger_path: Path, out: Path, *, browser_check: bool = False, pdf: bool = False, work: Path | None = None
+    ledger_path: Path,
+    out: Path,
+    *,
+    settings: variants.Settings | None = None,
+    options: Any = None,
+    workers: int = 1,
+    derive: bool = True,
+    browser_check: bool = False,
+    pdf: bool = False,
+    work: Path | None = None,
 ) -> int:
     """Build the book of a ledger into a folder.
 
     ledger_path: JSON file written by `attest export`. out: a new or empty folder, or an earlier book's.
+    settings: knobs that differ from the papers' assumptions, {"svr": {"loss": "least_squares"}}; the claims of these
+    theories are judged anew with ``options`` (of checks.claim) on ``workers`` processes, and a page says what changed.
+    derive: make the page of worked variants, for which the derivations run.
     browser_check: open every page in headless Chromium afterwards. pdf: also print the corrections to a PDF.
-    work: where sources and Sphinx's state are kept; book/_work by default.
+    work: where sources and Sphinx's state are kept; in the folder book by default.
     Returns 0, or 1 where the book could not be built or a page is not right, or 2 for an unusable ledger.
     """
     out = Path(out)
     try:
-        make(Path(ledger_path), out, (work or WORK).resolve())
+        work = (work or (WORK_CHANGED if settings else WORK)).resolve()
+        make(Path(ledger_path), out, work, settings, options, workers, derive)
         if pdf:
             say(f"printed {browser.print_pdf(out)}")
         problems = browser.check(out) if browser_check else []

@@ -6,7 +6,10 @@ A fenced block
     ```
 
 shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) or a view of the whole ledger
-(`summary`, `findings`, …; see BLOCKS). The role {claim}`nguyen2023/thm1` is a link with the claim's verdict.
+(`summary`, `scale`, …; see BLOCKS). The role {claim}`nguyen2023/thm1` is a link with the claim's verdict;
+{claim}`nguyen2023/rem1=corrected,condition` is the same and fails the build where the ledger says otherwise, so that
+a sentence that states a verdict cannot go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the
+cell may import: a cell that derives something is executed again when they change.
 `@LEDGER@` in a code cell is the name of a JSON file with the records that the page names; the name changes
 with their content, so that an executed page is never stale.
 """
@@ -17,6 +20,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,8 @@ from book.markup import badge, code, link
 
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
-    "findings": overview.findings,
+    "changed": overview.changed_note,
+    "scale": overview.scale,
     "verdicts": overview.verdict_legend,
     "severities": overview.severity_legend,
     "grades": overview.grade_legend,
@@ -41,12 +46,13 @@ PARTS: dict[str, Callable[[Claim], str]] = {
     "corrected": claim_page.corrected,
     "counterexample": claim_page.counterexample,
     "steps": claim_page.steps,
+    "outline": claim_page.outline,
     "evidence": claim_page.evidence,
     "mutants": claim_page.mutants,
     "figure": figure.block,
 }
 _BLOCK = re.compile(r"^(`{3,})\{ledger\} +(\S+)(?: +(\S+))?[ \t]*\n\1[ \t]*$", re.MULTILINE)
-_ROLE = re.compile(r"\{claim\}`([^`\s]+)`")
+_ROLE = re.compile(r"\{claim\}`([^`\s=]+)(?:=(\w+)(?:,(\w+))?)?`")
 _ID = re.compile(r"\b[a-z]+\d*/[A-Za-z0-9.-]*[A-Za-z0-9]")
 
 
@@ -66,15 +72,33 @@ def _block(ledger: Ledger, page: str, name: str, claim_id: str | None) -> str:
     return PARTS[name](claim) or f":::{{note}}\n{link(claim)} has no {name}.\n:::"
 
 
-def _role(ledger: Ledger, claim_id: str) -> str:
+def _role(ledger: Ledger, page: str, claim_id: str, verdict: str | None, severity: str | None) -> str:
     claim = ledger.by_id.get(claim_id)
-    return f"{link(claim)} {badge(claim.verdict)}" if claim else code(claim_id)
+    if claim is None:
+        return code(claim_id)
+    said, found = (verdict, severity), (claim.verdict, claim.severity)
+    if verdict and said != found and not ledger.changed:
+        names = [" ".join(filter(None, pair)) for pair in (said, found)]
+        raise LedgerError(f"{page}: says that {claim_id} is {names[0]}, but the ledger says {names[1]}")
+    return f"{link(claim)} {badge(claim.verdict)}"
 
 
 def expand(source: str, ledger: Ledger, page: str = "page") -> str:
-    """The page with its ledger blocks and claim roles replaced. Raises LedgerError for an unknown block."""
+    """The page with its ledger blocks and claim roles replaced.
+
+    Raises LedgerError for an unknown block or a verdict that is not the ledger's.
+    """
     source = _BLOCK.sub(lambda m: _block(ledger, page, m[2], m[3]), source)
-    return _ROLE.sub(lambda m: _role(ledger, m[1]), source)
+    return _ROLE.sub(lambda m: _role(ledger, page, *m.groups()), source)
+
+
+@lru_cache(maxsize=1)
+def derivations_digest() -> str:
+    """Digest of the sources that chapters import."""
+    digest = hashlib.sha256()
+    for path in sorted((Path(__file__).parent.parent / "derivations").glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def extract(source: str, records: list[dict[str, Any]]) -> str:
@@ -87,7 +111,7 @@ def extract(source: str, records: list[dict[str, Any]]) -> str:
 
 def render(path: Path, ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
     """The files a written page becomes: itself, and its extract of the ledger where it asks for one."""
-    source = path.read_text("utf8")
+    source = path.read_text("utf8").replace("@DERIVATIONS@", derivations_digest())
     files = {}
     if "@LEDGER@" in source:
         data = extract(source, records)

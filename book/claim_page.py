@@ -56,6 +56,15 @@ def steps(claim: Claim) -> str:
     return "\n\n".join(blocks)
 
 
+def outline(claim: Claim) -> str:
+    """The derivation without its formulas: what each step says, why it holds, how it was settled."""
+    lines = []
+    for step in claim.steps:
+        reason = text(step.get("reason") or "")
+        lines.append(f"1. **{text(step.get('title') or 'Step')}.** {reason} {outcome(step)}")
+    return "\n".join(lines)
+
+
 def number(value: Any) -> str:
     """A number of the ledger for a table cell: short, and never rounded down to nothing."""
     if value is None:

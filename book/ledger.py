@@ -138,10 +138,14 @@ def _claim(record: Any, place: str) -> Claim:
 
 
 class Ledger:
-    """All claims, in the order of the file, with what rests on what."""
+    """All claims, in the order of the file, with what rests on what.
 
-    def __init__(self, claims: Iterable[Claim]) -> None:
+    ``changed`` says which knobs differ from the papers' own assumptions, as theory.knob=value; empty for the audit.
+    """
+
+    def __init__(self, claims: Iterable[Claim], changed: Iterable[str] = ()) -> None:
         self.claims = list(claims)
+        self.changed = tuple(changed)
         self.by_id = {claim.id: claim for claim in self.claims}
         self.used_by: dict[str, list[str]] = {claim.id: [] for claim in self.claims}
         for claim in self.claims:
@@ -206,6 +210,11 @@ def paper_name(key: str) -> str:
 
 def read(path: Path) -> Ledger:
     """The ledger in an exported JSON file (a list of records). Raises LedgerError in one line."""
+    return parse(read_records(path), str(path))
+
+
+def read_records(path: Path) -> list[Any]:
+    """The raw records of an exported JSON file. Raises LedgerError in one line."""
     try:
         records = json.loads(path.read_text("utf8"))
     except OSError as error:
@@ -218,4 +227,9 @@ def read(path: Path) -> Ledger:
         ) from None
     if not isinstance(records, list) or not records:
         raise LedgerError(f"the ledger {path} should be a list of records and not empty")
-    return Ledger(_claim(record, f"{path}: record {i}") for i, record in enumerate(records, 1))
+    return records
+
+
+def parse(records: list[Any], name: str, changed: Iterable[str] = ()) -> Ledger:
+    """The ledger of raw records; ``name`` stands for their file in messages. Raises LedgerError."""
+    return Ledger((_claim(record, f"{name}: record {i}") for i, record in enumerate(records, 1)), changed)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import re
+from typing import Any
 from urllib.parse import urlencode
 
-from book import claim_page
+from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
 from book.markup import badge, code, link, scroll, table, text
 
-MOST_SEVERE = 5
+LONGEST_PAGE = 9000
+"""Characters of LaTeX on a page of corrections; KaTeX makes about 60 bytes of each, and a page stays under 1 MB."""
 
 
 def _count(number: int, **chosen: str) -> str:
@@ -43,23 +46,16 @@ def summary(ledger: Ledger) -> str:
     )
 
 
-def findings(ledger: Ledger, most: int = MOST_SEVERE) -> str:
-    """The gravest failures, one sentence each."""
-    lines = []
-    for claim in ledger.failures()[:most]:
-        above = len(ledger.dependents(claim.id))
-        rest = f" {above} {'claim rests' if above == 1 else 'claims rest'} on it." if above else ""
-        instead = (
-            f" Holds instead: {text(claim.corrected.words)}"
-            if claim.corrected and claim.corrected.words
-            else ""
-        )
-        severity = badge(claim.severity, "severity") if claim.severity else ""
-        lines.append(
-            f"1. {badge(claim.verdict)} {severity} **{link(claim)}** ({paper_name(claim.paper)}): "
-            f"{text(claim.title)}.{instead}{rest}"
-        )
-    return "\n".join(lines) or "No claim of this ledger failed as printed."
+def changed_note(ledger: Ledger) -> str:
+    """Where the book is that of a changed theory: which knobs differ, and the page that says what followed."""
+    if not ledger.changed:
+        return ""
+    knobs = ", ".join(map(code, ledger.changed))
+    return (
+        ":::{admonition} A changed theory\n:class: warning\n"
+        f'This book is built with {knobs}. Statements under "As printed" are what the papers\' formulas become under '
+        "these assumptions. [What changed](/what-changed.md) compares with the papers' own.\n:::"
+    )
 
 
 def legend(names: dict[str, str], kind: str, ledger: Ledger | None = None) -> str:
@@ -128,10 +124,32 @@ def _correction(claim: Claim) -> str:
     return "\n\n".join([*parts, f"Derivation and evidence: {link(claim)}."])
 
 
-def corrections_page(ledger: Ledger, paper: str) -> str:
-    """Every corrected or refuted claim of one paper, in the paper's order."""
-    entries = [_correction(claim) for claim in ledger.of(paper) if claim.failed]
-    return "\n\n".join([f"# Corrections: {text(paper_name(paper))}", *entries]) + "\n"
+def corrections_pages(ledger: Ledger, paper: str) -> dict[str, str]:
+    """Every corrected or refuted claim of one paper in the paper's order, by severity, in pages of bounded size."""
+    pages = {}
+    for severity in (*SEVERITIES, None):
+        failed = [claim for claim in ledger.of(paper) if claim.failed and claim.severity == severity]
+        groups = _portions(failed)
+        for number, group in enumerate(groups, 1):
+            part = f", part {number} of {len(groups)}" if len(groups) > 1 else ""
+            name = f"corrections/{paper}-{severity or 'other'}" + (f"-{number}" if part else "")
+            title = f"# Corrections: {text(paper_name(paper))}, {severity or 'other'}{part}"
+            pages[name] = "\n\n".join([title, *map(_correction, group)]) + "\n"
+    return pages
+
+
+def _portions(claims: list[Claim]) -> list[list[Claim]]:
+    """The claims in runs whose formulas fit one page."""
+    runs: list[list[Claim]] = []
+    room = 0
+    for claim in claims:
+        length = len(claim.statement.latex) + len(claim.corrected.latex if claim.corrected else "")
+        if not runs or length > room:
+            runs.append([])
+            room = LONGEST_PAGE
+        runs[-1].append(claim)
+        room -= length
+    return runs
 
 
 def ledger_table(ledger: Ledger) -> str:
@@ -160,10 +178,87 @@ def ledger_table(ledger: Ledger) -> str:
     return scroll(table(header, rows), "ledger-table")
 
 
+KINDS = (
+    ("Equations", r"eq"),
+    ("Theorems, definitions, remarks, algorithms", r"thm|lem|def|rem|alg|cor|prop"),
+    ("Tables and figures", r"tab|fig"),
+    ("In the text", r""),
+)
+"""Groups of a paper's claims by how their ids begin, in the order of the list of all claims."""
+
+
+def _by_number(claim: Claim) -> list[tuple[bool, int | str]]:
+    """Sort key under which eq10 follows eq9."""
+    parts = re.findall(r"\d+|\D+", claim.id)
+    return [(not part.isdigit(), int(part) if part.isdigit() else part) for part in parts]
+
+
 def claims_page(ledger: Ledger, paper: str) -> str:
-    """The list of one paper's claims, in the paper's order."""
-    claims = ledger.of(paper)
-    return f"# All claims: {text(paper_name(paper))}\n\n{claim_page.claim_list(claims)}\n"
+    """All claims of one paper in tables: equations by number, then theorems, tables and figures, prose."""
+    left = {claim.id: claim for claim in ledger.of(paper)}
+    counts = [(v, sum(c.verdict == v for c in left.values())) for v in VERDICTS]
+    line = ", ".join(f"{n} {badge(v)}" for v, n in counts if n)
+    parts = [f"# All claims: {text(paper_name(paper))}", f"{len(left)} claims: {line}."]
+    for heading, beginning in KINDS:
+        chosen = [c for c in left.values() if re.match(rf"[^/]+/(?:{beginning})", c.id)]
+        left = {key: c for key, c in left.items() if c not in chosen}
+        if chosen:
+            numbered = sorted(chosen, key=_by_number) if beginning else chosen
+            rows = [
+                [
+                    link(c),
+                    text(c.title),
+                    badge(c.verdict),
+                    badge(c.severity, "severity") if c.severity else "",
+                ]
+                for c in numbered
+            ]
+            shown = scroll(table(["Claim", "About", "Verdict", "Severity"], rows), "claims")
+            parts += [f"## {heading}" if len(ledger.of(paper)) > len(chosen) else "", shown]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _certified(piece: dict[str, Any]) -> bool:
+    return piece.get("leg") == "tensor" and piece.get("grade") == "certified-float"
+
+
+def scale(ledger: Ledger) -> str:
+    """For every claim with tensor evidence: error over bound at each length, as a table and a picture."""
+    parts, rows = [], []
+    for claim in ledger.claims:
+        pieces = [p for group in figure.points(claim).values() for p in group if _certified(p)]
+        for piece in pieces:
+            cells = [piece.get("tokens"), piece["error"], piece["bound"], piece["error"] / piece["bound"]]
+            rows.append(
+                [link(claim), paper_name(claim.paper), text(piece.get("dtype") or "")]
+                + [claim_page.number(value) for value in cells]
+                + [text(piece.get("backend") or ""), claim_page.number(piece.get("seconds"))]
+            )
+        if pieces and (picture := figure.block(claim)):
+            parts.append(f"### {text(claim.reference)}: {text(claim.title)}\n\n{link(claim)}\n\n{picture}")
+    if not rows:
+        return "The ledger of this book holds no tensor evidence."
+    header = ["Claim", "Paper", "Type", "Tokens", "Error", "Bound", "Error / bound", "Done by", "Seconds"]
+    return "\n\n".join(
+        [scroll(table(header, rows)), "## Error and bound over the length", *parts, _not_run(ledger)]
+    )
+
+
+def _not_run(ledger: Ledger) -> str:
+    """The longest length and the devices of the tensor checks, and the legs that could not run, with the reasons."""
+    tensor = [(c, p) for c in ledger.claims for p in c.evidence if p.get("leg") == "tensor"]
+    ran = [p for _, p in tensor if not p.get("not_run")]
+    longest = max((p.get("tokens") or 0 for p in ran), default=0)
+    devices = sorted({p["device"] for p in ran if p.get("device")}) or ["no device"]
+    types = sorted({p["dtype"] for p in ran if p.get("dtype")})
+    lines = [
+        "## What was not run",
+        f"The tensor checks in this ledger ran on {', '.join(map(text, devices))}, in {', '.join(types)}, up to "
+        f"{longest:,} tokens. Whatever is not in the table was not run: no result for another device, number type or "
+        "length is claimed.",
+    ]
+    lines += [f"- {link(c)}: {text(p['not_run'])}" for c, p in tensor if p.get("not_run")]
+    return "\n\n".join([*lines[:2], "\n".join(lines[2:])])
 
 
 def _users(ledger: Ledger, field: str) -> dict[str, list[Claim]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from book import chapters, claim_page, graph, overview, vendor
 from book.ledger import Ledger, paper_name
 
 HERE = Path(__file__).parent
+BOUNDS = HERE.parent / "checks" / "tensors" / "BOUNDS.md"
+"""The derivation of the error bounds, kept beside the code that computes them."""
 
 
 def write(path: Path, content: str) -> None:
@@ -27,9 +30,14 @@ def written(paper: str) -> list[Path]:
     return sorted((HERE / "chapters" / paper).glob("*.md"))
 
 
-def pages(ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
-    """Every generated text file of the book by its path in the working folder."""
-    files: dict[str, str] = {}
+def pages(
+    ledger: Ledger, records: list[dict[str, Any]], derived: dict[str, str] | None = None
+) -> dict[str, str]:
+    """Every generated text file of the book by its path in the working folder.
+
+    derived: finished pages by name that need more than the ledger (book.variants).
+    """
+    files = {f"{name}.md": page for name, page in (derived or {}).items()}
     for path in (HERE / "pages").glob("*.md"):
         files |= chapters.render(path, ledger, records)
     for paper in ledger.papers:
@@ -37,21 +45,37 @@ def pages(ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
             made = chapters.render(path, ledger, records)
             files |= {f"chapters/{paper}/{name}": content for name, content in made.items()}
         files[f"claims/{paper}.md"] = overview.claims_page(ledger, paper)
-        if any(claim.failed for claim in ledger.of(paper)):
-            files[f"corrections/{paper}.md"] = overview.corrections_page(ledger, paper)
+        files |= {f"{n}.md": page for n, page in overview.corrections_pages(ledger, paper).items()}
+    files["bounds.md"] = BOUNDS.read_text("utf8")
     for claim in ledger.claims:
         files[f"{claim.doc}.md"] = claim_page.page(claim, ledger)
-    files["_toc.yml"] = yaml.safe_dump(contents(ledger), sort_keys=False, allow_unicode=True)
-    files["_config.yml"] = (HERE / "_config.yml").read_text("utf8")
+    files["_toc.yml"] = yaml.safe_dump(contents(ledger, derived or {}), sort_keys=False, allow_unicode=True)
+    files["_config.yml"] = _config(ledger)
     files["assets/claims-graph.js"] = graph.script(ledger)
     for path in (HERE / "assets").iterdir():
         files[f"assets/{path.name}"] = path.read_text("utf8")
     return files
 
 
-def contents(ledger: Ledger) -> dict[str, Any]:
+def _config(ledger: Ledger) -> str:
+    """The settings of jupyter-book; the title says which assumptions were changed."""
+    settings = (HERE / "_config.yml").read_text("utf8")
+    if not ledger.changed:
+        return settings
+    first, rest = settings.split("\n", 1)
+    title = first.removeprefix("title: ") + f" ({', '.join(ledger.changed)})"
+    return f"title: {json.dumps(title, ensure_ascii=False)}\n{rest}"
+
+
+def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
     """The table of contents, in sphinx-external-toc's format."""
-    parts: list[dict[str, Any]] = [_part("Start here", ["how-to-read"])]
+    first, across_papers = (
+        ["how-to-read"],
+        ["corrections", "ledger", "graph", "scale", "bounds", "assumptions"],
+    )
+    for name in derived:
+        (first if name == "what-changed" else across_papers).append(name)
+    parts: list[dict[str, Any]] = [_part("Start here", first)]
     for paper in ledger.papers:
         claims: dict[str, Any] = {"file": f"claims/{paper}", "title": "All claims"}
         claims["sections"] = [{"file": c.doc, "title": c.reference} for c in ledger.of(paper)]
@@ -59,12 +83,14 @@ def contents(ledger: Ledger) -> dict[str, Any]:
         part = _part(paper_name(paper), names)
         part["chapters"].append(claims)
         parts.append(part)
-    failed = [p for p in ledger.papers if any(claim.failed for claim in ledger.of(p))]
-    across = _part("Across the papers", ["corrections", "ledger", "graph", "assumptions"])
-    if failed:
-        across["chapters"][0]["sections"] = [
-            {"file": f"corrections/{paper}", "title": paper_name(paper)} for paper in failed
-        ]
+    across = _part("Across the papers", across_papers)
+    sections = []
+    for paper in ledger.papers:
+        for name in overview.corrections_pages(ledger, paper):
+            title = f"{paper_name(paper)}, {name.removeprefix(f'corrections/{paper}-').replace('-', ' ')}"
+            sections.append({"file": name, "title": title})
+    if sections:
+        across["chapters"][0]["sections"] = sections
     parts += [across, _part("Reference", ["command-line", "python", "bibliography"])]
     return {"format": "jb-book", "root": "index", "parts": parts}
 
@@ -73,9 +99,11 @@ def _part(caption: str, files: list[str]) -> dict[str, Any]:
     return {"caption": caption, "chapters": [{"file": file} for file in files]}
 
 
-def assemble(ledger: Ledger, records: list[dict[str, Any]], work: Path) -> None:
+def assemble(
+    ledger: Ledger, records: list[dict[str, Any]], work: Path, derived: dict[str, str] | None = None
+) -> None:
     """Bring the working folder up to date: changed files are written, those of vanished claims deleted."""
-    files = pages(ledger, records)
+    files = pages(ledger, records, derived)
     for name, content in files.items():
         write(work / name, content)
     for path in work.rglob("*"):

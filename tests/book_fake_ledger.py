@@ -309,9 +309,9 @@ def _others() -> list[dict[str, Any]]:
             kind="Spectral",
         ),
         record(
-            "chen2023/eq6",
-            "Eq. (6)",
-            "primal program",
+            "chen2023/eq14",
+            "Eq. (14)",
+            "KKT conditions",
             "corrected",
             severity="misprint",
             rests_on=["chen2023/thm3.1"],

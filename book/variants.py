@@ -1,0 +1,220 @@
+"""Pages that derive a theory anew under changed assumptions: worked variants, and what changed in a changed book.
+
+Unlike the rest of the book these need more than the ledger: the derivations and engines themselves, the same that
+`attest derive` runs. They are imported where they are used, so that a book without these pages needs none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from book.ledger import Ledger, LedgerError
+from book.markup import badge, code, display, link, scroll, table, text
+
+Settings = dict[str, dict[str, str]]
+"""Values of knobs by theory and knob, such as {"svr": {"loss": "least_squares"}}."""
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A variant shown in full: a theory, the knobs that differ, and what to look for."""
+
+    theory: str
+    knobs: dict[str, str]
+    title: str
+    words: str
+
+
+WORKED = (
+    Worked(
+        "svr",
+        {"loss": "least_squares"},
+        "Least squares instead of the tube",
+        "Charge every residual with its square, and one equation replaces the two inequalities of each target. One "
+        "multiplier is left, without bounds, and it is the residual times $C$: every key is a support vector. The "
+        "expansion keeps its form, so attention does too; what the paper says about the pair of multipliers does not "
+        "apply any more, and those claims fail under this assumption.",
+    ),
+    Worked(
+        "energy",
+        {"F": "log(cosh(u))", "regulariser": "matching", "initial_state": "zero"},
+        "Another energy: log cosh with the matching regulariser",
+        "The function is convex with a bounded second derivative. So the stationary point is a global minimum, and "
+        "one range of step sizes serves every start, which no power above the second and no exponential allows.",
+    ),
+    Worked(
+        "ksvd",
+        {"objective": "released"},
+        "The loss of the released implementation",
+        "It takes the mean over tokens where the paper has the sum, and the square of an unconstrained parameter "
+        "where the paper has the diagonal of $\\Lambda$. That is the paper's program with another $\\Lambda$; the "
+        "matrix form shows which.",
+    ),
+)
+
+
+def describe(settings: Settings) -> list[str]:
+    """The settings as theory.knob=value."""
+    return [f"{theory}.{knob}={value}" for theory, knobs in settings.items() for knob, value in knobs.items()]
+
+
+def assumptions(settings: Settings) -> dict[str, Any]:
+    """The assumptions of each theory with its knobs set. Raises LedgerError for what is not allowed."""
+    from checks.theories import theory
+    from derivations.assumptions import BadAssumption
+
+    try:
+        return {name: theory(name).assumptions(knobs) for name, knobs in settings.items()}
+    except BadAssumption as error:
+        raise LedgerError(str(error)) from None
+
+
+def rejudge(
+    settings: Settings, records: list[dict[str, Any]], options: Any = None, workers: int = 1
+) -> list[dict[str, Any]]:
+    """The records with those of the changed theories judged anew. Raises LedgerError for unusable settings."""
+    from checks.claim import Options
+    from checks.registry import select
+    from checks.verify import Cache, verify
+
+    changed = assumptions(settings)
+    claims = [c for c in select([]) if c.theory in changed]
+    found = verify(claims, options or Options(), settings=changed, cache=Cache(), workers=workers)
+    anew = {record.id: record.to_json() for record, _ in found}
+    return [anew.get(record.get("id", ""), record) for record in records]
+
+
+def change_page(ledger: Ledger) -> str:
+    """How to change an assumption: every knob of every theory, then the worked variants."""
+    from checks.theories import THEORIES
+
+    parts = [INTRODUCTION]
+    for name, theory in sorted(THEORIES.items()):
+        rows = [
+            [
+                code(k.name),
+                code(str(getattr(theory.defaults, k.name))),
+                ", ".join(map(code, k.allowed)),
+                text(k.meaning),
+            ]
+            for k in theory.knobs
+        ]
+        parts += [f"### Theory {name}", scroll(table(["Knob", "The paper's", "Allowed", "Decides"], rows))]
+    for worked in WORKED:
+        parts += [f"## {worked.title}", worked.words, _command(worked.theory, worked.knobs)]
+        parts.append(equations(worked.theory, worked.knobs))
+        parts += ["### Verdicts that change", _verdicts(ledger, worked)]
+    return "\n\n".join(parts) + "\n"
+
+
+INTRODUCTION = """# Change an assumption
+
+Each theory takes its assumptions as an argument, and the papers' choices are only the defaults. Set a knob, and the
+program is dualised again, the gradients are taken again, and the claims that were transcribed from the paper are held
+against the changed theory. A statement that was proved may then fail: it still says what the paper printed.
+
+    attest derive svr --set loss=least_squares           # the derivation, and the verdicts that change
+    attest book --out build/changed --set svr.loss=least_squares    # this book for the changed theory
+    attest ablate nguyen2023/rem1                        # drop each assumption of one claim in turn
+
+## The knobs"""
+
+
+def _command(theory: str, knobs: dict[str, str]) -> str:
+    sets = " ".join(f'--set "{knob}={value}"' for knob, value in knobs.items())
+    return f"```console\n$ attest derive {theory} {sets}\n```"
+
+
+def equations(name: str, knobs: dict[str, str]) -> str:
+    """The steps of a theory's derivation that differ under the assumptions, before and after."""
+    from checks.theories import theory
+
+    chosen = theory(name)
+    before = _keyed(chosen.derive(chosen.defaults))
+    after = _keyed(chosen.derive(assumptions({name: knobs})[name]))
+    blocks, same = [], []
+    for key in dict.fromkeys([*after, *before]):
+        old, new = before.get(key), after.get(key)
+        title = text(", ".join(dict.fromkeys(key[:2])).removesuffix(", "))
+        if old and new and old.latex == new.latex:
+            same.append(title)
+            continue
+        sides = [("Before", old), ("After", new)]
+        shown = [f"**{label}.** {text(s.reason)}\n\n{display(s.latex)}" for label, s in sides if s]
+        gone = {(True, False): " (gone)", (False, True): " (new)"}.get((bool(old), bool(new)), "")
+        blocks.append("::::{div} step\n" + "\n\n".join([f"**{title}**{gone}", *shown]) + "\n::::")
+    if same:
+        blocks.append(f"Unchanged: {', '.join(same)}.")
+    return "\n\n".join(blocks)
+
+
+def _keyed(steps: Iterable[Any]) -> dict[tuple[str, str, int], Any]:
+    """Steps by title; titles that come again for each formula of F are told apart by its heading."""
+    found: dict[tuple[str, str, int], Any] = {}
+    heading = ""
+    for step in steps:
+        heading = step.title if step.title.startswith("F = ") else heading
+        number = sum(key[:2] == (step.title, heading) for key in found)
+        found[step.title, heading, number] = step
+    return found
+
+
+def _verdicts(ledger: Ledger, worked: Worked) -> str:
+    """The claims of the theory whose verdict changes, found by the quick check that `attest derive` uses."""
+    from checks.claim import Options
+    from checks.registry import select
+    from checks.verify import Cache, verify
+
+    claims = [c for c in select([]) if c.theory == worked.theory]
+    changed = assumptions({worked.theory: worked.knobs})
+    runs = [
+        {r.id: r for r, _ in verify(claims, Options(), settings=s, cache=Cache(), quick=True)}
+        for s in ({}, changed)
+    ]
+    pairs = [(runs[0][c.id].to_json(), runs[1][c.id].to_json()) for c in claims]
+    return differences(ledger, pairs)
+
+
+def differences(ledger: Ledger, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """A table of the claims whose verdict differs between two records, with what the second one fails on."""
+    rows = []
+    for old, new in pairs:
+        if old["verdict"] != new["verdict"]:
+            claim = ledger.by_id.get(new["id"])
+            why = new.get("counterexample") or ""
+            rows.append(
+                [
+                    link(claim) if claim else code(new["id"]),
+                    text(new["title"]),
+                    badge(old["verdict"]),
+                    badge(new["verdict"]),
+                    text(why if len(why) <= LONGEST_REASON else why[: LONGEST_REASON - 1] + "…"),
+                ]
+            )
+    if not rows:
+        return f"None: the {len(pairs)} claims of the theory keep their verdicts."
+    counted = f"{len(rows)} of the {len(pairs)} claims of the theory."
+    return "\n\n".join([counted, scroll(table(["Claim", "About", "Before", "After", "Fails on"], rows))])
+
+
+LONGEST_REASON = 200
+
+
+def changed_page(
+    settings: Settings, ledger: Ledger, before: list[dict[str, Any]], after: list[dict[str, Any]]
+) -> str:
+    """What changed from the papers' own assumptions to those of this book: verdicts, then equations."""
+    from checks.registry import load
+
+    theory_of = {c.id: c.theory for c in load().values()}
+    knobs = "\n".join(f"- {code(line)}" for line in describe(settings))
+    parts = ["# What changed", "This book is built under other assumptions than the papers':", knobs]
+    for name, chosen in settings.items():
+        pairs = [
+            (old, new) for old, new in zip(before, after, strict=True) if theory_of.get(new["id"]) == name
+        ]
+        parts += [f"## Verdicts of theory {name}", differences(ledger, pairs)]
+        parts += [f"## Equations of theory {name}", equations(name, chosen)]
+    return "\n\n".join(parts) + "\n"
