@@ -1,4 +1,4 @@
-"""Symbols of chen2023 as the paper prints them, its assumptions, and the theory that derives it."""
+"""Symbols of chen2023 as the paper prints them, and its assumptions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import replace
 from checks.claim import Assumption
 from checks.kinds.follows import Equation
 from checks.statement import Fact, Given
-from checks.theories import THEORIES, Theory
 from derivations import ksvd
 from derivations.index import Expr, Index, Tensor, rename
 from derivations.ksvd import KsvdAssumptions, N, S, Sigma
 from derivations.program import Raw
 from derivations.term import Pick, Symbol, Term, Transpose, as_term, stack, sum_over
 
-THEORIES.setdefault("ksvd", Theory("ksvd", KsvdAssumptions(), ksvd.KNOBS, ksvd.validate, ksvd.derive))
 PAPER = KsvdAssumptions()
 # five nested sums in a derived gradient: larger exact instances take long
 SMALL = tuple((dim, 2) for dim in (N, ksvd.P, S, ksvd.SAMPLED))
