@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from derivations import energy, ksvd, svr
+from derivations import energy, functional_steps, ksvd, svr
 from derivations.assumptions import BadAssumption, Knob, changed
+from derivations.functional_descent import FunctionalAssumptions
 from derivations.program import Step
 
 
@@ -28,6 +29,13 @@ class Theory:
 
 THEORIES = {
     "energy": Theory("energy", energy.EnergyAssumptions(), energy.KNOBS, energy.validate, energy.derive),
+    "functional_descent": Theory(
+        "functional_descent",
+        FunctionalAssumptions(),
+        functional_steps.KNOBS,
+        functional_steps.validate,
+        functional_steps.derive,
+    ),
     "ksvd": Theory("ksvd", ksvd.KsvdAssumptions(), ksvd.KNOBS, ksvd.validate, ksvd.derive),
     "svr": Theory("svr", svr.SvrAssumptions(), svr.KNOBS, svr.validate, svr.derive),
 }
