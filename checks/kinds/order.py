@@ -81,6 +81,13 @@ def coefficients(expr: ix.Expr, small: Tensor, count: int, instance: Instance, a
 
 def order(statement: Order, seed: int, with_mutants: bool) -> Finding:
     """Shapes; an offered or found counterexample; coefficients equal as normal forms; whether the order is attained."""
+    known = _judged(replace(statement, label=""), seed, with_mutants)
+    return Finding(list(known.evidence), list(known.steps), known.counterexample, known.mutants)
+
+
+@lru_cache(maxsize=32)
+def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
+    """Statements that differ in their label only are judged once."""
     finding = Finding()
     shapes = conformable(statement.exact, statement.approximate)
     finding.evidence.append(shapes)
@@ -101,12 +108,8 @@ def order(statement: Order, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _chosen(expr: ix.Expr, s: Order) -> ix.Expr:
-    return _defined(expr, s.choice)
-
-
 def _sides(s: Order) -> list[ix.Expr]:
-    return [_chosen(t.entry(), s) for t in (s.exact, s.approximate)]
+    return [_defined(t.entry(), s.choice) for t in (s.exact, s.approximate)]
 
 
 def _same(s: Order) -> list[bool]:
@@ -217,7 +220,6 @@ def _attained(s: Order, seed: int) -> Evidence:
     return Evidence("exact", "exact-rational", True if found else None, detail)
 
 
-@lru_cache(maxsize=32)
 def _mutate(s: Order, seed: int) -> Mutants:
     result = Mutants()
     for side in ("exact", "approximate"):

@@ -75,7 +75,7 @@ def _mutate(statement: Stacked, seed: int) -> Mutants:
     """Mutants of either whole side; equality is asked first because an equivalent mutant exhausts all instances."""
     result = Mutants()
     for side, other in ((statement.lhs, statement.rhs), (statement.rhs, statement.lhs)):
-        for what, mutant in [*mutants(side, 24), *block_mutants(side, 16)]:
+        for what, mutant in [*mutants(side, 20), *block_mutants(side, 12)]:
             result.tried += 1
             pairs = []
             for dims in _choices(side.shape()):

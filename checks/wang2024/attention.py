@@ -5,6 +5,7 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.stacked import Stacked
 from checks.statement import All, Given
+from checks.wang2024 import legs
 from checks.wang2024 import notation as n
 from checks.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
 from derivations import functional_descent as fd
@@ -123,6 +124,7 @@ claim(
     literal=layer,
     assumes=(MASKED, HEAD_TWO_ONE, BIAS_ON),
     rests_on=("wang2024/eq5", "wang2024/eq9"),
+    legs=(legs.layers_are_steps,),
     where=BLOCKS,
     notes=(
         "The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with half the stated rate. A "

@@ -7,6 +7,7 @@ from checks.kinds.examples import Point
 from checks.kinds.order import Order
 from checks.kinds.stacked import Stacked
 from checks.statement import All, Given, Identity
+from checks.wang2024 import legs
 from checks.wang2024 import notation as n
 from checks.wang2024.attention import CONTEXT, E_J, POSITION, P
 from checks.wang2024.notation import (
@@ -270,6 +271,7 @@ claim(
     severity="substance",
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON),
     rests_on=STEP_RESTS,
+    legs=(legs.measured_orders,),
     where=STEP_WHERE,
     notes=STEP_NOTES,
 )
@@ -350,6 +352,7 @@ claim(
     severity="substance",
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1", "wang2024/eq4", "wang2024/eq10", "wang2024/prose-telescoping"),
+    legs=(legs.layers_are_steps,),
     where=STEP_WHERE,
     notes=(
         "The query must be masked as a key. The cross-entropy construction is never exact in h, not even for one layer and C = 2: "
