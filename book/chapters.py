@@ -5,8 +5,8 @@ A fenced block
     ```{ledger} steps nguyen2023/eq8
     ```
 
-shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) or a view of the whole ledger
-(`summary`, `scale`, …; see BLOCKS). The role {claim}`nguyen2023/thm1` is a link with the claim's verdict;
+shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) a view of the whole ledger
+(`summary`, `scale`, …; see BLOCKS), or with `rows PREFIX` a table of the claims whose ids begin so. The role {claim}`nguyen2023/thm1` is a link with the claim's verdict;
 {claim}`nguyen2023/rem1=corrected,condition` is the same and fails the build where the ledger says otherwise, so that
 a sentence that states a verdict cannot go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the
 cell may import: a cell that derives something is executed again when they change.
@@ -62,6 +62,8 @@ def absent(claim_id: str) -> str:
 
 
 def _block(ledger: Ledger, page: str, name: str, claim_id: str | None) -> str:
+    if name == "rows" and claim_id:
+        return overview.rows(ledger, claim_id) or absent(claim_id + "…")
     if claim_id is None and name in BLOCKS:
         return BLOCKS[name](ledger)
     if claim_id is None or name not in PARTS:

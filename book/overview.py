@@ -11,7 +11,7 @@ from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
 from book.markup import badge, code, link, scroll, table, text
 
-LONGEST_PAGE = 9000
+LONGEST_PAGE = 11000
 """Characters of LaTeX on a page of corrections; KaTeX makes about 60 bytes of each, and a page stays under 1 MB."""
 
 
@@ -259,6 +259,20 @@ def _not_run(ledger: Ledger) -> str:
     ]
     lines += [f"- {link(c)}: {text(p['not_run'])}" for c, p in tensor if p.get("not_run")]
     return "\n\n".join([*lines[:2], "\n".join(lines[2:])])
+
+
+def rows(ledger: Ledger, prefix: str) -> str:
+    """The claims whose ids begin with a prefix: verdict, what holds instead, what the printed statement fails on."""
+    cells = [
+        [
+            f"{link(claim, claim.title)} {badge(claim.verdict)}",
+            text(claim.corrected.words if claim.corrected else claim.statement.words),
+            text(claim.counterexample or ""),
+        ]
+        for claim in ledger.claims
+        if claim.id.startswith(prefix)
+    ]
+    return scroll(table(["Claim", "Holds", "Fails on"], cells)) if cells else ""
 
 
 def _users(ledger: Ledger, field: str) -> dict[str, list[Claim]]:

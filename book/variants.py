@@ -33,7 +33,7 @@ WORKED = (
         {"loss": "least_squares"},
         "Least squares instead of the tube",
         "Charge every residual with its square, and one equation replaces the two inequalities of each target. One "
-        "multiplier is left, without bounds, and it is the residual times $C$: every key is a support vector. The "
+        "multiplier is left, without bounds, and it is the residual times $C$: every key counts that is not hit exactly. The "
         "expansion keeps its form, so attention does too; what the paper says about the pair of multipliers does not "
         "apply any more, and those claims fail under this assumption.",
     ),
