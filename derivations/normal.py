@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count, permutations, product
+from itertools import count, product
 from typing import Any, NamedTuple
 
 from sympy import factorint
+from sympy.utilities.iterables import multiset_permutations
 
 from derivations import index as ix
 
@@ -201,20 +202,68 @@ def _canonical(coefficient: Fraction, bound: list[Token], merged: dict[Atom, Fra
     height = max((_height(a) for a, _ in factors), default=0)
     if not bound:
         return ((((), 0, tuple(sorted(factors, key=_key))), coefficient),)
+    places = [_arranged(part, factors, height) for part in _components(bound, factors)]
+    flat = [t for part in sorted(places, key=lambda p: _key(p[1])) for t in part[0]]
+    flat.sort(key=lambda t: t.dim)
+    names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
+    named = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
+    return (((tuple(t.dim for t in flat), height, named), coefficient),)
+
+
+def _components(bound: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
+    """The bound indices in groups that share no factor: such sums are independent of each other."""
+    groups: list[set[Token]] = []
+    for atom, _ in factors:
+        touched = _tokens(atom) & set(bound)
+        joined = [g for g in groups if g & touched]
+        groups = [g for g in groups if not g & touched]
+        if touched:
+            groups.append(set(touched).union(*joined))
+    return [[t for t in bound if t in g] for g in groups]
+
+
+def _arranged(
+    bound: list[Token], factors: list[tuple[Atom, Fraction]], height: int
+) -> tuple[list[Token], tuple]:
+    """The order of the indices of one component that names its factors smallest, and the factors so named."""
+    factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
     groups: dict[tuple[str, str], list[Token]] = {}
     for token in bound:
         groups.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
-    ordered = [groups[k] for k in sorted(groups)]
     best: tuple | None = None
-    for choice in product(*(permutations(group) for group in ordered)):
+    order: list[Token] = []
+    for choice in product(*(_arrangements(groups[k], factors) for k in sorted(groups))):
         flat = [t for group in choice for t in group]
         names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
         candidate = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
         if best is None or _key(candidate) < _key(best):
-            best = candidate
-            dims = tuple(t.dim for t in flat)
+            best, order = candidate, flat
     assert best is not None
-    return (((dims, height, best), coefficient),)
+    return order, best
+
+
+def _arrangements(group: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
+    """The orders of alike indices that can differ: exchanging twins changes nothing, so they keep their order."""
+    if len(group) == 1:
+        return [group]
+    twins: list[list[Token]] = []
+    for token in group:
+        own = next((t for t in twins if _exchangeable(t[0], token, factors)), None)
+        if own is None:
+            twins.append([token])
+        else:
+            own.append(token)
+    labels = [n for n, own in enumerate(twins) for _ in own]
+    found = []
+    for arrangement in multiset_permutations(labels):
+        left = [list(own) for own in twins]
+        found.append([left[n].pop(0) for n in arrangement])
+    return found
+
+
+def _exchangeable(one: Token, two: Token, factors: list[tuple[Atom, Fraction]]) -> bool:
+    swap = {one: two, two: one}
+    return {(_rename(a, swap), e) for a, e in factors} == set(factors)
 
 
 def add(*forms: Form) -> Form:
@@ -271,6 +320,11 @@ def is_positive(atom: Atom) -> bool:
         case "P":
             return form_positive(atom[1])
     return False
+
+
+def mentions(atom: Atom, tokens: Iterable[Token]) -> bool:
+    """Whether one of the index tokens occurs in an atom."""
+    return bool(_tokens(atom) & set(tokens))
 
 
 def form_positive(form: Form) -> bool:
@@ -335,9 +389,15 @@ def _content(form: Form, whole: bool) -> tuple[dict[Atom, Fraction], Form]:
 def _number_power(value: Fraction, exponent: Fraction) -> tuple[Fraction, list[tuple[Atom, Fraction]]]:
     if exponent.denominator == 1:
         return value ** int(exponent), []
-    roots = [(("N", int(p)), Fraction(int(e)) * exponent) for p, e in factorint(value.numerator).items()]
-    roots += [(("N", int(p)), -Fraction(int(e)) * exponent) for p, e in factorint(value.denominator).items()]
+    roots = [(("N", p), e * exponent) for p, e in _factors(value.numerator)]
+    roots += [(("N", p), -e * exponent) for p, e in _factors(value.denominator)]
     return Fraction(1), roots
+
+
+def _factors(value: int) -> list[tuple[int, Fraction]]:
+    """Prime factors with exponents; of a huge number only the small ones, and the rest as it is."""
+    limit = None if value < 10**24 else 10**4
+    return [(int(p), Fraction(int(e))) for p, e in factorint(value, limit=limit).items()]
 
 
 def _exponential(form: Form) -> Form:
@@ -440,15 +500,16 @@ def _outer(atom: Atom) -> frozenset:
 def _freed(form: Form, atom: Atom) -> Iterable[Form]:
     """Summands in which the outer index of ``atom`` is free: if one of them vanishes, so does the sum.
 
-    Every monomial must have a bound index of the same range to give up; all choices are tried.
+    Every monomial gives up a bound index of the same range, or is the sum of its N-th parts where it has none; all
+    choices are tried.
     """
     dims = sorted({t.dim for t in _outer(atom) if t.kind == "b"})
     if len(dims) != 1:
         return
     options = []
     for (bound_dims, height, factors), coefficient in form:
-        spots = [k for k, dim in enumerate(bound_dims) if dim == dims[0]]
-        options.append([(coefficient, bound_dims, height, factors, k) for k in spots])
+        spots: list[int | None] = [k for k, dim in enumerate(bound_dims) if dim == dims[0]]
+        options.append([(coefficient, bound_dims, height, factors, k) for k in spots or [None]])
     free = Token("i", f"freed{next(_temporary)}", dims[0])
     choices = 1
     for o in options:
@@ -459,6 +520,9 @@ def _freed(form: Form, atom: Atom) -> Iterable[Form]:
         parts = []
         for coefficient, bound_dims, height, factors, k in choice:
             tokens = _bound(height, bound_dims)
+            if k is None:
+                parts.append(_finish(coefficient, tokens, [*factors, (("D", dims[0]), Fraction(-1))]))
+                continue
             renamed = [(_rename(a, {tokens[k]: free}), e) for a, e in factors]
             parts.append(_finish(coefficient, [t for n, t in enumerate(tokens) if n != k], renamed))
         yield add(*parts)
