@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from derivations import functional_descent as fd
 from derivations import functional_kernels as fk
 from derivations import index as ix
@@ -38,7 +40,7 @@ _class = Index("c", CLASSES)
 def validate(name: str, value: str) -> None:
     """Raise ValueError for a value that a knob does not take."""
     if name == "kernel" and value not in ("features", "softmax", *fk.KERNELS):
-        zero = ix.Num(0)
+        zero = ix.Num(Fraction(0))
         parse(value, {"dot": zero, "xx": zero, "yy": zero})
         return
     allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
@@ -85,7 +87,7 @@ def unrolled(a: FunctionalAssumptions) -> list[ix.Expr]:
     """f_1(x), …, f_L(x) of class c from the zero function, in kernel values and outcomes; exact for every layer."""
     start = fd.stepped("squared", a).entry(_class)
     for parameter in (fd.W, fd.b):
-        start = ix.define(start, parameter, lambda *_: ix.Num(0))
+        start = ix.define(start, parameter, lambda *_: ix.Num(Fraction(0)))
 
     def increment(residual: ix.Expr, layer: int, at: Index | None) -> ix.Expr:
         expr = ix.define(start, fd.y, lambda row, c: ix.rename(residual, {i: row, _class: c}))
@@ -94,7 +96,8 @@ def unrolled(a: FunctionalAssumptions) -> list[ix.Expr]:
             expr = ix.define(expr, fd.alpha, lambda: rate.scalar)
         return expr if at is None else ix.define(expr, fd.phi_x, lambda k: fd.phi[at, k])
 
-    residual, value, found = fd.y[i, _class], ix.Num(0), []
+    residual, found = fd.y[i, _class], []
+    value: ix.Expr = ix.Num(Fraction(0))
     for layer in range(1, int(a.layers) + 1):
         value = value + increment(residual, layer, None)
         residual = residual - increment(residual, layer, i)

@@ -222,16 +222,17 @@ def _attained(s: Order, seed: int) -> Evidence:
 
 def _mutate(s: Order, seed: int) -> Mutants:
     result = Mutants()
-    for side in ("exact", "approximate"):
-        for what, mutant in mutants(getattr(s, side), 16):
-            result.tried += 1
-            match _rejected(replace(s, **{side: mutant}), seed):
-                case True:
-                    result.killed += 1
-                case False:
-                    result.equivalent += 1
-                case None:
-                    result.survivors.append(f"{what}: {mutant.latex()}")
+    changed = [(what, replace(s, exact=m)) for what, m in mutants(s.exact, 16)]
+    changed += [(what, replace(s, approximate=m)) for what, m in mutants(s.approximate, 16)]
+    for what, mutant in changed:
+        result.tried += 1
+        match _rejected(mutant, seed):
+            case True:
+                result.killed += 1
+            case False:
+                result.equivalent += 1
+            case None:
+                result.survivors.append(f"{what}: {mutant.statement_latex()}")
     return result
 
 

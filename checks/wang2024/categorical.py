@@ -213,11 +213,13 @@ BALANCED = Point(
 )
 
 
-def softmax_step(rates: str, order: int, label: str = "", **how: str) -> Order:
+def softmax_step(
+    rates: str, order: int, label: str = "", classes: str = CLASSES, softmax: str = "reference"
+) -> Order:
     """A step of (4), from a softmax with error of the given order, against the softmax of the step (3)."""
-    step = Step(**how)
+    step = Step(classes, softmax)
     null = tuple(step.tensor(name) for name in NULL)
-    value = {"symmetric": 1 / C}.get(how.get("softmax", ""), (C - 1) / C**2)
+    value = 1 / C if softmax == "symmetric" else (C - 1) / C**2
     choice = (Given(fs.rho, (c,), value, "the derivative of the softmax at f = 0, or what replaces it"),) if rates == "free" else ()
     witness = BALANCED if rates == "free" else None
     return Order(step.after(), step.approximate(rates, order), fd.alpha, order, choice, witness, null, label)
