@@ -114,7 +114,7 @@ def make(
         ledger = parse(records, str(ledger_path), variants.describe(settings))
         derived["what-changed"] = variants.changed_page(settings, ledger, before, records)
     if derive:
-        derived["change-an-assumption"] = variants.change_page(ledger)
+        derived[site.CHANGE] = variants.change_page(ledger)
     site.assemble(ledger, records, work, derived)
     stamp, frame = work / "_build" / "frame", site.frame(work)
     if not (stamp.is_file() and stamp.read_text() == frame):

@@ -10,10 +10,12 @@ from typing import Any
 
 import yaml
 
-from book import chapters, claim_page, graph, overview, vendor
+from book import chapters, claim_page, graph, overview, variants, vendor
 from book.ledger import Ledger, paper_name
 
 HERE = Path(__file__).parent
+CHANGE = "change-an-assumption"
+"""Page of the worked variants; written chapters link to it, so that it is there without them too."""
 BOUNDS = HERE.parent / "checks" / "tensors" / "BOUNDS.md"
 """The derivation of the error bounds, kept beside the code that computes them."""
 
@@ -37,7 +39,8 @@ def pages(
 
     derived: finished pages by name that need more than the ledger (book.variants).
     """
-    files = {f"{name}.md": page for name, page in (derived or {}).items()}
+    derived = {CHANGE: variants.INTRODUCTION, **(derived or {})}
+    files = {f"{name}.md": page for name, page in derived.items()}
     for path in (HERE / "pages").glob("*.md"):
         files |= chapters.render(path, ledger, records)
     for paper in ledger.papers:
@@ -49,7 +52,7 @@ def pages(
     files["bounds.md"] = BOUNDS.read_text("utf8")
     for claim in ledger.claims:
         files[f"{claim.doc}.md"] = claim_page.page(claim, ledger)
-    files["_toc.yml"] = yaml.safe_dump(contents(ledger, derived or {}), sort_keys=False, allow_unicode=True)
+    files["_toc.yml"] = yaml.safe_dump(contents(ledger, derived), sort_keys=False, allow_unicode=True)
     files["_config.yml"] = _config(ledger)
     files["assets/claims-graph.js"] = graph.script(ledger)
     for path in (HERE / "assets").iterdir():

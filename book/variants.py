@@ -90,7 +90,7 @@ def change_page(ledger: Ledger) -> str:
     """How to change an assumption: every knob of every theory, then the worked variants."""
     from checks.theories import THEORIES
 
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, "## The knobs"]
     for name, theory in sorted(THEORIES.items()):
         rows = [
             [
@@ -118,8 +118,7 @@ against the changed theory. A statement that was proved may then fail: it still 
     attest derive svr --set loss=least_squares           # the derivation, and the verdicts that change
     attest book --out build/changed --set svr.loss=least_squares    # this book for the changed theory
     attest ablate nguyen2023/rem1                        # drop each assumption of one claim in turn
-
-## The knobs"""
+"""
 
 
 def _command(theory: str, knobs: dict[str, str]) -> str:

@@ -261,8 +261,8 @@ def _remarks() -> list[dict[str, Any]]:
             rests_on=[base + "thm1"],
         ),
         record(
-            base + "eq24",
-            "Eq. (24)",
+            base + "eq94",
+            "Eq. (94)",
             "Attention-BN rewritten with key-key similarity",
             "refuted",
             severity="substance",
@@ -287,8 +287,8 @@ def _others() -> list[dict[str, Any]]:
     return [
         record("chen2023/eq2", "Eq. (2)", "asymmetric kernel", "definition"),
         record(
-            "chen2023/lem4.2",
-            "Lemma 4.2",
+            "chen2023/lem9.2",
+            "Lemma 9.2",
             nasty,
             "corrected",
             severity="substance",
@@ -305,7 +305,7 @@ def _others() -> list[dict[str, Any]]:
             "Theorem 3.1",
             "stationary solutions are singular triplets",
             "confirmed",
-            rests_on=["chen2023/lem4.2", "chen2023/eq99"],
+            rests_on=["chen2023/lem9.2", "chen2023/eq99"],
             kind="Spectral",
         ),
         record(
@@ -338,7 +338,7 @@ def _others() -> list[dict[str, Any]]:
             mutants={"tried": 0},
         ),
         record(
-            "farooq2025/eq38", "Eq. (38)", "energy descends along the update rule", "confirmed", kind="Limit"
+            "farooq2025/eq98", "Eq. (98)", "energy descends along the update rule", "confirmed", kind="Limit"
         ),
         record(
             "bridge/svr-ksvd",

@@ -13,8 +13,20 @@ import book_fake_ledger
 import pytest
 from markdown_it import MarkdownIt
 
-from book import browser_check, build, chapters, claim_page, figure, graph, markup, overview, site, vendor
-from book.ledger import VERDICTS, Ledger, LedgerError, read
+from book import (
+    browser_check,
+    build,
+    chapters,
+    claim_page,
+    figure,
+    graph,
+    markup,
+    overview,
+    site,
+    variants,
+    vendor,
+)
+from book.ledger import VERDICTS, Ledger, LedgerError, parse, read
 
 ROOT = Path(__file__).parent.parent
 
@@ -167,7 +179,7 @@ def test_characters_that_katex_rejects_become_commands(latex, shown):
 
 def test_findings_put_the_gravest_with_most_above_it_first(ledger):
     order = [claim.id for claim in ledger.failures()]
-    assert order[:2] == ["chen2023/lem4.2", "nguyen2023/eq24"]
+    assert order[:2] == ["chen2023/lem9.2", "nguyen2023/eq94"]
     assert order.index("nguyen2023/eq12") < order.index("chen2023/eq14")
 
 
@@ -232,6 +244,85 @@ def test_a_page_may_name_a_claim_that_the_ledger_lacks(ledger):
 def test_an_unknown_ledger_block_is_an_error(ledger):
     with pytest.raises(LedgerError, match="no ledger block 'proof'"):
         chapters.expand("```{ledger} proof nguyen2023/eq8\n```", ledger)
+
+
+@pytest.mark.parametrize(
+    "said", ["chen2023/lem9.2=refuted,substance", "chen2023/lem9.2=corrected", "nguyen2023/eq8=refuted"]
+)
+def test_a_sentence_with_another_verdict_than_the_ledger_is_an_error(ledger, said):
+    with pytest.raises(LedgerError, match=r"page: says that \S+ is .*, but the ledger says"):
+        chapters.expand(f"{{claim}}`{said}`", ledger)
+
+
+def test_a_sentence_with_the_verdict_of_the_ledger_links_to_the_claim(ledger):
+    shown = chapters.expand("{claim}`chen2023/lem9.2=corrected,substance`", ledger)
+    assert "(/claims/chen2023/lem9-2.md)" in shown and markup.badge("corrected") in shown
+
+
+def test_a_changed_theory_shows_its_verdicts_without_complaint(records):
+    changed = parse(records, "ledger", ["svr.loss=huber"])
+    assert markup.badge("corrected") in chapters.expand("{claim}`chen2023/lem9.2=refuted,substance`", changed)
+    assert "`svr.loss=huber`" in overview.changed_note(changed) and "svr.loss=huber" in site._config(changed)
+
+
+def test_rows_lists_the_claims_with_a_prefix(ledger):
+    shown = chapters.expand("```{ledger} rows nguyen2023/rem\n```", ledger)
+    assert shown.count("(/claims/nguyen2023/rem") == 3
+    assert "no record of" in chapters.expand("```{ledger} rows nguyen2023/xyz\n```", ledger)
+
+
+def test_claims_are_listed_by_kind_and_number(ledger):
+    page = overview.claims_page(ledger, "nguyen2023")
+    listed = re.findall(r"/claims/nguyen2023/([\w-]+)\.md", page)
+    assert sorted(listed) == sorted(c.id.split("/")[1] for c in ledger.of("nguyen2023"))
+    equations = [name for name in listed if name.startswith("eq")]
+    assert equations == sorted(equations, key=lambda name: int(name[2:])) == listed[: len(equations)]
+
+
+def test_corrections_fill_pages_of_bounded_size(records):
+    long = {"latex": "x" * 6000, "words": "long"}
+    many = [
+        book_fake_ledger.record(f"a/eq{i}", "E", "e", "corrected", severity="misprint", statement=long)
+        for i in range(3)
+    ]
+    pages = overview.corrections_pages(parse(many, "ledger"), "a")
+    assert list(pages) == [f"corrections/a-misprint-{i}" for i in (1, 2, 3)]
+    assert all(f"part {i} of 3" in page for i, page in enumerate(pages.values(), 1))
+
+
+def test_scale_shows_certified_pieces_only(ledger):
+    shown = overview.scale(ledger)
+    assert "Theorem 1" in shown and "What was not run" in shown
+    measured = [{**p, "grade": "measured"} for p in ledger.by_id["nguyen2023/thm1"].evidence]
+    record = book_fake_ledger.record("a/x", "X", "x", evidence=measured)
+    assert "no tensor evidence" in overview.scale(parse([record], "ledger"))
+
+
+def test_equations_before_and_after_differ_only_where_the_knob_acts():
+    shown = variants.equations("svr", {"bias": "off"})
+    assert r"\boldsymbol{b}" in shown and "(gone)" in shown
+    unchanged = shown.split("Unchanged: ")[1]
+    assert "Stationarity in w" in unchanged and "Stationarity in b" not in unchanged
+    assert "**After.**" not in variants.equations("svr", {})
+
+
+def test_verdicts_that_change_are_listed_with_the_reason(ledger):
+    old = {"id": "nguyen2023/eq8", "title": "t", "verdict": "proved", "counterexample": None}
+    new = {**old, "verdict": "refuted", "counterexample": "N = 1"}
+    shown = variants.differences(ledger, [(old, new), (old, old)])
+    assert "1 of the 2 claims" in shown and "N \\= 1" in shown and markup.badge("refuted") in shown
+    assert "None" in variants.differences(ledger, [(old, old)])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"svr": {"los": "huber"}}, "no knob"), ({"svr": {"loss": "l1"}}, "allowed"), ({"sv": {}}, "no theory")],
+)
+def test_unusable_settings_are_one_line_and_exit_2(settings, said, records, tmp_path, capsys):
+    ledger = write_ledger(tmp_path / "ledger.json", records)
+    assert build.build(ledger, tmp_path / "out", work=tmp_path / "work", settings=settings) == 2
+    message = capsys.readouterr().err
+    assert said in message and message.count("\n") == 1
 
 
 def test_plot_needs_two_lengths(ledger):

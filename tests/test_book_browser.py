@@ -21,7 +21,7 @@ def built(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("book")
     ledger = folder / "ledger.json"
     ledger.write_text(json.dumps(book_fake_ledger.records()))
-    assert build(ledger, folder / "out", work=folder / "work") == 0
+    assert build(ledger, folder / "out", work=folder / "work", derive=False) == 0
     return folder / "out"
 
 
