@@ -53,8 +53,8 @@ def changed_note(ledger: Ledger) -> str:
     knobs = ", ".join(map(code, ledger.changed))
     return (
         ":::{admonition} A changed theory\n:class: warning\n"
-        f'This book is built with {knobs}. Statements under "As printed" are what the papers\' formulas become under '
-        "these assumptions. [What changed](/what-changed.md) compares with the papers' own.\n:::"
+        f"This book is built with {knobs}. The papers' statements are held against the changed theory, so that some "
+        "fail that hold under the papers' own assumptions. [What changed](/what-changed.md) compares the two.\n:::"
     )
 
 
