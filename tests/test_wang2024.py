@@ -9,9 +9,10 @@ import sympy as sp
 
 from checks.claim import CLAIMS, Options
 from checks.engines import judge
+from checks.kinds.examples import Example
 from checks.kinds.positive import Positive, Region, SigmoidNegative
 from checks.kinds.stacked import Stacked, block_mutants
-from checks.statement import Identity
+from checks.statement import Fact, Identity
 from checks.verify import examine
 from checks.wang2024 import attention, categorical, legs, mercer, squared_loss
 from checks.wang2024 import notation as n
@@ -197,6 +198,11 @@ def test_a_form_that_is_not_negative_is_not_called_so(region):
 
 def test_regions_must_cover_every_sign():
     assert judge(SigmoidNegative(mercer.NEVER.regions[:3])).holds is not True
+
+
+def test_the_exponential_kernel_is_not_called_asymmetric():
+    one, two = (fk.exponential(mercer.x[k], mercer.x[m]) for k, m in ((mercer.i, mercer.j), (mercer.j, mercer.i)))
+    assert judge(Example((Fact("difference", one - two, "!="),), mercer.CONTEXT)).holds is not True
 
 
 def test_the_readout_vector_has_too_few_entries():
