@@ -39,6 +39,10 @@ def mutants(term: Term, limit: int = 40) -> list[tuple[str, Term]]:
     Sign flips, dropped and doubled terms, changed indices, lost transposes, dropped normalisers, scaled constants,
     swapped symbols.
     """
+    whole: dict[Term, str] = {
+        Neg((term,)): "the whole negated",
+        Product((as_term(2), term)): "the whole doubled",
+    }
     found: dict[Term, str] = {}
     want = term.shape()
     for path, node in subterms(term):
@@ -55,7 +59,7 @@ def mutants(term: Term, limit: int = 40) -> list[tuple[str, Term]]:
                 continue
             if good and candidate != term:
                 found.setdefault(candidate, what)
-    listed = [(what, candidate) for candidate, what in found.items()]
+    listed = [(what, candidate) for candidate, what in {**whole, **found}.items()]
     if len(listed) <= limit:
         return listed
     stride = len(listed) / limit
