@@ -62,10 +62,14 @@ def run_jupyter_book(work: Path, builder: str = "html") -> Path:
 
 def _reasons(log: Path) -> str:
     """What Sphinx complained about, without its tracebacks; the end of the log where it names nothing."""
-    text = log.read_text("utf8", "replace")
+    text = re.sub(r"\x1b\[[\d;]*m", "", log.read_text("utf8", "replace"))
     lines = [
-        line for line in text.splitlines() if re.search(r"WARNING|ERROR|does not render|other hosts", line)
+        line
+        for line in text.splitlines()
+        if re.search(r"(?<!\] )WARNING|ERROR|does not render|other hosts", line)
     ]
+    # The traceback of a cell ends with its error, before the traceback of what ran the cell.
+    lines += re.findall(r"^([A-Za-z_.]+: .+)\n\s*\nThe above exception", text, re.MULTILINE)
     return "\n".join(dict.fromkeys(lines)) or text[-3000:]
 
 
