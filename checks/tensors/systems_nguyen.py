@@ -107,11 +107,14 @@ def convolve(tokens: Bounded, kernel: torch.Tensor, grid: tuple[int, int] | None
     rows, columns = grid or (1, len(tokens))
     taps = kernel.double() if kernel.ndim == 2 else kernel.double()[None]
     if rows * columns != len(tokens) or (kernel.ndim == 2) != (grid is not None):
-        raise TensorError(f"a kernel of shape {tuple(kernel.shape)} on a {rows} x {columns} grid of {len(tokens)} tokens")
+        raise TensorError(
+            f"a kernel of shape {tuple(kernel.shape)} on a {rows} x {columns} grid of {len(tokens)} tokens"
+        )
     high, wide = taps.shape
     shifts = [
         _shifted(tokens.reshape(rows, columns, -1), a - (high - 1) // 2, b - (wide - 1) // 2)
-        for a in range(high) for b in range(wide)
+        for a in range(high)
+        for b in range(wide)
     ]
     together = Bounded(torch.stack([s.value for s in shifts]), torch.stack([s.error for s in shifts]))
     return einsum("s,sxyd->xyd", Bounded(taps.flatten()), together).reshape(len(tokens), -1)
@@ -137,8 +140,9 @@ def convolved(own: Head, kernel: torch.Tensor, grid: tuple[int, int] | None = No
     return own._replace(q=convolve(own.q, kernel, grid), k=convolve(own.k, kernel, grid))
 
 
-def projected_by_convolution(tokens: Bounded, kernels: Sequence[torch.Tensor],
-                             grid: tuple[int, int] | None = None) -> Head:
+def projected_by_convolution(
+    tokens: Bounded, kernels: Sequence[torch.Tensor], grid: tuple[int, int] | None = None
+) -> Head:
     """Queries, keys and values as three convolutions of the same tokens: CvT, as (44) should read."""
     return Head(*(convolve(tokens, kernel, grid) for kernel in kernels))
 
@@ -156,8 +160,14 @@ def kept_keys(rows: torch.Tensor, n: int, kept: int) -> torch.Tensor:
     return (rows[:, None] + torch.arange(kept, device=rows.device) * (n // kept)) % n
 
 
-def attend(own: Head, *, kernel: str = "softmax", kept: int | None = None, scale: float | None = None,
-           dtype: str | torch.dtype = "float64") -> Bounded:
+def attend(
+    own: Head,
+    *,
+    kernel: str = "softmax",
+    kept: int | None = None,
+    scale: float | None = None,
+    dtype: str | torch.dtype = "float64",
+) -> Bounded:
     """Attention with the error bound of the module's head: (M, d_v). Queries are tokens 0, 1, … where ``kept`` asks.
 
     ``kernel``: "softmax", exp(scale q·k) with scale 1/sqrt(d) unless given, or "linear", φ(q)·φ(k) with φ = elu + 1.
@@ -179,21 +189,31 @@ def attend(own: Head, *, kernel: str = "softmax", kept: int | None = None, scale
     return softmax_bound(inputs, scale, result.out, result.magnitude, how, len(k), result.shifted)
 
 
-def fused_attend(own: Head, dtype: str | torch.dtype = "float64") -> tuple[Bounded, str]:
+def fused_attend(
+    own: Head, *, scale: float | None = None, dtype: str | torch.dtype = "float64"
+) -> tuple[Bounded, str]:
     """The same softmax attention by torch's own kernel, and the backend that it ran on.
 
     The columns |v| go along with v, so that the kernel itself gives the Σ_j a_ij |v_jc| of its bound.
     """
     inputs = Head(*(_to(x, resolve_dtype(dtype)) for x in own))
     q, k, v = (x.value.to(resolve_dtype(dtype)) for x in inputs)
-    result = fused.attention(q, k, torch.cat([v, v.abs()], -1))
+    scale = resolve_scale(scale, q.shape[-1])
+    result = fused.attention(q, k, torch.cat([v, v.abs()], -1), scale)
     out, size = result.out.split(v.shape[1], -1)
     how = bounds.fused(result.backend, dtype, len(k), q.device)
-    return softmax_bound(inputs, resolve_scale(None, q.shape[-1]), out, size, how, len(k), True), result.backend
+    return softmax_bound(inputs, scale, out, size, how, len(k), True), result.backend
 
 
-def softmax_bound(own: Head, scale: float, out: torch.Tensor, magnitude: torch.Tensor, how: bounds.Arithmetic,
-                  keys: int, shifted: bool) -> Bounded:
+def softmax_bound(
+    own: Head,
+    scale: float,
+    out: torch.Tensor,
+    magnitude: torch.Tensor,
+    how: bounds.Arithmetic,
+    keys: int,
+    shifted: bool,
+) -> Bounded:
     """An engine's output (M, d_v) with the bound of the module's head.
 
     ``magnitude`` (M, d_v): Σ_j a_ij |v_jc| as the engine computed it with the same weights; ``keys``: how many keys a
@@ -271,8 +291,14 @@ def combine(outputs: Sequence[Bounded], weights: torch.Tensor) -> Bounded:
     return sum(parts[1:], parts[0])
 
 
-def multihead(heads: Sequence[Head], weights: torch.Tensor, *, kernel: str = "softmax", kept: int | None = None,
-              dtype: str | torch.dtype = "float64") -> Bounded:
+def multihead(
+    heads: Sequence[Head],
+    weights: torch.Tensor,
+    *,
+    kernel: str = "softmax",
+    kept: int | None = None,
+    dtype: str | torch.dtype = "float64",
+) -> Bounded:
     """Σ_s W_O^s attention of head s, the heads with key sets of any sizes: (3), (25), (49)."""
     return combine([attend(h, kernel=kernel, kept=kept, dtype=dtype) for h in heads], weights)
 
@@ -282,13 +308,22 @@ def projected(tokens: Bounded, weights: torch.Tensor) -> Bounded:
     return tokens @ Bounded(weights.double()).T
 
 
-def residual(tokens: Bounded, w_q: torch.Tensor, w_k: torch.Tensor, w_v: torch.Tensor, *,
-             kernel: str = "softmax", dtype: str | torch.dtype = "float64") -> Bounded:
+def residual(
+    tokens: Bounded,
+    w_q: torch.Tensor,
+    w_k: torch.Tensor,
+    w_v: torch.Tensor,
+    *,
+    kernel: str = "softmax",
+    dtype: str | torch.dtype = "float64",
+) -> Bounded:
     """x_i + Σ_j softmax((W_Q x_i)·(W_K x_j)/sqrt(d)) W_V x_j with d_x = d_v: tokens (N, d_x) -> (N, d_x).
 
     Raises TensorError if W_V does not map to the width of the tokens.
     """
     if w_v.shape[0] != tokens.shape[1]:
-        raise TensorError(f"values are {w_v.shape[0]} wide and tokens {tokens.shape[1]}; a residual adds them")
+        raise TensorError(
+            f"values are {w_v.shape[0]} wide and tokens {tokens.shape[1]}; a residual adds them"
+        )
     own = Head(*(projected(tokens, w) for w in (w_q, w_k, w_v)))
     return tokens + attend(own, kernel=kernel, dtype=dtype)

@@ -26,6 +26,20 @@ def batch_statistics(keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return centre, spread * ((len(keys) - 1) / len(keys))
 
 
+def bounded_statistics(keys: Bounded) -> tuple[Bounded, Bounded]:
+    """The same with radii: any order of the sums, and two more roundings of the variance."""
+    centre, spread = batch_statistics(keys.value)
+    away = keys - systems.mean(keys)
+    variance = systems.mean(away * away)
+    return Bounded(centre, systems.mean(keys).error), Bounded(spread, variance.error + 4 * U * variance.size)
+
+
+def unbiased(own: Head, eps: float) -> Bounded:
+    """Keys over the deviation with N - 1, the one that ``torch.var`` has by default: not the statistic of (20)."""
+    keys = own.k.value
+    return Bounded((keys - keys.mean(0)) / (keys.var(0) + eps).sqrt())
+
+
 def normalised(own: Head, eps: float = 1e-5) -> Head:
     """Batch normalisation trained on the keys, applied to keys and queries."""
     keys = F.batch_norm(own.k.value, None, None, training=True, eps=eps)
@@ -35,7 +49,9 @@ def normalised(own: Head, eps: float = 1e-5) -> Head:
     # the variance of the queries' pass was multiplied twice more and its root taken again: 4 u covers both
     slope = Bounded(slope.value, slope.error + 4 * U * slope.value.abs())
     offset = -(systems.mean(own.k) * slope)
-    return own._replace(q=Bounded(queries, (own.q * slope + offset).error), k=Bounded(keys, (own.k * slope + offset).error))
+    return own._replace(
+        q=Bounded(queries, (own.q * slope + offset).error), k=Bounded(keys, (own.k * slope + offset).error)
+    )
 
 
 def pooled(own: Head, width: int) -> Head:
@@ -45,7 +61,9 @@ def pooled(own: Head, width: int) -> Head:
         return F.avg_pool1d(tokens.T[None], width)[0].T.contiguous()
 
     ours = systems.pooled(own, width)
-    return own._replace(k=Bounded(pool(own.k.value), ours.k.error), v=Bounded(pool(own.v.value), ours.v.error))
+    return own._replace(
+        k=Bounded(pool(own.k.value), ours.k.error), v=Bounded(pool(own.v.value), ours.v.error)
+    )
 
 
 def convolve(tokens: Bounded, kernel: torch.Tensor, grid: tuple[int, int] | None = None) -> Bounded:
@@ -76,7 +94,9 @@ def masked_rows(own: Head, rows: torch.Tensor, kept: int) -> Bounded:
     allowed.scatter_(1, systems.kept_keys(rows, len(k), kept), True)
     values = torch.cat([v, v.abs()], 1)
     with sdpa_kernel([SDPBackend.MATH]):
-        both = F.scaled_dot_product_attention(q[None, None], k[None, None], values[None, None], attn_mask=allowed)[0, 0]
+        both = F.scaled_dot_product_attention(
+            q[None, None], k[None, None], values[None, None], attn_mask=allowed
+        )[0, 0]
     out, size = both.split(v.shape[1], 1)
     how = bounds.fused("math", "float64", len(k), q.device)
     picked = own._replace(q=Bounded(q, own.q.error[rows]))

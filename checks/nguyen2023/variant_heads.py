@@ -1,0 +1,271 @@
+"""Legs of multi-head attention, scaled heads and their normalised versions: formulas against systems.
+
+A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
+system of `checks.tensors.systems_nguyen`; torch's own layers and attention kernel are the second engine. Both sides
+carry proved error bounds. Formulas are read from their modules when a leg runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from checks.claim import Options
+from checks.nguyen2023.variant_legs import up_the_ladder
+from checks.record import Evidence
+from derivations.svr import d, i
+
+DENSE = 4096  # tokens up to which a formula that names an N x N matrix is evaluated
+
+
+# ---------------------------------------------------------------- several heads
+
+
+@up_the_ladder()
+def multihead_definition(n: int, options: Options) -> Iterable[Evidence]:
+    """(3) as declared against the system, and the concatenation by torch's kernel and its linear layer."""
+    import torch
+
+    from checks.nguyen2023 import multihead as mh
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_bounded import Bounded
+    from checks.tensors.systems_nguyen_cases import projections, raw_heads, table
+    from checks.tensors.systems_nguyen_formulas import Formula, agree, engines
+
+    heads, weights = raw_heads(n, options, 3), projections(options, 3)
+    system = systems.multihead(heads, weights, dtype=options.dtype)
+    tables = tuple(
+        {
+            **{name: x[None] for name, x in table(h, ("Q^s", "K^s", "V^s")).items()},
+            "W_O": Bounded(weights[s])[None],
+        }
+        for s, h in enumerate(heads)
+    )
+    yield agree("(3)", Formula(mh._eq3().rhs, (i, mh.c), tables), system, n, options)
+    outs = [systems.fused_attend(h, dtype=options.dtype) for h in heads]
+
+    def layer(order: tuple[int, ...]) -> Any:
+        values, errors = (
+            torch.cat([getattr(outs[s][0], part) for s in order], 1) for part in ("value", "error")
+        )
+        both = Bounded(values, errors) @ Bounded(torch.cat(list(weights), 1)).T
+        return Bounded(torch.nn.functional.linear(values, torch.cat(list(weights), 1)), both.error)
+
+    what, wrong = "concatenated heads and a linear layer", {"heads exchanged": lambda: layer((1, 0, 2))}
+    yield engines(what, system, layer((0, 1, 2)), outs[0][1], n, options, wrong)
+
+
+@up_the_ladder()
+def multihead_expansion(n: int, options: Options) -> Iterable[Evidence]:
+    """The heads' derived expansions, projected and added, against the system."""
+    from checks.nguyen2023 import multihead as mh
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_cases import heads_of_x, projections, raw_heads
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    heads, weights = raw_heads(n, options, 3), projections(options, 3)
+    tables = tuple(heads_of_x(h, weights[s]) for s, h in enumerate(heads))
+    system = systems.multihead(heads, weights, dtype=options.dtype)
+    formula = Formula(mh.attention_heads(), (i, d), tables, own=("x^s",))
+    wrong = {"one head alone": replace(formula, tables=tables[:1])}
+    yield agree("derived expansions", formula, system, n, options, wrong, mutate=False)
+    at_x = mh.multihead_softmax(mh.as_term(mh.X_S)[mh.s], mh.K_VEC, mh.V_VEC)
+    yield agree("softmax in each head", replace(formula, term=at_x), system, n, options)
+
+
+# ---------------------------------------------------------------- scaled heads
+
+
+@lru_cache(maxsize=2)
+def pooled_heads(n: int, options: Options) -> tuple[Any, ...]:
+    """Heads whose keys and values are averages of 1, 2 and 4 tokens."""
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_cases import WIDTHS, raw_heads
+
+    return tuple(
+        systems.pooled(h, w) for h, w in zip(raw_heads(n, options, len(WIDTHS)), WIDTHS, strict=True)
+    )
+
+
+@lru_cache(maxsize=4)
+def sh_system(n: int, options: Options, prepare: str = "") -> Any:
+    """Attention-SH; with ``prepare`` "normalised" or "centred" that of (49) or (51)."""
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_cases import BETA, BN_EPS, projections
+
+    changes = {"": lambda h: h, "normalised": lambda h: systems.normalised(h, BN_EPS),
+               "centred": lambda h: systems.centred(h, BETA)}  # fmt: skip
+    heads = [changes[prepare](h) for h in pooled_heads(n, options)]
+    return systems.multihead(heads, projections(options, len(heads)), dtype=options.dtype)
+
+
+def sh_tables(n: int, options: Options, rules: Iterable[Any] = ()) -> tuple[dict[str, Any], ...]:
+    """A table for each head, with declared statistics."""
+    from checks.tensors.systems_nguyen_cases import BETA, BN_EPS, WIDTHS, constant, one_head, projections
+    from checks.tensors.systems_nguyen_formulas import given
+
+    weights = projections(options, len(WIDTHS))
+    more = {"eps": constant(BN_EPS, options), "beta": constant(BETA, options)}
+    heads = pooled_heads(n, options)
+    return tuple(given(one_head(h, weights[s], **more), rules) for s, h in enumerate(heads))
+
+
+@up_the_ladder()
+def sh_definition(n: int, options: Options) -> Iterable[Evidence]:
+    """(25) as declared with 1/1, 1/2 and 1/4 of the tokens as keys, and the derived expansions, against the system."""
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    tables, system = sh_tables(n, options), sh_system(n, options)
+    formula = Formula(sh.SH, (i, d), tables)
+    yield agree("(25)", formula, system, n, options)
+    derived = sh.derived(sh.as_term(sh.X1), sh.as_term(sh.K1)[sh.j])
+    wrong = {"one head alone": replace(formula, tables=tables[:1])}
+    yield agree("derived expansions", replace(formula, term=derived), system, n, options, wrong, mutate=False)
+
+
+@up_the_ladder()
+def sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
+    """Attention-SH by torch's average pooling and attention kernel; other downsamplings are rejected."""
+    import torch
+
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors import systems_nguyen_torch as layers
+    from checks.tensors.systems_nguyen_cases import WIDTHS, projections, raw_heads
+    from checks.tensors.systems_nguyen_formulas import engines
+
+    heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
+    backend = ""
+
+    def run(pool: Callable[[Any, int], Any], order: Any = slice(None)) -> Any:
+        nonlocal backend
+        outs = []
+        for h, w in zip(heads, WIDTHS, strict=True):
+            out, backend = systems.fused_attend(pool(h, w), dtype=options.dtype)
+            outs.append(out)
+        return systems.combine(outs, weights[order])
+
+    def subsampled(h: Any, w: int) -> Any:
+        return h._replace(k=h.k[::w], v=h.v[::w])
+
+    def maximum(h: Any, w: int) -> Any:
+        own = h._replace(k=systems.Bounded(h.k.value.reshape(-1, w, h.k.shape[1]).amax(1)))
+        return own._replace(v=layers.pooled(h, w).v)
+
+    wrong = {
+        "keys not pooled": lambda: run(lambda h, w: h),
+        "every w-th key": lambda: run(subsampled),
+        "largest instead of average": lambda: run(maximum),
+        "projections exchanged": lambda: run(layers.pooled, torch.tensor([1, 0, 2])),
+    }
+    what = "avg_pool1d and scaled_dot_product_attention"
+    kernel = run(layers.pooled)
+    return [engines(what, sh_system(n, options), kernel, backend, n, options, wrong)]
+
+
+@up_the_ladder(DENSE, f"the declared pooling is a matrix of N_s by N entries, formed up to {DENSE} tokens")
+def pooling_matrix(n: int, options: Options) -> Iterable[Evidence]:
+    """A head on P X with the declared matrix P, against the system, which pools after projecting."""
+    import torch
+
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_bounded import Bounded
+    from checks.tensors.systems_nguyen_cases import raw_heads
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    tokens, width = raw_heads(n, options)[0].k, 4
+    generator = torch.Generator().manual_seed(options.seed + 1)
+    key, value = (
+        torch.randn(m, 64, generator=generator, dtype=torch.float64).to(options.device) / 8 for m in (64, 8)
+    )
+    queries = raw_heads(n, options)[0].q
+    own = systems.Head(queries, systems.projected(tokens, key), systems.projected(tokens, value))
+    system = systems.attend(systems.pooled(own, width), dtype=options.dtype)
+    pool = (
+        torch.eye(n // width, dtype=torch.float64, device=options.device).repeat_interleave(width, 1) / width
+    )
+    names = {"P": Bounded(pool), "X": tokens, "W_K": Bounded(key), "W_V": Bounded(value), "Q": queries}
+    formula = Formula(sh._pooling().parts[0].meaning, (i, d), (names,))
+    return [agree("a head on pooled tokens", formula, system, n, options)]
+
+
+@up_the_ladder()
+def bn_sh_definition(n: int, options: Options) -> Iterable[Evidence]:
+    """(49) with the statistics (50) of each head's own keys, as declared, against the system."""
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    formula = Formula(sh.BN_SH, (i, d), sh_tables(n, options, sh.STATISTICS_S))
+    return [agree("(49) with (50)", formula, sh_system(n, options, "normalised"), n, options)]
+
+
+@up_the_ladder()
+def bn_sh_expansion(n: int, options: Options) -> Iterable[Evidence]:
+    """The expansions derived from the programs on normalised keys of each head, against the system."""
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    tables = sh_tables(n, options, sh.STATISTICS_S)
+    formula = Formula(sh.derived_bn().lhs, (i, d), tables)
+    wrong = {
+        "not normalised": replace(formula, term=sh.SH),
+        "one head alone": replace(formula, tables=tables[:1]),
+    }
+    system = sh_system(n, options, "normalised")
+    return [agree("derived expansions", formula, system, n, options, wrong, mutate=False)]
+
+
+@up_the_ladder()
+def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
+    """Attention-BN+SH by torch's layers; statistics of all tokens in place of the head's keys are rejected."""
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors import systems_nguyen_torch as layers
+    from checks.tensors.systems_nguyen_cases import BN_EPS, WIDTHS, projections, raw_heads
+    from checks.tensors.systems_nguyen_formulas import engines
+
+    heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
+    backend = ""
+
+    def run(prepare: Callable[[Any, int], Any]) -> Any:
+        nonlocal backend
+        outs = []
+        for h, w in zip(heads, WIDTHS, strict=True):
+            out, backend = systems.fused_attend(prepare(h, w), dtype=options.dtype)
+            outs.append(out)
+        return systems.combine(outs, weights)
+
+    wrong = {
+        "statistics before pooling": lambda: run(lambda h, w: layers.pooled(layers.normalised(h, BN_EPS), w)),
+        "not normalised": lambda: run(layers.pooled),
+    }
+    kernel = run(lambda h, w: layers.normalised(layers.pooled(h, w), BN_EPS))
+    what = "avg_pool1d, batch_norm and scaled_dot_product_attention"
+    return [engines(what, sh_system(n, options, "normalised"), kernel, backend, n, options, wrong)]
+
+
+@up_the_ladder()
+def beta_sh_definition(n: int, options: Options) -> Iterable[Evidence]:
+    """(51) as declared, and with one bias a key, against the system."""
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    tables, system = sh_tables(n, options, (sh.MEAN_S,)), sh_system(n, options, "centred")
+    formula = Formula(sh.BETA_SH, (i, d), tables)
+    yield agree("(51)", formula, system, n, options, {"not centred": replace(formula, term=sh.SH)})
+    yield agree("one bias a key", replace(formula, term=sh._simplified().parts[1].rhs), system, n, options)
+
+
+@up_the_ladder()
+def head_statistics(n: int, options: Options) -> Iterable[Evidence]:
+    """Mean and variance of each head's keys as declared, against torch's batch normalisation."""
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors import systems_nguyen_torch as layers
+    from checks.tensors.systems_nguyen_formulas import Formula, agree
+
+    names = sh_tables(n, options, sh.STATISTICS_S)[1]
+    for rule, found in zip(sh.STATISTICS_S[:2], layers.bounded_statistics(names["k^s"][0]), strict=True):
+        formula = Formula(rule.value, rule.at, (names,), rows=False)
+        yield agree(rule.reason, formula, found[None], n, options)

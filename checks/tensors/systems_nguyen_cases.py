@@ -1,0 +1,55 @@
+"""Inputs of the systems of nguyen2023, and their values under the names that the declared formulas use."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from checks.claim import Options
+from checks.tensors import systems_nguyen as systems
+from checks.tensors.instances import make_instance
+from checks.tensors.systems_nguyen import Head
+from checks.tensors.systems_nguyen_bounded import Bounded
+
+# β, the ε of (20), tokens pooled in each head, keys that a sparse query keeps
+BETA, BN_EPS, WIDTHS, KEPT = 0.5, 1e-5, (1, 2, 4), 64
+
+
+@lru_cache(maxsize=4)
+def raw_heads(n: int, options: Options, count: int = 1, d_v: int = 8) -> tuple[Head, ...]:
+    """Heads of 64-wide queries and keys whose coordinates have different means and deviations."""
+    found = make_instance(n, 64, d_v, heads=(count,), seed=options.seed, device=options.device)
+    stretch = 0.6 + 0.1 * (torch.arange(64, device=found.q.device) % 8)
+    return tuple(
+        systems.head(q * stretch + 0.3, k * stretch + 0.3, v) for q, k, v in zip(*found, strict=True)
+    )
+
+
+@lru_cache(maxsize=2)
+def projections(options: Options, count: int, d_v: int = 8) -> Any:
+    """W_O^s, (count, d_v, d_v)."""
+    generator = torch.Generator().manual_seed(options.seed)
+    return torch.randn(count, d_v, d_v, generator=generator, dtype=torch.float64).to(options.device)
+
+
+def table(own: Any, names: tuple[str, str, str] = ("Q", "K", "V")) -> dict[str, Any]:
+    """The values of a head under the names of a formula."""
+    return dict(zip(names, own, strict=True))
+
+
+def one_head(own: Any, weights: Any, **more: Any) -> dict[str, Any]:
+    """A head as head 1 of 1, the way the formulas of Section 2.3.2 name it."""
+    values = {**table(own, ("q^s", "k^s", "v^s")), "W_O": Bounded(weights), **more}
+    return {name: x[None] if name not in ("eps", "beta") else x for name, x in values.items()}
+
+
+def constant(value: float, options: Options) -> Any:
+    """A number of the program, taken as exact."""
+    return Bounded(torch.tensor(value, dtype=torch.float64, device=options.device))
+
+
+def heads_of_x(own: Any, weights: Any) -> dict[str, Any]:
+    """A head as head 1 of 1, with its queries under x^s: (tokens, 1, d)."""
+    return {"x^s": own.q[:, None], "k^s": own.k[None], "v^s": own.v[None], "W_O": Bounded(weights)[None]}
