@@ -23,6 +23,7 @@ from checks.record import Evidence, Mutants
 from derivations import index as ix
 from derivations import normal as nf
 from derivations.components import NotExact, evaluate
+from derivations.exact import Exponential
 from derivations.index import Index, Tensor
 from derivations.program import Raw, convexity, dualise
 from derivations.term import NonConformable, Term, free
@@ -36,13 +37,19 @@ class Inconsistent(RuntimeError):
 
 @dataclass
 class Finding:
-    """What the engines found about one statement."""
+    """What the engines found about one statement.
+
+    Of a statement with parts, ``unproved_parts`` counts those without a proof; ``open_legs`` are the legs that each part
+    still open has passed (None if there is none), and the first ``own`` pieces of evidence belong to the parts.
+    """
 
     evidence: list[Evidence] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     counterexample: str | None = None
     mutants: Mutants = field(default_factory=Mutants)
     unproved_parts: int | None = None
+    open_legs: frozenset[str] | None = None
+    own: int = 0
 
     @property
     def proved(self) -> bool:
@@ -64,8 +71,13 @@ class Finding:
             return False
         if self.proved:
             return True
-        legs = {e.leg for e in self.evidence if e.passed}
-        return True if len(legs) >= 2 else None
+        return True if len(self.legs()) >= 2 else None
+
+    def legs(self) -> frozenset[str]:
+        """The legs that speak for the whole statement; shapes and definedness are none, nor is one part's leg."""
+        if self.open_legs is None:
+            return _legs(self.evidence)
+        return self.open_legs | _legs(self.evidence[self.own :])
 
     def merge(self, other: Finding, label: str) -> None:
         """Add the finding of one part of a larger statement."""
@@ -79,6 +91,10 @@ class Finding:
         self.mutants.survivors += other.mutants.survivors
 
 
+def _legs(evidence: list[Evidence]) -> frozenset[str]:
+    return frozenset(e.leg for e in evidence if e.passed and (e.settles or e.leg != "derivation"))
+
+
 def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> Finding:
     """Run the engine of every part of a statement."""
     whole, unproved = Finding(), 0
@@ -89,8 +105,12 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
         elapsed = time.perf_counter() - started
         finding.evidence = [_timed(e, elapsed / max(1, len(finding.evidence))) for e in finding.evidence]
         unproved += not finding.proved
+        if finding.holds is None:
+            passed = finding.legs()
+            whole.open_legs = passed if whole.open_legs is None else whole.open_legs & passed
         whole.merge(finding, part.label if len(pieces) > 1 else "")
-    whole.unproved_parts = unproved
+    whole.own = len(whole.evidence)
+    whole.unproved_parts = unproved if pieces else None  # nothing was said, so nothing is proved
     return whole
 
 
@@ -610,6 +630,8 @@ def certificate_error(statement: st.Implication) -> str:
     for name, multiplier in statement.multipliers:
         if name not in facts:
             return f"the certificate uses {name}, which is not assumed"
+        if not _defined_under(multiplier.entry(), statement):
+            return f"the multiplier of {name} is not shown to be defined wherever the hypotheses hold"
         form = nf.normal(multiplier.entry())
         if facts[name].relation != "=":
             if not _nonnegative(form, facts):
@@ -627,15 +649,49 @@ def certificate_error(statement: st.Implication) -> str:
     return ""
 
 
-def _nonnegative(form: nf.Form, facts: dict[str, st.Fact]) -> bool:
-    """A positive combination of products of positive atoms and of hypotheses that are >= 0."""
-    signs: dict[nf.Atom, bool] = {}  # atom: whether strictly positive
+def _fragile(expr: ix.Expr) -> Iterator[ix.Expr]:
+    """What must be positive (or, in a denominator, at least not zero) for an expression to be defined."""
+    for node in ix.walk(expr):
+        if isinstance(node, ix.Pow) and (node.exponent < 0 or node.exponent.denominator > 1):
+            yield node.base
+        if isinstance(node, ix.Call) and node.function == "log":
+            yield node.arg
+
+
+def _defined_under(multiplier: ix.Expr, statement: st.Implication) -> bool:
+    """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are defined."""
+    facts = {h.name: h for h in statement.hypotheses}
+    strict = {atom for atom, positive in _signs(facts).items() if positive}
+    stated = {
+        nf.normal(base)
+        for fact in (*statement.hypotheses, statement.conclusion)
+        for base in _fragile(fact.term.entry())
+    }
+    for base in _fragile(multiplier):
+        form = nf.normal(base)
+        product = len(form) == 1 and form[0][1] > 0 and not form[0][0][0]
+        if form in stated or nf.form_positive(form):
+            continue
+        if not product or not all(nf.is_positive(a) or a in strict for a, _ in form[0][0][2]):
+            return False
+    return True
+
+
+def _signs(facts: dict[str, st.Fact]) -> dict[nf.Atom, bool]:
+    """The atoms that a hypothesis says are >= 0, and whether strictly positive."""
+    signs: dict[nf.Atom, bool] = {}
     for fact in facts.values():
         known = nf.normal(fact.term.entry())
         if fact.relation != "=" and len(known) == 1 and known[0][1] > 0 and len(known[0][0][2]) == 1:
             atom, exponent = known[0][0][2][0]
-            if exponent == 1:
+            if exponent == 1 and not known[0][0][0]:  # of a sum, no entry's sign is known
                 signs[atom] = fact.relation == ">"
+    return signs
+
+
+def _nonnegative(form: nf.Form, facts: dict[str, st.Fact]) -> bool:
+    """A positive combination of products of positive atoms and of hypotheses that are >= 0."""
+    signs = _signs(facts)
     return all(
         c > 0 and all(nf.is_positive(a) or (a in signs and (e > 0 or signs[a])) for a, e in mono[2])
         for mono, c in form
@@ -649,6 +705,7 @@ def _implication_latex(statement: st.Implication) -> str:
         total = " + ".join(
             facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}"
             for n, c in statement.factor
+            if n in facts
         )
         left = rf"\left({total}\right)\,{left}"
     right = " + ".join(
@@ -656,6 +713,7 @@ def _implication_latex(statement: st.Implication) -> str:
         if m.latex() == "1"
         else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
         for n, m in statement.multipliers
+        if n in facts
     )
     return f"{left} = {right or '0'}"
 
@@ -665,6 +723,10 @@ def _witness(statement: st.Implication) -> str | None:
     if not statement.witness:
         return None
     values = dict(statement.witness)
+    terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
+    promised = {t.name for e in terms for t in ix.tensors(e) if t.positive}
+    if any(values.get(name, 1) <= 0 for name in promised):
+        return None  # a promise is a hypothesis as well
 
     def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
         return values[tensor.name]  # sizes are all one: a name is an entry
@@ -678,7 +740,7 @@ def _witness(statement: st.Implication) -> str | None:
         if not all(_true(value(h.term), h.relation) for h in statement.hypotheses):
             return None
         got = value(statement.conclusion.term)
-    except (KeyError, ZeroDivisionError):
+    except (KeyError, ZeroDivisionError, NotExact):
         return None
     if _true(got, statement.conclusion.relation):
         return None
@@ -689,7 +751,8 @@ def _witness(statement: st.Implication) -> str | None:
 
 
 def _true(value: Any, relation: str) -> bool:
-    return bool({"=": value == 0, ">=": value >= 0, ">": value > 0}[relation])
+    sign = Exponential.of(value).sign()
+    return {"=": sign == 0, ">=": sign >= 0, ">": sign > 0}[relation]
 
 
 # ---------------------------------------------------------------- recurrences
@@ -698,7 +761,7 @@ def _true(value: Any, relation: str) -> bool:
 def recurrence(statement: st.Recurrence, seed: int, with_mutants: bool) -> Finding:
     """Induction: base cases and recurrence symbolically, and a count by brute force."""
     finding = Finding()
-    passed = True
+    passed = bool(statement.steps)  # no step, no induction
     for name, expression in statement.steps:
         zero = _sympy_zero(expression)
         passed &= zero
@@ -733,7 +796,10 @@ def recurrence(statement: st.Recurrence, seed: int, with_mutants: bool) -> Findi
     wrong = _first_wrong(statement, statement.closed)
     finding.evidence.append(
         Evidence(
-            "exact", "exact-rational", wrong is None, f"{len(statement.cases)} cases counted by brute force"
+            "exact",
+            "exact-rational",
+            wrong is None if statement.cases else None,
+            f"{len(statement.cases)} cases counted by brute force",
         )
     )
     finding.counterexample = wrong

@@ -8,8 +8,9 @@ Signs are settled by Arb balls, which must terminate because a value that is not
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt
 from typing import Any
+
+from sympy import integer_nthroot
 
 from derivations.components import NotExact
 
@@ -176,10 +177,10 @@ def exact_root(value: Any, exponent: Fraction) -> Fraction:
 
 
 def _root(number: int, degree: int) -> int:
-    guess = round(number ** (1 / degree)) if degree != 2 else isqrt(number)
-    if guess**degree != number:
+    root, exact = integer_nthroot(number, degree)
+    if not exact:
         raise NotExact(f"{number} has no exact root of degree {degree}")
-    return guess
+    return int(root)
 
 
 def exact_elu1(value: Any, order: int = 0) -> Any:
@@ -192,4 +193,28 @@ def exact_elu1(value: Any, order: int = 0) -> Any:
     return value + 1 if order == 0 else Fraction(1)
 
 
-EXACT_FUNCTIONS: dict[str, Any] = {"exp": exact_exp, "root": exact_root, "elu1": exact_elu1}
+def exact_cosh(value: Any, order: int = 0) -> Exponential:
+    """cosh or, for odd orders, sinh of a rational number. Raises NotExact for an irrational argument."""
+    return (exact_exp(value) + (-1) ** order * exact_exp(-1 * value)) / 2
+
+
+def exact_sinh(value: Any, order: int = 0) -> Exponential:
+    """sinh or, for odd orders, cosh of a rational number. Raises NotExact for an irrational argument."""
+    return exact_cosh(value, order + 1)
+
+
+def exact_tanh(value: Any, order: int = 0) -> Exponential:
+    """tanh of a rational number, and its first derivative 1/cosh². Raises NotExact beyond."""
+    if order > 1:
+        raise NotExact("higher derivatives of tanh are not kept")
+    return exact_sinh(value) / exact_cosh(value) if order == 0 else 1 / exact_cosh(value) ** 2
+
+
+EXACT_FUNCTIONS: dict[str, Any] = {
+    "exp": exact_exp,
+    "root": exact_root,
+    "elu1": exact_elu1,
+    "cosh": exact_cosh,
+    "sinh": exact_sinh,
+    "tanh": exact_tanh,
+}

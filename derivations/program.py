@@ -190,7 +190,8 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
             len(matrices) == 1
             and len(differing) == 1
             and set(matrices[0][2]) == set(differing[0])
-            and all(nf.is_positive(a) for a in others)
+            # a weight that depends on i or k would make it x' diag(w) P x, which may be indefinite
+            and all(nf.is_positive(a) and not nf.mentions(a, differing[0]) for a in others)
         )
     return False
 
@@ -198,9 +199,13 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
 def dualise(program: Program) -> Dual:
     """Lagrangian, stationarity, elimination, dual program and complementarity of a program.
 
-    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables.
+    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a matrix
+    with a declared inverse is not symmetric.
     """
-    _require_quadratic(program)
+    require_quadratic(program)
+    for matrix, inverse in program.inverses:
+        if not (matrix.symmetric and inverse.symmetric):
+            raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
     result = Dual(lagrangian(program))
     result.steps.append(Step("Program", program.latex(), "as stated"))
     result.steps.append(
@@ -228,7 +233,8 @@ def dualise(program: Program) -> Dual:
     return result
 
 
-def _require_quadratic(program: Program) -> None:
+def require_quadratic(program: Program) -> None:
+    """Raise ValueError if a constraint is not affine or the objective not quadratic in the variables."""
     for c in program.constraints:
         if not is_affine(c.excess(), program.variables):
             raise ValueError(
