@@ -1,0 +1,151 @@
+"""The linear map of farooq2025 over streamed attention: u = L(Z), its adjoint, c, in O(n² d_v) time, O(n d_v) memory.
+
+With A = softmax(scale q kᵀ): L(Z)_j = sum_m A_mj z_m·v_j = rowsum((AᵀZ) ∘ V)_j (26), adjoint L*(w) = A diag(w) V,
+AV = L*(1), and c = L(AV) is the right reading of (38): rowsum((Aᵀ(AV)) ∘ V), two streamed products instead of the n³
+of the paper. L L* = G = (AᵀA) ∘ (VVᵀ), never formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from checks.tensors import bounds, stream
+from checks.tensors.arrays import TensorError, check_attention_shapes, prepare, resolve_scale
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A computed tensor and a bound of its distance to the exact one; `error` broadcasts over `value`."""
+
+    value: torch.Tensor
+    error: torch.Tensor
+
+
+class AttentionMap:
+    """L and L* for one head: q, k (n, d), v (n, d_v).
+
+    `bounded` asks every product for its proved error (twice the columns). Results are in the dtype of the inputs
+    (float32 for bfloat16), errors in float64. Raises TensorError for unusable tensors or more than one head.
+    """
+
+    def __init__(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        scale: float | None = None,
+        *,
+        dtype: str | torch.dtype | None = None,
+        device: str | torch.device | None = None,
+        chunk: stream.Tile | None = None,
+    ) -> None:
+        self.q, self.k, self.v = prepare(dtype, device, q=q, k=k, v=v)
+        check_attention_shapes(self.q, self.k, self.v)
+        if self.q.ndim != 2 or len(self.q) != len(self.k):
+            raise TensorError(
+                f"q has shape {tuple(self.q.shape)} and k {tuple(self.k.shape)}; one head of as many queries "
+                "as keys is needed"
+            )
+        self.scale, self.chunk = resolve_scale(scale, self.q.shape[-1]), chunk
+        self.how = bounds.streamed(self.q.dtype, chunk, self.q.device)
+        self.sizes = bounds.score_sizes(self.q, self.k, self.scale)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @cached_property
+    def log_sum(self) -> torch.Tensor:
+        """Log normaliser of every query, (n,)."""
+        return stream.logsumexp_rows(self.q, self.k, self.scale, chunk=self.chunk)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """A x: (n, w) -> (n, w)."""
+        return stream.attention(self.q, self.k, x, self.scale, chunk=self.chunk)
+
+    def backward(self, x: torch.Tensor) -> torch.Tensor:
+        """Aᵀ x: (n, w) -> (n, w)."""
+        return stream.transpose_product(
+            self.q, self.k, x, self.scale, log_sum=self.log_sum, chunk=self.chunk
+        )[0]
+
+    @cached_property
+    def attention(self) -> torch.Tensor:
+        """AV, (n, d_v)."""
+        return self.forward(self.v)
+
+    def lift(self, z: torch.Tensor) -> torch.Tensor:
+        """u = L(Z): (n, d_v) -> (n,)."""
+        return (self.backward(z) * self.v).sum(-1)
+
+    def adjoint(self, w: torch.Tensor) -> torch.Tensor:
+        """L*(w) = A diag(w) V: (n,) -> (n, d_v)."""
+        return self.forward(w.unsqueeze(-1) * self.v)
+
+    @cached_property
+    def alignment(self) -> torch.Tensor:
+        """c = L(AV), (n,): the first member of (38) and (74)."""
+        return self.lift(self.attention)
+
+    def gram(self, x: torch.Tensor) -> torch.Tensor:
+        """G x = L(L*(x)): (n,) -> (n,)."""
+        return self.lift(self.adjoint(x))
+
+    # -------------------------------------------------------- the same with proved errors
+
+    def forward_sized(self, x: Sized) -> Sized:
+        """A x with its error: what x brings along is averaged by A, since A is positive."""
+        width = x.value.shape[-1]
+        carried = x.error.expand(x.value.shape).to(x.value)
+        block = torch.cat([x.value, carried], -1)
+        result = stream.attend(self.q, self.k, block, self.scale, magnitude=True, chunk=self.chunk)
+        n, d = self.q.shape
+        size = bounds.magnitude_of(result, self.how, d, n, self.sizes)
+        own = bounds.attention_bound(
+            self.how, d, n, self.sizes, size[:, :width], float(block.abs().max()), result.shifted
+        )
+        return Sized(result.out[:, :width], own + self._rounded_up(size[:, width:]))
+
+    def backward_sized(self, x: Sized) -> Sized:
+        """Aᵀ x with its error."""
+        width, n = x.value.shape[-1], len(self)
+        carried = x.error.expand(x.value.shape).to(x.value)
+        block = torch.cat([x.value, carried], -1)
+        found, magnitude = stream.transpose_product(
+            self.q, self.k, block, self.scale, log_sum=self.log_sum, magnitude=True, chunk=self.chunk
+        )
+        assert magnitude is not None
+        largest = float(block.abs().max())
+        own = bounds.transpose_bound(self.how, self.q.shape[-1], n, n, self.sizes, magnitude, largest)
+        return Sized(
+            found[:, :width], own[:, :width] + own[:, width:] + self._rounded_up(magnitude[:, width:])
+        )
+
+    def _rounded_up(self, carried: torch.Tensor) -> torch.Tensor:
+        """A carried error in float64, enlarged by what its own rounding to the working dtype may have cost."""
+        return carried.double() * (1 + 4 * self.how.unit) + self.how.tiny * len(self)
+
+    def lift_sized(self, z: Sized) -> Sized:
+        """L(Z) with its error, (n,)."""
+        image = self.backward_sized(z)
+        v = self.v.to(image.value.dtype)
+        relative = bounds.gamma(v.shape[-1] + 1, self.how.unit)
+        size = image.value.double().abs() + image.error
+        error = ((image.error + relative * size) * v.double().abs()).sum(-1) * (1 + 2.0**-10)
+        return Sized((image.value * v).sum(-1), error)
+
+    def adjoint_sized(self, w: Sized) -> Sized:
+        """L*(w) with its error, (n, d_v); w (n,)."""
+        v = self.v.to(w.value.dtype)
+        weighted = w.value.unsqueeze(-1) * v
+        error = (
+            w.error.double().unsqueeze(-1) * v.double().abs() + 2 * self.how.unit * weighted.double().abs()
+        )
+        return self.forward_sized(Sized(weighted, error))
+
+
+def exactly(value: torch.Tensor) -> Sized:
+    """Given numbers, which have no error."""
+    return Sized(value, torch.zeros((), dtype=torch.float64, device=value.device))

@@ -1,0 +1,233 @@
+"""Energies at scale: c in two products, stationarity, gradients, steps and limits; wrong formulas are rejected."""
+
+import math
+
+import pytest
+import torch
+
+from checks.tensors import stream
+from checks.tensors.arrays import TensorError
+from checks.tensors.energy import (
+    POTENTIALS,
+    bregman,
+    descend,
+    energy,
+    gradient,
+    largest_eigenvalue,
+    potential,
+    quadratic_limit,
+    start,
+)
+from checks.tensors.energy_checks import (
+    alignment_sized,
+    check_alignment,
+    check_gradient,
+    check_stationary,
+    check_step,
+    check_update_rule,
+)
+from checks.tensors.energy_operators import AttentionMap, exactly
+from checks.tensors.instances import make_instance
+
+# values small enough that exp and log cosh of alignments near 64 neither overflow nor saturate
+SIZE = {"exponential": 1 / 16, "logcosh": 1 / 16, "quartic": 1 / 4}
+
+
+def instance(tokens, F="quadratic", d=16, dtype="float64", seed=0):
+    q, k, v = make_instance(tokens, d, dtype=dtype, seed=seed)
+    return q, k, v * SIZE.get(F, 1.0)
+
+
+def dense(maps):
+    """A, and L as a matrix (n, n d_v) on the rows of Z one after the other."""
+    A = torch.cat([block for _, block in stream.rows(maps.q, maps.k)])
+    return A, torch.einsum("mj,jc->jmc", A, maps.v).reshape(len(A), -1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("tokens, d", [(300, 16), (1024, 64)])
+def test_alignments_are_certified(tokens, d, dtype):
+    record = check_alignment(*instance(tokens, d=d, dtype=dtype))
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+def test_the_operators_are_those_of_the_definition():
+    maps = AttentionMap(*instance(30, d=5))
+    A, L = dense(maps)
+    z = torch.randn(30, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    u = torch.stack([sum(A[m, j] * (z[m] @ maps.v[j]) for m in range(30)) for j in range(30)])
+    torch.testing.assert_close(maps.lift(z), u)
+    torch.testing.assert_close(maps.lift(z), L @ z.flatten())
+    torch.testing.assert_close(maps.adjoint(u), A @ torch.diag(u) @ maps.v)
+    G = (A.T @ A) * (maps.v @ maps.v.T)
+    torch.testing.assert_close(maps.gram(u), G @ u)
+    torch.testing.assert_close(maps.alignment, G.sum(1))
+    torch.testing.assert_close(L @ L.T, G)
+
+
+def test_float32_stays_within_its_bounds_of_float64():
+    q, k, v = instance(200, d=8, dtype="float32")
+    maps, exact = AttentionMap(q, k, v), AttentionMap(q.double(), k.double(), v.double())
+    c = alignment_sized(maps)
+    off = (c.value.double() - exact.alignment).abs()
+    assert bool((off <= c.error).all()) and float((off / c.error).max()) > 1e-6
+    z = exactly(maps.attention)
+    gradient_there = maps.adjoint_sized(maps.lift_sized(z))
+    expected = exact.adjoint(exact.lift(maps.attention.double()))
+    assert bool(((gradient_there.value.double() - expected).abs() <= gradient_there.error).all())
+
+
+@pytest.mark.parametrize("F", POTENTIALS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_attention_is_stationary_with_the_matching_regulariser_only(F, dtype):
+    record = check_stationary(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+    assert ("2c as printed in (75)" in record.mutants) == (F != "quadratic")
+
+
+@pytest.mark.parametrize("F", POTENTIALS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_gradients_are_certified(F, dtype):
+    record = check_gradient(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("regulariser", ["matching", "printed", "none"])
+@pytest.mark.parametrize("F", POTENTIALS)
+def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
+    maps, F = AttentionMap(*instance(40, F, d=6)), potential(F)
+    A, L = dense(maps)
+    c = maps.alignment
+    w = {"matching": F.slope(c), "printed": 2 * c, "none": 0 * c}[regulariser]
+    z = start(maps, "random", 3).clone().requires_grad_(True)
+    u = L @ z.flatten()
+    total = (F.value(u) - w * u).sum()
+    total.backward()
+    torch.testing.assert_close(gradient(maps, F, z.detach(), regulariser), z.grad)
+    assert energy(maps, F, z.detach(), regulariser) == pytest.approx(float(total.detach()), rel=1e-10)
+
+
+def test_a_step_and_its_wrong_readings():
+    record = check_step(*instance(300), 0.01)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("step", [0.3, 1.7])
+def test_the_update_rule_converges_and_the_printed_one_does_not(step, dtype):
+    record = check_update_rule(*instance(300, dtype=dtype), step, 5)
+    assert record.passed, (record.comparisons, record.mutants)
+    with pytest.raises(TensorError, match="0 < step < 2"):
+        check_update_rule(*instance(300, dtype=dtype), 2.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_stable_range_is_enclosed(seed):
+    maps = AttentionMap(*instance(150, d=8, seed=seed))
+    A, _ = dense(maps)
+    true = float(torch.linalg.eigvalsh((A.T @ A) * (maps.v @ maps.v.T))[-1])
+    found = largest_eigenvalue(maps)
+    assert found.lower <= true <= found.upper
+    assert found.upper < 1.2 * true and found.lower > 0.98 * true
+    quadratic = potential("quadratic")
+    stable = descend(maps, quadratic, "random", 0.99 * found.stable(), 200)
+    assert stable.misfit < descend(maps, quadratic, "random", 0.99 * found.stable(), 50).misfit
+    unstable = descend(maps, quadratic, "random", 1.05 * found.unstable(), 200)
+    assert unstable.misfit > 1e3 * stable.misfit
+
+
+def test_the_limit_is_attention_plus_what_the_map_does_not_see():
+    maps = AttentionMap(*instance(60, d=4))
+    _, L = dense(maps)
+    z = start(maps, "random", 1)
+    unseen = z.flatten() - torch.linalg.pinv(L) @ (L @ z.flatten())
+    limit, misfit, _ = quadratic_limit(maps, z)
+    assert misfit < 1e-8
+    torch.testing.assert_close(limit.flatten(), maps.attention.flatten() + unseen, rtol=0, atol=1e-4)
+    from_zero, _, _ = quadratic_limit(maps, torch.zeros_like(z))
+    torch.testing.assert_close(from_zero, maps.attention, rtol=0, atol=1e-4)
+    assert (limit - maps.attention).norm() > 1
+
+
+@pytest.mark.parametrize("F", ["quadratic", "logcosh", "exponential"])
+def test_descent_from_attention_stays_and_its_excess_certifies_the_minimum(F):
+    maps, F = AttentionMap(*instance(120, F, d=8)), potential(F)
+    stays = descend(maps, F, "attention", 1e-3, 20)
+    assert stays.moved < 1e-12 and stays.excess == pytest.approx(0, abs=1e-12)
+    ended = descend(maps, F, "zero", 1e-3, 20)
+    gap = energy(maps, F, ended.state) - energy(maps, F, maps.attention)
+    assert ended.excess == pytest.approx(gap, rel=1e-6) and ended.excess > 0
+    c = maps.alignment
+    assert ended.excess < float(bregman(F, 0 * c, c).sum())
+
+
+@pytest.mark.parametrize("F", ["linear", "cubic", "exponential"])
+def test_the_printed_regulariser_drives_every_other_energy_away_from_attention(F):
+    maps = AttentionMap(*instance(120, F, d=8))
+    away = descend(maps, potential(F), "attention", 1e-5, 5, "printed")
+    assert away.moved > 1e-5 and away.excess is None
+    assert descend(maps, potential("quadratic"), "attention", 1e-5, 5, "printed").moved == 0
+
+
+def test_a_potential_of_ones_own():
+    own = potential("quadratic").__class__("cosh u", torch.cosh, torch.sinh, torch.cosh, True)
+    q, k, v = instance(200, "exponential")
+    assert check_stationary(q, k, v, own).passed
+    assert check_gradient(q, k, v, own).passed
+
+
+def test_a_wrong_derivative_is_rejected():
+    wrong = potential("quadratic").__class__("u²", lambda u: u**2, lambda u: u, lambda u: 1 + 0 * u, True)
+    record = check_gradient(*instance(200), wrong)
+    assert [c.name for c in record.comparisons if not c.passed] == [
+        "rows of the gradient",
+        "derivative along a direction",
+        "F' against automatic differentiation",
+    ]
+
+
+@pytest.mark.parametrize("name", ["backward", "forward"])
+def test_a_wrong_product_is_rejected(name, monkeypatch):
+    sized = getattr(AttentionMap, f"{name}_sized")
+
+    def slipped(self, x):
+        found = sized(self, x)
+        return type(found)(found.value * (1 + 1e-6), found.error)
+
+    monkeypatch.setattr(AttentionMap, f"{name}_sized", slipped)
+    assert not all(c.passed for c in check_alignment(*instance(200)).comparisons)
+
+
+def test_unusable_input_is_one_clear_line():
+    q, k, v = instance(20, d=4)
+    maps = AttentionMap(q, k, v)
+    for call, message in (
+        (lambda: potential("u**2"), "unknown F 'u\\*\\*2'; allowed: linear"),
+        (lambda: gradient(maps, potential("cubic"), v, "half"), "allowed: matching, printed, none"),
+        (lambda: start(maps, "ones"), "allowed: attention, zero, random"),
+        (lambda: start(maps, v[:3]), r"shape \(3, 4\)"),
+        (lambda: descend(maps, potential("cubic")), "no bounded second derivative"),
+        (lambda: descend(maps, potential("quadratic"), step=-1.0), "positive number"),
+        (lambda: descend(maps, potential("quartic"), "random", 10.0, 50), "left the range of the dtype"),
+        (lambda: AttentionMap(q[None], k[None], v[None]), "one head"),
+        (lambda: check_step(q, k, v, 0.0), "positive number"),
+    ):
+        with pytest.raises(TensorError, match=message):
+            call()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", [4096, 32768])
+def test_the_same_at_length(tokens):
+    q, k, v = make_instance(tokens)
+    assert check_alignment(q, k, v).passed
+    assert check_gradient(q, k, v, "quadratic").passed
+    assert check_stationary(q, k, v, "cubic").passed
+    assert check_update_rule(q, k, v).passed
+    enclosed = largest_eigenvalue(AttentionMap(q, k, v), max_steps=6)
+    assert 0 < enclosed.lower <= enclosed.upper < math.inf
+
+
+@pytest.mark.slow
+def test_alignments_of_131072_tokens():
+    assert check_alignment(*make_instance(131072, dtype="float32"), samples=16).passed
