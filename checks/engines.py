@@ -83,8 +83,9 @@ class Finding:
         """Add the finding of one part of a larger statement."""
         self.evidence += other.evidence
         self.steps += [{**s, "title": f"{label}: {s['title']}" if label else s["title"]} for s in other.steps]
-        if other.counterexample and not self.counterexample:
-            self.counterexample = f"{label}: {other.counterexample}" if label else other.counterexample
+        if other.counterexample:
+            text = f"{label}: {other.counterexample}" if label else other.counterexample
+            self.counterexample = f"{self.counterexample}; {text}" if self.counterexample else text
         self.mutants.tried += other.mutants.tried
         self.mutants.killed += other.mutants.killed
         self.mutants.equivalent += other.mutants.equivalent
@@ -193,7 +194,7 @@ def _vanishes(base: ix.Expr, given: tuple[st.Given, ...], seed: int) -> str | No
         for at in points:
             try:
                 if instance.evaluate(base, at) == 0:
-                    return describe(instance, at)
+                    return describe(instance, at) or "always"
             except (NotExact, ZeroDivisionError):
                 continue
     return None
@@ -379,10 +380,10 @@ def _score(
     result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int
 ) -> None:
     result.tried += 1
-    if rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
-        result.killed += 1
-    elif nf.equal(_defined(mutant, statement.given), _defined(other, statement.given)):
+    if nf.equal(_defined(mutant, statement.given), _defined(other, statement.given)):
         result.equivalent += 1
+    elif rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
+        result.killed += 1
     else:
         result.survivors.append(what)
 

@@ -77,9 +77,10 @@ def _scope(term: Term, path: tuple[int, ...]) -> set[Index]:
             found.add(node.data)
         if isinstance(node, Pick):
             found |= set(node.data)
+    bound = _bound(term)
     for _, node in subterms(term):
         if isinstance(node, Pick):
-            found |= {i for i in node.data if i not in _bound(term)}
+            found |= {i for i in node.data if i not in bound}
     return found
 
 
