@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import Assumption, claim
+from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS, H, K, Q, V
 from checks.statement import All, Convex, Definition, Given, Identity, Link
 from derivations import svr_variants as sv
@@ -93,6 +94,7 @@ def _statistics_claim(id: str, reference: str) -> None:
         words="Mean, variance and inverse standard deviation of each coordinate, over the keys.",
         literal=lambda a: statistics(),
         assumes=(BN_EPS,),
+        legs=(variant_legs.bn_statistics,),
         where=WHERE,
         notes=(
             "The range of this ε is not stated. With one key, or a coordinate on which all keys agree, "
@@ -183,6 +185,7 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, BN_EPS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
     derivation=lambda a: sv.derive(BN),
+    legs=(variant_legs.bn_expansion, variant_optima.bn_optimum),
     where=WHERE,
     notes=(
         "The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
@@ -207,6 +210,7 @@ claim(
     literal=lambda a: definition_22(),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq23"),
+    legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
     where=WHERE,
 )
 
@@ -219,6 +223,7 @@ claim(
     literal=lambda a: All((definition_22(), *statistics().parts)),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
+    legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
     where=WHERE,
     notes=(
         "It is softmax attention on other queries and keys. So every statement about softmax attention as"
@@ -286,6 +291,7 @@ claim(
     ),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
+    legs=(variant_legs.bn_by_coordinates,),
     where=WHERE,
     notes="Of the scale only its relation to σ² + ε is used, so the lines hold for any positive scale.",
 )
@@ -301,5 +307,6 @@ claim(
     literal=lambda a: Identity(attention_bn(q_[i]), LAST_LINE, (MEAN, ANY_SCALE), sizes=SIZES),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq31"),
+    legs=(variant_legs.bn_by_coordinates,),
     where=WHERE,
 )

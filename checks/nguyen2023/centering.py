@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from checks.claim import claim
 from checks.kinds.examples import Example, Point, Rule
+from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.batchnorm import BN_EPS, MEAN, STATISTICS, WHERE, bn_eps, c, mu, score, variance
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, H, K, Q, V
 from checks.statement import All, Definition, Fact, Identity, Implication
@@ -60,6 +61,7 @@ claim(
     literal=lambda a: All((Definition(as_term(H)[i], BOTH, (MEAN,)), _derived())),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq22",),
+    legs=(variant_legs.beta_definition, variant_optima.beta_optimum),
     where=BETA_WHERE,
     notes=(
         "The text says that (22) simplifies to this. It is another attention: equal to (22) for β = 1 and"
@@ -164,6 +166,7 @@ claim(
     ),
     literal=lambda a: _centering(),
     rests_on=("nguyen2023/eq26",),
+    legs=(variant_legs.beta_as_bias,),
     where=BETA_WHERE + r" $\varphi$: elu + 1, the feature map of linear attention.",
     notes=(
         "Proof for softmax: (q - βμ)·(k_j - βμ) = q·k_j - βμ·k_j - βq·μ + β²μ·μ, and a softmax over j "

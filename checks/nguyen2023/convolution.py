@@ -12,6 +12,7 @@ from fractions import Fraction
 from checks.claim import Assumption, claim
 from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
+from checks.nguyen2023 import variant_inputs, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, BIAS_ON, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
 from checks.statement import All, Convex, Definition, Fact, Given, Identity, WellPosed
 from derivations import svr_variants as sv
@@ -220,6 +221,7 @@ claim(
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq37", "nguyen2023/eq41"),
     derivation=lambda a: sv.derive(FIT),
+    legs=(variant_optima.conv_optimum,),
     where=WHERE,
     notes=(
         "The text defines h at the query positions only, as the sum of A_ij over j; at the training "
@@ -304,6 +306,7 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
         severity="misprint",
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",) if _id == "eq43" else ("nguyen2023/eq43",),
+        legs=(variant_inputs.conv2d,),
         where=WHERE,
         notes=(
             "With identical kernel channels the scores are T (Q Kᵀ) Tᵀ: the convolution acts on the score"
@@ -327,6 +330,7 @@ for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
         literal=lambda a: _conv1d(),
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
+        legs=(variant_inputs.conv1d,),
         where=WHERE,
         notes=(
             "Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
@@ -409,6 +413,7 @@ claim(
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq36", "nguyen2023/eq42", "nguyen2023/prose-converse"),
+    legs=(variant_inputs.cvt,),
     where=CVT_WHERE,
     notes=(
         "Keys and values share their middle member, which forces the two convolutions to agree; if "
@@ -428,6 +433,7 @@ claim(
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
+    legs=(variant_inputs.cvt,),
     where=CVT_WHERE,
     notes=(
         "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of eq36."

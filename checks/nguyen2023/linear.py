@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import CLAIMS, claim
+from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.batchnorm import BN_EPS, c, mu, normalised
 from checks.nguyen2023.centering import feature
 from checks.nguyen2023.scaled_heads import ONE, V_S, combine, s
@@ -138,6 +139,7 @@ claim(
     literal=lambda a: _katharopoulos(),
     assumes=(KERNEL_SUM, BIAS_OFF),
     rests_on=("nguyen2023/eq27",),
+    legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
     where=NOTATION + FEATURES,
     notes=(
         "The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
@@ -202,6 +204,7 @@ claim(
     severity="condition",
     assumes=(KERNEL_SUM, BIAS_OFF, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
+    legs=(variant_legs.linear_bn_sh, variant_optima.linear_bn_optimum),
     where=NOTATION + FEATURES,
     notes=(
         "Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for every "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
+from checks.nguyen2023 import variant_heads, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
 from checks.statement import All, Definition, Given, Identity
 from derivations import svr_variants as sv
@@ -74,6 +75,7 @@ claim(
     words="Concatenating the heads' outputs and projecting is the same as projecting each head and adding.",
     literal=lambda a: _eq3(),
     rests_on=("nguyen2023/eq1",),
+    legs=(variant_heads.multihead_definition,),
     where=HEAD_WHERE + r" A column of the concatenation is a pair (head, coordinate).",
     notes="The printed argument of MultiHead lists the heads without their index; only notation is affected.",
 )
@@ -186,5 +188,6 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
     derivation=lambda a: sv.derive(HEAD),
+    legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
     where=HEAD_WHERE,
 )

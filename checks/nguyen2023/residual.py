@@ -12,6 +12,7 @@ import sympy as sp
 from checks.claim import Assumption, Options, claim
 from checks.kinds.examples import Point
 from checks.kinds.feasible import ConvexProgram, Solvable
+from checks.nguyen2023 import variant_inputs, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
 from checks.record import Evidence
 from checks.statement import All, Convex, Definition, Fact, Given, Identity, Implication, WellPosed
@@ -394,7 +395,12 @@ claim(
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(FIT),
     where=WHERE,
-    legs=(spans,),
+    legs=(
+        spans,
+        variant_inputs.residual_projections,
+        variant_inputs.one_projection,
+        variant_optima.residual_optimum,
+    ),
     notes=PROJECTIONS + " What rests on this: Remark 3, (44) and Remark 7.",
 )
 
@@ -414,6 +420,7 @@ claim(
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
+    legs=(variant_inputs.residual_projections,),
     where=WHERE,
     notes=PROJECTIONS,
 )
@@ -442,6 +449,7 @@ claim(
     literal=lambda a: _self_and_cross(),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/eq36",),
+    legs=(variant_inputs.one_projection,),
     where=WHERE,
     notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
 )

@@ -7,6 +7,7 @@ never in doubt, and no step uses that two heads have equally many keys; ``_two_h
 from __future__ import annotations
 
 from checks.claim import claim
+from checks.nguyen2023 import variant_heads, variant_optima
 from checks.nguyen2023.batchnorm import BN_EPS, bn_eps, score
 from checks.nguyen2023.centering import BETA
 from checks.nguyen2023.multihead import HEADS, combine, per_head, s
@@ -139,6 +140,7 @@ claim(
     ),
     assumes=SH_ASSUMES,
     rests_on=("nguyen2023/eq17", "nguyen2023/eq18"),
+    legs=(variant_heads.sh_definition, variant_optima.heads_optimum),
     where=WHERE,
     notes="Each head is a regression of its own, so different numbers of keys need nothing new.",
 )
@@ -151,6 +153,7 @@ claim(
     words="Attention-SH: formula (25).",
     literal=lambda a: Definition(OUT, SH),
     rests_on=("nguyen2023/eq25",),
+    legs=(variant_heads.sh_definition, variant_heads.sh_kernel),
     where=WHERE,
 )
 
@@ -188,6 +191,7 @@ claim(
     ),
     literal=lambda a: _pooling(),
     rests_on=("nguyen2023/eq25",),
+    legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),
     where=WHERE
     + r" $\mathbf{P}\in\mathbb{R}^{N_s\times N}$ pools tokens, $\mathbf{X}\in\mathbb{R}^{N\times D_x}$.",
     notes=(
@@ -249,6 +253,7 @@ for _id, _reference in (("eq47", "Eq. (47)"), ("eq50", "Eq. (50)")):
         literal=lambda a: statistics(),
         assumes=(BN_EPS,),
         rests_on=("nguyen2023/eq20",),
+        legs=(variant_heads.head_statistics,),
         where=WHERE,
         notes="A head with one key has variance 0, so ε > 0 is needed here as soon as a head is small.",
     )
@@ -304,6 +309,7 @@ claim(
     assumes=(*SH_ASSUMES, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq46"),
     derivation=lambda a: sv.derive(HEAD),
+    legs=(variant_heads.bn_sh_expansion, variant_optima.bn_head_optimum),
     where=WHERE,
     notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
 )
@@ -323,6 +329,7 @@ claim(
     literal=lambda a: definition_49(),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq48", "nguyen2023/eq50"),
+    legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
     where=WHERE,
 )
 
@@ -335,6 +342,7 @@ claim(
     literal=lambda a: All((definition_49(), *statistics().parts)),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq49", "nguyen2023/eq50"),
+    legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
     where=WHERE,
 )
 
@@ -358,6 +366,7 @@ claim(
     words="Scaled heads with β times the mean of the head's keys subtracted from its queries and keys.",
     literal=lambda a: _simplified(),
     rests_on=("nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/prose-centering-only"),
+    legs=(variant_heads.beta_sh_definition,),
     where=WHERE + r" $\beta$ a constant.",
     notes=(
         "Not an identity with (49) but another attention; the text writes μ where the formula has the "

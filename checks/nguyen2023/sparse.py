@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
+from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, NOTATION
 from checks.statement import All, Convex, Fact, Given, Identity
 from derivations import svr
@@ -116,6 +117,7 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(SUBSET),
+    legs=(variant_legs.sparse_definition, variant_legs.sparse_kernel, variant_optima.sparse_optimum),
     where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
     notes=(
         "Each query has a program of its own, so its multipliers, values and intercept depend on the query, "

@@ -141,7 +141,10 @@ class Bounded:
         relative = -torch.log1p(-(self.error / self.value.abs()).clamp(max=1.0))
         return Bounded(
             out,
-            (out.abs() * (torch.expm1(abs(exponent) * relative) + 4 * U)).nan_to_num(nan=torch.inf) + TINY,
+            (out.abs() * (torch.expm1(abs(exponent) * relative) + 4 * U)).nan_to_num(
+                nan=torch.inf, posinf=torch.inf
+            )
+            + TINY,
         )
 
     def __matmul__(self, other: Bounded) -> Bounded:

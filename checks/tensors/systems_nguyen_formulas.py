@@ -154,7 +154,7 @@ def _sized(expr: ix.Expr) -> bool:
 def worst_of(error: Any, allowed: Any) -> tuple[float, float, float]:
     """Largest error over bound, and the error and bound there; not a number counts as infinite."""
     error = error.nan_to_num(nan=torch.inf, posinf=torch.inf)  # first: a comparison with NaN is false
-    ratio = torch.where(error > 0, error / allowed, 0.0).nan_to_num(nan=torch.inf).flatten()
+    ratio = torch.where(error > 0, error / allowed, 0.0).nan_to_num(nan=torch.inf, posinf=torch.inf).flatten()
     at = int(ratio.argmax())
     return float(ratio[at]), float(error.flatten()[at]), float(allowed.flatten()[at])
 
