@@ -1,0 +1,241 @@
+"""Shared out over ranks, the checks give the single-process values to the last bit; a lost rank is reported."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from contextlib import contextmanager
+
+import pytest
+import torch
+
+from checks.tensors import fused, stream
+from checks.tensors.agreement import check_attention
+from checks.tensors.converse import certify_attention_as_svr
+from checks.tensors.distributed import (
+    CHECKS,
+    LostRank,
+    Ranks,
+    finished,
+    main,
+    run_checks,
+    sharded,
+    strip_height,
+)
+from checks.tensors.instances import make_instance
+
+
+class Alone(Ranks):
+    """One rank of several whose collectives only note what it would send."""
+
+    def __init__(self, rank, size):
+        super().__init__(rank, size)
+        object.__setattr__(self, "sent", [])
+
+    def gather(self, mine, rows, strip):
+        self.sent.append(mine)
+        return torch.nn.functional.pad(mine, (0, 0, 0, rows - mine.shape[-2]), value=1.0)
+
+    def add(self, words):
+        self.sent.append(words.clone())
+        return words
+
+
+def sent(size, call):
+    """What each of `size` ranks would contribute to the first collective of a call."""
+    found = []
+    for rank in range(size):
+        alone = Alone(rank, size)
+        with sharded(alone):
+            call()
+        found.append(alone.sent[0])
+    return found
+
+
+@pytest.mark.parametrize("rows", [1, 64, 1024, 4097, 100_000])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_shares_cover_every_row_once_in_whole_strips(rows, size):
+    strip = strip_height(rows)
+    shares = [Ranks(rank, size).share(rows, strip) for rank in range(size)]
+    assert [r for share in shares for r in range(rows)[share]] == list(range(rows))
+    assert all(share.start % strip == 0 or share.start == rows for share in shares)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_rows_have_the_bits_of_the_plain_engine(dtype, size):
+    q, k, v = make_instance(1500, 32, dtype=dtype)
+    plain = stream.attend(q, k, v, magnitude=True)
+    parts = sent(size, lambda: stream.attend(q, k, v, magnitude=True))
+    sums = torch.cat(parts, -2)
+    assert torch.equal(sums[..., :-1] / sums[..., -1:], torch.cat([plain.out, plain.magnitude], -1))
+
+
+def test_all_ranks_shift_if_one_query_needs_it():
+    q, k, v = make_instance(1500, 32)
+    q[3] *= 400  # only the first rank has a query that needs row maxima subtracted
+    plain = stream.attend(q, k, v)
+    assert plain.shifted and not stream.attend(q[700:], k, v).shifted
+    sums = torch.cat(sent(2, lambda: stream.attend(q, k, v)), -2)
+    assert torch.equal(sums[..., :-1] / sums[..., -1:], plain.out)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_transpose_sums_do_not_depend_on_the_number_of_ranks(dtype):
+    q, k, u = make_instance(1100, 16, dtype=dtype)
+    log_sum = stream.logsumexp_rows(q, k)
+
+    def call():
+        return stream.transpose_product(q, k, u, log_sum=log_sum)[0]
+
+    words = [sum(sent(size, call)) for size in (1, 2, 3, 16)]
+    assert all(torch.equal(words[0], each) for each in words)
+    with sharded(Ranks()):
+        once = call()
+    exact = torch.softmax(q.double() @ k.double().T * 16**-0.5, 1).T @ u.double()
+    unit = torch.finfo(u.dtype).eps
+    assert float((once - exact).abs().max()) < 100 * unit * float(exact.abs().max())
+    assert float((once - call()).abs().max()) < 100 * unit * float(exact.abs().max())
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e150, 0.0])
+def test_transpose_sums_of_any_size_keep_their_digits(factor):
+    q, k, u = make_instance(1100, 8)
+    plain = stream.transpose_product(q, k, u * factor)[0]
+    with sharded(Ranks()):
+        assert torch.allclose(stream.transpose_product(q, k, u * factor)[0], plain, rtol=1e-12, atol=0)
+
+
+def test_small_entries_keep_their_digits_beside_large_ones():
+    q, k, u = make_instance(1100, 8)
+    u[:, 0] *= 1e-12
+    with sharded(Ranks()):
+        found = stream.transpose_product(q, k, u)[0]
+    assert torch.allclose(found, stream.transpose_product(q, k, u)[0], rtol=1e-12, atol=0)
+
+
+def test_the_kernel_has_the_bits_of_one_process():
+    q, k, v = make_instance(2000, 32, dtype="float32")
+    parts = sent(2, lambda: fused.attention(q, k, v))
+    assert torch.equal(torch.cat([p.reshape(-1, 32) for p in parts]), fused.attention(q, k, v).out)
+
+
+def test_the_engines_are_restored_even_after_an_error():
+    before = stream._accumulate, stream._needs_shift, fused.attention
+    with pytest.raises(ZeroDivisionError), sharded(Ranks(0, 2)):
+        assert stream._accumulate is not before[0]
+        raise ZeroDivisionError
+    assert (stream._accumulate, stream._needs_shift, fused.attention) == before
+
+
+def test_one_process_needs_no_group_and_gives_the_same_records(tmp_path):
+    q, k, v = make_instance(1024)
+    file = tmp_path / "a.jsonl"
+    assert run_checks(Ranks(), list(CHECKS), [1024], file) == 0
+    attention, svr, transpose = finished(file)
+    plain = check_attention(q, k, v)
+    assert [c["error"] for c in attention["comparisons"]] == [c.error for c in plain.comparisons]
+    assert attention["mutants"] == plain.mutants
+    assert svr["log_c_star"] == certify_attention_as_svr(k, v, 0.5).log_c_star
+    assert transpose["passed"] and transpose["mutants"]["zero"] > 1
+
+
+def test_a_wrong_product_fails_its_check(tmp_path, monkeypatch):
+    right = stream.transpose_product
+    monkeypatch.setattr(stream, "transpose_product", lambda q, k, u, **kw: right(k, q, u, **kw))
+    assert run_checks(Ranks(), ["transpose"], [1024], tmp_path / "a.jsonl") == 1
+
+
+def test_finished_checks_are_not_run_again_and_a_torn_line_is(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "a.jsonl"
+    assert main(["--checks", "transpose", "--tokens", "256", "--out", str(file)]) == 0
+    with file.open("a") as torn:
+        torn.write('{"check": "svr", "tok')
+    assert len(finished(file)) == 1
+    monkeypatch.setitem(CHECKS, "transpose", None)  # would fail if it were called
+    assert main(["--checks", "transpose", "--tokens", "256", "--out", str(file)]) == 0
+    assert main(["--device", "tpu"]) == 2
+    assert "unknown device tpu" in capsys.readouterr().err
+
+
+WORKER = textwrap.dedent("""
+    import os, sys, torch
+    from pathlib import Path
+    from checks.tensors import fused, stream
+    from checks.tensors.distributed import CHECKS, connected, main, run_checks, sharded
+    from checks.tensors.instances import make_instance
+    out = sys.argv[1]
+    if sys.argv[2] == "results":
+        with connected() as ranks:
+            q, k, v = make_instance(2048, 32)
+            with sharded(ranks):
+                found = stream.attend(q, k, v, magnitude=True)
+                product = stream.transpose_product(q, k, v)[0]
+                kernel = fused.attention(q, k, v, log_sum=True)
+            torch.save([found.out, found.magnitude, found.log_sum, product, kernel.out, kernel.log_sum],
+                       f"{out}/rank{ranks.rank}.pt")
+            failed = run_checks(ranks, list(CHECKS), [1024], Path(out, "checks.jsonl"))
+        sys.exit(failed)
+    import checks.tensors.distributed as module
+    def die(q, k, v):
+        if os.environ["RANK"] == "1":
+            os._exit(13)
+        return module._attention(q, k, v)
+    module.CHECKS["svr"] = die
+    sys.exit(main(["--tokens", "1024", "--checks", "transpose", "svr", "attention", "--out", f"{out}/checks.jsonl"]))
+""")
+
+
+@contextmanager
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def torchrun(tmp_path, what):
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script),
+               str(tmp_path), what]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+
+
+def test_two_processes_give_the_values_of_one(tmp_path):
+    result = torchrun(tmp_path, "results")
+    assert result.returncode == 0, result.stderr
+    ranks = [torch.load(tmp_path / f"rank{r}.pt", weights_only=True) for r in range(2)]
+    q, k, v = make_instance(2048, 32)
+    plain, kernel = stream.attend(q, k, v, magnitude=True), fused.attention(q, k, v, log_sum=True)
+    with sharded(Ranks()):
+        product = stream.transpose_product(q, k, v)[0]
+    one = [plain.out, plain.magnitude, plain.log_sum, product, kernel.out, kernel.log_sum]
+    for here, there, alone in zip(*ranks, one, strict=True):
+        assert torch.equal(here, there) and torch.equal(here, alone)
+    found = finished(tmp_path / "checks.jsonl")
+    with one_thread():  # as in the ranks: the sampled definitions are plain products, whose digits depend on it
+        assert run_checks(Ranks(), list(CHECKS), [1024], tmp_path / "one.jsonl") == 0
+    for two, single in zip(found, finished(tmp_path / "one.jsonl"), strict=True):
+        assert two["passed"] and two["ranks"] == 2
+        for name in ("check", "error", "bound", "mutants", "comparisons", "residuals", "log_c_star"):
+            assert two.get(name) == single.get(name), name
+
+
+def test_a_lost_rank_ends_the_run_with_one_line_and_keeps_what_is_finished(tmp_path):
+    result = torchrun(tmp_path, "lost")
+    assert result.returncode != 0
+    ours = [line for line in result.stderr.splitlines() if line.startswith("attest:")]
+    assert len(ours) == 1, result.stderr
+    assert "lost in check svr of 1024 tokens, 1 finished checks are in" in ours[0]
+    assert [json.loads(line)["check"] for line in (tmp_path / "checks.jsonl").read_text().splitlines()] == ["transpose"]
+
+
+def test_a_lost_connection_is_named():
+    def gone():
+        raise RuntimeError("Connection closed by peer [127.0.0.1]:1234\nmore")
+
+    with pytest.raises(LostRank, match="rank 1 of 2 lost the others while adding sums: Connection closed"):
+        Ranks(1, 2)._together("adding sums", gone)
