@@ -96,7 +96,7 @@ def test_gradients_are_certified(F, dtype):
 @pytest.mark.parametrize("F", POTENTIALS)
 def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
     maps, F = AttentionMap(*instance(40, F, d=6)), potential(F)
-    A, L = dense(maps)
+    _, L = dense(maps)
     c = maps.alignment
     w = {"matching": F.slope(c), "printed": 2 * c, "none": 0 * c}[regulariser]
     z = start(maps, "random", 3).clone().requires_grad_(True)
