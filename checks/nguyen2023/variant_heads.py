@@ -53,7 +53,10 @@ def multihead_definition(n: int, options: Options) -> Iterable[Evidence]:
         both = Bounded(values, errors) @ Bounded(torch.cat(list(weights), 1)).T
         return Bounded(torch.nn.functional.linear(values, torch.cat(list(weights), 1)), both.error)
 
-    what, wrong = "concatenated heads and a linear layer", {"heads exchanged": lambda: layer((1, 0, 2))}
+    what, wrong = (
+        "concatenated heads and a linear layer",
+        {"heads exchanged": lambda rows: layer((1, 0, 2))[rows]},
+    )
     yield engines(what, system, layer((0, 1, 2)), outs[0][1], n, options, wrong)
 
 
@@ -139,11 +142,11 @@ def sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
     heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
     backend = ""
 
-    def run(pool: Callable[[Any, int], Any], order: Any = slice(None)) -> Any:
+    def run(pool: Callable[[Any, int], Any], rows: Any = None, order: Any = slice(None)) -> Any:
         nonlocal backend
         outs = []
         for h, w in zip(heads, WIDTHS, strict=True):
-            out, backend = systems.fused_attend(pool(h, w), dtype=options.dtype)
+            out, backend = systems.fused_attend(pool(h, w), rows=rows, dtype=options.dtype)
             outs.append(out)
         return systems.combine(outs, weights[order])
 
@@ -155,10 +158,10 @@ def sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
         return own._replace(v=layers.pooled(h, w).v)
 
     wrong = {
-        "keys not pooled": lambda: run(lambda h, w: h),
-        "every w-th key": lambda: run(subsampled),
-        "largest instead of average": lambda: run(maximum),
-        "projections exchanged": lambda: run(layers.pooled, torch.tensor([1, 0, 2])),
+        "keys not pooled": lambda rows: run(lambda h, w: h, rows),
+        "every w-th key": lambda rows: run(subsampled, rows),
+        "largest instead of average": lambda rows: run(maximum, rows),
+        "projections exchanged": lambda rows: run(layers.pooled, rows, torch.tensor([1, 0, 2])),
     }
     what = "avg_pool1d and scaled_dot_product_attention"
     kernel = run(layers.pooled)
@@ -229,17 +232,19 @@ def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
     heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
     backend = ""
 
-    def run(prepare: Callable[[Any, int], Any]) -> Any:
+    def run(prepare: Callable[[Any, int], Any], rows: Any = None) -> Any:
         nonlocal backend
         outs = []
         for h, w in zip(heads, WIDTHS, strict=True):
-            out, backend = systems.fused_attend(prepare(h, w), dtype=options.dtype)
+            out, backend = systems.fused_attend(prepare(h, w), rows=rows, dtype=options.dtype)
             outs.append(out)
         return systems.combine(outs, weights)
 
     wrong = {
-        "statistics before pooling": lambda: run(lambda h, w: layers.pooled(layers.normalised(h, BN_EPS), w)),
-        "not normalised": lambda: run(layers.pooled),
+        "statistics before pooling": lambda rows: run(
+            lambda h, w: layers.pooled(layers.normalised(h, BN_EPS), w), rows
+        ),
+        "not normalised": lambda rows: run(layers.pooled, rows),
     }
     kernel = run(lambda h, w: layers.normalised(layers.pooled(h, w), BN_EPS))
     what = "avg_pool1d, batch_norm and scaled_dot_product_attention"

@@ -58,16 +58,17 @@ def residual_projections(n: int, options: Options) -> Iterable[Evidence]:
     wrong = {"one projection for queries and keys": one, "no residual": without}
     yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
-    def layer(order: tuple[int, int, int], shortcut: bool = True) -> tuple[Any, str]:
+    def layer(order: tuple[int, int, int], rows: Any = None, shortcut: bool = True) -> tuple[Any, str]:
         parts = [Bounded(torch.nn.functional.linear(tokens.value, maps[m]), systems.projected(tokens, maps[m]).error)
                  for m in order]  # fmt: skip
-        out, backend = systems.fused_attend(systems.Head(*parts), dtype=options.dtype)
-        return (tokens + out if shortcut else out), backend
+        out, backend = systems.fused_attend(systems.Head(*parts), rows=rows, dtype=options.dtype)
+        here = tokens if rows is None else tokens[rows]
+        return (here + out if shortcut else out), backend
 
     kernel, backend = layer((0, 1, 2))
-    others = {"one projection for queries and keys": lambda: layer((1, 1, 2))[0],
-              "queries and keys exchanged": lambda: layer((1, 0, 2))[0],
-              "no residual": lambda: layer((0, 1, 2), False)[0]}  # fmt: skip
+    others = {"one projection for queries and keys": lambda rows: layer((1, 1, 2), rows)[0],
+              "queries and keys exchanged": lambda rows: layer((1, 0, 2), rows)[0],
+              "no residual": lambda rows: layer((0, 1, 2), rows, False)[0]}  # fmt: skip
     yield engines(
         "linear layers and scaled_dot_product_attention", system, kernel, backend, n, options, others
     )
@@ -88,7 +89,7 @@ def one_projection(n: int, options: Options) -> Iterable[Evidence]:
     for statement, queries, what in zip(
         re._self_and_cross().parts, (tokens, others), ("self", "cross"), strict=True
     ):
-        own = systems.Head(*(systems.projected(x, maps[0]) for x in (queries, tokens)), values)
+        own = systems.Head(systems.projected(queries, maps[0]), systems.projected(tokens, maps[0]), values)
         system = queries + systems.attend(own, dtype=options.dtype)
         symbols = {**names, "x": queries, "x_query": queries}
         formula = Formula(statement.rhs, (i, d), (symbols,), own=("x", "x_query"))
@@ -153,7 +154,10 @@ def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterabl
     mixed, mirrored = (layers.convolved(own, k, grid) for k in (kernel, kernel.flip(*range(kernel.ndim))))
     heads = {"not convolved": own, "kernel mirrored": mirrored, "keys only": mixed._replace(q=own.q),
              "values as well": mixed._replace(v=layers.convolve(own.v, kernel, grid))}  # fmt: skip
-    others = {name: lambda h=h: systems.fused_attend(h, dtype=options.dtype)[0] for name, h in heads.items()}
+    others = {
+        name: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
+        for name, h in heads.items()
+    }
     yield engines(
         f"conv{len(shape)}d and scaled_dot_product_attention", system, found, backend, n, options, others
     )
@@ -195,6 +199,12 @@ def cvt(n: int, options: Options) -> Iterable[Evidence]:
         "derived expansion", replace(formula, term=statement.lhs), system, n, options, wrong, mutate=False
     )
     found, backend = systems.fused_attend(systems.Head(q, k, v), dtype=options.dtype)
-    others = {"one convolution for queries and keys": lambda: systems.fused_attend(systems.Head(k, k, v))[0],
-              "one for keys and values": lambda: systems.fused_attend(systems.Head(q, k, k))[0]}  # fmt: skip
+    heads = {
+        "one convolution for queries and keys": systems.Head(k, k, v),
+        "one for keys and values": systems.Head(q, k, k),
+    }
+    others = {
+        name: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
+        for name, h in heads.items()
+    }
     yield engines("conv2d and scaled_dot_product_attention", system, found, backend, n, options, others)

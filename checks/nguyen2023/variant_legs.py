@@ -100,7 +100,10 @@ def bn_kernel(n: int, options: Options) -> Iterable[Evidence]:
     }
     if options.dtype == "float64":  # it changes scores by a share 1/2N only, which float32 need not resolve
         wrong["variance over N - 1"] = layers.normalised(own, BN_EPS)._replace(k=layers.unbiased(own, BN_EPS))
-    others = {name: lambda h=h: systems.fused_attend(h, dtype=options.dtype)[0] for name, h in wrong.items()}
+    others = {
+        name: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
+        for name, h in wrong.items()
+    }
     what = "batch_norm and scaled_dot_product_attention"
     return [engines(what, bn_system(n, options), kernel, backend, n, options, others)]
 
@@ -196,18 +199,18 @@ def beta_as_bias(n: int, options: Options) -> Iterable[Evidence]:
         "softmax with a bias a key", Formula(ce.BIASED, (i, d), (beta_table(n, options),)), system, n, options
     )
 
-    def kernel(beta: float) -> tuple[Any, str]:
+    def kernel(beta: float, rows: Any = None) -> tuple[Any, str]:
         bias = einsum("jc,c->j", own.k, systems.mean(own.k) * Bounded(torch.full_like(own.k.value[0], -beta)))
         wide = own._replace(
             q=_wider(own.q, Bounded(torch.ones_like(own.q.value[:, :1]))), k=_wider(own.k, bias[:, None])
         )
-        return systems.fused_attend(wide, scale=own.q.shape[1] ** -0.5, dtype=options.dtype)
+        return systems.fused_attend(wide, rows=rows, scale=own.q.shape[1] ** -0.5, dtype=options.dtype)
 
     found, backend = kernel(BETA)
     wrong = {
-        "β negative": lambda: kernel(-BETA)[0],
-        "β = 1": lambda: kernel(1.0)[0],
-        "no bias": lambda: kernel(0.0)[0],
+        "β negative": lambda rows: kernel(-BETA, rows)[0],
+        "β = 1": lambda rows: kernel(1.0, rows)[0],
+        "no bias": lambda rows: kernel(0.0, rows)[0],
     }
     yield engines("scaled_dot_product_attention with the bias", system, found, backend, n, options, wrong)
 
@@ -355,8 +358,8 @@ def sparse_kernel(n: int, options: Options) -> Iterable[Evidence]:
     rows = sampled_rows(n, 32, options.seed).to(own.q.value.device)
     ours = systems.attend(own, kept=KEPT)[rows]
     wrong = {
-        "all keys": lambda: layers.masked_rows(own, rows, n),
-        "half as many keys": lambda: layers.masked_rows(own, rows, KEPT // 2),
+        "all keys": lambda at: layers.masked_rows(own, rows[at], n),
+        "half as many keys": lambda at: layers.masked_rows(own, rows[at], KEPT // 2),
     }
     what = "scaled_dot_product_attention with a mask"
     return [

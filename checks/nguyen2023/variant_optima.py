@@ -98,8 +98,12 @@ def optimum(
     sizes = {variant.count: train, DV: 1, DPHI: len(phi[0]), D: 1, "D_x": 1}
     moved = shift or [Fraction(0)] * len(phi)
     constants = {"C": COST, "epsilon": TUBE, "W_proj": Fraction(1)}
-    known = {variant.phi: lambda t, f: phi[t][f], variant.h: lambda t: height[t], variant.shift: lambda t, _: moved[t],
-             variant.y: lambda t, _: Fraction((-1) ** t * (t + 1)) + moved[t]}  # fmt: skip
+    known: dict[Tensor, Callable[..., Fraction]] = {
+        variant.phi: lambda t, f: phi[t][f],
+        variant.h: lambda t: height[t],
+        variant.shift: lambda t, _: moved[t],
+        variant.y: lambda t, _: Fraction((-1) ** t * (t + 1)) + moved[t],
+    }
 
     def value(tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
         return known[tensor](*entry) if tensor in known else constants[tensor.name]

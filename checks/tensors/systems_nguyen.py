@@ -144,7 +144,8 @@ def projected_by_convolution(
     tokens: Bounded, kernels: Sequence[torch.Tensor], grid: tuple[int, int] | None = None
 ) -> Head:
     """Queries, keys and values as three convolutions of the same tokens: CvT, as (44) should read."""
-    return Head(*(convolve(tokens, kernel, grid) for kernel in kernels))
+    q, k, v = (convolve(tokens, kernel, grid) for kernel in kernels)
+    return Head(q, k, v)
 
 
 # ---------------------------------------------------------------- attention
@@ -190,12 +191,18 @@ def attend(
 
 
 def fused_attend(
-    own: Head, *, scale: float | None = None, dtype: str | torch.dtype = "float64"
+    own: Head,
+    *,
+    rows: torch.Tensor | None = None,
+    scale: float | None = None,
+    dtype: str | torch.dtype = "float64",
 ) -> tuple[Bounded, str]:
     """The same softmax attention by torch's own kernel, and the backend that it ran on.
 
     The columns |v| go along with v, so that the kernel itself gives the Σ_j a_ij |v_jc| of its bound.
+    ``rows``: only these queries.
     """
+    own = own if rows is None else own._replace(q=own.q[rows])
     inputs = Head(*(_to(x, resolve_dtype(dtype)) for x in own))
     q, k, v = (x.value.to(resolve_dtype(dtype)) for x in inputs)
     scale = resolve_scale(scale, q.shape[-1])
