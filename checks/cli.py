@@ -126,6 +126,11 @@ def _parser() -> argparse.ArgumentParser:
     p = commands.add_parser("book", help="build the Jupyter Book from the ledger")
     p.add_argument("--out", type=Path, default=Path("build/book"))
     p.add_argument("--check", action="store_true", help="open every page in headless Chromium afterwards")
+    p.add_argument("--pdf", action="store_true", help="also print the corrections to a PDF (needs Chromium)")
+    p.add_argument("--set", action="append", default=[], metavar="THEORY.KNOB=VALUE")
+    p.add_argument(
+        "--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for each theory"
+    )
     _options(p)
     p.set_defaults(run=_book)
     return parser
@@ -447,10 +452,32 @@ def _book(a: argparse.Namespace) -> int:
         raise BadInput(
             f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'"
         ) from None
+    settings = _book_settings(a)
     records = _records([], a)
     path = a.out / "ledger.json"
     ledger.write(path, records)
-    return build(path, a.out, browser_check=a.check)
+    options = _run_options(a)
+    return build(
+        path, a.out, settings=settings, options=options, workers=a.workers, browser_check=a.check, pdf=a.pdf
+    )
+
+
+def _book_settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """The knobs of each theory that the book is to be built with. Raises BadAssumption."""
+    settings: dict[str, dict[str, Any]] = {}
+    for name, chosen in THEORIES.items():
+        own = load_settings(a.assumptions, name) if a.assumptions else {}
+        own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
+        chosen.assumptions(own)  # unusable ones end here, before any work
+        if own:
+            settings[name] = own
+    for pair in a.set:
+        prefix, dot, _ = pair.partition("=")[0].strip().rpartition(".")
+        if not dot or prefix not in THEORIES:
+            raise BadAssumption(
+                f"'{pair}' is not of the form theory.knob=value; theories: {', '.join(THEORIES)}"
+            )
+    return settings
 
 
 if __name__ == "__main__":
