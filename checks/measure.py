@@ -284,7 +284,7 @@ def plot(found: list[Measurement], file: Path) -> None:
         values = [x / m.spectrum.values[0] for x in m.spectrum.values]
         decay.semilogy(range(1, len(values) + 1), values, ".-", label=m.name, linewidth=0.8)
         if m.singular is not None:
-            angles.semilogy(sorted(m.singular.sines), ".-", linewidth=0.8)
+            angles.plot(sorted(m.singular.sines), ".-", linewidth=0.8)
     names = [m.name for m in found]
     box.bar(names, [math.nan if m.svr is None else m.svr.log_c_star for m in found])
     if found[0].svr is not None and found[0].svr.log_c is not None:
@@ -292,7 +292,8 @@ def plot(found: list[Measurement], file: Path) -> None:
         box.legend()
     rank.bar(names, [m.spectrum.participation for m in found])
     decay.set(title="singular values of A", xlabel="i", ylabel="sigma_i / sigma_1")
-    angles.set(title="value columns against right singular vectors", xlabel="column, sorted", ylabel="sine")
+    angles.set(title="value columns against right singular vectors", xlabel="column, sorted", ylabel="sine",
+               ylim=(0, 1.02))
     box.set(title="smallest C of an exact regression fit", xlabel="head", ylabel="log C*")
     rank.set(title="effective rank (participation)", xlabel="head")
     for axis in (box, rank):
