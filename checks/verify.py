@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import is_dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
 
 from checks.claim import ROOT, Claim, Options
@@ -195,17 +196,23 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
             )
         ),
         repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *(_source(leg, claim) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
+        *(_source(leg) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
         repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
         engine_version(),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
 
 
-def _text(statement: Statement) -> str:
-    """A statement's content: its repr without memory addresses, and the source of the functions that it holds."""
-    functions = sorted({inspect.getsource(f) for f in _functions(statement)})
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(statement)) + "".join(functions)
+def _text(value: Any) -> str:
+    """A statement's (or constant's) content: its repr, and the source of the functions that it holds.
+
+    Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in the same run
+    must not matter.
+    """
+    numbers: dict[str, str] = {}
+    text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
+    return text + "".join(_source(f) for f in _functions(value))
 
 
 def _functions(value: Any) -> Iterator[Callable]:
@@ -219,12 +226,52 @@ def _functions(value: Any) -> Iterator[Callable]:
             yield from _functions(item)
 
 
-def _source(leg: Callable, claim: Claim) -> str:
-    """A leg's source, with its whole module (the helpers that it calls) unless that is the one declaring the claim."""
-    function = leg if inspect.isfunction(leg) else type(leg)
-    module = inspect.getmodule(function)
-    declared = module is not None and str(module.__file__).endswith(claim.source.partition(":")[0])
-    return inspect.getsource(function) + ("" if module is None or declared else inspect.getsource(module))
+def _source(function: Any) -> str:
+    """The source of a leg, and of every function, class and constant of the papers' packages that it reaches."""
+    found: dict[str, str] = {}
+    _reach(function if inspect.isfunction(function) else type(function), found)
+    return "".join(found[name] for name in sorted(found))
+
+
+def _reach(value: Any, found: dict[str, str]) -> None:
+    value = inspect.unwrap(value) if callable(value) else value
+    if not (inspect.isfunction(value) or inspect.isclass(value)) or not _declares(inspect.getmodule(value)):
+        return
+    name = f"{value.__module__}.{value.__qualname__}"
+    source = inspect.getsource(value)
+    if source in found.get(name, ""):
+        return
+    found[name] = found.get(name, "") + source
+    functions = (
+        [value] if inspect.isfunction(value) else [f for f in vars(value).values() if inspect.isfunction(f)]
+    )
+    for function in functions:
+        names = set(_names(function.__code__))
+        inside = [cell.cell_contents for cell in function.__closure__ or ()] + list(
+            function.__defaults__ or ()
+        )
+        reached = [function.__globals__[n] for n in sorted(names) if n in function.__globals__] + inside
+        for module in [m for m in reached if inspect.ismodule(m) and _declares(m)]:
+            reached += [vars(module)[n] for n in sorted(names) if n in vars(module)]
+        for item in reached:
+            if inspect.isfunction(item) or inspect.isclass(item) or hasattr(item, "__wrapped__"):
+                _reach(item, found)
+            elif not inspect.ismodule(item) and not callable(item):
+                found[f"{name} {type(item).__name__}"] = found.get(
+                    f"{name} {type(item).__name__}", ""
+                ) + _text(item)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _declares(module: ModuleType | None) -> bool:
+    """Whether a module belongs to a paper; all others are part of ``engine_version``."""
+    return module is not None and module.__name__.startswith(tuple(f"checks.{paper}." for paper in PAPERS))
 
 
 class Cache:
@@ -239,26 +286,38 @@ class Cache:
         if not path.exists():
             return None
         try:
-            return Record.from_json(json.loads(path.read_text(encoding="utf-8")))
+            record = Record.from_json(json.loads(path.read_text(encoding="utf-8")))
+            if record.verdict not in VERDICTS:
+                raise ValueError(f"no verdict {record.verdict!r}")
+            return record
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise DamagedCache(
                 f"cache entry {path} is damaged ({error}); delete it, or run with --no-cache"
             ) from None
 
     def put(self, name: str, record: Record) -> None:
-        """Store a record."""
-        write_atomically(self.folder / f"{name}.json", json.dumps(record.to_json(), ensure_ascii=False))
+        """Store a record. Raises DamagedCache where the folder cannot be written."""
+        try:
+            write_atomically(self.folder / f"{name}.json", json.dumps(record.to_json(), ensure_ascii=False))
+        except OSError as error:
+            raise DamagedCache(
+                f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
+            ) from None
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that readers see the old or the new text, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 # ---------------------------------------------------------------- many claims
