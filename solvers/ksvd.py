@@ -70,12 +70,9 @@ def feature_triplets(
     q1, r1 = tall_qr(phi_q)
     q2, r2 = tall_qr(phi_k)
     if transformation is not None:
-        rows = (
-            np.linalg.qr(transformation, mode="r")
-            if len(transformation) < 8192
-            else tall_qr(transformation)[1]
-        )
-        r1, r2 = r1 @ rows.T, r2 @ rows.T
+        if len(transformation) >= transformation.shape[1]:
+            transformation = tall_qr(transformation)[1]
+        r1, r2 = r1 @ transformation.T, r2 @ transformation.T
     left, values, right = np.linalg.svd(r1 @ r2.T)
     rank = int((values > len(values) * np.finfo(float).eps * max(values[0], np.finfo(float).tiny)).sum())
     keep = slice(0, rank if count is None else min(rank, count))

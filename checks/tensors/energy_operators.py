@@ -59,7 +59,12 @@ class AttentionMap:
     @cached_property
     def log_sum(self) -> torch.Tensor:
         """Log normaliser of every query, (n,)."""
-        return stream.logsumexp_rows(self.q, self.k, self.scale, chunk=self.chunk)
+        return self.reference.log_sum
+
+    @cached_property
+    def reference(self) -> stream.Pass:
+        """AV with its magnitudes and log normalisers: the one pass that everything else starts from."""
+        return stream.attend(self.q, self.k, self.v, self.scale, magnitude=True, chunk=self.chunk)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """A x: (n, w) -> (n, w)."""
@@ -74,7 +79,7 @@ class AttentionMap:
     @cached_property
     def attention(self) -> torch.Tensor:
         """AV, (n, d_v)."""
-        return self.forward(self.v)
+        return self.reference.out
 
     def lift(self, z: torch.Tensor) -> torch.Tensor:
         """u = L(Z): (n, d_v) -> (n,)."""
@@ -107,6 +112,22 @@ class AttentionMap:
             self.how, d, n, self.sizes, size[:, :width], float(block.abs().max()), result.shifted
         )
         return Sized(result.out[:, :width], own + self._rounded_up(size[:, width:]))
+
+    @cached_property
+    def magnitude(self) -> torch.Tensor:
+        """An upper bound of A|V|, (n, d_v) in float64."""
+        n, d = self.q.shape
+        return bounds.magnitude_of(self.reference, self.how, d, n, self.sizes)
+
+    @cached_property
+    def attention_sized(self) -> Sized:
+        """AV with its error."""
+        n, d = self.q.shape
+        largest = float(self.v.abs().max())
+        error = bounds.attention_bound(
+            self.how, d, n, self.sizes, self.magnitude, largest, self.reference.shifted
+        )
+        return Sized(self.attention, error)
 
     def backward_sized(self, x: Sized) -> Sized:
         """Aᵀ x with its error."""

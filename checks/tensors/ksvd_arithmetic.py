@@ -32,17 +32,12 @@ class Bounded:
         """Numbers that are given, and therefore have no error."""
         return Bounded(value, torch.zeros_like(value))
 
-    @property
-    def T(self) -> Bounded:
-        return Bounded(self.value.T, self.error.T)
-
     def _rounded(self, value: torch.Tensor, error: torch.Tensor, chain: int) -> Bounded:
         return Bounded(value, (error + gamma(chain, UNIT) * (value.abs() + error)) * SAFETY)
 
     def __matmul__(self, other: Bounded) -> Bounded:
         """(a, n) @ (n, b) by one product, n additions in any order. The tall side may be processed in strips."""
         n = self.value.shape[1]
-        value, error = torch.empty(0), torch.empty(0)
         parts = []
         for part in slices(len(self.value), ROWS_AT_ONCE):
             x, dx = self.value[part], self.error[part]

@@ -38,22 +38,24 @@ class Weights:
     w_r: Bounded
     e: Bounded  # (N, s): primal scores
     r: Bounded
-    on_queries: Bounded  # (p, s): W_{e|X}
-    on_keys: Bounded
+    square_e: Bounded  # (s,): sum_i e_il²
+    square_r: Bounded
+    trace: Bounded  # Tr W_eᵀ W_r
 
 
 def primal_weights(
     phi_q: torch.Tensor, phi_k: torch.Tensor, f_x: torch.Tensor | None, h_e: torch.Tensor, h_r: torch.Tensor
 ) -> Weights:
     """W_e, W_r by (14), their projections and the primal scores e, r of every token, all with errors."""
-    p, q, e, r = (Bounded.exact(x) for x in (phi_q, phi_k, h_e, h_r))
-    w_e, w_r = over_tokens(q, r), over_tokens(p, e)
+    p, q, dual_e, dual_r = (Bounded.exact(x) for x in (phi_q, phi_k, h_e, h_r))
+    w_e, w_r = over_tokens(q, dual_r), over_tokens(p, dual_e)
     on_queries, on_keys = w_e, w_r
     if f_x is not None:
         f = Bounded.exact(f_x)
         w_e, w_r = f @ w_e, f @ w_r
         on_queries, on_keys = over_tokens(f, w_e), over_tokens(f, w_r)
-    return Weights(w_e, w_r, p @ on_queries, q @ on_keys, on_queries, on_keys)
+    e, r = p @ on_queries, q @ on_keys
+    return Weights(w_e, w_r, e, r, (e * e).sum(0), (r * r).sum(0), (w_e * w_r).sum())
 
 
 def dual_scores(
@@ -72,11 +74,10 @@ def dual_scores(
         for here in slices(len(columns), BLOCK):
             value[part].addmm_(left.value[part] @ columns[here].T, dual[here])
     # the errors need no tiles: entries are inner products of length p, sums run over blocks of tokens
-    size = over_tokens(Bounded.exact(columns.abs()), Bounded.exact(dual.abs()))
-    size = (size.value + size.error) * SAFETY
+    sizes = over_tokens(Bounded.exact(columns.abs()), Bounded.exact(dual.abs()))
     chain = columns.shape[1] + min(len(columns), BLOCK) + -(-len(columns) // BLOCK)
     relative = gamma(chain + 2, UNIT)
-    error = (left.error + (left.value.abs() + left.error) * relative) @ size
+    error = (left.error + (left.value.abs() + left.error) * relative) @ ((sizes.value + sizes.error) * SAFETY)
     return Bounded(value, error * (1 + relative) * SAFETY)
 
 
@@ -93,9 +94,9 @@ def objective(w: Weights, weights: torch.Tensor, form: str, second: bool = False
         rows = (w.e * root, w.r * root)
         parts = [(x * x).sum() for x in rows]
     else:
-        parts = [(x * x * square).sum() for x in (w.e, w.r)]
+        parts = [(x * square).sum() for x in (w.square_e, w.square_r)]
     factor = 0.5 / n if form == "released" else 0.5
-    return (parts[0] + parts[1]).times(factor) - (w.w_e * w.w_r).sum()
+    return (parts[0] + parts[1]).times(factor) - w.trace
 
 
 def _root(weights: torch.Tensor) -> Bounded:
@@ -261,7 +262,7 @@ def _mutants(
 
     allowed = _predicted(w, u, values, v, right, form)
     zero = Bounded(torch.zeros_like(allowed.value), allowed.error + allowed.value.abs())
-    trace = (w.w_e * w.w_r).sum()
+    trace = w.trace
     value = value_of(right)
     first = _rows(w.e, few)
     wrong = {

@@ -166,9 +166,9 @@ class CanonicalAttention(nn.Module):
         self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias) for _ in range(4))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        parts = (
+        q, k, v = (
             layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for layer in (self.query, self.key, self.value)
         )
-        out = scaled_dot_product_attention(*parts, is_causal=self.causal)
+        out = scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         return self.output(out.transpose(1, 2).flatten(2))
