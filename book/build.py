@@ -118,7 +118,7 @@ def make(
         ledger = parse(records, str(ledger_path), variants.describe(settings))
         derived["what-changed"] = variants.changed_page(settings, ledger, before, records)
     if derive:
-        derived[site.CHANGE] = variants.change_page(ledger)
+        derived |= variants.pages(ledger)
     site.assemble(ledger, records, work, derived)
     stamp, frame = work / "_build" / "frame", site.frame(work)
     if not (stamp.is_file() and stamp.read_text() == frame):

@@ -7,7 +7,7 @@ from typing import Any
 
 from book import figure
 from book.ledger import Claim, Ledger, paper_name
-from book.markup import badge, code, display, link, prose, scroll, table, text
+from book.markup import Room, badge, code, display, link, prose, scroll, table, text
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 
@@ -17,9 +17,10 @@ def anchor(name: str) -> str:
     return "assumption-" + "".join(c if c.isalnum() else "-" for c in name.lower())
 
 
-def statement(claim: Claim) -> str:
+def statement(claim: Claim, room: Room | None = None) -> str:
     """The statement as the paper prints it, with the meaning of its symbols."""
-    parts = [text(claim.statement.words), display(claim.statement.latex), claim.where]
+    show = (room or Room()).display
+    parts = [text(claim.statement.words), show(claim.statement.latex), claim.where]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -28,13 +29,14 @@ def formula(claim: Claim) -> str:
     return display(claim.statement.latex)
 
 
-def corrected(claim: Claim) -> str:
+def corrected(claim: Claim, room: Room | None = None) -> str:
     """The minimally changed statement, or nothing."""
+    show = (room or Room()).display
     if claim.corrected:
         return "\n\n".join(
-            part for part in (text(claim.corrected.words), display(claim.corrected.latex)) if part
+            part for part in (text(claim.corrected.words), show(claim.corrected.latex)) if part
         )
-    return display(claim.correction or "")
+    return show(claim.correction or "")
 
 
 def counterexample(claim: Claim) -> str:
@@ -44,14 +46,14 @@ def counterexample(claim: Claim) -> str:
     return f"::::{{div}} counterexample\n{prose(claim.counterexample)}\n::::"
 
 
-def steps(claim: Claim) -> str:
+def steps(claim: Claim, room: Room | None = None) -> str:
     """The derivation: each step with its formula, the reason it holds and how it was settled."""
-    blocks = []
+    show, blocks = (room or Room()).display, []
     for number, step in enumerate(claim.steps, 1):
         head = f'<span class="step-number">{number}</span> **{text(step.get("title") or "Step")}**'
         foot = f"{outcome(step)} {text(step.get('grade') or '')}"
         reason = text(step.get("reason") or "")
-        parts = [head, display(step.get("latex") or ""), reason, foot]
+        parts = [head, show(step.get("latex") or ""), reason, foot]
         blocks.append("::::{div} step\n" + "\n\n".join(part for part in parts if part) + "\n::::")
     return "\n\n".join(blocks)
 
@@ -209,13 +211,14 @@ def _again(claim: Claim) -> str:
 
 def page(claim: Claim, ledger: Ledger) -> str:
     """The whole page of a claim."""
+    room = Room()
     sections = {
-        "As printed": statement(claim),
+        "As printed": statement(claim, room),
         "Counterexample": counterexample(claim),
-        "As corrected": corrected(claim),
+        "As corrected": corrected(claim, room),
         "Notes": claim.notes,
         "Assumptions": _assumptions(claim),
-        "Derivation": steps(claim),
+        "Derivation": steps(claim, room),
         "Evidence": "\n\n".join(part for part in (evidence(claim), figure.block(claim)) if part),
         "Mutants": mutants(claim),
         "Dependence": _dependence(claim, ledger),

@@ -117,10 +117,38 @@ def _rows(body: str) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
+class Room:
+    """Room for the formulas of one page, in characters of LaTeX: KaTeX makes 60 to 85 bytes of each.
+
+    A long formula is set once on a page; one for which there is no room left is shown as LaTeX.
+    """
+
+    def __init__(self, left: float = 10_000) -> None:
+        self.left = left
+        self.seen: set[str] = set()
+
+    def display(self, latex: str) -> str:
+        """Display mathematics, a block a line: only a line of its own can break where the page is narrow."""
+        body = re.sub(r"\n\s*\n", "\n", renderable(latex.strip()))
+        return "\n\n".join(dict.fromkeys(map(self._line, _rows(body)))) if body else ""
+
+    def _line(self, row: str) -> str:
+        if row in self.seen and len(row) > REPEATED:
+            return "*The formula is the one above.*"
+        if len(row) > self.left:
+            return f"The formula has {len(row):,} characters; as LaTeX:\n\n{literal(row)}"
+        self.seen.add(row)
+        self.left -= len(row)
+        return _block(row)
+
+
+REPEATED = 250
+"""Characters of LaTeX above which a formula is not set again on the same page."""
+
+
 def display(latex: str) -> str:
-    """Display mathematics, a block a line: only a line of its own can break where the page is narrow."""
-    body = re.sub(r"\n\s*\n", "\n", renderable(latex.strip()))
-    return "\n\n".join(_block(row) for row in _rows(body)) if body else ""
+    """Display mathematics without a limit."""
+    return Room(float("inf")).display(latex)
 
 
 def _block(body: str) -> str:

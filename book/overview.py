@@ -11,8 +11,8 @@ from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
 from book.markup import badge, code, link, scroll, table, text
 
-LONGEST_PAGE = 11000
-"""Characters of LaTeX on a page of corrections; KaTeX makes about 60 bytes of each, and a page stays under 1 MB."""
+LONGEST_PAGE = 9000
+"""Characters of LaTeX on a page of corrections; KaTeX makes 60 to 90 bytes of each."""
 
 
 def _count(number: int, **chosen: str) -> str:

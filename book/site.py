@@ -14,8 +14,6 @@ from book import chapters, claim_page, graph, overview, variants, vendor
 from book.ledger import Ledger, paper_name
 
 HERE = Path(__file__).parent
-CHANGE = "change-an-assumption"
-"""Page of the worked variants; written chapters link to it, so that it is there without them too."""
 BOUNDS = HERE.parent / "checks" / "tensors" / "BOUNDS.md"
 """The derivation of the error bounds, kept beside the code that computes them."""
 
@@ -39,7 +37,7 @@ def pages(
 
     derived: finished pages by name that need more than the ledger (book.variants).
     """
-    derived = {CHANGE: variants.INTRODUCTION, **(derived or {})}
+    derived = {variants.CHANGE: variants.INTRODUCTION, **(derived or {})}
     files = {f"{name}.md": page for name, page in derived.items()}
     for path in (HERE / "pages").glob("*.md"):
         files |= chapters.render(path, ledger, records)
@@ -76,8 +74,10 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
         ["how-to-read"],
         ["corrections", "ledger", "graph", "scale", "bounds", "assumptions"],
     )
+    worked = [{"file": name} for name in derived if name.startswith("variants/")]
     for name in derived:
-        (first if name == "what-changed" else across_papers).append(name)
+        if not name.startswith("variants/"):
+            (first if name == "what-changed" else across_papers).append(name)
     parts: list[dict[str, Any]] = [_part("Start here", first)]
     for paper in ledger.papers:
         claims: dict[str, Any] = {"file": f"claims/{paper}", "title": "All claims"}
@@ -94,6 +94,9 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
             sections.append({"file": name, "title": title})
     if sections:
         across["chapters"][0]["sections"] = sections
+    for chapter in across["chapters"]:
+        if chapter["file"] == variants.CHANGE and worked:
+            chapter["sections"] = worked
     parts += [across, _part("Reference", ["command-line", "python", "bibliography"])]
     return {"format": "jb-book", "root": "index", "parts": parts}
 

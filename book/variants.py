@@ -6,12 +6,16 @@ Unlike the rest of the book these need more than the ledger: the derivations and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from book.ledger import Ledger, LedgerError
-from book.markup import badge, code, display, link, scroll, table, text
+from book.markup import Room, badge, code, link, scroll, table, text
+
+CHANGE = "change-an-assumption"
+"""Page on changing assumptions; written chapters link to it, so that it is there without the variants too."""
 
 Settings = dict[str, dict[str, str]]
 """Values of knobs by theory and knob, such as {"svr": {"loss": "least_squares"}}."""
@@ -25,6 +29,11 @@ class Worked:
     knobs: dict[str, str]
     title: str
     words: str
+
+    @property
+    def page(self) -> str:
+        """Path of its page in the book, without suffix."""
+        return f"variants/{self.theory}-" + re.sub(r"\W+", "-", "-".join(self.knobs.values())).strip("-")
 
 
 WORKED = (
@@ -102,11 +111,25 @@ def change_page(ledger: Ledger) -> str:
             for k in theory.knobs
         ]
         parts += [f"### Theory {name}", scroll(table(["Knob", "The paper's", "Allowed", "Decides"], rows))]
-    for worked in WORKED:
-        parts += [f"## {worked.title}", worked.words, _command(worked.theory, worked.knobs)]
-        parts.append(equations(worked.theory, worked.knobs))
-        parts += ["### Verdicts that change", _verdicts(ledger, worked)]
+    parts.append("## Worked variants")
+    parts += [f"- [{text(w.title)}](/{w.page}.md): {_settings(w)}" for w in WORKED]
     return "\n\n".join(parts) + "\n"
+
+
+def pages(ledger: Ledger) -> dict[str, str]:
+    """The page on changing assumptions and one for each worked variant, by name."""
+    return {CHANGE: change_page(ledger), **{w.page: _worked(ledger, w) for w in WORKED}}
+
+
+def _worked(ledger: Ledger, worked: Worked) -> str:
+    parts = [f"# {worked.title}", worked.words, _command(worked.theory, worked.knobs)]
+    parts += ["## Verdicts that change", _verdicts(ledger, worked)]
+    parts += ["## Equations that change", equations(worked.theory, worked.knobs)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _settings(worked: Worked) -> str:
+    return ", ".join(map(code, describe({worked.theory: worked.knobs})))
 
 
 INTRODUCTION = """# Change an assumption
@@ -133,7 +156,7 @@ def equations(name: str, knobs: dict[str, str]) -> str:
     chosen = theory(name)
     before = _keyed(chosen.derive(chosen.defaults))
     after = _keyed(chosen.derive(assumptions({name: knobs})[name]))
-    blocks, same = [], []
+    blocks, same, room = [], [], Room()
     for key in dict.fromkeys([*after, *before]):
         old, new = before.get(key), after.get(key)
         title = text(", ".join(dict.fromkeys(key[:2])).removesuffix(", "))
@@ -141,7 +164,7 @@ def equations(name: str, knobs: dict[str, str]) -> str:
             same.append(title)
             continue
         sides = [("Before", old), ("After", new)]
-        shown = [f"**{label}.** {text(s.reason)}\n\n{display(s.latex)}" for label, s in sides if s]
+        shown = [f"**{label}.** {text(s.reason)}\n\n{room.display(s.latex)}" for label, s in sides if s]
         gone = {(True, False): " (gone)", (False, True): " (new)"}.get((bool(old), bool(new)), "")
         blocks.append("::::{div} step\n" + "\n\n".join([f"**{title}**{gone}", *shown]) + "\n::::")
     if same:

@@ -164,6 +164,14 @@ def test_display_mathematics(latex, blocks, aligned):
     )
 
 
+def test_a_page_sets_a_long_formula_once_and_no_more_than_it_has_room_for():
+    room, long = markup.Room(900), "x" * 300
+    assert "```{math}" in room.display(long) and "one above" in room.display(long)
+    assert "```{math}" in room.display("y") and "```{math}" in room.display("y")
+    last = room.display("z" * 700)
+    assert "```{math}" not in last and "700 characters" in last and "z" * 700 in last
+
+
 @pytest.mark.parametrize(
     ("latex", "shown"),
     [
