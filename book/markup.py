@@ -183,7 +183,9 @@ def code(source: str) -> str:
 
 def link(claim: Claim, label: str | None = None) -> str:
     """A link to the claim's page from anywhere in the book, by default under its reference."""
-    return f"[{text(label or claim.reference)}](/{claim.doc}.md)"
+    # "Eq. (4)" stays in one line.
+    shown = re.sub(r"^(\w+\.?) (\(?\d)", "\\1\u00a0\\2", text(label or claim.reference))
+    return f"[{shown}](/{claim.doc}.md)"
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

@@ -240,7 +240,12 @@ def scale(ledger: Ledger) -> str:
         return "The ledger of this book holds no tensor evidence."
     header = ["Claim", "Paper", "Type", "Tokens", "Error", "Bound", "Error / bound", "Done by", "Seconds"]
     return "\n\n".join(
-        [scroll(table(header, rows)), "## Error and bound over the length", *parts, _not_run(ledger)]
+        [
+            scroll(table(header, rows), "numbers"),
+            "## Error and bound over the length",
+            *parts,
+            _not_run(ledger),
+        ]
     )
 
 

@@ -138,9 +138,12 @@ Each theory takes its assumptions as an argument, and the papers' choices are on
 program is dualised again, the gradients are taken again, and the claims that were transcribed from the paper are held
 against the changed theory. A statement that was proved may then fail: it still says what the paper printed.
 
-    attest derive svr --set loss=least_squares           # the derivation, and the verdicts that change
-    attest book --out build/changed --set svr.loss=least_squares    # this book for the changed theory
-    attest ablate nguyen2023/rem1                        # drop each assumption of one claim in turn
+    attest derive svr --set loss=least_squares
+    attest book --out build/changed --set svr.loss=least_squares
+    attest ablate nguyen2023/rem1
+
+The first prints the derivation and the verdicts that change, the second builds this book for the changed theory with
+a page that says what changed, the third drops each assumption of one claim in turn.
 """
 
 
