@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -18,7 +19,7 @@ from derivations.components import evaluate
 from derivations.differentiate import gradient
 from derivations.exact import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
-from derivations.program import Program
+from derivations.program import Program, require_quadratic
 
 from .program import Layout, QuadraticProgram
 
@@ -30,8 +31,9 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
     """The exact quadratic program (entries are Fractions) of a symbolic one at given sizes and data.
 
     ``data(tensor, entry)`` gives the Fractions of everything that is not a variable. A maximisation is negated. Raises
-    KeyError for a size that is missing.
+    KeyError for a size that is missing, ValueError for a program that is not quadratic with affine constraints.
     """
+    require_quadratic(program)
     layout = _layout(program.variables, sizes)
     length = sum(int(np.prod(shape)) for _, shape in layout.values())
 
@@ -42,7 +44,7 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
         return Fraction(evaluate(expr, sizes, at_zero, EXACT_FUNCTIONS, at))
 
     sign = -1 if program.maximise else 1
-    objective = program.objective.entry()
+    objective, excesses = _expressions(program)
     q = np.array([Fraction(0)] * length, dtype=object)
     P = np.array([[Fraction(0)] * length for _ in range(length)], dtype=object)
     for variable in program.variables:
@@ -59,7 +61,10 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
                 P[n1, n2] = sign * value(
                     curvature, {**dict(zip(at, e1, strict=True)), **dict(zip(at2, e2, strict=True))}
                 )
-    rows = [_rows(c, program, layout, sizes, value, length) for c in program.constraints]
+    rows = [
+        _rows(c, excess, program, layout, sizes, value, length)
+        for c, excess in zip(program.constraints, excesses, strict=True)
+    ]
     less = [r for r, c in zip(rows, program.constraints, strict=True) if not c.equality]
     same = [r for r, c in zip(rows, program.constraints, strict=True) if c.equality]
     G, h, upper = _stack(less, length)
@@ -83,16 +88,28 @@ def _entries(variable: Tensor, layout: Layout, sizes: Mapping[str, int]) -> list
     return [(e, offset + n) for n, e in enumerate(product(*(range(s) for s in shape)))]
 
 
+@lru_cache(maxsize=64)
+def _expressions(program: Program) -> tuple[ix.Expr, tuple[ix.Expr, ...]]:
+    """Objective and excesses of the constraints, always with the same names, so that slopes are found once."""
+    return program.objective.entry(), tuple(c.excess() for c in program.constraints)
+
+
+@lru_cache(maxsize=1024)
 def _slope(expr: ix.Expr, variable: Tensor, letter: str) -> tuple[ix.Expr, tuple[Index, ...]]:
     at = tuple(Index(f"{letter}{n}", d) for n, d in enumerate(variable.dims))
     return gradient(expr, variable, at, zero_because=_MAY_VANISH), at
 
 
 def _rows(
-    constraint: Any, program: Program, layout: Layout, sizes: Mapping[str, int], value: Any, length: int
+    constraint: Any,
+    excess: ix.Expr,
+    program: Program,
+    layout: Layout,
+    sizes: Mapping[str, int],
+    value: Any,
+    length: int,
 ) -> Any:
     """Name, coefficients and right-hand sides of one constraint, a row for each value of its indices."""
-    excess = constraint.excess()
     slopes = [(v, *_slope(excess, v, "p")) for v in program.variables]
     matrix, right = [], []
     for place in product(*(range(sizes[i.dim]) for i in constraint.over)):
