@@ -105,16 +105,18 @@ def top_triplets(
     basis = np.empty((products.columns, 0))
     projected = np.zeros((0, 0))
     vectors, _ = np.linalg.qr(start)
-    estimate, ritz, steps = np.inf, np.zeros((0, 0)), 0
+    estimate, ritz, steps, look = np.inf, np.zeros((0, 0)), 0, 2
     while True:
         image = products.gram(vectors)
         steps += 1
         basis = np.concatenate([basis, vectors], axis=1)
-        projected = _extended(projected, basis.T @ image)
+        along = basis.T @ image
+        projected = _extended(projected, along)
         room = products.columns - basis.shape[1]
-        following, coupling = _next_block(basis, image, min(width, room))
-        # the small eigenproblem grows with every step: it is solved on every other one
-        if steps % 2 == 0 or room == 0 or steps == max_steps:
+        following, coupling = _next_block(basis, image, along, min(width, room))
+        # the small eigenproblem grows with every step, and is solved the more rarely
+        if steps == look or room == 0 or steps == max_steps:
+            look = steps + max(2, steps // 5)
             squares, ritz = _largest(projected, count)
             last = coupling @ ritz[-vectors.shape[1] :]
             sizes = np.sqrt(np.maximum(squares * squares[0], np.finfo(float).tiny))
@@ -138,22 +140,19 @@ def _extended(projected: Array, column: Array) -> Array:
     return wider
 
 
-def _next_block(basis: Array, image: Array, width: int) -> tuple[Array, Array]:
+def _next_block(basis: Array, image: Array, along: Array, width: int) -> tuple[Array, Array]:
     """Orthonormal vectors (columns, width) that span what `image` adds to the basis, and their products with it.
 
-    Orthogonalised again after normalising: where the image adds nothing, rounding is left, and what that is
-    blown up to must not lean on the basis.
+    `along` is basis' image. Orthogonalised again after normalising: where the image adds nothing, rounding is left,
+    and what that is blown up to must not lean on the basis.
     """
     if width == 0:
         return image[:, :0], np.zeros((0, image.shape[1]))
-    rest = image
-    for _ in range(2):
-        rest = rest - basis @ (basis.T @ rest)
-        if width < image.shape[1]:  # the space is nearly full: keep the largest part of the image
-            rest = scipy.linalg.svd(rest, full_matrices=False)[0][:, :width]
-        rest, _ = np.linalg.qr(rest)
-    rest = rest - basis @ (basis.T @ rest)
+    rest = image - basis @ along
+    if width < image.shape[1]:  # the space is nearly full: keep the largest part of the image
+        rest = scipy.linalg.svd(rest, full_matrices=False)[0][:, :width]
     rest, _ = np.linalg.qr(rest)
+    rest, _ = np.linalg.qr(rest - basis @ (basis.T @ rest))
     return rest, rest.T @ image
 
 
