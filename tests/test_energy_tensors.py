@@ -227,16 +227,27 @@ def test_unusable_input_is_one_clear_line():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tokens", [4096, 32768])
-def test_the_same_at_length(tokens):
-    q, k, v = make_instance(tokens)
-    assert check_alignment(q, k, v).passed
-    assert check_gradient(q, k, v, "quadratic").passed
-    assert check_stationary(q, k, v, "cubic").passed
-    assert check_update_rule(q, k, v).passed
-    enclosed = largest_eigenvalue(AttentionMap(q, k, v), max_steps=6)
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_alignment,
+        lambda q, k, v: check_gradient(q, k, v, "quadratic"),
+        lambda q, k, v: check_stationary(q, k, v, "cubic"),
+        check_update_rule,
+    ],
+)
+def test_the_same_at_length(check, tokens):
+    assert check(*make_instance(tokens)).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", [4096, 32768])
+def test_the_stable_range_at_length(tokens):
+    enclosed = largest_eigenvalue(AttentionMap(*make_instance(tokens)), max_steps=4)
     assert 0 < enclosed.lower <= enclosed.upper < math.inf
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_alignments_of_131072_tokens():
     assert check_alignment(*make_instance(131072, dtype="float32"), samples=16).passed

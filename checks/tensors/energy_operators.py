@@ -66,28 +66,29 @@ class AttentionMap:
         """AV with its magnitudes and log normalisers: the one pass that everything else starts from."""
         return stream.attend(self.q, self.k, self.v, self.scale, magnitude=True, chunk=self.chunk)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """A x: (n, w) -> (n, w)."""
-        return stream.attention(self.q, self.k, x, self.scale, chunk=self.chunk)
+    def forward(self, x: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
+        """A x: (n, w) -> (n, w), or its rows asked for."""
+        return stream.attention(self.q, self.k, x, self.scale, rows=rows, chunk=self.chunk)
 
-    def backward(self, x: torch.Tensor) -> torch.Tensor:
-        """Aᵀ x: (n, w) -> (n, w)."""
-        return stream.transpose_product(
-            self.q, self.k, x, self.scale, log_sum=self.log_sum, chunk=self.chunk
-        )[0]
+    def backward(self, x: torch.Tensor, tokens: torch.Tensor | None = None) -> torch.Tensor:
+        """Aᵀ x: (n, w) -> (n, w), or its rows asked for."""
+        keys = self.k if tokens is None else self.k[tokens]
+        return stream.transpose_product(self.q, keys, x, self.scale, log_sum=self.log_sum, chunk=self.chunk)[
+            0
+        ]
 
     @cached_property
     def attention(self) -> torch.Tensor:
         """AV, (n, d_v)."""
         return self.reference.out
 
-    def lift(self, z: torch.Tensor) -> torch.Tensor:
-        """u = L(Z): (n, d_v) -> (n,)."""
-        return (self.backward(z) * self.v).sum(-1)
+    def lift(self, z: torch.Tensor, tokens: torch.Tensor | None = None) -> torch.Tensor:
+        """u = L(Z): (n, d_v) -> (n,), or at the tokens asked for."""
+        return (self.backward(z, tokens) * (self.v if tokens is None else self.v[tokens])).sum(-1)
 
-    def adjoint(self, w: torch.Tensor) -> torch.Tensor:
-        """L*(w) = A diag(w) V: (n,) -> (n, d_v)."""
-        return self.forward(w.unsqueeze(-1) * self.v)
+    def adjoint(self, w: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
+        """L*(w) = A diag(w) V: (n,) -> (n, d_v), or its rows asked for."""
+        return self.forward(w.unsqueeze(-1) * self.v, rows)
 
     @cached_property
     def alignment(self) -> torch.Tensor:
@@ -100,17 +101,16 @@ class AttentionMap:
 
     # -------------------------------------------------------- the same with proved errors
 
-    def forward_sized(self, x: Sized) -> Sized:
-        """A x with its error: what x brings along is averaged by A, since A is positive."""
+    def forward_sized(self, x: Sized, rows: torch.Tensor | None = None) -> Sized:
+        """A x with its error: what x brings along is averaged by A, since A is positive. `rows`: only these."""
         width = x.value.shape[-1]
         carried = x.error.expand(x.value.shape).to(x.value)
         block = torch.cat([x.value, carried], -1)
-        result = stream.attend(self.q, self.k, block, self.scale, magnitude=True, chunk=self.chunk)
-        n, d = self.q.shape
-        size = bounds.magnitude_of(result, self.how, d, n, self.sizes)
-        own = bounds.attention_bound(
-            self.how, d, n, self.sizes, size[:, :width], float(block.abs().max()), result.shifted
-        )
+        result = stream.attend(self.q, self.k, block, self.scale, rows=rows, magnitude=True, chunk=self.chunk)
+        (n, d), sizes = self.q.shape, self.sizes if rows is None else self.sizes[rows]
+        size = bounds.magnitude_of(result, self.how, d, n, sizes)
+        largest = float(block.abs().max())
+        own = bounds.attention_bound(self.how, d, n, sizes, size[:, :width], largest, result.shifted)
         return Sized(result.out[:, :width], own + self._rounded_up(size[:, width:]))
 
     @cached_property
@@ -157,14 +157,14 @@ class AttentionMap:
         error = ((image.error + relative * size) * v.double().abs()).sum(-1) * (1 + 2.0**-10)
         return Sized((image.value * v).sum(-1), error)
 
-    def adjoint_sized(self, w: Sized) -> Sized:
-        """L*(w) with its error, (n, d_v); w (n,)."""
+    def adjoint_sized(self, w: Sized, rows: torch.Tensor | None = None) -> Sized:
+        """L*(w) with its error, (n, d_v); w (n,). `rows`: only these."""
         v = self.v.to(w.value.dtype)
         weighted = w.value.unsqueeze(-1) * v
         error = (
             w.error.double().unsqueeze(-1) * v.double().abs() + 2 * self.how.unit * weighted.double().abs()
         )
-        return self.forward_sized(Sized(weighted, error))
+        return self.forward_sized(Sized(weighted, error), rows)
 
 
 def exactly(value: torch.Tensor) -> Sized:
