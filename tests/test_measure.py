@@ -1,6 +1,8 @@
 """Each measure of a head equals its formula evaluated densely, and tells heads that satisfy a hypothesis from others."""
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -251,3 +253,30 @@ def test_unusable_tensors_are_one_clear_line(change, message):
 def test_unusable_settings_are_one_clear_line(settings, message):
     with pytest.raises(TensorError, match=message):
         measure(small(), settings)
+
+
+PEAK = """
+import ctypes, gc, sys
+from pathlib import Path
+from checks.tensors.instances import make_instance
+from checks.tensors.measure import Settings, bytes_needed, measure
+from checks.tensors.measure_load import Head
+n, settings = int(sys.argv[1]), Settings(steps=3, block=32)
+def status(field):
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines[field].split()[0]) * 1024
+tensors = make_instance(n, dtype="float32")
+gc.collect(); ctypes.CDLL(None).malloc_trim(0); Path("/proc/self/clear_refs").write_text("5")
+before = status("VmRSS")
+measure(Head("0", 0, *tensors), settings)
+print(status("VmHWM") - before, bytes_needed(n, n, 64, 64, settings))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize("tokens", [1024, 8192])
+def test_the_memory_estimate_is_above_the_peak_and_not_far(tokens):
+    result = subprocess.run([sys.executable, "-c", PEAK, str(tokens)], capture_output=True, text=True, check=True)
+    peak, estimate = map(int, result.stdout.split())
+    assert peak < estimate < 4 * peak + (160 << 20)
