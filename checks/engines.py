@@ -380,12 +380,19 @@ def _score(
     result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int
 ) -> None:
     result.tried += 1
-    if nf.equal(_defined(mutant, statement.given), _defined(other, statement.given)):
+    if _says_the_same(_defined(mutant, statement.given), _defined(other, statement.given)):
         result.equivalent += 1
     elif rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
         result.killed += 1
     else:
         result.survivors.append(what)
+
+
+def _says_the_same(mutant: ix.Expr, other: ix.Expr) -> bool:
+    try:
+        return nf.equal(mutant, other)
+    except ZeroDivisionError:  # the mutant divides by something that is identically zero
+        return False
 
 
 def rejects(

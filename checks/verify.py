@@ -71,6 +71,10 @@ def examine(claim: Claim, assumptions: Any, options: Options, quick: bool = Fals
         record.literal_holds = literal.holds if literal else None
     except Inconsistent as error:
         record.verdict, record.notes = "inconsistent", f"{record.notes}\n\n{error}".strip()
+    except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        # one claim that an engine cannot digest must not take the other claims' results with it
+        stopped = f"The engine stopped with {type(error).__name__}: {error}"
+        record.verdict, record.notes = "unsettled", f"{record.notes}\n\n{stopped}".strip()
     record.seconds = round(time.perf_counter() - started, 3)
     return record
 

@@ -60,8 +60,15 @@ class TensorRecord:
 
     def to_json(self) -> dict[str, object]:
         """The evidence fields of the ledger, with the single comparisons and mutants beside them."""
-        return {**asdict(self), "leg": "tensor", "grade": "certified-float", "passed": self.passed,
-                "error": self.worst.error, "bound": self.worst.bound, "not_run": None}
+        return {
+            **asdict(self),
+            "leg": "tensor",
+            "grade": "certified-float",
+            "passed": self.passed,
+            "error": self.worst.error,
+            "bound": self.worst.bound,
+            "not_run": None,
+        }
 
 
 def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch.Tensor) -> Comparison:
@@ -70,24 +77,36 @@ def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch
     A NaN counts as an infinite error. Raises TensorError if the shapes differ.
     """
     if found.shape != expected.shape:
-        raise TensorError(f"{name}: shape {tuple(found.shape)} cannot be compared with "
-                          f"{tuple(expected.shape)}")
+        raise TensorError(
+            f"{name}: shape {tuple(found.shape)} cannot be compared with {tuple(expected.shape)}"
+        )
     bound = bound.expand(expected.shape)
     worst = Comparison(name, 0.0, float(bound.amax()))
     for part in slices(found.shape[-2], ROWS_AT_ONCE):
         error = (found[..., part, :].double() - expected[..., part, :].double()).abs_()
+        error.nan_to_num_(nan=torch.inf, posinf=torch.inf)  # a NaN must not compare as small
         here = bound[..., part, :]
         ratio = torch.where(error > 0, error / here, 0.0).nan_to_num_(nan=torch.inf, posinf=torch.inf)
         at = int(ratio.argmax())
-        candidate = Comparison(name, float(error.flatten()[at].nan_to_num(nan=torch.inf)),
-                               float(here.flatten()[at]))
+        candidate = Comparison(
+            name, float(error.flatten()[at].nan_to_num(nan=torch.inf)), float(here.flatten()[at])
+        )
         worst = max(worst, candidate, key=lambda c: c.ratio)
     return worst
 
 
-def check_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | None = None, *,
-                    dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-                    chunk: stream.Tile | None = None, samples: int = 32, seed: int = 0) -> TensorRecord:
+def check_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+    samples: int = 32,
+    seed: int = 0,
+) -> TensorRecord:
     """Streamed reference, torch's kernel and a float64 sample agree within their bounds; mutants do not.
 
     q (M, d), k (N, d), v (N, d_v) of one head, M = N for the mutants that compare tokens. Both engines run
@@ -97,8 +116,10 @@ def check_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: fl
     started = time.perf_counter()
     q, k, v = prepare(dtype, device, q=q, k=k, v=v)
     if q.ndim != 2 or len(q) != len(k):
-        raise TensorError(f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}; one head of as many queries "
-                          "as keys is needed")
+        raise TensorError(
+            f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}; one head of as many queries "
+            "as keys is needed"
+        )
     scale, (n, d) = resolve_scale(scale, q.shape[-1]), k.shape
     reference = stream.attend(q, k, v, scale, magnitude=True, chunk=chunk)
     kernel = fused.attention(q, k, v, scale)
@@ -122,7 +143,16 @@ def check_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: fl
     )
     allowed = torch.maximum(bound_ours, bound_theirs)[rows] + bound_truth
     # the mutant is the wrong answer that an engine might have given, so it faces that engine's allowance
-    mutants = {name: compare(name, formula(sample), truth, allowed).ratio
-               for name, formula in MUTANTS.items()}
-    return TensorRecord(comparisons, mutants, n, dtype_name(q.dtype), str(q.device), kernel.backend,
-                        time.perf_counter() - started, peak_bytes(q.device))
+    mutants = {
+        name: compare(name, formula(sample), truth, allowed).ratio for name, formula in MUTANTS.items()
+    }
+    return TensorRecord(
+        comparisons,
+        mutants,
+        n,
+        dtype_name(q.dtype),
+        str(q.device),
+        kernel.backend,
+        time.perf_counter() - started,
+        peak_bytes(q.device),
+    )
