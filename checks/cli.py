@@ -6,10 +6,12 @@ import argparse
 import json
 import os
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -55,11 +57,14 @@ class BadInput(Exception):
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parser().parse_args(argv)
         return arguments.run(arguments)
     except (BadInput, UnknownClaim, BadAssumption, BadLedger, DamagedCache, TensorError) as error:
-        ERR.print(f"attest: {error}", style="red", markup=False, soft_wrap=True)
+        _complain(str(error))
+        return 2
+    except BrokenProcessPool:
+        _complain("a worker process was killed; finished claims are cached: run again, with fewer --workers")
         return 2
     except KeyboardInterrupt:
         ERR.print("attest: interrupted; finished claims are cached")
@@ -69,10 +74,21 @@ def main(argv: list[str] | None = None) -> int:
         return 0
 
 
+def _complain(words: str) -> None:
+    """One line on standard error, whatever the words contain."""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(words.split()))
+    ERR.print(f"attest: {line}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with its complaints as ``BadInput``: one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{message}; see {self.prog} --help")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest", description="Verdicts on the mathematics of attention, claim by claim."
-    )
+    parser = _Parser(prog="attest", description="Verdicts on the mathematics of attention, claim by claim.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     p = commands.add_parser("list", help="claims with their verdicts")
@@ -153,6 +169,8 @@ def _run_options(a: argparse.Namespace) -> Options:
         raise BadInput(f"no dtype '{a.dtype}'; allowed: {', '.join(DTYPES)}")
     if not 64 <= a.max_tokens <= 2**21:
         raise BadInput(f"--max-tokens {a.max_tokens} is out of range; allowed: 64 to {2**21}")
+    if not 0 <= a.seed < 2**32:
+        raise BadInput(f"--seed {a.seed} is out of range; allowed: 0 to {2**32 - 1}")
     if not 1 <= a.workers <= 64:
         raise BadInput(f"--workers {a.workers} is out of range; allowed: 1 to 64")
     if a.device != "cpu":
@@ -221,7 +239,8 @@ def _list(a: argparse.Namespace) -> int:
         wanted = [c for c in wanted if a.kind.lower() in _kind(c).lower()]
     for c in wanted:
         verdict = table.get(c.id, "not recorded")
-        shown.add_row(c.id, c.reference, f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]", c.title)
+        coloured = f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
+        shown.add_row(c.id, escape(c.reference), coloured, escape(c.title))
     OUT.print(shown)
     OUT.print(f"{len(wanted)} claims", style="dim")
     return 0
@@ -266,7 +285,7 @@ def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
         legs += f" ({missing} not run)" if missing else ""
         title = r.title if len(r.title) <= 44 else r.title[:43] + "…"
         verdict = f"[{COLOURS[r.verdict]}]{r.verdict}[/]{mark}"
-        shown.add_row(r.id, verdict, r.severity or "", mutants, legs, f"{r.seconds:.1f}", title)
+        shown.add_row(r.id, verdict, r.severity or "", mutants, legs, f"{r.seconds:.1f}", escape(title))
     OUT.print(shown)
 
 
@@ -305,7 +324,7 @@ def _show(a: argparse.Namespace) -> int:
         for line in maths(text).splitlines():
             OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
 
-    OUT.print(f"[bold]{record.id}[/]  {record.reference}: {record.title}")
+    OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}")
     head("Statement as printed" if record.corrected else "Statement")
@@ -370,7 +389,7 @@ def _evidence(evidence: list[Evidence]) -> None:
             e.dtype or "",
             where,
             f"{e.seconds:.2f}" if e.seconds is not None else "",
-            e.not_run or e.detail,
+            escape(e.not_run or e.detail),
         )
     OUT.print(shown)
 
@@ -383,14 +402,18 @@ def _derive(a: argparse.Namespace) -> int:
                 f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: {', '.join(knob.allowed)}"
             )
         return 0
-    settings: dict[str, Any] = load_settings(a.assumptions, chosen.name) if a.assumptions else {}
+    _run_options(a)  # unusable ones end here, before any work
+    settings: dict[str, Any] = (
+        load_settings(a.assumptions, chosen.name, required=True) if a.assumptions else {}
+    )
     settings |= parse_settings(a.set, chosen.name)
     assumptions = chosen.assumptions(settings)
     before = {s.title: s.latex for s in chosen.derive(chosen.defaults)}
     maths = (lambda s: s) if a.latex else unicode_math
     for n, step in enumerate(chosen.derive(assumptions), 1):
         new = settings and before.get(step.title) != step.latex
-        OUT.print(f"\n{n}. [bold]{step.title}[/]{' [yellow](changed)[/]' if new else ''}: {step.reason}")
+        mark = " [yellow](changed)[/]" if new else ""
+        OUT.print(f"\n{n}. [bold]{escape(step.title)}[/]{mark}: {escape(step.reason)}")
         for line in maths(step.latex).splitlines():
             OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
     return _changes(a, chosen, assumptions) if settings else 0
@@ -414,7 +437,7 @@ def _changes(a: argparse.Namespace, chosen: Any, assumptions: Any) -> int:
             or "; ".join(e.detail for e in new.evidence if e.passed is not True)
             or new.notes
         )
-        shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", why[:160])
+        shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", escape(why[:160]))
     OUT.print(shown)
     return 0
 
@@ -430,7 +453,7 @@ def _ablate(a: argparse.Namespace) -> int:
         shown.add_column(heading)
     for r in results:
         needed = {True: "[green]yes[/]", False: "[yellow]redundant[/]", None: "not settled"}[r.needed]
-        shown.add_row(r.assumption, r.variant, needed, r.detail)
+        shown.add_row(escape(r.assumption), escape(r.variant), needed, escape(r.detail))
     OUT.print(shown)
     return 0
 

@@ -369,7 +369,7 @@ def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants
     exprs = {name: side.entry(*at) for name, side in sides.items()}
     for name, side in sides.items():
         other = exprs["right" if name == "left" else "left"]
-        for what, mutant in mutants(side, 24):
+        for what, mutant in mutants(side, 24, whole=True):
             _score(
                 result, f"{name} side: {what}: {mutant.latex()}", mutant.entry(*at), other, statement, seed
             )

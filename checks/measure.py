@@ -43,7 +43,9 @@ def add_command(commands: Any) -> None:
         "(heads, N, d) or (layers, heads, N, d)), or of a Hugging Face model run on a text.",
     )
     p.add_argument("file", nargs="?", type=Path, metavar="FILE")
-    p.add_argument("--model", metavar="PATH_OR_ID", help="a Hugging Face model, instead of FILE; needs --text")
+    p.add_argument(
+        "--model", metavar="PATH_OR_ID", help="a Hugging Face model, instead of FILE; needs --text"
+    )
     p.add_argument("--text", type=Path, metavar="FILE", help="the text that the model reads, in UTF-8")
     box = p.add_mutually_exclusive_group()
     box.add_argument("--C", type=float, help="judge the box |h(k_j) v_j| <= C of the regression")
@@ -57,9 +59,15 @@ def add_command(commands: Any) -> None:
     p.add_argument("--steps", type=int, default=12, help="of block Krylov, beyond 1024 tokens (default 12)")
     p.add_argument("--seed", type=int, default=0, help="of block Krylov (default 0)")
     p.add_argument("--device", default="cpu", help="cpu, cuda, cuda:0, … (default cpu)")
-    p.add_argument("--max-memory", type=float, metavar="GIB", help="refuse what needs more (default: what is free)")
-    p.add_argument("--json", action="store_true", help="every measure as JSON on standard output, not a table")
-    p.add_argument("--plot", type=Path, metavar="FILE", help=f"a picture ({', '.join(PLOTS)}); needs matplotlib")
+    p.add_argument(
+        "--max-memory", type=float, metavar="GIB", help="refuse what needs more (default: what is free)"
+    )
+    p.add_argument(
+        "--json", action="store_true", help="every measure as JSON on standard output, not a table"
+    )
+    p.add_argument(
+        "--plot", type=Path, metavar="FILE", help=f"a picture ({', '.join(PLOTS)}); needs matplotlib"
+    )
     p.set_defaults(run=run)
 
 
@@ -73,8 +81,14 @@ def run(a: argparse.Namespace) -> int:
     if a.plot is not None:
         plot(found, a.plot)
     if a.json:
-        print(json.dumps({"source": source, "heads": [_finite(m.to_json()) for m in found]}, indent=1,
-                         ensure_ascii=False, allow_nan=False))
+        print(
+            json.dumps(
+                {"source": source, "heads": [_finite(m.to_json()) for m in found]},
+                indent=1,
+                ensure_ascii=False,
+                allow_nan=False,
+            )
+        )
     else:
         _tables(found)
     return 0
@@ -101,7 +115,9 @@ def _settings(a: argparse.Namespace) -> Settings:
     log_c = math.log(a.C) if a.C is not None else a.log_C
     resolve_device(a.device)
     mask = None if a.mask in (None, "none") else a.mask
-    return Settings(log_c, a.epsilon, a.top, steps=a.steps, seed=a.seed, mask=mask, scale=a.scale, device=a.device)
+    return Settings(
+        log_c, a.epsilon, a.top, steps=a.steps, seed=a.seed, mask=mask, scale=a.scale, device=a.device
+    )
 
 
 def _heads(a: argparse.Namespace, settings: Settings) -> tuple[Iterator[Head], int, str]:
@@ -131,7 +147,9 @@ def _heads(a: argparse.Namespace, settings: Settings) -> tuple[Iterator[Head], i
 def _require_known(wanted: list[str] | None, names: list[str]) -> None:
     unknown = [name for name in wanted or [] if name not in names]
     if unknown:
-        raise TensorError(f"no head {unknown[0]}; there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
+        raise TensorError(
+            f"no head {unknown[0]}; there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}"
+        )
 
 
 def _shortened(head: Head, tokens: int | None) -> Head:
@@ -144,8 +162,13 @@ def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Mea
     from checks.tensors.measure import measure
 
     found = []
-    columns = (TextColumn("{task.description:32.32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:32.32}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task("measuring", total=total)
         for head in heads:
@@ -167,11 +190,15 @@ def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> list[H
         raise TensorError(f"{a.text} cannot be read as UTF-8 text: {_line(error)}") from None
     model, tokens = load_model(a.model, text, a.tokens)
     config, n = model.config, tokens.shape[1]
-    layers, hidden, heads = (getattr(config, name, 0) for name in
-                             ("num_hidden_layers", "hidden_size", "num_attention_heads"))
+    layers, hidden, heads = (
+        getattr(config, name, 0) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads")
+    )
     width = hidden // heads if heads else 64
-    require(3 * 4 * layers * hidden * n + bytes_needed(n, n, width, width, settings), free,
-            f"{a.model} with {layers} layers on {n} tokens")
+    require(
+        3 * 4 * layers * hidden * n + bytes_needed(n, n, width, width, settings),
+        free,
+        f"{a.model} with {layers} layers on {n} tokens",
+    )
     return run_model(model, tokens).heads
 
 
@@ -183,16 +210,19 @@ def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError:
-        raise TensorError("--model needs the package transformers, which is not installed; "
-                          "pip install 'attention-audit[measure]'") from None
+        raise TensorError(
+            "--model needs the package transformers, which is not installed; "
+            "pip install 'attention-audit[measure]'"
+        ) from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModel.from_pretrained(name, attn_implementation="sdpa")
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise TensorError(f"the model {name} cannot be loaded: {_line(error)}") from None
     longest = [n for n in (most, getattr(model.config, "max_position_embeddings", None)) if n]
-    tokens = tokenizer(text, return_tensors="pt", truncation=bool(longest),
-                       max_length=min(longest) if longest else None)["input_ids"]
+    tokens = tokenizer(
+        text, return_tensors="pt", truncation=bool(longest), max_length=min(longest) if longest else None
+    )["input_ids"]
     if tokens.shape[1] < 2:
         raise TensorError(f"the text has {tokens.shape[1]} tokens; at least 2 are needed")
     return model.eval(), tokens
@@ -202,8 +232,23 @@ def _tables(found: list[Measurement]) -> None:
     """One row a head, then one row a hypothesis."""
     shown = Table(box=None, pad_edge=False)
     boxed = any(m.svr is not None and m.svr.log_c is not None for m in found)
-    headings = ("head", "tokens", "log C*", *(("log C*/C", "outside") if boxed else ()), "angle of V", "cosine",
-                "J", "sigma_1", "stable", "partic.", "entropy", "c_j < 0", "minimisers", "off keys", "off queries")
+    headings = (
+        "head",
+        "tokens",
+        "log C*",
+        *(("log C*/C", "outside") if boxed else ()),
+        "angle of V",
+        "cosine",
+        "J",
+        "sigma_1",
+        "stable",
+        "partic.",
+        "entropy",
+        "c_j < 0",
+        "minimisers",
+        "off keys",
+        "off queries",
+    )
     for heading in headings:
         shown.add_column(heading, justify="left" if heading == "head" else "right", no_wrap=True)
     for m in found:
@@ -228,14 +273,29 @@ def _row(m: Measurement, boxed: bool) -> list[str]:
     cells = [m.name, str(m.tokens), "" if x is None else f"{x.log_c_star:.3f}{'' if x.accepted else ' ?'}"]
     if boxed:
         cells += ["", ""] if x is None else [f"{x.log_excess:+.3f}", str(x.outside)]
-    cells += ["", "", ""] if r is None else [f"{max(r.sines):.3g}", f"{r.cosine:.3g}", f"{r.objective_relative:.3g}"]
+    cells += (
+        ["", "", ""]
+        if r is None
+        else [f"{max(r.sines):.3g}", f"{r.cosine:.3g}", f"{r.objective_relative:.3g}"]
+    )
     spread = f" ± {s.participation_error:.1g}" if s.participation_error is not None else ""
-    cells += [f"{s.values[0]:.4f}", f"{s.stable_rank:.2f}", f"{s.participation:.2f}{spread}",
-              "" if s.entropy_rank is None else f"{s.entropy_rank:.1f}"]
+    cells += [
+        f"{s.values[0]:.4f}",
+        f"{s.stable_rank:.2f}",
+        f"{s.participation:.2f}{spread}",
+        "" if s.entropy_rank is None else f"{s.entropy_rank:.1f}",
+    ]
     doubt = f" (+{energy.undetermined}?)" if energy.undetermined else ""
-    cells += [f"{energy.negative}{doubt}", "one" if energy.unique else
-              f"≥ {energy.dimension_at_least}" if energy.dimension_at_least else
-              "several" if energy.unique is False else "open"]
+    cells += [
+        f"{energy.negative}{doubt}",
+        "one"
+        if energy.unique
+        else f"≥ {energy.dimension_at_least}"
+        if energy.dimension_at_least
+        else "several"
+        if energy.unique is False
+        else "open",
+    ]
     return [*cells, f"{m.centering.keys:.1e}", f"{m.centering.queries:.2g}"]
 
 
@@ -267,8 +327,10 @@ def _pyplot(file: Path) -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise TensorError("--plot needs the package matplotlib, which is not installed; "
-                          "pip install 'attention-audit[measure]'") from None
+        raise TensorError(
+            "--plot needs the package matplotlib, which is not installed; "
+            "pip install 'attention-audit[measure]'"
+        ) from None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
@@ -292,8 +354,12 @@ def plot(found: list[Measurement], file: Path) -> None:
         box.legend()
     rank.bar(names, [m.spectrum.participation for m in found])
     decay.set(title="singular values of A", xlabel="i", ylabel="sigma_i / sigma_1")
-    angles.set(title="value columns against right singular vectors", xlabel="column, sorted", ylabel="sine",
-               ylim=(0, 1.02))
+    angles.set(
+        title="value columns against right singular vectors",
+        xlabel="column, sorted",
+        ylabel="sine",
+        ylim=(0, 1.02),
+    )
     box.set(title="smallest C of an exact regression fit", xlabel="head", ylabel="log C*")
     rank.set(title="effective rank (participation)", xlabel="head")
     for axis in (box, rank):

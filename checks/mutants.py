@@ -33,17 +33,16 @@ from derivations.term import (
 )
 
 
-def mutants(term: Term, limit: int = 40) -> list[tuple[str, Term]]:
+def mutants(term: Term, limit: int = 40, whole: bool = False) -> list[tuple[str, Term]]:
     """Up to ``limit`` mutants with a description each, spread over the formula; only well-shaped ones.
 
     Sign flips, dropped and doubled terms, changed indices, lost transposes, dropped normalisers, scaled constants,
-    swapped symbols.
+    swapped symbols. ``whole`` adds the formula negated and doubled: for a side of an equality, not for a fact about the
+    sign or the zeros of one formula, which says the same of its double.
     """
-    whole: dict[Term, str] = {
-        Neg((term,)): "the whole negated",
-        Product((as_term(2), term)): "the whole doubled",
-    }
     found: dict[Term, str] = {}
+    if whole:
+        found = {Neg((term,)): "the whole negated", Product((as_term(2), term)): "the whole doubled"}
     want = term.shape()
     for path, node in subterms(term):
         scope = _scope(term, path)
@@ -59,7 +58,7 @@ def mutants(term: Term, limit: int = 40) -> list[tuple[str, Term]]:
                 continue
             if good and candidate != term:
                 found.setdefault(candidate, what)
-    listed = [(what, candidate) for candidate, what in {**whole, **found}.items()]
+    listed = [(what, candidate) for candidate, what in found.items()]
     if len(listed) <= limit:
         return listed
     stride = len(listed) / limit

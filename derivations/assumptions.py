@@ -35,7 +35,8 @@ def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], va
         try:
             validate(name, value)
         except ValueError as error:
-            raise BadAssumption(f"{name}={value}: {error}; allowed: {', '.join(knob.allowed)}") from None
+            shown = value if len(value) <= 80 else f"{value[:79]}…"
+            raise BadAssumption(f"{name}={shown}: {error}; allowed: {', '.join(knob.allowed)}") from None
     return replace(defaults, **settings)
 
 
@@ -53,14 +54,20 @@ def parse_settings(pairs: list[str], theory: str) -> dict[str, str]:
     return settings
 
 
-def load_settings(path: Path, theory: str) -> dict[str, Any]:
-    """The table of one theory in a TOML file. Raises BadAssumption for a missing or damaged file."""
+def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, Any]:
+    """The table of one theory in a TOML file; empty where it has none, unless it is required.
+
+    Raises BadAssumption for a missing or damaged file.
+    """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadAssumption(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadAssumption(f"{path} is not valid TOML: {error}") from None
+    if required and theory not in table:
+        there = ", ".join(f"[{name}]" for name in table) or "nothing"
+        raise BadAssumption(f"{path} has no table [{theory}]; there is {there}")
     settings = table.get(theory, {})
     if not isinstance(settings, dict):
         raise BadAssumption(f"{path}: [{theory}] must be a table")

@@ -161,9 +161,7 @@ def _calculus() -> list[Step]:
             rf"\frac{{\partial E}}{{\partial Z_{{ik}}}} = {form_latex(nf.normal(slope))}",
             "index calculus, and components",
         ),
-        Step(
-            "Value at AV", rf"c_j = u_j(AV) = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"
-        ),
+        Step("Value at AV", rf"c_j = u_j(AV) = {form_latex(nf.normal(at_av))}", "Z = AV put into u_j"),
         Step(
             "Matching regulariser",
             rf"R(Z) = {en.matching().latex()}",
@@ -276,7 +274,7 @@ def verdict_at_attention(text: str, still: bool | None) -> tuple[str, str]:
         )
     unbounded = (
         " not bounded below unless E vanishes identically;"
-        if power_of(text) and shape.polynomial_degree % 2
+        if power_of(text) and (shape.polynomial_degree or 0) % 2
         else ""
     )
     return (

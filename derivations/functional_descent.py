@@ -93,7 +93,9 @@ class FunctionalAssumptions:
     rates: str = "shared"
 
 
-def outputs(weights: Tensor | Term, offset: Tensor | Term, at: Index | None, a: FunctionalAssumptions) -> Term:
+def outputs(
+    weights: Tensor | Term, offset: Tensor | Term, at: Index | None, a: FunctionalAssumptions
+) -> Term:
     """f = W φ (+ b) as a vector, at the example ``at`` or at the position x."""
     features = as_term(phi)[at] if at is not None else as_term(phi_x)
     value = as_term(weights) @ features

@@ -26,7 +26,9 @@ from derivations.term import (
     summands,
 )
 
-sigma = Tensor("sigma", (), r"\sigma", positive=True)  # only σ² enters, so σ > 0 is no restriction beyond σ ≠ 0
+sigma = Tensor(
+    "sigma", (), r"\sigma", positive=True
+)  # only σ² enters, so σ > 0 is no restriction beyond σ ≠ 0
 gamma = Tensor("gamma", (), r"\gamma")
 offset = Tensor("c", (), "c")
 rate = Tensor("lambda", (), r"\lambda")

@@ -103,7 +103,13 @@ class Step:
         own, move = self.before(None, c), named(r"\Delta f_{c,\theta_k}(x)", self.increment(c))
         h = named(r"h_{c,\theta_{k-1}}(x)", own)
         if jacobian == "diagonal":
-            return h + named(r"\frac{\partial h_{c,\theta_{k-1}}(x)}{\partial f_{c,\theta_{k-1}}(x)}", own * (1 - own)) * move
+            return (
+                h
+                + named(
+                    r"\frac{\partial h_{c,\theta_{k-1}}(x)}{\partial f_{c,\theta_{k-1}}(x)}", own * (1 - own)
+                )
+                * move
+            )
         mean = over_classes(self.classes, lambda k: self.before(None, k) * self.increment(k))
         return h + own * (move - mean)
 
@@ -120,7 +126,9 @@ class Step:
 
         def move(k: Index) -> Term:
             off = as_term(0) if self.start else alpha**error * epsilon(i, k)
-            done = named(rf"\sum_{{k'=0}}^{{k-1}}\Delta h_{{{k.name},\theta_{{k'}}}}(x_i)", self.before(i, k) + off)
+            done = named(
+                rf"\sum_{{k'=0}}^{{k-1}}\Delta h_{{{k.name},\theta_{{k'}}}}(x_i)", self.before(i, k) + off
+            )
             bracket = self.code(i, k) - done
             return sum_over(i, bracket * kappa[i]) / size(N) + sum_over(i, bracket) / size(N)
 
@@ -128,7 +136,9 @@ class Step:
         if rates == "full":
             return h + alpha / count * (move(c) - over_classes(self.classes, move) / count)
         rate = {
-            "free": named(r"\alpha_k^{(c)}", alpha * as_term(rho)[c]) if self.classes != "1" else alpha * as_term(rho_2),
+            "free": named(r"\alpha_k^{(c)}", alpha * as_term(rho)[c])
+            if self.classes != "1"
+            else alpha * as_term(rho_2),
             "start": alpha * (count - 1) / count**2,
             "symmetric": alpha / count,
         }[rates]

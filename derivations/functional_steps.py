@@ -26,9 +26,15 @@ KNOBS = (
     ),
     Knob("bias", ("on", "off"), "whether b is learned, which takes a second head of constant attention"),
     Knob("loss", ("squared", "half_squared"), "Section 2: (1/N) Σ ‖y_i - f(x_i)‖² as printed, or half of it"),
-    Knob("categorical_loss", ("cross_entropy", "summed_cross_entropy"), "Section 3: mean or sum over the context"),
+    Knob(
+        "categorical_loss",
+        ("cross_entropy", "summed_cross_entropy"),
+        "Section 3: mean or sum over the context",
+    ),
     Knob("softmax", ("reference", "symmetric"), "whether f_0 = 0 is fixed, or all C latent outputs are free"),
-    Knob("jacobian", ("diagonal", "full"), "which derivatives of the softmax (4) keeps: ∂h_c/∂f_c only, or all"),
+    Knob(
+        "jacobian", ("diagonal", "full"), "which derivatives of the softmax (4) keeps: ∂h_c/∂f_c only, or all"
+    ),
     Knob("layers", ("1", "2", "3"), "how many layers are written out"),
     Knob("rates", ("shared", "per_layer"), "one rate α for all layers, or α_1, α_2, …"),
 )
@@ -66,9 +72,19 @@ def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> lis
             continue
         shown = _renamed(expr)
         reason = "guarded gradient: index calculus against components"
-        steps.append(Step(f"Gradient in {variable[0]}", rf"\partial\mathcal{{L}}/\partial {variable} = {shown}", reason))
+        steps.append(
+            Step(
+                f"Gradient in {variable[0]}", rf"\partial\mathcal{{L}}/\partial {variable} = {shown}", reason
+            )
+        )
     update = in_kernel(fd.stepped(loss, a).entry(_class))
-    steps.append(Step("Update of the function", rf"f_{{c,\theta_k}}(x) = {form_latex(nf.normal(update))}", "W and b stepped"))
+    steps.append(
+        Step(
+            "Update of the function",
+            rf"f_{{c,\theta_k}}(x) = {form_latex(nf.normal(update))}",
+            "W and b stepped",
+        )
+    )
     return steps
 
 
@@ -80,7 +96,9 @@ def _renamed(expr: ix.Expr) -> str:
 def in_kernel(expr: ix.Expr) -> ix.Expr:
     """Inner products of features as kernel values."""
     form = nf.contract(nf.normal(expr), fd.phi_x, fd.phi, lambda _, row: ("T", fd.kappa, row))
-    return to_expr(nf.contract(form, fd.phi, fd.phi, lambda one, two: ("T", gram, tuple(sorted((*one, *two), key=repr)))))
+    return to_expr(
+        nf.contract(form, fd.phi, fd.phi, lambda one, two: ("T", gram, tuple(sorted((*one, *two), key=repr))))
+    )
 
 
 def unrolled(a: FunctionalAssumptions) -> list[ix.Expr]:
@@ -118,8 +136,13 @@ def _matrices(a: FunctionalAssumptions) -> list[Step]:
     x = as_term(Tensor("x", (D,), "x"))
     weights = fk.attention_weights(a.kernel, lambda at: x_i[at], x, i)
     factor = 2 if a.loss == "squared" else 1
-    value = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -(named(r"\alpha", as_term(fd.alpha)) * factor * eye(CLASSES))])
-    steps = [Step("Value matrix", f"W_V = {value.latex()}", "the factor of the gradient is kept with the rate")]
+    value = blocks(
+        [zeros(D, D), zeros(D, CLASSES)],
+        [zeros(CLASSES, D), -(named(r"\alpha", as_term(fd.alpha)) * factor * eye(CLASSES))],
+    )
+    steps = [
+        Step("Value matrix", f"W_V = {value.latex()}", "the factor of the gradient is kept with the rate")
+    ]
     for name, weight in weights.items():
         steps.append(Step("Attention weight", rf"\kappa(x_i, x) = {weight.latex()}", f"kernel: {name}"))
     heads = "two heads, the second constantly one" if a.bias == "on" else "one head"
@@ -133,7 +156,10 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
     count = Categories((), CLASSES)
     rate = as_term(fd.alpha)
     if a.softmax == "symmetric":
-        block, why = rate / count * eye(CLASSES), "the increments sum to zero over the C classes, so the Jacobian is 1/C"
+        block, why = (
+            rate / count * eye(CLASSES),
+            "the increments sum to zero over the C classes, so the Jacobian is 1/C",
+        )
     elif a.jacobian == "full":
         block = rate / count * (eye(CLASSES) - Ones((), (CLASSES, CLASSES)) / count)
         why = "the whole Jacobian at f = 0"
@@ -141,6 +167,10 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
         rates = as_term(Tensor("rates", (CLASSES,), r"\alpha_k"))
         block, why = diag(rates), "only ∂h_c/∂f_c is kept: first order in α only for C = 2"
     return [
-        Step("Softmax", rf"h_c = {h.latex()}", "class 0 is the reference" if a.softmax == "reference" else "C free outputs"),
+        Step(
+            "Softmax",
+            rf"h_c = {h.latex()}",
+            "class 0 is the reference" if a.softmax == "reference" else "C free outputs",
+        ),
         Step("Value block for codes", block.latex(), why),
     ]

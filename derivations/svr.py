@@ -181,7 +181,7 @@ def kernel_expr(feature_map: str, dot: ix.Expr, xx: ix.Expr, yy: ix.Expr) -> ix.
         return None
     if feature_map.startswith("polynomial:"):
         degree = feature_map.removeprefix("polynomial:")
-        if not degree.isdigit() or not 1 <= int(degree) <= 6:
+        if not (degree.isascii() and degree.isdecimal()) or not 1 <= int(degree) <= 6:
             raise ValueError("the degree must be a whole number from 1 to 6")
         return (1 + dot) ** int(degree)
     return parse(feature_map, {"dot": dot, "xx": xx, "yy": yy, "D": ix.Dim(D)})

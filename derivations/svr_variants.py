@@ -115,7 +115,10 @@ class Variant:
     @property
     def multipliers(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """α, α̃, η, η̃."""
-        letters = (("alpha", r"\boldsymbol{\alpha}"), ("alpha~", r"\tilde{\boldsymbol{\alpha}}"))
+        letters: tuple[tuple[str, str], ...] = (
+            ("alpha", r"\boldsymbol{\alpha}"),
+            ("alpha~", r"\tilde{\boldsymbol{\alpha}}"),
+        )
         letters += (("eta", r"\boldsymbol{\eta}"), ("eta~", r"\tilde{\boldsymbol{\eta}}"))
         first, second, third, fourth = (vectors(n, DV, self._marked(t), self.count) for n, t in letters)
         return first, second, third, fourth

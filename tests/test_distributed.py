@@ -198,8 +198,17 @@ def one_thread():
 def torchrun(tmp_path, what):
     script = tmp_path / "worker.py"
     script.write_text(WORKER)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script),
-               str(tmp_path), what]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        str(script),
+        str(tmp_path),
+        what,
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
@@ -216,7 +225,9 @@ def test_two_processes_give_the_values_of_one(tmp_path):
     for here, there, alone in zip(*ranks, one, strict=True):
         assert torch.equal(here, there) and torch.equal(here, alone)
     found = finished(tmp_path / "checks.jsonl")
-    with one_thread():  # as in the ranks: the sampled definitions are plain products, whose digits depend on it
+    with (
+        one_thread()
+    ):  # as in the ranks: the sampled definitions are plain products, whose digits depend on it
         assert run_checks(Ranks(), list(CHECKS), [1024], tmp_path / "one.jsonl") == 0
     for two, single in zip(found, finished(tmp_path / "one.jsonl"), strict=True):
         assert two["passed"] and two["ranks"] == 2
@@ -230,7 +241,9 @@ def test_a_lost_rank_ends_the_run_with_one_line_and_keeps_what_is_finished(tmp_p
     ours = [line for line in result.stderr.splitlines() if line.startswith("attest:")]
     assert len(ours) == 1, result.stderr
     assert "lost in check svr of 1024 tokens, 1 finished checks are in" in ours[0]
-    assert [json.loads(line)["check"] for line in (tmp_path / "checks.jsonl").read_text().splitlines()] == ["transpose"]
+    assert [json.loads(line)["check"] for line in (tmp_path / "checks.jsonl").read_text().splitlines()] == [
+        "transpose"
+    ]
 
 
 def test_a_lost_connection_is_named():

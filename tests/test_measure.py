@@ -51,18 +51,24 @@ def test_measures_equal_their_dense_formulas(mask, scale):
     assert (found.energy.positive, found.energy.negative) == (int((c > 0).sum()), int((c < 0).sum()))
     assert found.energy.smallest == pytest.approx(float(c.min()), rel=1e-10)
     image = gram @ v
-    sines = [math.sqrt(1 - min(1, float(x @ y) ** 2 / float(x @ x) / float(y @ y))) for x, y in
-             zip(v.T, image.T, strict=True)]
+    sines = [
+        math.sqrt(1 - min(1, float(x @ y) ** 2 / float(x @ x) / float(y @ y)))
+        for x, y in zip(v.T, image.T, strict=True)
+    ]
     assert found.singular.sines == pytest.approx(sines, rel=1e-8)
     assert found.singular.sigmas == pytest.approx(((a @ v).norm(dim=0) / v.norm(dim=0)).tolist(), rel=1e-12)
     projector = v @ torch.linalg.pinv(v)
-    assert found.singular.span == pytest.approx(float((image - projector @ image).norm() / image.norm()), rel=1e-9)
+    assert found.singular.span == pytest.approx(
+        float((image - projector @ image).norm() / image.norm()), rel=1e-9
+    )
     sigma = torch.linalg.svdvals(a)
     assert found.spectrum.values == pytest.approx(sigma[:4].tolist(), rel=1e-11)
     assert found.spectrum.energy == pytest.approx(float((a**2).sum()), rel=1e-12)
     out = a @ v
     off = replace(head, q=head.q - head.q.mean(0))
-    assert found.centering.queries == pytest.approx(float((dense(off, mask, scale) @ v - out).abs().max()), rel=1e-9)
+    assert found.centering.queries == pytest.approx(
+        float((dense(off, mask, scale) @ v - out).abs().max()), rel=1e-9
+    )
     assert found.centering.keys <= found.centering.keys_bound < 1e-9 < found.centering.queries
 
 
@@ -98,7 +104,9 @@ def test_right_singular_vectors_are_told_from_vectors_that_are_nearly_so():
 
 def test_a_rotated_basis_has_the_span_but_not_the_vectors():
     head = small(d_v=3)
-    turn = torch.linalg.qr(torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)))[0]
+    turn = torch.linalg.qr(
+        torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    )[0]
     found = measure(replace(head, v=torch.linalg.svd(dense(head))[2][:3].T @ turn), QUICK).singular
     assert found.span < 1e-12 < 0.01 < max(found.sines)
     assert found.cosine < 1e-12
@@ -115,7 +123,9 @@ def test_the_objective_is_that_of_its_definition_and_the_tangent_of_the_angles()
     assert found.objective == pytest.approx(float(value), rel=1e-10)
     weights = torch.diag(lam) * (a @ v).norm(dim=0) ** 2
     tangents = torch.tensor([s**2 / (1 - s**2) for s in found.sines], dtype=torch.float64)
-    assert found.objective_relative == pytest.approx(float((weights * tangents).sum() / weights.sum()), rel=1e-9)
+    assert found.objective_relative == pytest.approx(
+        float((weights * tangents).sum() / weights.sum()), rel=1e-9
+    )
 
 
 def test_a_negative_c_is_found():
@@ -181,7 +191,8 @@ def test_half_precision_tensors_are_measured_as_they_are():
     head = small(dtype="bfloat16")
     exact = Head("2", 1, head.q.double(), head.k.double(), head.v.double())
     assert replace(measure(head, QUICK), dtype="", seconds=0, peak_bytes=0) == replace(
-        measure(exact, QUICK), dtype="", seconds=0, peak_bytes=0)
+        measure(exact, QUICK), dtype="", seconds=0, peak_bytes=0
+    )
 
 
 @pytest.fixture
@@ -216,7 +227,9 @@ def test_krylov_survives_a_matrix_of_rank_one(krylov):
 
 def test_effective_ranks_of_known_matrices():
     q, k = log_matrix([[1.0 - 3e-9, 1e-9, 1e-9, 1e-9]] * 4)
-    identity = spectrum(AttentionMatrix(60 * torch.eye(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64), 1.0))
+    identity = spectrum(
+        AttentionMatrix(60 * torch.eye(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64), 1.0)
+    )
     for rank in (identity.stable_rank, identity.participation, identity.entropy_rank):
         assert rank == pytest.approx(4)
     assert identity.rank_90 == 4
@@ -234,22 +247,30 @@ def test_the_error_bound_of_the_pass_holds_and_sees_a_wrong_product():
     assert float(((found - weights @ (weights @ v)).abs() / bound).min()) > 1
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"k": torch.full((60, 8), math.nan)}, "head 2.1: k contains NaN"),
-    ({"k": torch.zeros(60, 7)}, "widths must be equal"),
-    ({"v": torch.zeros(59, 5)}, "there are 60 keys and 59 values"),
-    ({"q": torch.zeros(60, 8, dtype=torch.long)}, "q is a int64 tensor"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"k": torch.full((60, 8), math.nan)}, "head 2.1: k contains NaN"),
+        ({"k": torch.zeros(60, 7)}, "widths must be equal"),
+        ({"v": torch.zeros(59, 5)}, "there are 60 keys and 59 values"),
+        ({"q": torch.zeros(60, 8, dtype=torch.long)}, "q is a int64 tensor"),
+    ],
+)
 def test_unusable_tensors_are_one_clear_line(change, message):
     with pytest.raises(TensorError, match=message) as problem:
         measure(replace(small(), **change), QUICK)
     assert "\n" not in str(problem.value)
 
 
-@pytest.mark.parametrize("settings, message", [
-    (Settings(mask="window"), "no mask 'window'"), (Settings(top=0), "at least 1"),
-    (Settings(epsilon=-1), "epsilon is -1"), (Settings(scale=math.inf), "scale is inf"),
-])
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (Settings(mask="window"), "no mask 'window'"),
+        (Settings(top=0), "at least 1"),
+        (Settings(epsilon=-1), "epsilon is -1"),
+        (Settings(scale=math.inf), "scale is inf"),
+    ],
+)
 def test_unusable_settings_are_one_clear_line(settings, message):
     with pytest.raises(TensorError, match=message):
         measure(small(), settings)
@@ -277,6 +298,8 @@ print(status("VmHWM") - before, bytes_needed(n, n, 64, 64, settings))
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 @pytest.mark.parametrize("tokens", [1024, 8192])
 def test_the_memory_estimate_is_above_the_peak_and_not_far(tokens):
-    result = subprocess.run([sys.executable, "-c", PEAK, str(tokens)], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tokens)], capture_output=True, text=True, check=True
+    )
     peak, estimate = map(int, result.stdout.split())
     assert peak < estimate < 4 * peak + (160 << 20)

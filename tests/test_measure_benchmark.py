@@ -20,15 +20,30 @@ def test_a_known_exponent_is_fitted_past_a_fixed_cost(power):
 
 
 def test_a_job_over_its_budget_stops_growing(monkeypatch):
-    monkeypatch.setattr(bench, "JOBS", {bench.BASE: lambda *_: None, "slow": lambda *_: bench.time.sleep(0.02)})
+    monkeypatch.setattr(
+        bench, "JOBS", {bench.BASE: lambda *_: None, "slow": lambda *_: bench.time.sleep(0.02)}
+    )
     found = bench.times([bench.BASE, "slow"], [128, 256, 512], 1, "float32", "cpu", 8, budget=0.05)
     assert [len(found[name]) for name in (bench.BASE, "slow")] == [3, 1]
 
 
 def test_one_command_gives_ratios_and_growth(tmp_path, capsys):
     file = tmp_path / "b.json"
-    bench.main(["--max-tokens", "2048", "--repeats", "1", "--width", "8", "--jobs", "linear attention",
-                "--no-memory", "--out", str(file)])
+    bench.main(
+        [
+            "--max-tokens",
+            "2048",
+            "--repeats",
+            "1",
+            "--width",
+            "8",
+            "--jobs",
+            "linear attention",
+            "--no-memory",
+            "--out",
+            str(file),
+        ]
+    )
     found = json.loads(file.read_text())
     assert [r["job"] for r in found["jobs"]] == [bench.BASE, "linear attention"]
     assert found["jobs"][0]["ratio"] == [1, 1] and len(found["jobs"][1]["seconds"]) == 2

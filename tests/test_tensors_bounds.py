@@ -61,10 +61,12 @@ def test_rounded_inputs_cost_what_their_bound_says():
     bound = bounds.attention_bound(how, 64, 1024, bounds.score_sizes(q, k), exact.magnitude, 4.0)
     found = compare("rounded", stream.attention(q, k, v, dtype="bfloat16"), exact.out, bound)
     assert 1e-3 < found.ratio <= 1
-    without = bounds.attention_bound(bounds.streamed("bfloat16"), 64, 1024, bounds.score_sizes(q, k),
-                                     exact.magnitude, 4.0)
-    assert not compare("rounding of inputs ignored", stream.attention(q, k, v, dtype="bfloat16"), exact.out,
-                       without).passed
+    without = bounds.attention_bound(
+        bounds.streamed("bfloat16"), 64, 1024, bounds.score_sizes(q, k), exact.magnitude, 4.0
+    )
+    assert not compare(
+        "rounding of inputs ignored", stream.attention(q, k, v, dtype="bfloat16"), exact.out, without
+    ).passed
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -72,8 +74,10 @@ def test_log_sums_stay_within_their_bound(dtype):
     q, k, v = make_instance(2048, dtype=dtype)
     exact = stream.logsumexp_rows(q.double(), k.double())
     sizes = bounds.score_sizes(q, k)
-    for how, found in ((bounds.streamed(dtype), stream.logsumexp_rows(q, k)),
-                       (bounds.fused("flash", dtype, 2048), fused.attention(q, k, v, log_sum=True).log_sum)):
+    for how, found in (
+        (bounds.streamed(dtype), stream.logsumexp_rows(q, k)),
+        (bounds.fused("flash", dtype, 2048), fused.attention(q, k, v, log_sum=True).log_sum),
+    ):
         bound = bounds.log_sum_bound(how, 64, 2048, sizes).unsqueeze(-1)
         assert compare(how.name, found.unsqueeze(-1), exact.unsqueeze(-1), bound).passed
 
@@ -82,8 +86,9 @@ def test_transpose_products_stay_within_their_bound():
     q, k, u = make_instance(1500, dtype="float32")
     weights = torch.softmax(q.double() @ k.double().T / 8, -1)
     found, magnitude = stream.transpose_product(q, k, u, magnitude=True)
-    bound = bounds.transpose_bound(bounds.streamed("float32"), 64, 1500, 1500, bounds.score_sizes(q, k),
-                                   magnitude, float(u.abs().max()))
+    bound = bounds.transpose_bound(
+        bounds.streamed("float32"), 64, 1500, 1500, bounds.score_sizes(q, k), magnitude, float(u.abs().max())
+    )
     truth = weights.T @ u.double()
     assert 1e-5 < compare("transpose", found, truth, bound).ratio <= 1
     assert not compare("zero", torch.zeros_like(found), truth, bound).passed
@@ -114,14 +119,21 @@ def test_nan_never_passes():
     assert compare("equal", ones, ones, torch.zeros(3, 2)).passed
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: bounds.gamma(2**23, 2.0**-24), "no bound can be given"),
-    (lambda: bounds.fused("cudnn", "float32", 5), "unknown attention backend 'cudnn'"),
-    (lambda: bounds.magnitude_of(stream.attend(*make_instance(8, 4)), bounds.streamed("float64"), 4, 8,
-                                 torch.ones(8)), "no magnitude"),
-    (lambda: check_attention(*make_instance(8, 4, heads=(2,))), "one head"),
-    (lambda: compare("x", torch.ones(2, 2), torch.ones(2, 3), torch.ones(1)), "cannot be compared"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: bounds.gamma(2**23, 2.0**-24), "no bound can be given"),
+        (lambda: bounds.fused("cudnn", "float32", 5), "unknown attention backend 'cudnn'"),
+        (
+            lambda: bounds.magnitude_of(
+                stream.attend(*make_instance(8, 4)), bounds.streamed("float64"), 4, 8, torch.ones(8)
+            ),
+            "no magnitude",
+        ),
+        (lambda: check_attention(*make_instance(8, 4, heads=(2,))), "one head"),
+        (lambda: compare("x", torch.ones(2, 2), torch.ones(2, 3), torch.ones(1)), "cannot be compared"),
+    ],
+)
 def test_bad_input_is_one_clear_line(call, message):
     with pytest.raises(TensorError, match=message):
         call()

@@ -34,12 +34,15 @@ def test_a_smaller_c_is_rejected_by_the_box(fit):
     assert certify(fit, epsilon, fit.log_c_star - step).rejected_by == ("box",)
 
 
-@pytest.mark.parametrize("wrong, residual", [
-    (lambda fit, eps: 2 * fit.attention.double() - fit.targets(eps), "complementarity"),  # other side
-    (lambda fit, eps: fit.attention, "complementarity"),  # inside the tube although epsilon > 0
-    (lambda fit, eps: fit.values, "tube"),
-    (lambda fit, eps: torch.zeros_like(fit.values), "tube"),
-])
+@pytest.mark.parametrize(
+    "wrong, residual",
+    [
+        (lambda fit, eps: 2 * fit.attention.double() - fit.targets(eps), "complementarity"),  # other side
+        (lambda fit, eps: fit.attention, "complementarity"),  # inside the tube although epsilon > 0
+        (lambda fit, eps: fit.values, "tube"),
+        (lambda fit, eps: torch.zeros_like(fit.values), "tube"),
+    ],
+)
 def test_wrong_targets_are_rejected(fit, wrong, residual):
     fit, epsilon, _ = fit
     certificate = certify(fit, epsilon, None, wrong(fit, epsilon))
@@ -98,16 +101,22 @@ def test_the_theorem_at_32768_tokens():
 _, KEYS, VALUES = make_instance(8, 4)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: certify_attention_as_svr(KEYS, VALUES, -1.0), "epsilon is -1.0"),
-    (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, 0.0), "C is 0.0"),
-    (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, math.nan), "C is nan"),
-    (lambda: certify_attention_as_svr(KEYS, 0 * VALUES, 0.1), "some non-zero value"),
-    (lambda: certify_attention_as_svr(KEYS[None], VALUES[None], 0.1), "one head"),
-    (lambda: certify_attention_as_svr(KEYS, VALUES[:4], 0.1), "8 keys and 4 values"),
-    (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, targets=VALUES[:3]), "targets have shape"),
-    (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, targets=VALUES * math.nan), "targets contains NaN"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: certify_attention_as_svr(KEYS, VALUES, -1.0), "epsilon is -1.0"),
+        (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, 0.0), "C is 0.0"),
+        (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, math.nan), "C is nan"),
+        (lambda: certify_attention_as_svr(KEYS, 0 * VALUES, 0.1), "some non-zero value"),
+        (lambda: certify_attention_as_svr(KEYS[None], VALUES[None], 0.1), "one head"),
+        (lambda: certify_attention_as_svr(KEYS, VALUES[:4], 0.1), "8 keys and 4 values"),
+        (lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, targets=VALUES[:3]), "targets have shape"),
+        (
+            lambda: certify_attention_as_svr(KEYS, VALUES, 0.1, targets=VALUES * math.nan),
+            "targets contains NaN",
+        ),
+    ],
+)
 def test_bad_input_is_one_clear_line(call, message):
     with pytest.raises(TensorError, match=message):
         call()

@@ -23,13 +23,19 @@ def dense(q, k, v, scale=None, allowed=None):
 
 
 @settings(max_examples=25, deadline=None)
-@given(m=st.integers(1, 40), n=st.integers(1, 40), d=st.integers(1, 9), width=st.integers(1, 7),
-       tile=st.builds(stream.Tile, st.integers(1, 50), st.integers(1, 50)),
-       spread=st.sampled_from([1.0, 40.0]))
+@given(
+    m=st.integers(1, 40),
+    n=st.integers(1, 40),
+    d=st.integers(1, 9),
+    width=st.integers(1, 7),
+    tile=st.builds(stream.Tile, st.integers(1, 50), st.integers(1, 50)),
+    spread=st.sampled_from([1.0, 40.0]),
+)
 def test_streamed_attention_is_the_definition(m, n, d, width, tile, spread):
     rng = torch.Generator().manual_seed(m + 41 * n)
-    q, k, v = (torch.randn(*shape, dtype=torch.float64, generator=rng)
-               for shape in ((m, d), (n, d), (n, width)))
+    q, k, v = (
+        torch.randn(*shape, dtype=torch.float64, generator=rng) for shape in ((m, d), (n, d), (n, width))
+    )
     result = stream.attend(spread * q, spread * k, v, magnitude=True, chunk=tile)
     torch.testing.assert_close(result.out, dense(spread * q, spread * k, v), **CLOSE)
     torch.testing.assert_close(result.magnitude, dense(spread * q, spread * k, v.abs()), **CLOSE)
@@ -62,8 +68,11 @@ def test_chosen_rows_are_those_rows_of_the_whole():
     q, k, v = make_instance(100, 8)
     rows = torch.tensor([99, 0, 17])
     for mask in (None, "causal"):
-        torch.testing.assert_close(stream.attention(q, k, v, mask=mask, rows=rows),
-                                   stream.attention(q, k, v, mask=mask)[rows], **CLOSE)
+        torch.testing.assert_close(
+            stream.attention(q, k, v, mask=mask, rows=rows),
+            stream.attention(q, k, v, mask=mask)[rows],
+            **CLOSE,
+        )
 
 
 def test_batch_and_heads_are_independent():

@@ -27,11 +27,27 @@ from derivations.normal import equal
 from derivations.series import Series, series_functions
 from derivations.term import as_term, blocks, part, stack, zeros
 
-MODULES = ("attention", "beyond", "categorical", "constant_heads", "context_size", "figures", "mercer", "squared_loss")
+MODULES = (
+    "attention",
+    "beyond",
+    "categorical",
+    "constant_heads",
+    "context_size",
+    "figures",
+    "mercer",
+    "squared_loss",
+)
 for name in MODULES:
     import_module(f"checks.wang2024.{name}")
 PAPER = FunctionalAssumptions()
-SYMBOLIC_MISPRINTS = ("eq1", "eq5", "prose-step-size-half", "prose-readout", "prose-initial-state", "prose-constant-head-softmax")
+SYMBOLIC_MISPRINTS = (
+    "eq1",
+    "eq5",
+    "prose-step-size-half",
+    "prose-readout",
+    "prose-initial-state",
+    "prose-constant-head-softmax",
+)
 CONDITIONS = (
     "prose-constant-head-chi2", "prose-constant-head-sigmoid", "prose-constant-head-polynomial", "prose-mercer-polynomial",
     "prose-mercer-cosine", "prose-mercer-chi2", "prose-mercer-exponential", "prose-context-size", "prose-rkhs-membership",
@@ -59,7 +75,11 @@ def test_proved(slug):
 
 @pytest.mark.parametrize(
     ("slug", "severity"),
-    [*((s, "misprint") for s in SYMBOLIC_MISPRINTS), *((s, "condition") for s in CONDITIONS), *((s, "substance") for s in SUBSTANCE)],
+    [
+        *((s, "misprint") for s in SYMBOLIC_MISPRINTS),
+        *((s, "condition") for s in CONDITIONS),
+        *((s, "substance") for s in SUBSTANCE),
+    ],
 )
 def test_corrected_with_a_counterexample(slug, severity):
     found = record(slug)
@@ -80,7 +100,10 @@ def test_every_claim_is_named_above_and_rests_on_declared_ones():
     assert all(parent in CLAIMS for c in ours.values() for parent in c.rests_on)
 
 
-@pytest.mark.parametrize("slug", ["eq1", "eq3", "eq8", "prose-taylor", "prose-mercer-rbf", "prose-mercer-chi2", "prose-least-squares"])
+@pytest.mark.parametrize(
+    "slug",
+    ["eq1", "eq3", "eq8", "prose-taylor", "prose-mercer-rbf", "prose-mercer-chi2", "prose-least-squares"],
+)
 def test_no_mutant_survives(slug):
     mutants = record(slug, quick=False).mutants
     assert mutants.killed > 0 and not mutants.survivors
@@ -159,14 +182,20 @@ def test_the_two_routes_to_a_derivative_share_no_code():
     values = {"code": 1, "u": 2, "v": 1, "kappa": 3}
 
     def lookup(tensor, entry):
-        return Series.parameter(3) if tensor == fd.alpha else Series.constant(Fraction(values[tensor.name]), 3)
+        return (
+            Series.parameter(3) if tensor == fd.alpha else Series.constant(Fraction(values[tensor.name]), 3)
+        )
 
-    series = evaluate(step.after().entry(), {"N": 1}, lookup, series_functions(3), {Index("c", "C-1"): 0}).terms
+    series = evaluate(
+        step.after().entry(), {"N": 1}, lookup, series_functions(3), {Index("c", "C-1"): 0}
+    ).terms
     alpha = sp.Symbol("alpha")
     inner = 2 * alpha
     f = alpha + alpha * (1 - sp.exp(inner) / (1 + sp.exp(inner))) * 4
     expected = sp.series(sp.exp(f) / (1 + sp.exp(f)), alpha, 0, 3).removeO()
-    assert [sp.Rational(c.numerator, c.denominator) for c in series] == [expected.coeff(alpha, k) for k in range(3)]
+    assert [sp.Rational(c.numerator, c.denominator) for c in series] == [
+        expected.coeff(alpha, k) for k in range(3)
+    ]
 
 
 def test_a_certificate_of_another_kernel_proves_nothing():
@@ -191,7 +220,13 @@ def test_harmonic_needs_positive_coordinates():
     assert psd.Harmonic(mercer.x[mercer.i, mercer.a], mercer.i).flaw({})
 
 
-@pytest.mark.parametrize("region", [Region("+", ("+",), (Fraction(-1), Fraction(0), Fraction(1)), (1, 2, 1)), Region("+", ("+",), (Fraction(0),), (1,))])
+@pytest.mark.parametrize(
+    "region",
+    [
+        Region("+", ("+",), (Fraction(-1), Fraction(0), Fraction(1)), (1, 2, 1)),
+        Region("+", ("+",), (Fraction(0),), (1,)),
+    ],
+)
 def test_a_form_that_is_not_negative_is_not_called_so(region):
     assert judge(SigmoidNegative((*mercer.NEVER.regions[:3], region))).holds is not True
 
@@ -201,13 +236,17 @@ def test_regions_must_cover_every_sign():
 
 
 def test_the_exponential_kernel_is_not_called_asymmetric():
-    one, two = (fk.exponential(mercer.x[k], mercer.x[m]) for k, m in ((mercer.i, mercer.j), (mercer.j, mercer.i)))
+    one, two = (
+        fk.exponential(mercer.x[k], mercer.x[m]) for k, m in ((mercer.i, mercer.j), (mercer.j, mercer.i))
+    )
     assert judge(Example((Fact("difference", one - two, "!="),), mercer.CONTEXT)).holds is not True
 
 
 def test_the_readout_vector_has_too_few_entries():
     finding = judge(squared_loss.readout_literal())
-    assert any("1 against C-1" in e.detail or "{+}1" in e.detail for e in finding.evidence if e.passed is False)
+    assert any(
+        "1 against C-1" in e.detail or "{+}1" in e.detail for e in finding.evidence if e.passed is False
+    )
 
 
 # legs and derivation
@@ -243,13 +282,18 @@ def test_the_unrolled_layers_satisfy_the_update():
     assert equal(second, first + step)
 
 
-@pytest.mark.parametrize("knobs", [{}, {"bias": "off", "rates": "per_layer", "kernel": "softmax", "jacobian": "full"}])
+@pytest.mark.parametrize(
+    "knobs", [{}, {"bias": "off", "rates": "per_layer", "kernel": "softmax", "jacobian": "full"}]
+)
 def test_every_step_of_the_derivation_prints(knobs):
     steps = functional_steps.derive(replace(PAPER, **knobs))
     assert len(steps) > 8 and all(s.latex and s.reason for s in steps)
 
 
-@pytest.mark.parametrize(("name", "value"), [("kernel", "__import__('os')"), ("loss", "cubic"), ("layers", "7"), ("kernel", "dot +")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("kernel", "__import__('os')"), ("loss", "cubic"), ("layers", "7"), ("kernel", "dot +")],
+)
 def test_bad_knob_values_are_refused(name, value):
     with pytest.raises(ValueError):
         functional_steps.validate(name, value)

@@ -336,7 +336,15 @@ def _minimum(p: Exponent, says: str, above: Term | None = None) -> Extremum:
 
 def _literal_minimum(p: Exponent) -> Extremum:
     if p.value == 3:
-        return Extremum(_at_c(p), en.Z_, AV, "a local minimum", given=(C_RULE,), witness=NEGATIVE_C, direction=((4,), (-3,)))
+        return Extremum(
+            _at_c(p),
+            en.Z_,
+            AV,
+            "a local minimum",
+            given=(C_RULE,),
+            witness=NEGATIVE_C,
+            direction=((4,), (-3,)),
+        )
     return _minimum(p, "a local minimum", SQUARES.get(p.value))
 
 

@@ -113,7 +113,7 @@ def _named(
         "W_e": b.transpose() * h_r, "W_r": a.transpose() * h_e,
     }  # fmt: skip
     named["e"], named["r"] = a * named["W_e"], b * named["W_r"]
-    values = {name: fractions(matrix) for name, matrix in named.items()}
+    values: dict[str, Any] = {name: fractions(matrix) for name, matrix in named.items()}
     values["sigma"], values["lambda"] = _vector(sigma), _vector([1 / x for x in sigma])
     sizes = {"N": phi_q.nrows(), "p": phi_q.ncols(), "s": h_e.ncols(), "n": f.nrows()}
     return sizes, values

@@ -67,7 +67,9 @@ def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:
     return found
 
 
-def coefficients(expr: ix.Expr, small: Tensor, count: int, instance: Instance, at: dict[Index, int]) -> list[Any]:
+def coefficients(
+    expr: ix.Expr, small: Tensor, count: int, instance: Instance, at: dict[Index, int]
+) -> list[Any]:
     """The first ``count`` power series coefficients at an instance, by exact series arithmetic."""
 
     def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
@@ -132,11 +134,21 @@ def _prove(s: Order, finding: Finding) -> None:
         finding.steps.append(step)
     for g in s.choice:
         latex = rf"{g.tensor.latex} = {g.value.latex()}"
-        step = {"title": "choice", "latex": latex, "reason": g.reason, "grade": "exact-symbolic", "passed": True}
+        step = {
+            "title": "choice",
+            "latex": latex,
+            "reason": g.reason,
+            "grade": "exact-symbolic",
+            "passed": True,
+        }
         finding.steps.insert(0, step)
     proved = all(same)
-    detail = "the coefficients agree for symbolic dimensions" if proved else "a coefficient was not shown to agree"
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True))
+    detail = (
+        "the coefficients agree for symbolic dimensions" if proved else "a coefficient was not shown to agree"
+    )
+    finding.evidence.append(
+        Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True)
+    )
 
 
 def _compare_routes(s: Order, seed: int) -> None:
@@ -151,7 +163,9 @@ def _compare_routes(s: Order, seed: int) -> None:
                 continue
             for n, (value, coefficient) in enumerate(zip(values, series, strict=True)):
                 if value != coefficient * factorial(n):
-                    raise DerivativeMismatch(f"derivative {n} by {s.small.name}: {value} against {coefficient}·{n}!")
+                    raise DerivativeMismatch(
+                        f"derivative {n} by {s.small.name}: {value} against {coefficient}·{n}!"
+                    )
 
 
 def _witnessed(s: Order) -> str | None:
@@ -213,10 +227,15 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
 
 def _attained(s: Order, seed: int) -> Evidence:
     """Whether the coefficient of the claimed order itself differs somewhere, with the ``null`` tensors set to 0."""
-    quiet = tuple(Given(t, tuple(Index(f"n{k}", d) for k, d in enumerate(t.dims)), Number((), Fraction(0)), "") for t in s.null)
+    quiet = tuple(
+        Given(t, tuple(Index(f"n{k}", d) for k, d in enumerate(t.dims)), Number((), Fraction(0)), "")
+        for t in s.null
+    )
     next_order = replace(s, order=s.order + 1, choice=(*s.choice, *quiet))
     found = _found(next_order, seed)
-    detail = f"the order {s.order} is attained: {found}" if found else f"no instance attains the order {s.order}"
+    detail = (
+        f"the order {s.order} is attained: {found}" if found else f"no instance attains the order {s.order}"
+    )
     return Evidence("exact", "exact-rational", True if found else None, detail)
 
 

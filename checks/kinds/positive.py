@@ -78,7 +78,12 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
         return finding
     tried, found = _search(statement)
     finding.evidence.append(
-        Evidence("exact", "exact-rational", not found, f"{tried} quadratic forms of Gram matrices in exact arithmetic")
+        Evidence(
+            "exact",
+            "exact-rational",
+            not found,
+            f"{tried} quadratic forms of Gram matrices in exact arithmetic",
+        )
     )
     if found:
         finding.counterexample = found
@@ -88,7 +93,9 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     step = {"title": "certificate", "latex": statement.statement_latex(), "reason": why or rules}
     finding.steps.append({**step, "grade": "exact-symbolic", "passed": not why})
     detail = why or f"rebuilt from kernels that are positive semidefinite: {rules}"
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True))
+    finding.evidence.append(
+        Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)
+    )
     if with_mutants and not why:
         finding.mutants = _mutate(statement, seed)
     return finding
@@ -156,10 +163,16 @@ def _search(s: Positive) -> tuple[int, str | None]:
                     continue
                 for weights in _WEIGHTS[count]:
                     tried += 1
-                    value = sum((w * v * gram[a][b] for a, w in enumerate(weights) for b, v in enumerate(weights)), Fraction(0))
+                    value = sum(
+                        (w * v * gram[a][b] for a, w in enumerate(weights) for b, v in enumerate(weights)),
+                        Fraction(0),
+                    )
                     if Exponential.of(value).sign() < 0:
                         shown = "; ".join(", ".join(map(str, row)) for row in gram)
-                        return tried, f"{_words(chosen, points)}: Gram matrix [{shown}], c = {weights}, c'Gc = {value} < 0"
+                        return (
+                            tried,
+                            f"{_words(chosen, points)}: Gram matrix [{shown}], c = {weights}, c'Gc = {value} < 0",
+                        )
     return tried, None
 
 
@@ -169,7 +182,9 @@ def _point_sets(domain: str, count: int, width: int) -> Iterator[tuple[tuple[Any
     yield from sets[:: max(1, len(sets) // 20)]
 
 
-def _gram(s: Positive, parameters: dict[Tensor, Fraction], points: tuple[tuple[Any, ...], ...]) -> list[list[Any]]:
+def _gram(
+    s: Positive, parameters: dict[Tensor, Fraction], points: tuple[tuple[Any, ...], ...]
+) -> list[list[Any]]:
     expr = s.kernel.entry()
     sizes = {s.points.dims[0]: len(points), s.points.dims[1]: len(points[0])}
 
@@ -263,7 +278,9 @@ def _form(region: Region, gamma: str) -> sp.Expr:
 
     gram = [[kernel(x, y) for y in region.points] for x in region.points]
     weights = region.weights or (gram[0][1], -gram[0][0])
-    return sp.cancel(sp.together(sum(v * w * gram[m][n] for m, v in enumerate(weights) for n, w in enumerate(weights))))
+    return sp.cancel(
+        sp.together(sum(v * w * gram[m][n] for m, v in enumerate(weights) for n, w in enumerate(weights)))
+    )
 
 
 def _negative(region: Region, gamma: str) -> bool:
@@ -287,10 +304,22 @@ def sigmoid_negative(statement: SigmoidNegative, seed: int, with_mutants: bool) 
             holds = _negative(region, gamma)
             passed &= holds
             latex = sp.latex(sp.factor(_form(region, gamma))) + " < 0"
-            step = {"title": f"c {_relation(region.c)}, γ {_relation(gamma)}", "latex": latex, "grade": "exact-symbolic"}
-            finding.steps.append({**step, "reason": "all coefficients have the needed sign for a, b > 0", "passed": holds})
-    detail = "negative in every region, and the regions cover all γ ≠ 0 and c" if passed else "not shown for every sign"
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", True if passed else None, detail, settles=True))
+            step = {
+                "title": f"c {_relation(region.c)}, γ {_relation(gamma)}",
+                "latex": latex,
+                "grade": "exact-symbolic",
+            }
+            finding.steps.append(
+                {**step, "reason": "all coefficients have the needed sign for a, b > 0", "passed": holds}
+            )
+    detail = (
+        "negative in every region, and the regions cover all γ ≠ 0 and c"
+        if passed
+        else "not shown for every sign"
+    )
+    finding.evidence.append(
+        Evidence("derivation", "exact-symbolic", True if passed else None, detail, settles=True)
+    )
     if with_mutants and passed:
         for region in statement.regions:
             for changed in _region_mutants(region):

@@ -62,7 +62,9 @@ def stacked(statement: Stacked, seed: int, with_mutants: bool) -> Finding:
     unproved = 0
     for dims in _choices(statement.lhs.shape()):
         left, right = (Pruned((Part((side,), dims),)) for side in (statement.lhs, statement.rhs))
-        piece = Identity(left, right, given=statement.given, nonzero=statement.nonzero, reason=statement.reason)
+        piece = Identity(
+            left, right, given=statement.given, nonzero=statement.nonzero, reason=statement.reason
+        )
         own = identity(piece, seed, False)
         unproved += not own.proved
         finding.merge(own, f"block {', '.join(dims)}".replace("{+}", "+"))

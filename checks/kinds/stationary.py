@@ -64,7 +64,9 @@ def _mutate(s: Stationary, seed: int) -> Mutants:
     candidates = [(f"energy: {what}", e, s.point) for what, e in mutants(s.energy, 16)]
     candidates += [(f"point: {what}", s.energy, p) for what, p in mutants(s.point, 8)]
     for what, energy, point in candidates:
-        slope = _index_route(energy.entry(), s.variable, places)  # one route will do: a wrong one is rejected as well
+        slope = _index_route(
+            energy.entry(), s.variable, places
+        )  # one route will do: a wrong one is rejected as well
         result.tried += 1
         if rejects(slope, zero, (*s.given, _point(s.variable, point)), seed):
             result.killed += 1

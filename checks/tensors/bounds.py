@@ -77,8 +77,9 @@ class Arithmetic:
         return Arithmetic(**{**self.__dict__, "input_unit": unit_roundoff(dtype)})
 
 
-def streamed(dtype: str | torch.dtype, tile: Tile | None = None,
-             device: str | torch.device = "cpu") -> Arithmetic:
+def streamed(
+    dtype: str | torch.dtype, tile: Tile | None = None, device: str | torch.device = "cpu"
+) -> Arithmetic:
     """`stream.py`: exp within 2 ulp (Sleef and MKL claim 1); scale rounded and applied, shift subtracted."""
     work = working_dtype(resolve_dtype(dtype))
     unit, cols = unit_roundoff(work), (tile or default_tile(torch.device(device))).cols
@@ -104,8 +105,17 @@ def fused(backend: str, dtype: str | torch.dtype, n: int, device: str | torch.de
     if backend not in ("flash", "efficient", "math"):
         raise TensorError(f"unknown attention backend {backend!r}; allowed: flash, efficient, math")
     block = n if backend == "math" else 512 if device.type == "cpu" else 32
-    return Arithmetic(f"{backend} {dtype_name(target)}", unit, torch.finfo(work).tiny, exp_error, 8, block,
-                      None if backend == "math" else rescale_error, rounded, rounded)
+    return Arithmetic(
+        f"{backend} {dtype_name(target)}",
+        unit,
+        torch.finfo(work).tiny,
+        exp_error,
+        8,
+        block,
+        None if backend == "math" else rescale_error,
+        rounded,
+        rounded,
+    )
 
 
 def score_sizes(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> torch.Tensor:
@@ -139,8 +149,15 @@ def log_error(how: Arithmetic, d: int, n: int, sizes: torch.Tensor) -> torch.Ten
     return 2 * (_exponential_error(how, d, sizes) + _sum_error(how, n, sizes)) + once
 
 
-def attention_bound(how: Arithmetic, d: int, n: int, sizes: torch.Tensor, magnitude: torch.Tensor,
-                    largest: float, shifted: bool = True) -> torch.Tensor:
+def attention_bound(
+    how: Arithmetic,
+    d: int,
+    n: int,
+    sizes: torch.Tensor,
+    magnitude: torch.Tensor,
+    largest: float,
+    shifted: bool = True,
+) -> torch.Tensor:
     """Componentwise bound of |computed - exact| attention, (..., M, d_v) in float64.
 
     `sizes` (..., M) from `score_sizes`; `magnitude` (..., M, d_v) or anything that broadcasts: at least
@@ -175,8 +192,9 @@ def log_sum_bound(how: Arithmetic, d: int, n: int, sizes: torch.Tensor) -> torch
     return (once + lost + 8 * how.unit * (2 * sizes + math.log(n) + 1)) * SAFETY
 
 
-def transpose_bound(how: Arithmetic, d: int, m: int, n: int, sizes: torch.Tensor,
-                    magnitude: torch.Tensor, largest: float) -> torch.Tensor:
+def transpose_bound(
+    how: Arithmetic, d: int, m: int, n: int, sizes: torch.Tensor, magnitude: torch.Tensor, largest: float
+) -> torch.Tensor:
     """Componentwise bound for `stream.transpose_product`, broadcastable to (..., N, w), in float64.
 
     m queries, n keys; `sizes` (..., M) of the queries; `magnitude` (..., N, w): the computed
@@ -192,8 +210,9 @@ def transpose_bound(how: Arithmetic, d: int, m: int, n: int, sizes: torch.Tensor
     return (torch.expm1(omega) * torch.exp(omega) * magnitude.to(torch.float64) + lost) * SAFETY
 
 
-def linear_attention_factor(dtype: str | torch.dtype, d: int, n: int, block: int = 256,
-                            map_roundings: int = 4) -> float:
+def linear_attention_factor(
+    dtype: str | torch.dtype, d: int, n: int, block: int = 256, map_roundings: int = 4
+) -> float:
     """Factor on sum_j a_ij |v_jc| that bounds the error of `stream.linear_attention`.
 
     a_ij: its normalised positive weights. Each of the two features has a relative error of at most

@@ -67,8 +67,15 @@ class Certificate:
     def to_json(self) -> dict[str, object]:
         """The evidence fields of the ledger, with the residuals beside them."""
         worst = max(self.residuals, key=lambda c: c.ratio)
-        return {**asdict(self), "leg": "tensor", "grade": "certified-float", "passed": self.accepted,
-                "error": worst.error, "bound": worst.bound, "not_run": None}
+        return {
+            **asdict(self),
+            "leg": "tensor",
+            "grade": "certified-float",
+            "passed": self.accepted,
+            "error": worst.error,
+            "bound": worst.bound,
+            "not_run": None,
+        }
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,15 @@ class Fit:
         return self.attention.double() + epsilon * torch.sign(self.values).double()
 
 
-def fit_keys(k: torch.Tensor, v: torch.Tensor, scale: float | None = None, *,
-             dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-             chunk: stream.Tile | None = None) -> Fit:
+def fit_keys(
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+) -> Fit:
     """Attention of the keys to themselves by both engines: k (N, d), v (N, d_v).
 
     Raises TensorError for unusable tensors, for more than one head, and if all values are zero.
@@ -124,15 +137,32 @@ def fit_keys(k: torch.Tensor, v: torch.Tensor, scale: float | None = None, *,
     again = reference.log_sum if kernel.log_sum is None else kernel.log_sum
     log_h_bound = bounds.log_sum_bound(ours, d, n, sizes) + bounds.log_sum_bound(theirs, d, n, sizes)
     normaliser = "streamed" if kernel.log_sum is None else "fused"
-    return Fit(v, reference.out, kernel.out, reference.log_sum.double(), again.double(), fit_bound,
-               log_h_bound, kernel.backend, normaliser, time.perf_counter() - started)
+    return Fit(
+        v,
+        reference.out,
+        kernel.out,
+        reference.log_sum.double(),
+        again.double(),
+        fit_bound,
+        log_h_bound,
+        kernel.backend,
+        normaliser,
+        time.perf_counter() - started,
+    )
 
 
-def certify_attention_as_svr(k: torch.Tensor, v: torch.Tensor, epsilon: float, C: float | None = None, *,
-                             scale: float | None = None, targets: torch.Tensor | None = None,
-                             dtype: str | torch.dtype | None = None,
-                             device: str | torch.device | None = None,
-                             chunk: stream.Tile | None = None) -> Certificate:
+def certify_attention_as_svr(
+    k: torch.Tensor,
+    v: torch.Tensor,
+    epsilon: float,
+    C: float | None = None,
+    *,
+    scale: float | None = None,
+    targets: torch.Tensor | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+) -> Certificate:
     """Is attention on these keys (N, d) and values (N, d_v) the optimal SVR fit? See `certify`.
 
     C None is the smallest possible, C*. Raises TensorError for unusable tensors, epsilon or C.
@@ -143,8 +173,9 @@ def certify_attention_as_svr(k: torch.Tensor, v: torch.Tensor, epsilon: float, C
     return certify(fit, epsilon, None if C is None else math.log(C), targets)
 
 
-def certify(fit: Fit, epsilon: float, log_c: float | None = None,
-            targets: torch.Tensor | None = None) -> Certificate:
+def certify(
+    fit: Fit, epsilon: float, log_c: float | None = None, targets: torch.Tensor | None = None
+) -> Certificate:
     """Checks primal and dual feasibility, complementarity, stationarity and the duality gap.
 
     `log_c` None is log C*; infinity is the hard-constraint problem. `targets` (N, d_v) are those of the
@@ -166,9 +197,19 @@ def certify(fit: Fit, epsilon: float, log_c: float | None = None,
     tube, slackness, gap, norm = _slack_residuals(fit, epsilon, log_c - star, targets)
     device = fit.values.device
     return Certificate(
-        (box, tube, slackness, coefficients, same, gap), log_c, star, star + math.log(norm) if norm > 0 else
-        -math.inf, epsilon, len(fit.values), dtype_name(fit.values.dtype), str(device), fit.backend,
-        fit.normaliser, fit.seconds + time.perf_counter() - started, peak_bytes(device))
+        (box, tube, slackness, coefficients, same, gap),
+        log_c,
+        star,
+        star + math.log(norm) if norm > 0 else -math.inf,
+        epsilon,
+        len(fit.values),
+        dtype_name(fit.values.dtype),
+        str(device),
+        fit.backend,
+        fit.normaliser,
+        fit.seconds + time.perf_counter() - started,
+        peak_bytes(device),
+    )
 
 
 def _usable_targets(targets: torch.Tensor, fit: Fit) -> torch.Tensor:
@@ -186,16 +227,19 @@ def _multiplier_residuals(fit: Fit, log_c: float) -> tuple[Comparison, Compariso
     largest = fit.values.abs().amax(-1).double().log()
     over = fit.log_h_again + largest - log_c
     at = int((over - fit.log_h_bound).argmax())
-    box = Comparison("box", max(0.0, math.expm1(min(float(over[at]), 700.0))),
-                     math.expm1(float(fit.log_h_bound[at])))
+    box = Comparison(
+        "box", max(0.0, math.expm1(min(float(over[at]), 700.0))), math.expm1(float(fit.log_h_bound[at]))
+    )
     drift = torch.expm1(fit.log_h - fit.log_h_again).unsqueeze(-1)
-    coefficients = compare("stationarity", drift, torch.zeros_like(drift),
-                           torch.expm1(fit.log_h_bound).unsqueeze(-1))
+    coefficients = compare(
+        "stationarity", drift, torch.zeros_like(drift), torch.expm1(fit.log_h_bound).unsqueeze(-1)
+    )
     return box, coefficients
 
 
-def _slack_residuals(fit: Fit, epsilon: float, log_ratio: float,
-                     targets: torch.Tensor) -> tuple[Comparison, Comparison, Comparison, float]:
+def _slack_residuals(
+    fit: Fit, epsilon: float, log_ratio: float, targets: torch.Tensor
+) -> tuple[Comparison, Comparison, Comparison, float]:
     """Tube, complementarity and relative gap, and |W|^2 / C*; log_ratio = log(C / C*)."""
     ratio = math.exp(min(log_ratio, 700.0))
     penalty = 0.0 if math.isinf(log_ratio) else ratio  # no slack at C = infinity: the tube alone decides
@@ -220,8 +264,11 @@ def _slack_residuals(fit: Fit, epsilon: float, log_ratio: float,
         doubt += float(((size + 2 * penalty * allowed) * bound).sum())
         norm += float((size * torch.sign(v) * fitted).sum())
     least = norm - doubt
-    relative = Comparison("relative duality gap", abs(gap) / least if least > 0 else math.inf,
-                          doubt * bounds.SAFETY / least if least > 0 else 1.0)
+    relative = Comparison(
+        "relative duality gap",
+        abs(gap) / least if least > 0 else math.inf,
+        doubt * bounds.SAFETY / least if least > 0 else 1.0,
+    )
     return tube, slackness, relative, norm
 
 

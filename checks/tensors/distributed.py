@@ -58,8 +58,9 @@ class Ranks:
     def share(self, rows: int, strip: int, rank: int | None = None) -> slice:
         """The rows of a rank: consecutive whole strips, as evenly as they go."""
         strips, rank = -(-rows // strip), self.rank if rank is None else rank
-        return slice(min(rank * strips // self.size * strip, rows),
-                     min((rank + 1) * strips // self.size * strip, rows))
+        return slice(
+            min(rank * strips // self.size * strip, rows), min((rank + 1) * strips // self.size * strip, rows)
+        )
 
     def gather(self, mine: torch.Tensor, rows: int, strip: int) -> torch.Tensor:
         """All rows (..., rows, w) from every rank's own (..., share, w)."""
@@ -70,8 +71,9 @@ class Ranks:
         padded = torch.nn.functional.pad(mine, (0, 0, 0, most - mine.shape[-2])).contiguous()
         received = [torch.empty_like(padded) for _ in parts]
         self._together("gathering rows", lambda: dist.all_gather(received, padded))
-        return torch.cat([each[..., : part.stop - part.start, :]
-                          for each, part in zip(received, parts, strict=True)], -2)
+        return torch.cat(
+            [each[..., : part.stop - part.start, :] for each, part in zip(received, parts, strict=True)], -2
+        )
 
     def add(self, words: torch.Tensor) -> torch.Tensor:
         """The sum of an integer tensor over the ranks, in place."""
@@ -91,7 +93,9 @@ class Ranks:
             collective()
         except RuntimeError as error:
             reason = str(error).splitlines()[0][:120]
-            raise LostRank(f"rank {self.rank} of {self.size} lost the others while {what}: {reason}") from None
+            raise LostRank(
+                f"rank {self.rank} of {self.size} lost the others while {what}: {reason}"
+            ) from None
 
 
 @contextmanager
@@ -110,7 +114,9 @@ def connected(device: str = "cpu", timeout_s: float = 600) -> Iterator[Ranks]:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         dist.init_process_group("nccl" if kind == "cuda" else "gloo", timeout=timedelta(seconds=timeout_s))
     except (RuntimeError, ValueError) as error:
-        raise LostRank(f"rank {rank} of {size} cannot reach the others: {str(error).splitlines()[0]}") from None
+        raise LostRank(
+            f"rank {rank} of {size} cannot reach the others: {str(error).splitlines()[0]}"
+        ) from None
     ranks = Ranks(rank, size)
     try:
         yield ranks
@@ -131,9 +137,15 @@ def sharded(ranks: Ranks) -> Iterator[None]:
     """
     plain = stream._accumulate, stream._needs_shift, fused.attention
 
-    def accumulate(q: torch.Tensor, k: torch.Tensor, values: torch.Tensor, rows: torch.Tensor | None,
-                   rule: stream.MaskRule | None, tile: stream.Tile | None,
-                   bounded: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def accumulate(
+        q: torch.Tensor,
+        k: torch.Tensor,
+        values: torch.Tensor,
+        rows: torch.Tensor | None,
+        rule: stream.MaskRule | None,
+        tile: stream.Tile | None,
+        bounded: bool = False,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
         tile = tile or stream.default_tile(q.device)
         if bounded:  # a transpose product, whose sum is over the queries
             return _sum_over_strips(plain[0], ranks, q, k, values, tile), None
@@ -146,15 +158,27 @@ def sharded(ranks: Ranks) -> Iterator[None]:
         stream._needs_shift = lambda *_: shift
         try:
             with _threads((mine.stop - mine.start) // strip):
-                sums, top = plain[0](q[..., mine, :], k, values, None if rows is None else rows[mine], rule,
-                                     stream.Tile(strip, tile.cols))
+                sums, top = plain[0](
+                    q[..., mine, :],
+                    k,
+                    values,
+                    None if rows is None else rows[mine],
+                    rule,
+                    stream.Tile(strip, tile.cols),
+                )
         finally:
             stream._needs_shift = plain[1]
         sums = ranks.gather(sums, m, strip)
         return sums, None if top is None else ranks.gather(top.unsqueeze(-1), m, strip).squeeze(-1)
 
-    def kernel(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | None = None,
-               mask: str | None = None, **options: Any) -> fused.Fused:
+    def kernel(
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        scale: float | None = None,
+        mask: str | None = None,
+        **options: Any,
+    ) -> fused.Fused:
         m = q.shape[-2]
         if mask is not None or m < 3 * KERNEL_ROWS * ranks.size:
             return plain[2](q, k, v, scale, mask, **options)
@@ -187,8 +211,14 @@ def _threads(most: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _sum_over_strips(accumulate: Callable[..., Any], ranks: Ranks, keys: torch.Tensor, queries: torch.Tensor,
-                     values: torch.Tensor, tile: stream.Tile) -> torch.Tensor:
+def _sum_over_strips(
+    accumulate: Callable[..., Any],
+    ranks: Ranks,
+    keys: torch.Tensor,
+    queries: torch.Tensor,
+    values: torch.Tensor,
+    tile: stream.Tile,
+) -> torch.Tensor:
     """sum_i exp(k_j·q_i) values_i with exponents of at most about 0, exact over strips of queries.
 
     keys (..., N, d), queries (..., M, d), values (..., M, w) -> (..., N, w). Every partial sum is at most
@@ -204,7 +234,9 @@ def _sum_over_strips(accumulate: Callable[..., Any], ranks: Ranks, keys: torch.T
     mine = ranks.share(m, strip)
     for start in range(mine.start, mine.stop, strip):
         part = slice(start, min(start + strip, mine.stop))
-        sums = accumulate(keys, queries[..., part, :], values[..., part, :], None, None, tile, bounded=True)[0]
+        sums = accumulate(keys, queries[..., part, :], values[..., part, :], None, None, tile, bounded=True)[
+            0
+        ]
         scaled = sums.double() / unit
         whole = scaled.round()  # a float64, so an exact integer, and what it leaves is exact too
         words[0] += whole.long()
@@ -225,8 +257,10 @@ def transpose_check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, samples: 
 
     (n, d), largest = q.shape, float(v.abs().max())
     found, magnitude = stream.transpose_product(q, k, v, magnitude=True)
-    bound = bounds.transpose_bound(bounds.streamed(q.dtype, device=q.device), d, n, n, bounds.score_sizes(q, k),
-                                   magnitude, largest)
+    assert magnitude is not None  # it was asked for
+    bound = bounds.transpose_bound(
+        bounds.streamed(q.dtype, device=q.device), d, n, n, bounds.score_sizes(q, k), magnitude, largest
+    )
     at = sampled_rows(n, samples).to(q.device)
     exact = v.new_zeros(len(at), v.shape[1], dtype=torch.float64)
     log_sum = stream.logsumexp_rows(q.double(), k.double())
@@ -234,11 +268,20 @@ def transpose_check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, samples: 
         weights = torch.exp(q[part].double() @ k[at].double().T * d**-0.5 - log_sum[part, None])
         exact += weights.T @ v[part].double()
     # the definition's own error in float64 has the same form
-    own = bounds.transpose_bound(bounds.streamed("float64"), d, n, n, bounds.score_sizes(q, k), magnitude, largest)
+    own = bounds.transpose_bound(
+        bounds.streamed("float64"), d, n, n, bounds.score_sizes(q, k), magnitude, largest
+    )
     right = compare("transpose product", found[at], exact, (bound + own)[at])
     zero = compare("zero", torch.zeros_like(exact), exact, (bound + own)[at])
-    return {"passed": right.passed and not zero.passed, "error": right.error, "bound": right.bound, "tokens": n,
-            "dtype": dtype_name(q.dtype), "device": str(q.device), "mutants": {"zero": zero.ratio}}
+    return {
+        "passed": right.passed and not zero.passed,
+        "error": right.error,
+        "bound": right.bound,
+        "tokens": n,
+        "dtype": dtype_name(q.dtype),
+        "device": str(q.device),
+        "mutants": {"zero": zero.ratio},
+    }
 
 
 def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> dict[str, Any]:
@@ -254,7 +297,10 @@ def _svr(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> dict[str, Any]:
 
 
 CHECKS: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], dict[str, Any]]] = {
-    "attention": _attention, "svr": _svr, "transpose": transpose_check}
+    "attention": _attention,
+    "svr": _svr,
+    "transpose": transpose_check,
+}
 
 
 def finished(file: Path) -> list[dict[str, Any]]:
@@ -270,8 +316,15 @@ def finished(file: Path) -> list[dict[str, Any]]:
     return found
 
 
-def run_checks(ranks: Ranks, names: list[str], tokens: list[int], file: Path, dtype: str = "float64",
-               device: str = "cpu", seed: int = 0) -> int:
+def run_checks(
+    ranks: Ranks,
+    names: list[str],
+    tokens: list[int],
+    file: Path,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> int:
     """Runs the checks that the file does not hold yet, and appends each as it ends; how many failed, of all.
 
     Raises LostRank, naming the check, when another process is gone.
@@ -290,12 +343,17 @@ def run_checks(ranks: Ranks, names: list[str], tokens: list[int], file: Path, dt
                     record = CHECKS[name](*make_instance(n, dtype=dtype, device=device, seed=seed))
                 ranks.agree(None)  # every rank has come to the end of this check
             except LostRank as problem:
-                raise LostRank(f"{problem}; lost in check {name} of {n} tokens, {len(finished(file))} finished checks "
-                               f"are in {file}") from None
+                raise LostRank(
+                    f"{problem}; lost in check {name} of {n} tokens, {len(finished(file))} finished checks "
+                    f"are in {file}"
+                ) from None
             failed += not record["passed"]
             if ranks.rank == 0:
                 _append(file, {"check": name, "seed": seed, "ranks": ranks.size, **record, "device": device})
-                print(f"{name:10} {n:8} tokens  {dtype}  {'passed' if record['passed'] else 'FAILED'}", flush=True)
+                print(
+                    f"{name:10} {n:8} tokens  {dtype}  {'passed' if record['passed'] else 'FAILED'}",
+                    flush=True,
+                )
     return failed
 
 
@@ -313,15 +371,20 @@ def _terminated(*_: Any) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """0: all passed; 1: some failed; 2: unusable input; 3: a rank was lost."""
-    parser = argparse.ArgumentParser(prog="checks.tensors.distributed",
-                                     description="The streamed checks, over the processes of torchrun.")
+    parser = argparse.ArgumentParser(
+        prog="checks.tensors.distributed", description="The streamed checks, over the processes of torchrun."
+    )
     parser.add_argument("--tokens", type=int, nargs="+", default=[1024, 4096])
     parser.add_argument("--checks", nargs="+", default=list(CHECKS), choices=list(CHECKS))
-    parser.add_argument("--out", type=Path, default=Path("distributed.jsonl"), help="finished checks, one a line")
+    parser.add_argument(
+        "--out", type=Path, default=Path("distributed.jsonl"), help="finished checks, one a line"
+    )
     parser.add_argument("--dtype", default="float64", choices=list(DTYPES))
     parser.add_argument("--device", default="cpu", help="cpu or cuda (each rank its own card)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--timeout", type=float, default=600, help="seconds to wait for another rank (default 600)")
+    parser.add_argument(
+        "--timeout", type=float, default=600, help="seconds to wait for another rank (default 600)"
+    )
     a = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, _terminated)
     try:

@@ -26,8 +26,11 @@ from checks.tensors.arrays import (
 )
 from checks.tensors.stream import logsumexp_rows
 
-BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION,
-            "math": SDPBackend.MATH}
+BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}
 
 
 class Fused(NamedTuple):
@@ -47,10 +50,18 @@ def backend_for(device: torch.device, dtype: torch.dtype) -> str:
     return {torch.float64: "math", torch.float32: "efficient"}.get(dtype, "flash")
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | None = None,
-              mask: str | None = None, *, log_sum: bool = False,
-              dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-              allow_tf32: bool = False) -> Fused:
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    mask: str | None = None,
+    *,
+    log_sum: bool = False,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    allow_tf32: bool = False,
+) -> Fused:
     """Softmax attention by `scaled_dot_product_attention`.
 
     q (..., M, d), k (..., N, d), v (..., N, d_v) -> out (..., M, d_v). `mask` is None or "causal"; other
@@ -71,7 +82,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | 
             out, sums = _by_rows(*heads, scale, mask == "causal"), None
         elif log_sum and q.device.type == "cpu":
             out, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-                *heads, 0.0, mask == "causal", scale=scale)
+                *heads, 0.0, mask == "causal", scale=scale
+            )
         else:
             out, sums = _forced(backend, *heads, scale, mask == "causal"), None
     out = out[..., :width].reshape(*lead, q.shape[-2], width)
@@ -79,9 +91,15 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | 
     return Fused(out, sums, backend, dtype_name(q.dtype), str(q.device))
 
 
-def transpose_product(q: torch.Tensor, k: torch.Tensor, u: torch.Tensor, scale: float | None = None, *,
-                      dtype: str | torch.dtype | None = None,
-                      device: str | torch.device | None = None) -> Fused:
+def transpose_product(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    u: torch.Tensor,
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+) -> Fused:
     """Aᵀ u with A = softmax(scale q kᵀ), by one fused forward of the transposed problem.
 
     With l the row log-sums, Aᵀ u = c ∘ SDPA([k, 1], [q, -l/scale], u), where c_j is the normaliser of that
@@ -106,15 +124,17 @@ def _four_dimensional(x: torch.Tensor, width: int) -> torch.Tensor:
     return pad(x.reshape(1, -1, *x.shape[-2:]), (0, width - x.shape[-1]))
 
 
-def _forced(backend: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float,
-            causal: bool) -> torch.Tensor:
+def _forced(
+    backend: str, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, causal: bool
+) -> torch.Tensor:
     try:
         with sdpa_kernel([BACKENDS[backend]]):
             return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
     except RuntimeError as problem:
         reason = str(problem).splitlines()[0]
-        raise TensorError(f"torch refuses its {backend} attention kernel for {dtype_name(q.dtype)} on "
-                          f"{q.device}: {reason}") from None
+        raise TensorError(
+            f"torch refuses its {backend} attention kernel for {dtype_name(q.dtype)} on {q.device}: {reason}"
+        ) from None
 
 
 def _by_rows(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, causal: bool) -> torch.Tensor:

@@ -34,9 +34,17 @@ class Instance(NamedTuple):
     v: torch.Tensor
 
 
-def make_instance(tokens: int, d: int = 64, d_v: int | None = None, *, seed: int = 0,
-                  heads: tuple[int, ...] = (), start: int = 0, dtype: str | torch.dtype = torch.float64,
-                  device: str | torch.device = "cpu") -> Instance:
+def make_instance(
+    tokens: int,
+    d: int = 64,
+    d_v: int | None = None,
+    *,
+    seed: int = 0,
+    heads: tuple[int, ...] = (),
+    start: int = 0,
+    dtype: str | torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+) -> Instance:
     """Tokens start ... start + tokens of the endless instance of this seed, rounded to `dtype`.
 
     `heads`: leading dimensions, each with streams of its own. Raises TensorError for sizes that are not
@@ -44,8 +52,10 @@ def make_instance(tokens: int, d: int = 64, d_v: int | None = None, *, seed: int
     """
     d_v = d if d_v is None else d_v
     if min(tokens, d, d_v, *heads) < 1 or min(seed, start) < 0:
-        raise TensorError(f"instance of {tokens} tokens from {start}, widths {d} and {d_v}, heads {heads}, "
-                          f"seed {seed}: sizes must be positive, seed and start not negative")
+        raise TensorError(
+            f"instance of {tokens} tokens from {start}, widths {d} and {d_v}, heads {heads}, "
+            f"seed {seed}: sizes must be positive, seed and start not negative"
+        )
     found_dtype, found_device = resolve_dtype(dtype), resolve_device(device)
     parts = [_head(seed, head, start, tokens, d, d_v) for head in range(math.prod(heads))]
     stacked = (np.stack(side).reshape(*heads, tokens, -1) for side in zip(*parts, strict=True))
@@ -84,7 +94,7 @@ def _uniform(seed: int, head: int, stream: int, start: int, tokens: int, width: 
     for block in range(first, last + 1):
         bits = np.random.Philox(key=[seed, (head << 44) | (stream << 40) | block])
         blocks.append(bits.random_raw(BLOCK * width).reshape(BLOCK, width))
-    raw = np.concatenate(blocks)[start - first * BLOCK:][:tokens]
+    raw = np.concatenate(blocks)[start - first * BLOCK :][:tokens]
     return (raw >> np.uint64(11)) * 2.0**-53
 
 

@@ -179,9 +179,26 @@ def measure(head: Head, settings: Settings = Settings()) -> Measurement:
     energy = quadratic_energy(matrix, product, with_sizes, v, decay)
     svr = svr_fit(k, v, scale, settings) if v.any() else None
     centering = centre(matrix, v)
-    return Measurement(head.layer, head.number, len(q), len(k), q.shape[1], v.shape[1], scale, matrix.mask,
-                       dtype_name(head.k.dtype), str(k.device), svr, singular, decay, energy, centering,
-                       _hypotheses(svr, singular, energy), time.perf_counter() - started, peak_bytes(k.device))
+    return Measurement(
+        head.layer,
+        head.number,
+        len(q),
+        len(k),
+        q.shape[1],
+        v.shape[1],
+        scale,
+        matrix.mask,
+        dtype_name(head.k.dtype),
+        str(k.device),
+        svr,
+        singular,
+        decay,
+        energy,
+        centering,
+        _hypotheses(svr, singular, energy),
+        time.perf_counter() - started,
+        peak_bytes(k.device),
+    )
 
 
 def prepare_head(head: Head, device: str = "cpu") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -189,8 +206,10 @@ def prepare_head(head: Head, device: str = "cpu") -> tuple[torch.Tensor, torch.T
     wide = []
     for role, tensor in (("q", head.q), ("k", head.k), ("v", head.v)):
         if not tensor.is_floating_point() or tensor.ndim != 2:
-            raise TensorError(f"head {head.name}: {role} is a {dtype_name(tensor.dtype)} tensor of shape "
-                              f"{tuple(tensor.shape)}; floating-point (tokens, width) is needed")
+            raise TensorError(
+                f"head {head.name}: {role} is a {dtype_name(tensor.dtype)} tensor of shape "
+                f"{tuple(tensor.shape)}; floating-point (tokens, width) is needed"
+            )
         wide.append(tensor.double())
     try:
         q, k, v = prepare("float64", device, q=wide[0], k=wide[1], v=wide[2])
@@ -212,7 +231,10 @@ def right_singular(product: Product, error: torch.Tensor, v: torch.Tensor) -> Ri
     """See RightSingular. `error` bounds product.gram entry by entry."""
     used = v.any(0)
     v, image, forward = v[:, used], product.gram[:, used], product.forward[:, used]
-    size, image_size = v.norm(dim=0), image.norm(dim=0).clamp(min=1e-300)  # 0 where A v_c = 0: the angle is open
+    size, image_size = (
+        v.norm(dim=0),
+        image.norm(dim=0).clamp(min=1e-300),
+    )  # 0 where A v_c = 0: the angle is open
     # <AᵀA v, v> and not |A v|²: the residual is then orthogonal to v to working accuracy
     off = image - v * ((image * v).sum(0) / size**2)
     sines = off.norm(dim=0) / image_size
@@ -224,17 +246,29 @@ def right_singular(product: Product, error: torch.Tensor, v: torch.Tensor) -> Ri
     stretched = forward.norm(dim=0)
     multiplier = torch.where(stretched > 0, size / stretched, 0.0)
     left = forward * multiplier  # H_e, of which e = A w_e is A V and r = Aᵀ H_e is AᵀA V times the multiplier
-    objective = (multiplier * stretched**2 / 2 + multiplier * (image * multiplier).norm(dim=0) ** 2 / 2
-                 - (left * forward).sum(0))
+    objective = (
+        multiplier * stretched**2 / 2
+        + multiplier * (image * multiplier).norm(dim=0) ** 2 / 2
+        - (left * forward).sum(0)
+    )
     scale, total = float((multiplier * stretched**2 / 2).sum()), float(image_size.norm())
-    return RightSingular(_floats(sines), _floats(rounding.clamp(max=1.0)), _floats(stretched / size), int((~used).sum()),
-                         float(off.norm()) / total, float(outside.norm()) / total, float(cosines.max()),
-                         16 * bounds.gamma(len(v), 2.0**-53), float(objective.sum()),
-                         float(objective.sum()) / scale if scale else 0.0)
+    return RightSingular(
+        _floats(sines),
+        _floats(rounding.clamp(max=1.0)),
+        _floats(stretched / size),
+        int((~used).sum()),
+        float(off.norm()) / total,
+        float(outside.norm()) / total,
+        float(cosines.max()),
+        16 * bounds.gamma(len(v), 2.0**-53),
+        float(objective.sum()),
+        float(objective.sum()) / scale if scale else 0.0,
+    )
 
 
-def quadratic_energy(matrix: AttentionMatrix, product: Product, error: torch.Tensor, v: torch.Tensor,
-                     decay: Spectrum) -> Energy:
+def quadratic_energy(
+    matrix: AttentionMatrix, product: Product, error: torch.Tensor, v: torch.Tensor, decay: Spectrum
+) -> Energy:
     """Signs of c_j and whether AV is the only minimiser of the quadratic energy. See Energy."""
     c = (product.gram * v).sum(1)
     doubt = ((error + product.gram.abs() * bounds.gamma(v.shape[1] + 1, 2.0**-53)) * v.abs()).sum(1)
@@ -243,17 +277,30 @@ def quadratic_energy(matrix: AttentionMatrix, product: Product, error: torch.Ten
     m, n, width = len(matrix.q), len(v), v.shape[1]
     least = max(0, m * width - int((~silent).sum()))
     unique, reason = _uniqueness(matrix, decay, m, n, width, int(silent.sum()))
-    return Energy(int((c > doubt).sum()), int((c < -doubt).sum()), int(open_.sum()), int(silent.sum()),
-                  float(c.min()), float(c.max()), float(c.sum()), least, unique, reason)
+    return Energy(
+        int((c > doubt).sum()),
+        int((c < -doubt).sum()),
+        int(open_.sum()),
+        int(silent.sum()),
+        float(c.min()),
+        float(c.max()),
+        float(c.sum()),
+        least,
+        unique,
+        reason,
+    )
 
 
-def _uniqueness(matrix: AttentionMatrix, decay: Spectrum, m: int, n: int, width: int,
-                silent: int) -> tuple[bool | None, str]:
+def _uniqueness(
+    matrix: AttentionMatrix, decay: Spectrum, m: int, n: int, width: int, silent: int
+) -> tuple[bool | None, str]:
     """Unique iff Z -> (a_jᵀ Z v_j)_j has no kernel; for M = N: d_v = 1, A invertible, no value zero."""
     least = m * width - (n - silent)
     if least > 0:
-        return False, (f"M d_v - rank G >= {m} x {width} - {n - silent}: G has one row for each of {n} tokens, and "
-                       f"{silent} of them vanish with their value")
+        return False, (
+            f"M d_v - rank G >= {m} x {width} - {n - silent}: G has one row for each of {n} tokens, and "
+            f"{silent} of them vanish with their value"
+        )
     if m != n or width != 1:
         return None, "no statement for fewer queries than keys"
     if matrix.mask == "causal":
@@ -261,9 +308,15 @@ def _uniqueness(matrix: AttentionMatrix, decay: Spectrum, m: int, n: int, width:
     for name, rows in (("queries", matrix.q), ("keys", matrix.k)):
         if _repeated(rows):
             return False, f"equal {name} make A singular"
-    if decay.smallest is not None and decay.smallest > decay.smallest_error + 2 * matrix.log_error() * math.sqrt(
-            decay.energy):
-        return True, f"the smallest singular value, {decay.smallest:.3g}, exceeds its error, and no value is zero"
+    if (
+        decay.smallest is not None
+        and decay.smallest_error is not None
+        and (decay.smallest > decay.smallest_error + 2 * matrix.log_error() * math.sqrt(decay.energy))
+    ):
+        return (
+            True,
+            f"the smallest singular value, {decay.smallest:.3g}, exceeds its error, and no value is zero",
+        )
     return None, "whether A is invertible cannot be told from rounding"
 
 
@@ -280,8 +333,15 @@ def svr_fit(k: torch.Tensor, v: torch.Tensor, scale: float, settings: Settings) 
     error = float(fit.log_h_bound[int(log_beta.argmax())])
     centred = k - k.mean(0)
     log_sum = stream.logsumexp_rows(centred, centred, scale)
-    found = SvrFit(fit.log_c_star, error, float((log_sum + v.abs().amax(-1).log()).max()), best.accepted,
-                   max(r.ratio for r in best.residuals), settings.epsilon, _repeated(k))
+    found = SvrFit(
+        fit.log_c_star,
+        error,
+        float((log_sum + v.abs().amax(-1).log()).max()),
+        best.accepted,
+        max(r.ratio for r in best.residuals),
+        settings.epsilon,
+        _repeated(k),
+    )
     return found if settings.log_c is None else _judged(found, fit, settings.log_c)
 
 
@@ -289,8 +349,14 @@ def _judged(found: SvrFit, fit: Fit, log_c: float) -> SvrFit:
     """The same, with the violation of the box |beta_jd| <= C."""
     outside = fit.log_h[:, None] + fit.values.abs().log() > log_c + fit.log_h_bound[:, None]
     certificate = certify(fit, found.epsilon, log_c)
-    return replace(found, log_c=log_c, log_excess=found.log_c_star - log_c, outside=int(outside.sum()),
-                   tokens_outside=int(outside.any(1).sum()), rejected_by=certificate.rejected_by)
+    return replace(
+        found,
+        log_c=log_c,
+        log_excess=found.log_c_star - log_c,
+        outside=int(outside.sum()),
+        tokens_outside=int(outside.any(1).sum()),
+        rejected_by=certificate.rejected_by,
+    )
 
 
 def centre(matrix: AttentionMatrix, v: torch.Tensor) -> Centering:
@@ -302,42 +368,98 @@ def centre(matrix: AttentionMatrix, v: torch.Tensor) -> Centering:
     off_queries = stream.attend(q - q.mean(0), k, v, scale, mask).out
     bound = torch.zeros_like(plain.out)
     how = bounds.streamed("float64", device=k.device)
-    for keys, result, arithmetic in ((k, plain, how), (centred, off_keys, how.on_unrounded_inputs("float64"))):
+    for keys, result, arithmetic in (
+        (k, plain, how),
+        (centred, off_keys, how.on_unrounded_inputs("float64")),
+    ):
         sizes = bounds.score_sizes(q, keys, scale)
         size = bounds.magnitude_of(result, arithmetic, k.shape[1], len(k), sizes)
-        bound += bounds.attention_bound(arithmetic, k.shape[1], len(k), sizes, size, float(v.abs().max()),
-                                        result.shifted)
+        bound += bounds.attention_bound(
+            arithmetic, k.shape[1], len(k), sizes, size, float(v.abs().max()), result.shifted
+        )
     change = (off_keys.out - plain.out).abs()
     at = int((change / bound).argmax())
-    return Centering(float(change.flatten()[at]), float(bound.flatten()[at]),
-                     float((off_queries - plain.out).abs().max()), float(plain.out.abs().max()))
+    return Centering(
+        float(change.flatten()[at]),
+        float(bound.flatten()[at]),
+        float((off_queries - plain.out).abs().max()),
+        float(plain.out.abs().max()),
+    )
 
 
 def _hypotheses(svr: SvrFit | None, singular: RightSingular | None, energy: Energy) -> tuple[Hypothesis, ...]:
     """The claims whose hypotheses were measured."""
     found = []
     if svr is not None:
-        found.append(Hypothesis("nguyen2023/prose-converse", "no two keys are equal (for the converse direction)",
-                                svr.repeated_keys == 0, svr.repeated_keys, "keys that repeat an earlier one"))
+        found.append(
+            Hypothesis(
+                "nguyen2023/prose-converse",
+                "no two keys are equal (for the converse direction)",
+                svr.repeated_keys == 0,
+                svr.repeated_keys,
+                "keys that repeat an earlier one",
+            )
+        )
         if svr.log_excess is not None:
             inside = None if abs(svr.log_excess) <= svr.log_c_star_error else svr.log_excess < 0
-            found.append(Hypothesis("nguyen2023/prose-converse", "C is at least the largest |h(k_j) v_j(d)|",
-                                    inside, svr.log_excess, "log of the largest |h v| over C"))
+            found.append(
+                Hypothesis(
+                    "nguyen2023/prose-converse",
+                    "C is at least the largest |h(k_j) v_j(d)|",
+                    inside,
+                    svr.log_excess,
+                    "log of the largest |h v| over C",
+                )
+            )
     if singular is not None:
         away = any(s > e for s, e in zip(singular.sines, singular.sine_errors, strict=True))
-        found.append(Hypothesis("chen2023/rem3.4", "every value column is a right singular vector of A",
-                                False if away else None, max(singular.sines), "largest sine of an angle"))
+        found.append(
+            Hypothesis(
+                "chen2023/rem3.4",
+                "every value column is a right singular vector of A",
+                False if away else None,
+                max(singular.sines),
+                "largest sine of an angle",
+            )
+        )
         crooked = singular.cosine > singular.cosine_error
-        found.append(Hypothesis("chen2023/rem3.4", "the value columns are orthogonal", False if crooked else None,
-                                singular.cosine, "largest cosine between two columns"))
-        found.append(Hypothesis("chen2023/lem4.2", "the KSVD objective vanishes with H_r = V",
-                                False if away else None, singular.objective_relative, "J relative, tan² of an angle"))
+        found.append(
+            Hypothesis(
+                "chen2023/rem3.4",
+                "the value columns are orthogonal",
+                False if crooked else None,
+                singular.cosine,
+                "largest cosine between two columns",
+            )
+        )
+        found.append(
+            Hypothesis(
+                "chen2023/lem4.2",
+                "the KSVD objective vanishes with H_r = V",
+                False if away else None,
+                singular.objective_relative,
+                "J relative, tan² of an angle",
+            )
+        )
     signs = False if energy.negative else None if energy.undetermined else True
-    found.append(Hypothesis("farooq2025/prose-polynomial-minimum", "every c_j is non-negative", signs,
-                            energy.negative, "number of negative c_j"))
-    found.append(Hypothesis("farooq2025/prose-polynomial-minimum",
-                            "the quadratic energy has one minimiser only", energy.unique,
-                            energy.dimension_at_least, "dimension of the minimisers, at least"))
+    found.append(
+        Hypothesis(
+            "farooq2025/prose-polynomial-minimum",
+            "every c_j is non-negative",
+            signs,
+            energy.negative,
+            "number of negative c_j",
+        )
+    )
+    found.append(
+        Hypothesis(
+            "farooq2025/prose-polynomial-minimum",
+            "the quadratic energy has one minimiser only",
+            energy.unique,
+            energy.dimension_at_least,
+            "dimension of the minimisers, at least",
+        )
+    )
     return tuple(found)
 
 

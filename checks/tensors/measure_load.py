@@ -18,8 +18,10 @@ import math
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -145,8 +147,10 @@ def _layer(prefix: str, roles: dict[str, Stored], source: str) -> Layer:
     where = f"{source}, prefix '{prefix}'" if prefix else source
     missing = [role for role in "qkv" if role not in roles]
     if missing:
-        raise TensorError(f"{where} has {', '.join(r for r in roles if r != 'scale')} but no "
-                          f"{', '.join(missing)}; needed: {LAYOUT}")
+        raise TensorError(
+            f"{where} has {', '.join(r for r in roles if r != 'scale')} but no "
+            f"{', '.join(missing)}; needed: {LAYOUT}"
+        )
     q, k, v = (roles[role].shape for role in "qkv")
     shapes = f"{where}: q {q}, k {k}, v {v}"
     if len(q) not in (2, 3, 4) or len(k) != len(q) or len(v) != len(q) or 0 in (*q, *k, *v):
@@ -173,15 +177,20 @@ def _npz(path: Path) -> dict[str, Stored]:
             for member in archive.namelist():
                 with archive.open(member) as file:
                     version = np.lib.format.read_magic(file)
-                    header = {(1, 0): np.lib.format.read_array_header_1_0,
-                              (2, 0): np.lib.format.read_array_header_2_0}[version]
+                    header = {
+                        (1, 0): np.lib.format.read_array_header_1_0,
+                        (2, 0): np.lib.format.read_array_header_2_0,
+                    }[version]
                     shape, _, dtype = header(file)
                 name = member.removesuffix(".npy")
                 if dtype.hasobject:
-                    raise TensorError(f"{path}: {name} holds pickled Python objects, which could run code; "
-                                      "plain arrays are needed")
-                found[name] = Stored(tuple(shape), dtype.name, dtype.itemsize,
-                                     lambda name=name: _npz_member(path, name))
+                    raise TensorError(
+                        f"{path}: {name} holds pickled Python objects, which could run code; "
+                        "plain arrays are needed"
+                    )
+                found[name] = Stored(
+                    tuple(shape), dtype.name, dtype.itemsize, partial(_npz_member, path, name)
+                )
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
         if isinstance(error, TensorError):
             raise
@@ -194,7 +203,7 @@ def _npz_member(path: Path, name: str) -> torch.Tensor:
         with np.load(path, allow_pickle=False) as archive:
             array = archive[name]
         return torch.from_numpy(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)))
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError, zipfile.zlib.error) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError, zlib.error) as error:
         raise TensorError(f"{path}: {name} cannot be read: {_line(error)}") from None
 
 
@@ -203,8 +212,10 @@ def _safetensors(path: Path) -> dict[str, Stored]:
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
-        raise TensorError("reading .safetensors needs the package safetensors, which is not installed; "
-                          "pip install 'attention-audit[measure]', or save the tensors as .npz") from None
+        raise TensorError(
+            "reading .safetensors needs the package safetensors, which is not installed; "
+            "pip install 'attention-audit[measure]', or save the tensors as .npz"
+        ) from None
 
     def read(name: str) -> torch.Tensor:
         with safe_open(path, "pt") as file:
@@ -217,7 +228,7 @@ def _safetensors(path: Path) -> dict[str, Stored]:
             for name in file.keys():
                 part = file.get_slice(name)
                 dtype, size = dtypes.get(part.get_dtype(), (part.get_dtype(), 8))
-                found[name] = Stored(tuple(part.get_shape()), dtype, size, lambda name=name: read(name))
+                found[name] = Stored(tuple(part.get_shape()), dtype, size, partial(read, name))
     except SafetensorError as error:
         raise TensorError(f"{path} is not a readable .safetensors file: {_line(error)}") from None
     return found
@@ -230,8 +241,10 @@ def _torch(path: Path) -> dict[str, Stored]:
             warnings.simplefilter("ignore")
             content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
     except UnpicklingError:
-        raise TensorError(f"{path} holds more than tensors: loading it could run code, so it is refused; save a "
-                          "dictionary of tensors") from None
+        raise TensorError(
+            f"{path} holds more than tensors: loading it could run code, so it is refused; save a "
+            "dictionary of tensors"
+        ) from None
     except (RuntimeError, ValueError, EOFError, KeyError, AttributeError, IndexError, TypeError) as error:
         raise TensorError(f"{path} is not a readable .pt file: {_line(error)}") from None
     found: dict[str, Stored] = {}
@@ -241,7 +254,9 @@ def _torch(path: Path) -> dict[str, Stored]:
         if isinstance(value, torch.Tensor):
             if not value.is_sparse and not value.is_quantized:
                 dtype = str(value.dtype).removeprefix("torch.")
-                found[name] = Stored(tuple(value.shape), dtype, value.element_size(), lambda value=value: value)
+                found[name] = Stored(
+                    tuple(value.shape), dtype, value.element_size(), partial(torch.Tensor.detach, value)
+                )
         elif isinstance(value, dict | list | tuple):
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [(f"{name}.{key}" if name else str(key), inner) for key, inner in pairs]

@@ -42,7 +42,9 @@ class AttentionMatrix:
         if self.mask not in (None, "causal"):
             raise TensorError(f"no mask '{self.mask}'; allowed: none, causal")
         if self.mask == "causal" and len(self.q) != len(self.k):
-            raise TensorError(f"a causal mask needs as many queries as keys, not {len(self.q)} and {len(self.k)}")
+            raise TensorError(
+                f"a causal mask needs as many queries as keys, not {len(self.q)} and {len(self.k)}"
+            )
 
     @property
     def small(self) -> bool:
@@ -119,7 +121,9 @@ class Spectrum:
     passes: int
 
 
-def spectrum(matrix: AttentionMatrix, top: int = 16, block: int = 8, steps: int = 12, seed: int = 0) -> Spectrum:
+def spectrum(
+    matrix: AttentionMatrix, top: int = 16, block: int = 8, steps: int = 12, seed: int = 0
+) -> Spectrum:
     """The leading `top` singular values, their decay and the effective ranks.
 
     Raises TensorError for sizes below 1 (below 2 random vectors, since they give the standard error).
@@ -135,10 +139,21 @@ def _dense(a: torch.Tensor, top: int) -> Spectrum:
     energy, p = float(squares.sum()), sigma / sigma.sum()
     rounding = max(a.shape) * torch.finfo(a.dtype).eps * float(sigma[0])
     kept = tuple(float(s) for s in sigma[:top])
-    return Spectrum("dense", kept, (2 * rounding * kept[0],) * len(kept), kept[0] + rounding, energy,
-                    energy / float(squares[0]), energy**2 / float((squares**2).sum()), None,
-                    math.exp(float(torch.special.entr(p).sum())), _rank_of_share(squares, energy),
-                    float(sigma[-1]), rounding, 1)
+    return Spectrum(
+        "dense",
+        kept,
+        (2 * rounding * kept[0],) * len(kept),
+        kept[0] + rounding,
+        energy,
+        energy / float(squares[0]),
+        energy**2 / float((squares**2).sum()),
+        None,
+        math.exp(float(torch.special.entr(p).sum())),
+        _rank_of_share(squares, energy),
+        float(sigma[-1]),
+        rounding,
+        1,
+    )
 
 
 def _rank_of_share(squares: torch.Tensor, energy: float, share: float = 0.9) -> int | None:
@@ -166,11 +181,23 @@ def _krylov(matrix: AttentionMatrix, top: int, block: int, steps: int, seed: int
     residuals = torch.linalg.vector_norm(image @ (space.mT @ vectors) - vectors * theta, dim=0)
     at_most = math.sqrt(min(energy - float(theta[1:].sum()), columns))
     settled = residuals <= 1e-3 * theta
-    participation = _participation(start, images[0] @ (basis[0].mT @ start), theta[settled],
-                                   vectors[:, settled], energy)
-    return Spectrum("block Krylov", tuple(float(t.sqrt()) for t in theta), tuple(float(r) for r in residuals),
-                    at_most * bounds.SAFETY, energy, energy / float(theta[0]), *participation, None,
-                    _rank_of_share(theta, energy), None, None, len(images))
+    participation = _participation(
+        start, images[0] @ (basis[0].mT @ start), theta[settled], vectors[:, settled], energy
+    )
+    return Spectrum(
+        "block Krylov",
+        tuple(float(t.sqrt()) for t in theta),
+        tuple(float(r) for r in residuals),
+        at_most * bounds.SAFETY,
+        energy,
+        energy / float(theta[0]),
+        *participation,
+        None,
+        _rank_of_share(theta, energy),
+        None,
+        None,
+        len(images),
+    )
 
 
 def _orthonormal(x: torch.Tensor, basis: list[torch.Tensor]) -> torch.Tensor:
@@ -182,8 +209,9 @@ def _orthonormal(x: torch.Tensor, basis: list[torch.Tensor]) -> torch.Tensor:
     return x
 
 
-def _participation(z: torch.Tensor, image: torch.Tensor, theta: torch.Tensor, vectors: torch.Tensor,
-                   energy: float) -> tuple[float, float]:
+def _participation(
+    z: torch.Tensor, image: torch.Tensor, theta: torch.Tensor, vectors: torch.Tensor, energy: float
+) -> tuple[float, float]:
     """(sum sigma²)² / sum sigma⁴ and its standard error, from random z (N, b) and AᵀA z.
 
     |AᵀA z|² has the mean sum sigma⁴ and zᵀAᵀA z the mean sum sigma² = energy, which is known: the quotient of the two

@@ -34,8 +34,10 @@ def available_bytes(device: torch.device) -> int:
 def require(needed: int, available: int, what: str) -> None:
     """Raises TensorError if `needed` bytes are more than are available."""
     if needed > available:
-        raise TensorError(f"{what} needs about {needed / GIB:.2g} GiB and {max(available, 0) / GIB:.2g} GiB are "
-                          "available; measure fewer tokens with --tokens, or raise --max-memory")
+        raise TensorError(
+            f"{what} needs about {needed / GIB:.2g} GiB and {max(available, 0) / GIB:.2g} GiB are "
+            "available; measure fewer tokens with --tokens, or raise --max-memory"
+        )
 
 
 def require_fit(layers: list[Layer], tokens: int | None, settings: Settings, available: int) -> None:
@@ -45,5 +47,8 @@ def require_fit(layers: list[Layer], tokens: int | None, settings: Settings, ava
         if tokens is not None:
             m, n = min(m, tokens), min(n, tokens)
         needed = layer.bytes + bytes_needed(m, n, layer.q.shape[-1], layer.v.shape[-1], settings)
-        require(needed, available, f"a head of {n} tokens, width {layer.q.shape[-1]}, in a layer of "
-                                   f"{layer.bytes / GIB:.2g} GiB,")
+        require(
+            needed,
+            available,
+            f"a head of {n} tokens, width {layer.q.shape[-1]}, in a layer of {layer.bytes / GIB:.2g} GiB,",
+        )

@@ -40,14 +40,18 @@ class Captured:
         q, k, v = (given[name].detach() for name in ("query", "key", "value"))
         where = f"layer {self.layers}"
         if q.shape[:-3].numel() != 1 or k.shape[:-3].numel() != 1:
-            raise TensorError(f"{where} attends over a batch of {q.shape[:-3].numel()}; measure one text at a time")
+            raise TensorError(
+                f"{where} attends over a batch of {q.shape[:-3].numel()}; measure one text at a time"
+            )
         q, k, v = (x.reshape(-1, *x.shape[-2:]).cpu().clone() for x in (q, k, v))
         mask = _mask(given["attn_mask"], given["is_causal"], q.shape[-2], k.shape[-2], where)
         share, rest = divmod(len(q), len(k))
         if rest:
             raise TensorError(f"{where} has {len(q)} query heads for {len(k)} key heads")
-        self.heads += [Head(str(self.layers), h, q[h], k[h // share], v[h // share], given["scale"], mask)
-                       for h in range(len(q))]
+        self.heads += [
+            Head(str(self.layers), h, q[h], k[h // share], v[h // share], given["scale"], mask)
+            for h in range(len(q))
+        ]
         self.layers += 1
 
 
@@ -64,8 +68,10 @@ def _mask(attn_mask: torch.Tensor | None, causal: bool, m: int, n: int, where: s
     square = torch.ones(m, n, dtype=torch.bool, device=attn_mask.device).tril(n - m)
     if m == n and bool((allowed == square).all()):
         return "causal"
-    raise TensorError(f"{where} uses a mask that is neither full nor causal (padding or a window); measure a text "
-                      "without padding that is shorter than the window")
+    raise TensorError(
+        f"{where} uses a mask that is neither full nor causal (padding or a window); measure a text "
+        "without padding that is shorter than the window"
+    )
 
 
 class _Recorder(TorchFunctionMode):
@@ -73,7 +79,9 @@ class _Recorder(TorchFunctionMode):
         super().__init__()
         self.captured = captured
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         if function is scaled_dot_product_attention:
             self.captured.add({**_DEFAULTS, **dict(zip(_NAMES, args, strict=False)), **kwargs})
@@ -99,6 +107,8 @@ def run_model(model: torch.nn.Module, tokens: torch.Tensor) -> Captured:
     with capture() as captured:
         model(tokens, **({"use_cache": False} if "use_cache" in accepts else {}))
     if not captured.heads:
-        raise TensorError("this model made no call of scaled_dot_product_attention, so there is nothing to "
-                          "measure; load it with attn_implementation='sdpa'")
+        raise TensorError(
+            "this model made no call of scaled_dot_product_attention, so there is nothing to "
+            "measure; load it with attn_implementation='sdpa'"
+        )
     return captured

@@ -68,23 +68,42 @@ class Pass(NamedTuple):
     shifted: bool  # whether row maxima had to be subtracted
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | None = None,
-              mask: str | MaskRule | None = None, *, rows: torch.Tensor | None = None,
-              dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-              chunk: Tile | None = None, allow_tf32: bool = False) -> torch.Tensor:
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    mask: str | MaskRule | None = None,
+    *,
+    rows: torch.Tensor | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: Tile | None = None,
+    allow_tf32: bool = False,
+) -> torch.Tensor:
     """Softmax attention softmax(scale q kᵀ) v, eq. (2) of nguyen2023; see `attend` for the arguments.
 
     q (..., M, d), k (..., N, d), v (..., N, d_v) -> (..., M, d_v), or (..., len(rows), d_v).
     """
-    return attend(q, k, v, scale, mask, rows=rows, dtype=dtype, device=device, chunk=chunk,
-                  allow_tf32=allow_tf32).out
+    return attend(
+        q, k, v, scale, mask, rows=rows, dtype=dtype, device=device, chunk=chunk, allow_tf32=allow_tf32
+    ).out
 
 
-def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | None = None,
-           mask: str | MaskRule | None = None, *, rows: torch.Tensor | None = None,
-           magnitude: bool = False, dtype: str | torch.dtype | None = None,
-           device: str | torch.device | None = None, chunk: Tile | None = None,
-           allow_tf32: bool = False) -> Pass:
+def attend(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    mask: str | MaskRule | None = None,
+    *,
+    rows: torch.Tensor | None = None,
+    magnitude: bool = False,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: Tile | None = None,
+    allow_tf32: bool = False,
+) -> Pass:
     """Attention, its log normaliser and, if asked, sum_j a_ij |v_jc|, in one pass over the keys.
 
     q (..., M, d), k (..., N, d), v (..., N, d_v). `scale` is 1/sqrt(d) unless given. `mask` is None, a name
@@ -103,23 +122,38 @@ def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float | Non
         sums, top = _accumulate(q[..., rows, :] * scale, k, values, rows, _rule(mask), chunk)
     total = sums[..., -1]
     if mask is not None and (total == 0).any():
-        raise TensorError(f"query {int(rows[(total == 0).nonzero()[0, -1]])} has no key to attend to; "
-                          "the softmax over no keys is undefined")
+        raise TensorError(
+            f"query {int(rows[(total == 0).nonzero()[0, -1]])} has no key to attend to; "
+            "the softmax over no keys is undefined"
+        )
     log_sum = total.log() if top is None else total.log() + top
     out = sums[..., :-1].div_(sums[..., -1:])
     return Pass(out[..., :width], out[..., width:] if magnitude else None, log_sum, top is not None)
 
 
-def logsumexp_rows(q: torch.Tensor, k: torch.Tensor, scale: float | None = None,
-                   mask: str | MaskRule | None = None, *, dtype: str | torch.dtype | None = None,
-                   device: str | torch.device | None = None, chunk: Tile | None = None) -> torch.Tensor:
+def logsumexp_rows(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    scale: float | None = None,
+    mask: str | MaskRule | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: Tile | None = None,
+) -> torch.Tensor:
     """log sum_j exp(scale q_i·k_j) for every query: q (..., M, d), k (..., N, d) -> (..., M)."""
     return attend(q, k, k[..., :1], scale, mask, dtype=dtype, device=device, chunk=chunk).log_sum
 
 
-def kernel_sums(x: torch.Tensor, k: torch.Tensor, scale: float | None = None, *,
-                dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-                chunk: Tile | None = None) -> torch.Tensor:
+def kernel_sums(
+    x: torch.Tensor,
+    k: torch.Tensor,
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: Tile | None = None,
+) -> torch.Tensor:
     """log h(x_i), h(x) = sum_j exp(scale x·k_j): the normaliser chosen before eq. (11) of nguyen2023.
 
     In the log domain, because h itself overflows float32 already at moderate norms. Shapes as
@@ -128,10 +162,18 @@ def kernel_sums(x: torch.Tensor, k: torch.Tensor, scale: float | None = None, *,
     return logsumexp_rows(x, k, scale, dtype=dtype, device=device, chunk=chunk)
 
 
-def transpose_product(q: torch.Tensor, k: torch.Tensor, u: torch.Tensor, scale: float | None = None, *,
-                      log_sum: torch.Tensor | None = None, magnitude: bool = False,
-                      dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-                      chunk: Tile | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
+def transpose_product(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    u: torch.Tensor,
+    scale: float | None = None,
+    *,
+    log_sum: torch.Tensor | None = None,
+    magnitude: bool = False,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: Tile | None = None,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Aᵀ u with A = softmax(scale q kᵀ): q (..., M, d), k (..., N, d), u (..., M, w) -> (..., N, w).
 
     The row log-sums join the inner product as one more column, so every exponent is log a_ij <= 0 and
@@ -161,10 +203,16 @@ def elu_plus_one(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 0, x + 1, torch.exp(torch.clamp(x, max=0)))
 
 
-def linear_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
-                     feature_map: Callable[[torch.Tensor], torch.Tensor] = elu_plus_one, *,
-                     dtype: str | torch.dtype | None = None, device: str | torch.device | None = None,
-                     block: int = 256) -> torch.Tensor:
+def linear_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    feature_map: Callable[[torch.Tensor], torch.Tensor] = elu_plus_one,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    block: int = 256,
+) -> torch.Tensor:
     """φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j) in O(N d d_v), for a positive feature map φ.
 
     q (..., M, d), k (..., N, d), v (..., N, d_v) -> (..., M, d_v). Unmasked.
@@ -188,10 +236,17 @@ def linear_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
     return sums[..., :-1] / sums[..., -1:]
 
 
-def rows(q: torch.Tensor, k: torch.Tensor, scale: float | None = None, kind: str = "weights", *,
-         part: slice | None = None, dtype: str | torch.dtype | None = None,
-         device: str | torch.device | None = None,
-         budget_bytes: int = 1 << 26) -> Iterator[tuple[slice, torch.Tensor]]:
+def rows(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    scale: float | None = None,
+    kind: str = "weights",
+    *,
+    part: slice | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    budget_bytes: int = 1 << 26,
+) -> Iterator[tuple[slice, torch.Tensor]]:
     """Blocks of full rows, for formulas of one's own: yields (slice of queries, block (..., b, N)).
 
     `kind` is "scores", "exp" (of the scores less the row maximum) or "weights" (softmax rows, each summing
@@ -226,8 +281,7 @@ def _row_indices(rows: torch.Tensor | None, n: int, device: torch.device) -> tor
     if not isinstance(rows, torch.Tensor) or rows.dtype != torch.long or rows.ndim != 1 or not rows.numel():
         raise TensorError("rows must be a non-empty 1-d tensor of dtype long")
     if int(rows.min()) < 0 or int(rows.max()) >= n:
-        raise TensorError(f"rows reach from {int(rows.min())} to {int(rows.max())}; "
-                          f"allowed: 0 to {n - 1}")
+        raise TensorError(f"rows reach from {int(rows.min())} to {int(rows.max())}; allowed: 0 to {n - 1}")
     return rows.to(device)
 
 
@@ -237,14 +291,21 @@ def _rule(mask: str | MaskRule | None) -> MaskRule | None:
             raise TensorError(f"unknown mask {mask!r}; allowed: {', '.join(MASKS)}, or a rule on indices")
         return MASKS[mask]
     if mask is not None and not callable(mask):
-        raise TensorError(f"mask is a {type(mask).__name__}; allowed: {', '.join(MASKS)}, "
-                          "or a rule on indices")
+        raise TensorError(
+            f"mask is a {type(mask).__name__}; allowed: {', '.join(MASKS)}, or a rule on indices"
+        )
     return mask
 
 
-def _accumulate(q: torch.Tensor, k: torch.Tensor, values: torch.Tensor, rows: torch.Tensor | None,
-                rule: MaskRule | None, tile: Tile | None,
-                bounded: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _accumulate(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    values: torch.Tensor,
+    rows: torch.Tensor | None,
+    rule: MaskRule | None,
+    tile: Tile | None,
+    bounded: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """sum_j exp(q_i·k_j - t_i) values_j, and t (None where no shift was needed).
 
     q (..., M, d) already scaled, k (..., N, d), values (..., N, w), rows (M,): token of each query.

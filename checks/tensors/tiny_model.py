@@ -39,8 +39,10 @@ class Layer(nn.Module):
         self.network = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), nn.Linear(2 * size, size))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = (part.unflatten(-1, (HEADS, WIDTH)).transpose(1, 2)
-                   for part in self.into(self.norms[0](x)).chunk(3, -1))
+        q, k, v = (
+            part.unflatten(-1, (HEADS, WIDTH)).transpose(1, 2)
+            for part in self.into(self.norms[0](x)).chunk(3, -1)
+        )
         x = x + self.out(scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(-2))
         return x + self.network(self.norms[1](x))
 
@@ -68,7 +70,9 @@ class Trained:
     after: float
 
 
-def batch(count: int, tokens: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def batch(
+    count: int, tokens: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Sequences with hidden symbols, the whole sequences, and where symbols are hidden: all (count, tokens).
 
     A symbol is hidden in one of its two places only.
@@ -110,8 +114,10 @@ def save(trained: Trained, tokens: int, file: Path, seed: int = 0) -> None:
     """Writes q, k, v of one fresh sequence as .npz. Raises TensorError if the file cannot be written."""
     shown = batch(1, tokens, torch.Generator().manual_seed(seed + 2))[0]
     heads = run_model(trained.model, shown).heads
-    tensors = {name: torch.stack([getattr(h, name) for h in heads]).unflatten(0, (LAYERS, HEADS)).numpy()
-               for name in "qkv"}
+    tensors = {
+        name: torch.stack([getattr(h, name) for h in heads]).unflatten(0, (LAYERS, HEADS)).numpy()
+        for name in "qkv"
+    }
     try:
         np.savez(file, **tensors, accuracy=np.array([trained.before, trained.after]))
     except OSError as error:
@@ -119,7 +125,9 @@ def save(trained: Trained, tokens: int, file: Path, seed: int = 0) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="checks.tensors.tiny_model", description="Trains and saves a small model.")
+    parser = argparse.ArgumentParser(
+        prog="checks.tensors.tiny_model", description="Trains and saves a small model."
+    )
     parser.add_argument("--out", type=Path, default=Path("tiny.npz"))
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--steps", type=int, default=500)
@@ -131,7 +139,9 @@ def main(argv: list[str] | None = None) -> int:
     except TensorError as problem:
         print(f"attest: {problem}", file=sys.stderr)
         return 2
-    print(f"{a.out}: hidden symbols filled in, {trained.before:.1%} before and {trained.after:.1%} after training")
+    print(
+        f"{a.out}: hidden symbols filled in, {trained.before:.1%} before and {trained.after:.1%} after training"
+    )
     return 0
 
 

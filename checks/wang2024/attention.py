@@ -16,7 +16,9 @@ from derivations.term import STACKED, Ones, Term, as_term, blocks, eye, size, st
 
 QUERY_KEY = blocks([eye(D), zeros(D, CLASSES)], [zeros(CLASSES, D), zeros(CLASSES, CLASSES)])
 VALUE = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -(n.alpha * eye(CLASSES))])
-CONTEXT = blocks([as_term(n.x_i).T], [(as_term(fd.y) - as_term(n.done)).T])  # E_{k-1}, one column for each example
+CONTEXT = blocks(
+    [as_term(n.x_i).T], [(as_term(fd.y) - as_term(n.done)).T]
+)  # E_{k-1}, one column for each example
 POSITION = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.done_x))  # e_{j,k-1}
 AVERAGE = 1 / size(N) * eye(STACKED.join((D, CLASSES)))  # P_1 and P_2
 BLOCKS = WHERE + r" $e_{i,k-1}$ stacks $x_i$ and $y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i)$."

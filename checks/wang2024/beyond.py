@@ -32,7 +32,9 @@ def least_squares(a: FunctionalAssumptions) -> Identity:
     stepped = fd.stepped("squared", replace(a, loss="half_squared"))
     given = (
         Given(h_new, (c,), 1 / C + as_term(n.f_new)[c], "h = 1/C + f"),
-        Given(n.f_new, (c,), stepped[c], "a step of gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖², rate α"),
+        Given(
+            n.f_new, (c,), stepped[c], "a step of gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖², rate α"
+        ),
         Given(fd.y, (i, c), code[i, c] - 1 / C, "the targets"),
         Given(h_old, (c,), 1 / C + as_term(n.f_old)[c], "h = 1/C + f"),
         Given(done_h, (i, c), 1 / C + as_term(n.done)[i, c], "the increments sum to h, which starts at 1/C"),
@@ -94,7 +96,8 @@ claim(
     literal=lambda _: weighted_descent(),
     assumes=(MASKED,),
     rests_on=("wang2024/prose-mercer-softmax", "wang2024/prose-mercer-exponential"),
-    where=WHERE + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
+    where=WHERE
+    + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
     notes=(
         "An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, for any number of layers. "
         "Only the quotient by D matters, so the proof takes D as any positive function. Normalised over the queries instead, "
@@ -112,7 +115,10 @@ claim(
     "The components of f lie in the function space of the kernel",
     words="Each component of the f that gradient descent reaches lies in the reproducing kernel Hilbert space of κ.",
     literal=lambda _: Identity(
-        n.update(n.alpha, as_term(fd.y)[i]), zeros(CLASSES), given=(at_zero,), label="linear kernel: f vanishes at x = 0"
+        n.update(n.alpha, as_term(fd.y)[i]),
+        zeros(CLASSES),
+        given=(at_zero,),
+        label="linear kernel: f vanishes at x = 0",
     ),
     corrected=lambda _: Identity(
         expanded + n.update(n.alpha, n.residual),
@@ -123,7 +129,8 @@ claim(
     severity="condition",
     assumes=(BIAS_ON,),
     rests_on=("wang2024/eq1",),
-    where=WHERE + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step from 0.",
+    where=WHERE
+    + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step from 0.",
     notes="Every function in the space of the linear kernel vanishes at 0, which the learned b breaks.",
 )
 
@@ -131,7 +138,6 @@ claim(
 key_score, own_score = as_term(Tensor("s", (N,), "s", "", "s_{%1}")), as_term(Tensor("s_q", (), "s_{N+1}"))
 value, own_value = as_term(Tensor("v", (N,), "v", "", "v_{%1}")), as_term(Tensor("v_q", (), "v_{N+1}"))
 keys_only = sum_over(i, value[i] * softmax(i, key_score[i]))
-
 
 
 def masked(before: bool) -> All:
@@ -182,7 +188,9 @@ claim(
     words="The updated components approximate probabilities, so no softmax is applied to them: they lie between 0 and 1.",
     literal=lambda _: Rule((), Fact("1 - h_1", 1 - first_h, ">="), h_point),
     corrected=lambda _: Identity(
-        1 - sum_over(c, moved_h[c]), complement + n.update(n.alpha, code_0 - done_0), label="class 0 as complement"
+        1 - sum_over(c, moved_h[c]),
+        complement + n.update(n.alpha, code_0 - done_0),
+        label="class 0 as complement",
     ),
     correction_words=(
         "They need not lie in [0, 1]. With one rate for all classes they and the complement for class 0 sum to 1 after every layer, "

@@ -47,7 +47,9 @@ def softmax_at_examples(a: FunctionalAssumptions) -> Given:
 def entropy_update(a: FunctionalAssumptions) -> Identity:
     """Equation (3)."""
     here, _, kernel = n.current(a)
-    descent = Given(n.f_new, (c,), fd.stepped("categorical", a)[c], "a step of gradient descent on the loss, rate α")
+    descent = Given(
+        n.f_new, (c,), fd.stepped("categorical", a)[c], "a step of gradient descent on the loss, rate α"
+    )
     step = Identity(
         as_term(n.f_new),
         as_term(n.f_old) + n.update(n.alpha, code[i] - as_term(h_i)[i]),
@@ -73,7 +75,9 @@ claim(
 )
 
 latent_x = Tensor("f", (CLASSES,), r"f_{\theta}(x)", "", r"f_{%1,\theta}(x)")
-slope = Tensor("dh_c/df_c", (CLASSES,), "", "", r"\frac{\partial h_{%1,\theta}(x)}{\partial f_{%1,\theta}(x)}")
+slope = Tensor(
+    "dh_c/df_c", (CLASSES,), "", "", r"\frac{\partial h_{%1,\theta}(x)}{\partial f_{%1,\theta}(x)}"
+)
 h_x = Tensor("h", (CLASSES,), r"p_\theta(Y=\cdot|X=x)", "", r"p_\theta(Y=%1|X=x)")
 h_0 = Tensor("h_0", (), r"p_\theta(Y=0|X=x)")
 h_not = Tensor("p(Y≠c)", (CLASSES,), "", "", r"p_\theta(Y\neq %1|X=x)")
@@ -87,7 +91,12 @@ def softmax_derivative() -> Identity:
     derived = ix.rename(gradient(own.entry(), latent_x, (spot,)), {spot: c})
     others = as_term(h_0) + sum_over(cp, (1 - eye(CLASSES)[c, cp]) * as_term(h_x)[cp])
     given = (
-        Given(slope, (c,), Raw((), derived), "guarded derivative of the softmax component by its own latent output"),
+        Given(
+            slope,
+            (c,),
+            Raw((), derived),
+            "guarded derivative of the softmax component by its own latent output",
+        ),
         Given(h_not, (c,), others, "the sum over all other categories"),
         Given(h_x, (c,), own, "the softmax"),
         Given(h_0, (), 1 / (1 + sum_over(cp, exp(f[cp]))), "the reference category"),
@@ -126,7 +135,9 @@ def taylor(jacobian: str, classes: str = CLASSES, label: str = "") -> Order:
     own = component(lambda k: entry(f, k), c, classes)
     change = small * entry(df, c)
     if jacobian == "full":
-        change = change - small * fs.over_classes(classes, lambda k: component(lambda m: entry(f, m), k, classes) * entry(df, k))
+        change = change - small * fs.over_classes(
+            classes, lambda k: component(lambda m: entry(f, m), k, classes) * entry(df, k)
+        )
         return Order(exact, own + own * change, t, 2, label=label)
     slope_at = fd.named(r"\frac{\partial h_{c}}{\partial f_{c}}", own * (1 - own))
     witness = None if classes == "1" else OFF_DIAGONAL
@@ -140,7 +151,9 @@ claim(
     theory="functional_descent",
     words="To first order in Δf, h_c changes by (∂h_c/∂f_c) Δf_c.",
     literal=lambda a: taylor(a.jacobian),
-    corrected=lambda a: All((taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed"))),
+    corrected=lambda a: All(
+        (taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed"))
+    ),
     correction_words=(
         "To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, …, C-1; for C = 2 this is the "
         "printed expansion."
@@ -148,21 +161,27 @@ claim(
     severity="substance",
     assumes=(REFERENCE, DIAGONAL),
     rests_on=("wang2024/prose-softmax-derivative",),
-    where=WHERE + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
+    where=WHERE
+    + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
     notes=(
         "For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are left out are of the same "
         "order as what is kept. (4), (11) and every figure (C = 3) inherit this."
     ),
 )
 
-f_start, h_start = Tensor("f_0(x)", (CLASSES,), r"f_{\theta_0}(x)"), Tensor("h_0(x)", (CLASSES,), r"h_{\theta_0}(x)")
+f_start, h_start = (
+    Tensor("f_0(x)", (CLASSES,), r"f_{\theta_0}(x)"),
+    Tensor("h_0(x)", (CLASSES,), r"h_{\theta_0}(x)"),
+)
 df_start = Tensor("Δf_0(x)", (CLASSES,), r"\Delta f_{\theta_0}(x)")
 dh_start = Tensor("Δh_0(x)", (CLASSES,), r"\Delta h_{\theta_0}(x)")
 
 
 def initial_state(printed: bool) -> All:
     """The four values at the start; the increment as printed (index k) or at index 0."""
-    zero = Given(f_start, (c,), (zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES))[c], "W_0 = 0 and b_0 = 0")
+    zero = Given(
+        f_start, (c,), (zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES))[c], "W_0 = 0 and b_0 = 0"
+    )
     softmax = Given(h_start, (c,), component(lambda k: as_term(f_start)[k], c, CLASSES), "the softmax")
     first = Given(df_start, (c,), as_term(f_start)[c], "the increment of step 0 is the start")
     dh = Given(dh_start, (c,), as_term(h_start)[c], "the increment of step 0 is the start")
@@ -220,7 +239,11 @@ def softmax_step(
     step = Step(classes, softmax)
     null = tuple(step.tensor(name) for name in NULL)
     value = 1 / C if softmax == "symmetric" else (C - 1) / C**2
-    choice = (Given(fs.rho, (c,), value, "the derivative of the softmax at f = 0, or what replaces it"),) if rates == "free" else ()
+    choice = (
+        (Given(fs.rho, (c,), value, "the derivative of the softmax at f = 0, or what replaces it"),)
+        if rates == "free"
+        else ()
+    )
     witness = BALANCED if rates == "free" else None
     return Order(step.after(), step.approximate(rates, order), fd.alpha, order, choice, witness, null, label)
 
@@ -259,7 +282,12 @@ STEP_WHERE = WHERE + (
     r" $u$: latent function over $\alpha$ before the step, arbitrary; $\varepsilon$: error of the softmax components before the step; "
     r"$\rho$: rates over $\alpha$."
 )
-STEP_RESTS = ("wang2024/eq3", "wang2024/prose-taylor", "wang2024/prose-softmax-derivative", "wang2024/prose-initial-state")
+STEP_RESTS = (
+    "wang2024/eq3",
+    "wang2024/prose-taylor",
+    "wang2024/prose-softmax-derivative",
+    "wang2024/prose-initial-state",
+)
 
 claim(
     "wang2024/eq4",
@@ -298,14 +326,21 @@ def bracket_sum() -> Term:
 
 def eq11_literal(a: FunctionalAssumptions) -> All:
     moved = diag(as_term(rates)) @ bracket_sum()
-    return All((categorical_layer(diag(as_term(rates)), moved, "attention carries out (11)"), printed_step(a, "(11) as a step of (3)")))
+    return All(
+        (
+            categorical_layer(diag(as_term(rates)), moved, "attention carries out (11)"),
+            printed_step(a, "(11) as a step of (3)"),
+        )
+    )
 
 
 def eq11_corrected() -> All:
     full = n.alpha / C * (eye(CLASSES) - Ones((), (CLASSES, CLASSES)) / C)
     total = bracket_sum()
     moved = n.alpha / C * (total - sum_over(cp, total[cp]) / C * Ones((), (CLASSES,)))
-    return All((categorical_layer(full, moved, "attention carries out the corrected update"), *repaired_steps()))
+    return All(
+        (categorical_layer(full, moved, "attention carries out the corrected update"), *repaired_steps())
+    )
 
 
 claim(
@@ -330,10 +365,17 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     value = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -(n.alpha * eye(CLASSES))])
     heads = P @ (value @ CONTEXT @ as_term(fd.kappa)) + P @ (value @ CONTEXT @ Ones((), (N,)))
     _, there, kernel = n.current(a)
-    here = Given(n.done_x, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the increments sum to the current function")
+    here = Given(
+        n.done_x, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the increments sum to the current function"
+    )
     stepped = Given(n.f_new, (c,), fd.stepped("squared", a, rate)[c], "a step of gradient descent")
     target = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.f_new))
-    return Stacked(fd.named("e_{j,k-1}", POSITION) + heads, target, (stepped, there, here, kernel), label="Section 2: a layer is a step, rate α/2")
+    return Stacked(
+        fd.named("e_{j,k-1}", POSITION) + heads,
+        target,
+        (stepped, there, here, kernel),
+        label="Section 2: a layer is a step, rate α/2",
+    )
 
 
 claim(
@@ -345,7 +387,9 @@ claim(
         "In Section 2 each layer is one exact step of gradient descent on the squared loss, from any W and b; in Section 3 each layer "
         "approximates a step on the cross-entropy."
     ),
-    literal=lambda a: All((exact_layer(a, n.alpha / 2), printed_step(a, "Section 3: a layer approximates a step"))),
+    literal=lambda a: All(
+        (exact_layer(a, n.alpha / 2), printed_step(a, "Section 3: a layer approximates a step"))
+    ),
     corrected=lambda a: All((exact_layer(a, n.alpha / 2), *repaired_steps())),
     correction_words=(
         "Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 on the printed loss. For the "

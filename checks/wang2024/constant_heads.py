@@ -36,7 +36,9 @@ HEAD = "A head whose constant a is not 0 carries out the bias with P_2 = I/(aN);
 VANISHES = Stacked(ZERO_MATRIX @ example(i), zeros(WIDE), label="a zero matrix gives the zero vector")
 
 
-def constant(kernel: Term, value: Term, nonzero: tuple[Tensor, ...] = (), given: tuple[Given, ...] = ()) -> All:
+def constant(
+    kernel: Term, value: Term, nonzero: tuple[Tensor, ...] = (), given: tuple[Given, ...] = ()
+) -> All:
     """The kernel is the given constant, and P_2 = I/(aN) turns the head's sum (9) into the bias update of (5)."""
     level = as_term(given[0].tensor) if given else value
     head = n.alpha * sum_over(i, n.residual * kernel)
@@ -44,7 +46,9 @@ def constant(kernel: Term, value: Term, nonzero: tuple[Tensor, ...] = (), given:
     return All(
         (
             Identity(kernel, value, nonzero=nonzero, given=given, label="the constant"),
-            Identity(1 / (size(N) * level) * head, bias, nonzero=nonzero, given=given, label="the bias update"),
+            Identity(
+                1 / (size(N) * level) * head, bias, nonzero=nonzero, given=given, label="the bias update"
+            ),
         )
     )
 
@@ -81,7 +85,9 @@ claim(
     "Appendix A",
     "Zero query and key matrices, chi-squared kernel",
     words="With W_Q = W_K = 0 the kernel is a constant for all keys and queries.",
-    literal=lambda _: constant(fk.chi_squared(ZERO_MATRIX @ EVERY_KEY, ZERO_MATRIX @ EVERY_QUERY), as_term(1)),
+    literal=lambda _: constant(
+        fk.chi_squared(ZERO_MATRIX @ EVERY_KEY, ZERO_MATRIX @ EVERY_QUERY), as_term(1)
+    ),
     corrected=lambda _: constant(fk.chi_squared(TINY, TINY), as_term(1)),
     correction_words=(
         "Every term is 0/0 at zero vectors. With 0/0 := 0, the limit along equal positive vectors at which the kernel is 1, the "
@@ -118,7 +124,8 @@ claim(
     assumes=(MASKED, Assumption("constant_nonzero", "tanh c ≠ 0, that is c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE,
-    notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and the bias stays 0. " + HEAD,
+    notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and the bias stays 0. "
+    + HEAD,
 )
 
 claim(
@@ -193,9 +200,13 @@ def no_constant() -> All:
     return All(
         (
             Identity(
-                fk.linear(K_ALL @ blocks(zeros(D), zeros(CLASSES)), ANY_QUERY), as_term(0), label="linear: the key of (0, 0)"
+                fk.linear(K_ALL @ blocks(zeros(D), zeros(CLASSES)), ANY_QUERY),
+                as_term(0),
+                label="linear: the key of (0, 0)",
             ),
-            Identity(every_class, as_term(0), label="linear: the keys (0, ỹ - 1/C) of the C classes sum to 0"),
+            Identity(
+                every_class, as_term(0), label="linear: the keys (0, ỹ - 1/C) of the C classes sum to 0"
+            ),
             Identity(
                 scaled * fk.linear(opposite, ANY_QUERY),
                 -(scaled * fk.linear(key, ANY_QUERY)),
@@ -216,7 +227,12 @@ claim(
         "at x = 0 the values sum to 0, and a cosine changes sign with its key."
     ),
     literal=lambda _: no_constant(),
-    assumes=(Assumption("covariates of both signs", "with each stacked vector its negative may occur, and the covariates may be 0"),),
+    assumes=(
+        Assumption(
+            "covariates of both signs",
+            "with each stacked vector its negative may occur, and the covariates may be 0",
+        ),
+    ),
     where=WHERE + r" $W_K,W_Q$ are any matrices with $d+C-1$ columns, in blocks for covariates and outcomes.",
     notes=(
         "A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On positive covariates with "

@@ -40,7 +40,9 @@ def repeated(term: Term) -> Term:
 
 
 OTHER_KERNELS = Identity(
-    repeated(n.alpha / (size(COPIES) * size(N)) * once), n.alpha / size(N) * once, label="other kernels, 1/N adjusted"
+    repeated(n.alpha / (size(COPIES) * size(N)) * once),
+    n.alpha / size(N) * once,
+    label="other kernels, 1/N adjusted",
 )
 SOFTMAX = Identity(
     n.alpha / stored * attention(True), n.alpha / stored * attention(False), label="softmax, 1/N as trained"
@@ -51,14 +53,17 @@ def error(count: int) -> Fraction:
     """E(ĥ - 4/5)² for C = 2, all covariates 0, p(Y = 1) = 4/5 and ĥ = 1/2 + mean(ỹ - 1/2), by enumeration."""
     p = TRUTH
     weights = [comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
-    return sum((w * (GUESS + Fraction(k, count) - GUESS - p) ** 2 for k, w in enumerate(weights)), Fraction(0))
+    return sum(
+        (w * (GUESS + Fraction(k, count) - GUESS - p) ** 2 for k, w in enumerate(weights)), Fraction(0)
+    )
 
 
 def performance() -> Arithmetic:
     """The expected squared error of softmax attention at several sizes against that at 20, the size of training."""
     sizes = (10, 20, 50)
     figures = tuple(
-        Figure(f"expected squared error with N' = {m}, against N = 20", error(m), "=", error(20), 5) for m in sizes
+        Figure(f"expected squared error with N' = {m}, against N = 20", error(m), "=", error(20), 5)
+        for m in sizes
     )
     return Arithmetic(figures, label="performance does not depend on N'")
 
@@ -75,13 +80,18 @@ ERROR = Recurrence(
     (
         ("second moment of one label", _second.subs(_n, 1) - _p),
         ("one more label", _second - _second.subs(_n, _n - 1) - 2 * _p * (_n - 1) * _p - _p),
-        ("the error is the variance of the mean", (_second - _n**2 * _p**2) / _n**2 - sp.Rational(4, 25) / _n),
+        (
+            "the error is the variance of the mean",
+            (_second - _n**2 * _p**2) / _n**2 - sp.Rational(4, 25) / _n,
+        ),
     ),
     label="the error falls as 1/N",
 )
 TOTAL = Identity(sum_over(i, softmax(i, score[i])), as_term(1), label="the weights sum to 1 for every N")
 MULTIPLIED = Identity(
-    repeated(n.alpha / stored * once), size(COPIES) * (n.alpha / stored * once), label="other kernels, 1/N as trained"
+    repeated(n.alpha / stored * once),
+    size(COPIES) * (n.alpha / stored * once),
+    label="other kernels, 1/N as trained",
 )
 DIVIDED = Identity(
     n.alpha / (size(COPIES) * size(N)) * attention(True),
@@ -107,7 +117,8 @@ claim(
     severity="condition",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
-    where=WHERE + (
+    where=WHERE
+    + (
         r" $r_i$ residuals, $s_i$ scores of the keys for one query, $m$ copies of the context, $N_{\mathrm{train}}$ the stored size. "
         r"The error is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, $\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$."
     ),

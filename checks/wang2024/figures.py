@@ -18,9 +18,7 @@ TRAINING = (
     "The maps and curves come from training runs whose seeds, step sizes, initialisation and normalisation of the error are not "
     "published; they are regenerated as experiments, not proved."
 )
-SETTING = (
-    "C = 3, d = 2, covariates uniform on [-1, 1]², N = 20, one layer and one head (so without the bias head) unless said otherwise."
-)
+SETTING = "C = 3, d = 2, covariates uniform on [-1, 1]², N = 20, one layer and one head (so without the bias head) unless said otherwise."
 
 
 def count(words: str, computed: int, printed: int) -> Figure:

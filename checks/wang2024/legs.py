@@ -34,21 +34,29 @@ def parameter_steps(x: Matrix, y: Matrix, at: Matrix, rate: Fraction, steps: int
     weights, bias = [[Fraction(0)] * width for _ in range(outputs)], [Fraction(0)] * outputs
     features = [_features(v) for v in x]
     for _ in range(steps):
-        errors = [[y[k][c] - _dot(weights[c], features[k]) - bias[c] for c in range(outputs)] for k in range(n)]
+        errors = [
+            [y[k][c] - _dot(weights[c], features[k]) - bias[c] for c in range(outputs)] for k in range(n)
+        ]
         for c in range(outputs):
             for m in range(width):
-                weights[c][m] += rate * 2 * sum((errors[k][c] * features[k][m] for k in range(n)), Fraction(0)) / n
+                weights[c][m] += (
+                    rate * 2 * sum((errors[k][c] * features[k][m] for k in range(n)), Fraction(0)) / n
+                )
             bias[c] += rate * 2 * sum((e[c] for e in errors), Fraction(0)) / n
     return [[_dot(weights[c], _features(v)) + bias[c] for c in range(outputs)] for v in at]
 
 
-def attention_layers(x: Matrix, y: Matrix, queries: Matrix, rate: Fraction, layers: int, masked: bool = True) -> Matrix:
+def attention_layers(
+    x: Matrix, y: Matrix, queries: Matrix, rate: Fraction, layers: int, masked: bool = True
+) -> Matrix:
     """The prediction at the queries from the layers (7) to (10), with whole (d+C-1)-square matrices."""
     d, outputs = len(x[0]), len(y[0])
     size = d + outputs
     key = [[Fraction(r == c and r < d) for c in range(size)] for r in range(size)]
     value = [[-rate * (r == c and r >= d) for c in range(size)] for r in range(size)]
-    state = [[*u, *v] for u, v in zip(x, y, strict=True)] + [[*u, *([Fraction(0)] * outputs)] for u in queries]
+    state = [[*u, *v] for u, v in zip(x, y, strict=True)] + [
+        [*u, *([Fraction(0)] * outputs)] for u in queries
+    ]
     for _ in range(layers):
         keys = state[: len(x)] if masked else state
         moved = []
@@ -68,15 +76,22 @@ def layers_are_steps(assumptions: Any, options: Options) -> list[Evidence]:
     rng = random.Random(options.seed)
 
     def draw(rows: int, columns: int) -> Matrix:
-        return [[Fraction(rng.randint(-4, 4), rng.randint(1, 3)) for _ in range(columns)] for _ in range(rows)]
+        return [
+            [Fraction(rng.randint(-4, 4), rng.randint(1, 3)) for _ in range(columns)] for _ in range(rows)
+        ]
 
     x, y, queries, rate = draw(3, 2), draw(3, 2), draw(2, 2), Fraction(1, 7)
     attention = attention_layers(x, y, queries, rate, 3)
     halved = parameter_steps(x, y, queries, rate / 2, 3)
-    controls = (parameter_steps(x, y, queries, rate, 3), attention_layers(x, y, queries, rate, 3, masked=False))
+    controls = (
+        parameter_steps(x, y, queries, rate, 3),
+        attention_layers(x, y, queries, rate, 3, masked=False),
+    )
     if any(attention == other for other in controls):
         raise AssertionError("the comparison does not tell another rate or an unmasked query apart")
-    detail = "N = 3, C = 3, d = 2, 3 layers: attention equals descent in W and b at rate α/2, and not at rate α"
+    detail = (
+        "N = 3, C = 3, d = 2, 3 layers: attention equals descent in W and b at rate α/2, and not at rate α"
+    )
     return [Evidence("exact", "exact-rational", attention == halved, detail)]
 
 
@@ -86,7 +101,9 @@ def _softmax(f: list[Any]) -> list[Any]:
     return [p / total for p in powers]
 
 
-def softmax_error(labels: list[int], classes: int, gram: list[list[Any]], alpha: Any, layers: int, full: bool) -> Any:
+def softmax_error(
+    labels: list[int], classes: int, gram: list[list[Any]], alpha: Any, layers: int, full: bool
+) -> Any:
     """max |h_L - ĥ_L| over positions and classes: steps of (3) against steps of (4), κ + 1 in ``gram``.
 
     ``full`` takes the whole Jacobian at 0 for the rates, otherwise its diagonal, the printed rates at f = 0.
@@ -98,12 +115,15 @@ def softmax_error(labels: list[int], classes: int, gram: list[list[Any]], alpha:
 
     def sums(current: list[list[Any]]) -> list[list[Any]]:
         return [
-            [sum((codes[k][c] - current[k][c]) * row[k] for k in range(n)) / n for c in range(outputs)] for row in gram
+            [sum((codes[k][c] - current[k][c]) * row[k] for k in range(n)) / n for c in range(outputs)]
+            for row in gram
         ]
 
     for _ in range(layers):
         moves = sums([_softmax(f) for f in latent])
-        latent = [[f + alpha * g for f, g in zip(*pair, strict=True)] for pair in zip(latent, moves, strict=True)]
+        latent = [
+            [f + alpha * g for f, g in zip(*pair, strict=True)] for pair in zip(latent, moves, strict=True)
+        ]
         for h, g in zip(near, sums(near), strict=True):
             mean = sum(g) / classes
             for c in range(outputs):
@@ -123,8 +143,19 @@ def measured_orders(assumptions: Any, options: Options) -> list[Evidence]:
         gram = [[mpmath.exp(-((s - t) ** 2)) + 1 for t in points[:4]] for s in points]
         for name, labels, classes, full, order in cases:
             for layers in (1, 2, 5):
-                one, two = (softmax_error(labels, classes, gram, mpmath.mpf(10) ** -k, layers, full) for k in (4, 5))
+                one, two = (
+                    softmax_error(labels, classes, gram, mpmath.mpf(10) ** -k, layers, full) for k in (4, 5)
+                )
                 slope = float(mpmath.log10(one / two))
                 detail = f"{name}, {layers} layers, RBF kernel: error of order α^{slope:.3f}"
-                found.append(Evidence("exact", "measured", abs(slope - order) < 0.05, detail, error=abs(slope - order), bound=0.05))
+                found.append(
+                    Evidence(
+                        "exact",
+                        "measured",
+                        abs(slope - order) < 0.05,
+                        detail,
+                        error=abs(slope - order),
+                        bound=0.05,
+                    )
+                )
     return found

@@ -46,7 +46,9 @@ def one() -> Certificate:
     return Features(as_term(1), i)
 
 
-def mercer(kernel: Term, domain: str, ranges: dict[Tensor, str], proof: Certificate | None, points: Tensor = X) -> Positive:
+def mercer(
+    kernel: Term, domain: str, ranges: dict[Tensor, str], proof: Certificate | None, points: Tensor = X
+) -> Positive:
     return Positive(kernel, points, i, j, domain, tuple(ranges.items()), proof)
 
 
@@ -167,7 +169,9 @@ claim(
 def chi_squared(points: Tensor, domain: str, sign: str) -> Positive:
     p = as_term(points)
     total = sum_over(a, p[i, a])
-    proof = Scaled(exp(-(gamma * total)), i, Exp(Multiple(4 * gamma, OverCoordinates(Harmonic(p[i, a], i), a))))
+    proof = Scaled(
+        exp(-(gamma * total)), i, Exp(Multiple(4 * gamma, OverCoordinates(Harmonic(p[i, a], i), a)))
+    )
     return mercer(fk.chi_squared(p[i], p[j]), domain, {fk.gamma: sign}, proof, points)
 
 
@@ -210,9 +214,13 @@ kernel_ij, kernel_ji = (softmax_at for softmax_at in (
     exp(rate * (x[i].T @ x[j])) / sum_over(ip, exp(rate * (x[ip].T @ x[j]))),
     exp(rate * (x[j].T @ x[i])) / sum_over(ip, exp(rate * (x[ip].T @ x[i]))),
 ))  # fmt: skip
-SYMMETRIC_FORM = sum_over(i, j, as_term(Tensor("c", (N,), "c"))[i] * as_term(Tensor("c", (N,), "c"))[j] * kernel_ij)
+SYMMETRIC_FORM = sum_over(
+    i, j, as_term(Tensor("c", (N,), "c"))[i] * as_term(Tensor("c", (N,), "c"))[j] * kernel_ij
+)
 CONTEXT = Point((("N", 2), ("d", 1)), ((X, ((0,), (1,))), (fk.rate, 1)), ((i, 1), (j, 2)))
-NEGATIVE = Point((("N", 2), ("d", 1)), ((X, ((half,), (1,))), (fk.rate, 8), (Tensor("c", (N,), "c"), (2, -1))))
+NEGATIVE = Point(
+    (("N", 2), ("d", 1)), ((X, ((half,), (1,))), (fk.rate, 8), (Tensor("c", (N,), "c"), (2, -1)))
+)
 
 claim(
     "wang2024/prose-mercer-softmax",
@@ -221,8 +229,14 @@ claim(
     words="exp(λ x_iᵀx_j)/Σ_i exp(λ x_iᵀx_j) is not a Mercer kernel.",
     literal=lambda _: All(
         (
-            Example((Fact("κ(x_i, x_j) - κ(x_j, x_i)", kernel_ij - kernel_ji, "!="),), CONTEXT, label="not symmetric"),
-            Example((Fact("-c'Kc", -SYMMETRIC_FORM, ">"),), NEGATIVE, label="nor positive after symmetrising"),
+            Example(
+                (Fact("κ(x_i, x_j) - κ(x_j, x_i)", kernel_ij - kernel_ji, "!="),),
+                CONTEXT,
+                label="not symmetric",
+            ),
+            Example(
+                (Fact("-c'Kc", -SYMMETRIC_FORM, ">"),), NEGATIVE, label="nor positive after symmetrising"
+            ),
         )
     ),
     where=WHERE + r" The keys are the $N$ points; the sum is over the keys $i'$.",

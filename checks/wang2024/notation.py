@@ -18,7 +18,10 @@ WHERE = (
 BIAS_ON = Assumption("bias", "the intercept b is learned (head 2 is there)", "bias", "on")
 SQUARED = Assumption("squared loss", "the loss is (1/N) Σ ‖y_i - Wφ(x_i) - b‖²", "loss", "squared")
 ENTROPY = Assumption(
-    "mean cross-entropy", "the cross-entropy is averaged over the context", "categorical_loss", "cross_entropy"
+    "mean cross-entropy",
+    "the cross-entropy is averaged over the context",
+    "categorical_loss",
+    "cross_entropy",
 )
 REFERENCE = Assumption("reference class", "f_0 = 0; only C - 1 functions are free", "softmax", "reference")
 DIAGONAL = Assumption(
@@ -42,7 +45,10 @@ y, alpha, kappa = as_term(fd.y), as_term(fd.alpha), as_term(fd.kappa)
 residual = y[i] - as_term(done)[i]
 
 TELESCOPED = Given(
-    done, (i, c), fd.outputs(fd.W, fd.b, i, FunctionalAssumptions())[c], "the increments sum to the current function"
+    done,
+    (i, c),
+    fd.outputs(fd.W, fd.b, i, FunctionalAssumptions())[c],
+    "the increments sum to the current function",
 )
 KAPPA = Given(fd.kappa, (i,), as_term(fd.phi)[i].T @ as_term(fd.phi_x), "the kernel of the features")
 NEXT = Given(done_next, (c,), as_term(done_x)[c] + as_term(change)[c], "the sum of one more increment")

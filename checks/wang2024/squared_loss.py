@@ -14,7 +14,9 @@ from derivations.index import Tensor
 from derivations.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
 
 START = Identity(
-    zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES), zeros(CLASSES), label="the start is the zero function"
+    zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES),
+    zeros(CLASSES),
+    label="the start is the zero function",
 )
 
 
@@ -41,7 +43,9 @@ UPDATE_WORDS = (
     "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the residuals and, for b, "
     "by their plain sum, each with the factor α/N."
 )
-FACTOR_TWO = "With the coefficient 2α/N; or the same with α/N if the loss is (1/2N) Σ‖·‖², or if the rate is α/2."
+FACTOR_TWO = (
+    "With the coefficient 2α/N; or the same with α/N if the loss is (1/2N) Σ‖·‖², or if the rate is α/2."
+)
 FACTOR_NOTES = (
     "The gradient of the printed loss carries a factor 2 that the update lacks. Nothing else changes: the update is exact "
     "gradient descent, at half the stated rate."
@@ -61,7 +65,8 @@ claim(
     rests_on=("wang2024/prose-telescoping",),
     legs=(legs.layers_are_steps,),
     where=WHERE,
-    notes=FACTOR_NOTES + " For a kernel with infinitely many features, a finite set of positions has finite ones.",
+    notes=FACTOR_NOTES
+    + " For a kernel with infinitely many features, a finite set of positions has finite ones.",
 )
 
 step_W = Tensor("step of W", (CLASSES, WIDTH), r"-\alpha\,\frac{\partial\mathcal{L}}{\partial W}")
@@ -81,7 +86,9 @@ def step_size(a: FunctionalAssumptions, rate: Term) -> All:
     return All(
         (
             Identity(as_term(step_W), outer, given=given, label="step of W"),
-            Identity(as_term(step_b), rate / size(N) * sum_over(i, n.residual), given=given, label="step of b"),
+            Identity(
+                as_term(step_b), rate / size(N) * sum_over(i, n.residual), given=given, label="step of b"
+            ),
         )
     )
 
@@ -121,7 +128,10 @@ claim(
                 label="one term",
             ),
             Identity(
-                as_term(ALL_FIRST) + as_term(DUK), as_term(UK), given=(INCREMENT, INDUCTION), label="from k-1 to k"
+                as_term(ALL_FIRST) + as_term(DUK),
+                as_term(UK),
+                given=(INCREMENT, INDUCTION),
+                label="from k-1 to k",
             ),
         )
     ),
@@ -157,7 +167,11 @@ claim(
             Stacked(
                 INPUT,
                 blocks(as_term(n.x_j), as_term(n.y_x)),
-                (Given(n.done_x, (c,), zeros(CLASSES)[c], "before the first layer no increment but Δf_0 = 0"),),
+                (
+                    Given(
+                        n.done_x, (c,), zeros(CLASSES)[c], "before the first layer no increment but Δf_0 = 0"
+                    ),
+                ),
                 label="first layer",
             ),
         )
@@ -184,12 +198,16 @@ claim(
 query = Tensor("x_{N+1}", (D,), "x_{N+1}")
 all_query = Tensor("sum of Δf at the query", (CLASSES,), r"\sum_{k'=0}^{L}\Delta f_{\theta_{k'}}(x_{N+1})")
 last_query = Tensor("Δf_L at the query", (CLASSES,), r"\Delta f_{\theta_L}(x_{N+1})")
-before_query = Tensor("sum to L-1 at the query", (CLASSES,), r"\sum_{k'=0}^{L-1}\Delta f_{\theta_{k'}}(x_{N+1})")
+before_query = Tensor(
+    "sum to L-1 at the query", (CLASSES,), r"\sum_{k'=0}^{L-1}\Delta f_{\theta_{k'}}(x_{N+1})"
+)
 f_query = Tensor("f_L at the query", (CLASSES,), r"f_{\theta_L}(x_{N+1})")
 SUM_OF_ALL = Given(
     all_query, (c,), as_term(before_query)[c] + as_term(last_query)[c], "the sum of one more increment"
 )
-LAST_LAYER = blocks(as_term(query), zeros(CLASSES) - as_term(before_query)) + blocks(zeros(D), -as_term(last_query))
+LAST_LAYER = blocks(as_term(query), zeros(CLASSES) - as_term(before_query)) + blocks(
+    zeros(D), -as_term(last_query)
+)
 PRINTED_VECTOR = blocks(zeros(D), -as_term(all_query))
 PRINTED_READOUT = blocks(zeros(D), -Ones((), ("1",)))  # (0_d, -1): d + 1 entries
 

@@ -44,14 +44,17 @@ def main() -> None:
     options.add_argument("--device", default="cpu")
     options.add_argument("--dtype", nargs="+", default=["float64", "float32"])
     given = options.parse_args()
-    print(f"N = {given.tokens}, d = {given.width}, {given.device}, {torch.get_num_threads()} threads, torch "
-          f"{torch.__version__}, median of {given.repeats}")
+    print(
+        f"N = {given.tokens}, d = {given.width}, {given.device}, {torch.get_num_threads()} threads, torch "
+        f"{torch.__version__}, median of {given.repeats}"
+    )
     for dtype in given.dtype:
         q, k, v = make_instance(given.tokens, given.width, dtype=dtype, device=given.device)
         one_head = [x[None, None] for x in (q, k, v)]
         jobs: dict[str, Callable[[], object]] = {
-            "scaled_dot_product_attention": lambda x=one_head:
-                torch.nn.functional.scaled_dot_product_attention(*x),
+            "scaled_dot_product_attention": lambda x=one_head: (
+                torch.nn.functional.scaled_dot_product_attention(*x)
+            ),
             "fused engine": lambda x=(q, k, v): fused.attention(*x),
             "streamed reference": lambda x=(q, k, v): stream.attention(*x),
             "streamed with magnitude": lambda x=(q, k, v): stream.attend(*x, magnitude=True),

@@ -52,8 +52,10 @@ def main() -> None:
         for what in given.what:
             found = measure(what, given.tokens, given.width, dtype)
             peak, before = found["peak"] / 2**30, found["before"] / 2**30
-            print(f"N = {given.tokens}, d = {given.width}, {dtype}: {what:11} peak {peak:.2f} GiB "
-                  f"(before {before:.2f}), {found['seconds']:.0f} s, passed: {found['passed']}")
+            print(
+                f"N = {given.tokens}, d = {given.width}, {dtype}: {what:11} peak {peak:.2f} GiB "
+                f"(before {before:.2f}), {found['seconds']:.0f} s, passed: {found['passed']}"
+            )
 
 
 if __name__ == "__main__":

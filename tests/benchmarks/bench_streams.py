@@ -46,8 +46,9 @@ def _spectrum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
 
 
 JOBS: dict[str, Job] = {
-    BASE: lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q[None, None], k[None, None],
-                                                                           v[None, None]),
+    BASE: lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(
+        q[None, None], k[None, None], v[None, None]
+    ),
     "fused engine": lambda q, k, v: fused.attention(q, k, v),
     "streamed attention": lambda q, k, v: stream.attention(q, k, v),
     "streamed with magnitude": lambda q, k, v: stream.attend(q, k, v, magnitude=True),
@@ -69,22 +70,26 @@ def ladder(most: int) -> list[int]:
 def fitted_exponent(lengths: list[int], amounts: list[float]) -> float | None:
     """The slope of log amount over log length in the upper half of the lengths; None for fewer than two points."""
     points = [(n, x) for n, x in zip(lengths, amounts, strict=True) if x > 0]
-    points = points[len(points) // 2:] if len(points) > 3 else points
+    points = points[len(points) // 2 :] if len(points) > 3 else points
     if len(points) < 2:
         return None
     x, y = np.log(np.array(points, dtype=float)).T
     return float(np.polyfit(x, y, 1)[0])
 
 
-def times(names: list[str], lengths: list[int], repeats: int, dtype: str, device: str, width: int,
-          budget: float) -> dict[str, list[float]]:
+def times(
+    names: list[str], lengths: list[int], repeats: int, dtype: str, device: str, width: int, budget: float
+) -> dict[str, list[float]]:
     """Median seconds of each job at each length, as long as it stays in its budget."""
     found: dict[str, list[float]] = {name: [] for name in names}
     for n in lengths:
         tensors = make_instance(n, width, dtype=dtype, device=device)
         # an exponent of two at most, so four times the last time
-        running = [m for m in names if len(found[m]) == lengths.index(n)
-                   and (not found[m] or 4 * found[m][-1] * repeats <= budget)]
+        running = [
+            m
+            for m in names
+            if len(found[m]) == lengths.index(n) and (not found[m] or 4 * found[m][-1] * repeats <= budget)
+        ]
         taken: dict[str, list[float]] = {name: [] for name in running}
         for _ in range(repeats):
             for name in running:
@@ -110,7 +115,9 @@ def _child(name: str, n: str, dtype: str, width: str) -> None:
     JOBS[name](*make_instance(128, int(width), dtype=dtype))
     tensors = make_instance(int(n), int(width), dtype=dtype)
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # pages that were freed but are still resident would hide what the job takes
+    ctypes.CDLL(None).malloc_trim(
+        0
+    )  # pages that were freed but are still resident would hide what the job takes
     before = _reset_peak()
     JOBS[name](*tensors)
     print(_status("VmHWM") - before)
@@ -134,9 +141,13 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--budget", type=float, default=120, help="seconds a job may take at one length (default 120)")
+    parser.add_argument(
+        "--budget", type=float, default=120, help="seconds a job may take at one length (default 120)"
+    )
     parser.add_argument("--jobs", nargs="+", default=list(JOBS), choices=list(JOBS))
-    parser.add_argument("--no-memory", action="store_true", help="leave out memory (a process a job and length)")
+    parser.add_argument(
+        "--no-memory", action="store_true", help="leave out memory (a process a job and length)"
+    )
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     a = parser.parse_args(argv)
@@ -152,33 +163,52 @@ def main(argv: list[str] | None = None) -> None:
             r["memory_tokens"] = r["tokens"][-3:]  # where fixed costs matter least
             r["peak_bytes"] = [peak_growth(r["job"], n, a.dtype, a.width) for n in r["memory_tokens"]]
             r["memory_exponent"] = fitted_exponent(r["memory_tokens"], r["peak_bytes"])
-    print(f"d = {a.width}, {a.dtype}, {a.device}, {torch.get_num_threads()} threads, torch {torch.__version__}, "
-          f"median of {a.repeats}")
+    print(
+        f"d = {a.width}, {a.dtype}, {a.device}, {torch.get_num_threads()} threads, torch {torch.__version__}, "
+        f"median of {a.repeats}"
+    )
     for r in results:
         print(_row(r))
     if a.out:
-        about = {"width": a.width, "dtype": a.dtype, "device": a.device, "threads": torch.get_num_threads(),
-                 "torch": torch.__version__, "machine": platform.processor() or platform.machine(),
-                 "repeats": a.repeats, "lengths": lengths}
+        about = {
+            "width": a.width,
+            "dtype": a.dtype,
+            "device": a.device,
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+            "machine": platform.processor() or platform.machine(),
+            "repeats": a.repeats,
+            "lengths": lengths,
+        }
         a.out.write_text(json.dumps({**about, "jobs": results}, indent=1))
 
 
 def _result(name: str, lengths: list[int], seconds: dict[str, list[float]]) -> dict[str, Any]:
     mine = seconds[name]
     done = lengths[: len(mine)]
-    return {"job": name, "tokens": done, "seconds": mine,
-            "ratio": [t / base for t, base in zip(mine, seconds[BASE], strict=False)],
-            "time_exponent": fitted_exponent(done, mine), "memory_tokens": [], "peak_bytes": [],
-            "memory_exponent": None}
+    return {
+        "job": name,
+        "tokens": done,
+        "seconds": mine,
+        "ratio": [t / base for t, base in zip(mine, seconds[BASE], strict=False)],
+        "time_exponent": fitted_exponent(done, mine),
+        "memory_tokens": [],
+        "peak_bytes": [],
+        "memory_exponent": None,
+    }
 
 
 def _row(r: dict[str, Any]) -> str:
     """Job, longest length, seconds and ratio there, exponents."""
     ratio = f"{r['ratio'][-1]:7.2f} forwards" if len(r["ratio"]) == len(r["tokens"]) else " " * 16
     peak = f"{r['peak_bytes'][-1] / 2**20:7.0f} MiB" if r["peak_bytes"] else " " * 11
-    exponents = (f"time N^{r['time_exponent']:.2f}" if r["time_exponent"] is not None else "",
-                 f"memory N^{r['memory_exponent']:.2f}" if r["memory_exponent"] is not None else "")
-    return f"{r['job']:30} {r['tokens'][-1]:8} {r['seconds'][-1]:9.3f} s {ratio} {peak}  {'  '.join(exponents)}"
+    exponents = (
+        f"time N^{r['time_exponent']:.2f}" if r["time_exponent"] is not None else "",
+        f"memory N^{r['memory_exponent']:.2f}" if r["memory_exponent"] is not None else "",
+    )
+    return (
+        f"{r['job']:30} {r['tokens'][-1]:8} {r['seconds'][-1]:9.3f} s {ratio} {peak}  {'  '.join(exponents)}"
+    )
 
 
 if __name__ == "__main__":
