@@ -10,7 +10,8 @@ verify: $(VENV)/core
 	$(BIN)/attest verify --workers $(WORKERS)
 
 test: $(VENV)/test
-	$(BIN)/pytest -m "not slow" -n $(WORKERS)
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) tests/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) --ignore tests/test_claims.py
 
 test-slow: $(VENV)/test
 	$(BIN)/pytest -m slow

@@ -8,6 +8,9 @@ from pathlib import Path
 import book_fake_ledger
 import pytest
 
+pytest.importorskip("yaml", reason="the book's tools are an extra: make .venv/book")
+pytest.importorskip("playwright", reason="the book's tools are an extra: make .venv/book")
+
 from book import browser_check
 from book.build import build
 
