@@ -37,10 +37,13 @@ def evaluate(
     its values (long tensors of positions). Raises KeyError for a missing tensor, ValueError for an unknown function.
     """
     sizes = _sizes(expr, tensors)
+    expr = ix.rename(
+        expr, {}
+    )  # sums of one name must be told apart where products of sums are contracted at once
     value, names = _value(expr, tensors, rows or {}, sizes)
     missing = tuple(i for i in order if i not in names)
     shape = [len(rows[i]) if rows and i in rows else sizes[i.dim] for i in missing]
-    value = value.expand(*shape, *value.shape)
+    value = value.expand((*shape, *value.shape))
     names = (*missing, *names)
     return value.permute([names.index(i) for i in order]).contiguous()
 

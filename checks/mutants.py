@@ -17,6 +17,7 @@ from derivations.term import (
     Pick,
     Power,
     Product,
+    RowSoftmax,
     Softmax,
     Stack,
     Sum_,
@@ -106,6 +107,9 @@ def _changes(node: Term, scope: set[Index], names: set) -> Iterator[tuple[str, T
             for other in sorted(scope, key=lambda i: i.name):
                 if other.dim == node.data.dim and other != node.data:
                     yield f"softmax over {other.name} instead", replace(node, data=other)
+        case RowSoftmax(args):
+            yield "row softmax without its normaliser", exp(args[0])
+            yield "softmax of the columns", Transpose((RowSoftmax((Transpose(args),)),))
         case Neg(args):
             yield "minus sign lost", args[0]
         case Number():

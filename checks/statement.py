@@ -26,6 +26,12 @@ class Given:
     value: Term
     reason: str
 
+    def __post_init__(self) -> None:
+        if len(set(self.at)) < len(self.at) or tuple(i.dim for i in self.at) != self.tensor.dims:
+            raise ValueError(
+                f"{self.tensor.name} is not defined everywhere: it needs a different index for each dimension"
+            )
+
 
 @dataclass(frozen=True)
 class Link:
