@@ -37,9 +37,7 @@ def evaluate(
     its values (long tensors of positions). Raises KeyError for a missing tensor, ValueError for an unknown function.
     """
     sizes = _sizes(expr, tensors)
-    expr = ix.rename(
-        expr, {}
-    )  # sums of one name must be told apart where products of sums are contracted at once
+    expr = ix.rename(expr, {})  # products of sums are contracted at once: no two may share a name
     value, names = _value(expr, tensors, rows or {}, sizes)
     missing = tuple(i for i in order if i not in names)
     shape = [len(rows[i]) if rows and i in rows else sizes[i.dim] for i in missing]
