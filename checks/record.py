@@ -36,6 +36,8 @@ class Evidence:
     def __post_init__(self) -> None:
         if self.leg not in LEGS or self.grade not in GRADES:
             raise ValueError(f"unknown leg or grade: {self.leg}, {self.grade}")
+        if self.passed is not None:  # NumPy's booleans are not the constants that verdicts ask for
+            object.__setattr__(self, "passed", bool(self.passed))
         if (self.passed is not None) and self.not_run:
             raise ValueError("a leg that did not run has no result")
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -523,6 +524,15 @@ def test_evidence_has_known_legs_and_grades_and_no_result_where_it_did_not_run()
         Evidence("exact", "proved", True)
     with pytest.raises(ValueError, match="did not run"):
         Evidence("tensor", "measured", True, not_run="no GPU")
+
+
+def test_a_leg_that_fails_with_another_kind_of_false_fails() -> None:
+    """NumPy's False is not the constant False: a leg must not get away with it."""
+    failing = Evidence("solver", "certified-float", np.False_)  # type: ignore[arg-type]
+    assert failing.passed is False and Finding([failing]).holds is False
+    proof = Evidence("derivation", "exact-symbolic", True, settles=True)
+    with pytest.raises(Inconsistent):
+        _ = Finding([proof, failing]).holds
 
 
 def test_every_statement_kind_has_an_engine() -> None:

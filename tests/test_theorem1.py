@@ -176,7 +176,7 @@ def test_another_formula_is_not(name: str) -> None:
 
 
 def test_no_leg_hides_a_failure_of_another() -> None:
-    claim = load()["nguyen2023/thm1"]
+    claim = load()["nguyen2023/eq7"]
     failing = replace(claim, legs=(lambda a, o: [Evidence("tensor", "certified-float", False, "made up")],))
     record = examine(failing, assumptions_for(claim, {}), OPTIONS)
     assert record.verdict == "inconsistent" and "made up" in record.notes
