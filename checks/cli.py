@@ -200,7 +200,7 @@ def _records(
     ids: list[str], a: argparse.Namespace, settings: dict[str, Any] | None = None, quick: bool = False
 ) -> list[Record]:
     """Judge the claims with a progress bar; results in the order of declaration."""
-    claims = select(ids)
+    claims, options = select(ids), _run_options(a)
     cache = None if a.no_cache else Cache()
     found: dict[str, Record] = {}
     cached = 0
@@ -211,10 +211,11 @@ def _records(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=ERR, transient=True) as bar:
+    # where no one watches, a bar would only leave an empty line before a complaint
+    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
         task = bar.add_task("judging", total=len(claims))
         for record, stored in verify(
-            claims, _run_options(a), settings=settings, cache=cache, workers=a.workers, quick=quick
+            claims, options, settings=settings, cache=cache, workers=a.workers, quick=quick
         ):
             found[record.id] = record
             cached += stored
