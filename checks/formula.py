@@ -6,6 +6,7 @@ The formula is the index expression that was proved, contracted by einsum, so wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import torch
@@ -134,7 +135,48 @@ def _contract(factors: list[Named], summed: set[Index], sizes: dict[str, int]) -
     kept = tuple(i for i in names if i not in summed)
     letters = {i: _LETTERS[n] for n, i in enumerate(names)}
     spec = ",".join("".join(letters[i] for i in own) for _, own in factors)
-    result = torch.einsum(f"{spec}->{''.join(letters[i] for i in kept)}", *(v for v, _ in factors))
+    spec = f"{spec}->{''.join(letters[i] for i in kept)}"
+    values = [v for v, _ in factors]
+    result = contract(spec, values)[0] if all(map(torch.is_tensor, values)) else torch.einsum(spec, *values)
     for index in summed - set(names):
         result = result * sizes[index.dim]
     return result, kept
+
+
+def contract(spec: str, arrays: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
+    """torch.einsum taking next the pair with the smallest result, and the largest number of roundings of a term.
+
+    From left to right, as torch contracts without opt_einsum, the products of a printed formula pass through arrays
+    with an axis for every index in it: q_i·k_j k_l·v_i with N tokens through one of N³ numbers.
+    """
+    inputs, output = spec.split("->")
+    left = [(letters, array) for letters, array in zip(inputs.split(","), arrays, strict=True)]
+    sizes = {n: s for letters, array in left for n, s in zip(letters, array.shape, strict=True)}
+    roundings = 0
+    while True:
+        first, second = min(_pairs(len(left)), key=lambda pair: _size(left, pair, output, sizes))
+        kept = _kept(left, (first, second), output)
+        chosen = [left[n] for n in dict.fromkeys((first, second))]
+        gone = {n for letters, _ in chosen for n in letters} - set(kept)
+        roundings += len(chosen) + math.prod(sizes[n] for n in gone)
+        result = torch.einsum(",".join(c[0] for c in chosen) + "->" + kept, *(c[1] for c in chosen))
+        left = [item for n, item in enumerate(left) if n not in (first, second)] + [(kept, result)]
+        if len(left) == 1:
+            letters, result = left[0]
+            return result.permute([letters.index(n) for n in output]), roundings
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    return [(0, 0)] if count == 1 else [(a, b) for b in range(count) for a in range(b)]
+
+
+def _kept(left: list[tuple[str, torch.Tensor]], pair: tuple[int, int], output: str) -> str:
+    """The indices of a pair that are still needed afterwards."""
+    later = output + "".join(letters for n, (letters, _) in enumerate(left) if n not in pair)
+    return "".join(n for n in dict.fromkeys(left[pair[0]][0] + left[pair[1]][0]) if n in later)
+
+
+def _size(
+    left: list[tuple[str, torch.Tensor]], pair: tuple[int, int], output: str, sizes: dict[str, int]
+) -> int:
+    return math.prod(sizes[n] for n in _kept(left, pair, output))

@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as hs
 
+from checks.formula import contract
 from checks.formula import evaluate as on_tensors
 from derivations import index as ix
 from derivations.components import evaluate
@@ -143,3 +144,24 @@ def expressions(draw: Any, depth: int = 3, scope: tuple[Index, ...] = (i, j)) ->
 def test_random_expressions(expr: Expr) -> None:
     if ix.tensors(expr) and any("N" in t.dims for t in ix.tensors(expr)):
         compare(expr, (i, j))
+
+
+def test_contraction_agrees_with_torch_and_counts_its_roundings():
+    draw = np.random.default_rng(5)
+    a, b, c = (torch.tensor(draw.normal(size=shape)) for shape in ((3, 4), (4, 5), (3, 5)))
+    value, roundings = contract("ij,jk,ik->i", [a, b, c])
+    assert torch.allclose(value, torch.einsum("ij,jk,ik->i", a, b, c), rtol=1e-13)
+    assert roundings >= 5 + 3  # a sum over k, one over j, and the products of three factors
+    assert not torch.allclose(contract("ij,jk,ik->i", [a, b, -c])[0], value)
+
+
+def test_a_product_of_three_factors_is_contracted_without_a_cube():
+    """From left to right q_i·k_j k_l·v_i passes through an array with the axes i, j, l: 2,048³ numbers, 64 GiB."""
+    n = 2048
+    q, k, v = (torch.ones(n, 2, dtype=torch.float64) for _ in range(3))
+    i, j, l = (Index(c, "M") for c in "ijl")
+    dims = ("M", "W")
+    q_, k_, v_ = (as_term(Tensor(t, dims)) for t in ("q", "k", "v"))
+    term = sum_over(j, l, (q_[i].T @ k_[j]) * (k_[l].T @ v_[i]))
+    found = on_tensors(term.entry(), {"q": q, "k": k, "v": v}, (i,))
+    assert torch.equal(found, torch.full((n,), 4.0 * n * n, dtype=torch.float64))

@@ -17,12 +17,12 @@ functions that ``checks.formula.evaluate`` calls, so a declared formula runs on 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from checks.formula import contract
 from checks.tensors.arrays import TensorError
 from checks.tensors.bounds import gamma, unit_roundoff
 
@@ -189,53 +189,3 @@ def einsum(spec: str, *factors: Any) -> Bounded:
             parts[k] = factor.radius
             radius = radius + contract(spec, parts)[0]
     return Bounded(value, radius)
-
-
-def contract(spec: str, arrays: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
-    """torch.einsum taking next the pair with the smallest result, and the largest number of roundings of a term.
-
-    From left to right, as torch contracts without opt_einsum, the products of a printed formula pass through arrays
-    with an axis for every index in it.
-    """
-    inputs, output = spec.split("->")
-    left = [(letters, array) for letters, array in zip(inputs.split(","), arrays, strict=True)]
-    sizes = {n: s for letters, array in left for n, s in zip(letters, array.shape, strict=True)}
-    roundings = 0
-    while True:
-        first, second = min(_pairs(len(left)), key=lambda pair: _size(left, pair, output, sizes))
-        kept = _kept(left, (first, second), output)
-        chosen = [left[n] for n in dict.fromkeys((first, second))]
-        gone = {n for letters, _ in chosen for n in letters} - set(kept)
-        roundings += len(chosen) + math.prod(sizes[n] for n in gone)
-        result = torch.einsum(",".join(c[0] for c in chosen) + "->" + kept, *(c[1] for c in chosen))
-        left = [item for n, item in enumerate(left) if n not in (first, second)] + [(kept, result)]
-        if len(left) == 1:
-            letters, result = left[0]
-            return result.permute([letters.index(n) for n in output]), roundings
-
-
-def _pairs(count: int) -> list[tuple[int, int]]:
-    return [(0, 0)] if count == 1 else [(a, b) for b in range(count) for a in range(b)]
-
-
-def _kept(left: list[tuple[str, torch.Tensor]], pair: tuple[int, int], output: str) -> str:
-    """The indices of a pair that are still needed afterwards."""
-    later = output + "".join(letters for n, (letters, _) in enumerate(left) if n not in pair)
-    return "".join(n for n in dict.fromkeys(left[pair[0]][0] + left[pair[1]][0]) if n in later)
-
-
-def _size(
-    left: list[tuple[str, torch.Tensor]], pair: tuple[int, int], output: str, sizes: dict[str, int]
-) -> int:
-    return math.prod(sizes[n] for n in _kept(left, pair, output))
-
-
-class Ordered(torch.Tensor):
-    """Plain numbers, without radii, that are contracted in the same order: for the many wrong versions of a formula."""
-
-    @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if function is torch.einsum:
-            plain = [a.as_subclass(torch.Tensor) for a in args[1:]]
-            return contract(args[0], plain)[0].as_subclass(cls)
-        return super().__torch_function__(function, types, args, kwargs or {})

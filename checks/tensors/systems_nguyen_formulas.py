@@ -20,7 +20,6 @@ from checks.mutants import mutants
 from checks.record import Evidence
 from checks.tensors.bounds import SAFETY
 from checks.tensors.instances import sampled_rows
-from checks.tensors.systems_nguyen_bounded import Ordered
 from derivations import index as ix
 from derivations import normal as nf
 from derivations.index import Index, Tensor
@@ -65,7 +64,7 @@ class Formula:
                 for n, x in values.items()
             }
             if plain:
-                values = {n: x.value.as_subclass(Ordered) for n, x in values.items()}
+                values = {n: x.value for n, x in values.items()}
             at = (query, *self.at[1:]) if self.rows else self.at
             out = evaluate(expr, values, at, {query: rows} if self.rows and not lazy else None)
             total = out if total is None else total + out
@@ -109,9 +108,7 @@ def agree(
     ratio, worst, bound = worst_of(torch.cat(error), torch.cat(allowed))
 
     def outside(other: Formula, term: Term | None = None) -> bool:
-        values = torch.cat(
-            [other.at_rows(part, term, plain=True).as_subclass(torch.Tensor) for part in parts]
-        )
+        values = torch.cat([other.at_rows(part, term, plain=True) for part in parts])
         return worst_of((values - torch.cat(truth)).abs(), torch.cat(allowed))[0] > 1
 
     alive, count = _survivors(formula, outside, n) if mutate else ([], 0)
