@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -121,12 +123,32 @@ def test_the_kernel_has_the_bits_of_one_process():
     assert torch.equal(torch.cat([p.reshape(-1, 32) for p in parts]), fused.attention(q, k, v).out)
 
 
-def test_the_engines_are_restored_even_after_an_error():
-    before = stream._accumulate, stream._needs_shift, fused.attention
+def test_sharing_ends_with_its_block_even_after_an_error():
     with pytest.raises(ZeroDivisionError), sharded(Ranks(0, 2)):
-        assert stream._accumulate is not before[0]
+        assert stream.sharing_now() is not None
         raise ZeroDivisionError
-    assert (stream._accumulate, stream._needs_shift, fused.attention) == before
+    assert stream.sharing_now() is None
+
+
+def test_sharing_reaches_no_other_thread():
+    """A check that runs beside a shared one, in the same process, is not shared out."""
+    q, k, v = make_instance(1500, 16)
+    with sharded(Alone(0, 2)), ThreadPoolExecutor(1) as beside:
+        alone = beside.submit(lambda: (stream.sharing_now(), stream.attention(q, k, v))).result()
+    assert alone[0] is None and torch.equal(alone[1], stream.attention(q, k, v))
+
+
+def test_the_engines_are_the_same_functions_inside():
+    """Nothing is replaced at run time: what another module imported before is shared out as well."""
+    before = stream.attend, stream.weighted_sums, stream.needs_shift, fused.attention
+    with sharded(Ranks()):
+        assert (stream.attend, stream.weighted_sums, stream.needs_shift, fused.attention) == before
+
+
+def test_the_program_that_calls_main_keeps_its_handler_of_signals(tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["--checks", "transpose", "--tokens", "256", "--out", str(tmp_path / "a.jsonl")]) == 0
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_one_process_needs_no_group_and_gives_the_same_records(tmp_path):

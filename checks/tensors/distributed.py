@@ -135,64 +135,49 @@ def sharded(ranks: Ranks) -> Iterator[None]:
 
     Every rank must make the same calls with the same tensors.
     """
-    plain = stream._accumulate, stream._needs_shift, fused.attention
+    with stream.shared_out(Shares(ranks)):
+        yield
 
-    def accumulate(
+
+@dataclass(frozen=True)
+class Shares:
+    """The passes of both engines, shared out over ranks (`stream.Sharing`)."""
+
+    ranks: Ranks
+
+    def sums(
+        self,
         q: torch.Tensor,
         k: torch.Tensor,
         values: torch.Tensor,
         rows: torch.Tensor | None,
         rule: stream.MaskRule | None,
         tile: stream.Tile | None,
-        bounded: bool = False,
+        bounded: bool,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        tile = tile or stream.default_tile(q.device)
+        tile, m = tile or stream.default_tile(q.device), q.shape[-2]
         if bounded:  # a transpose product, whose sum is over the queries
-            return _sum_over_strips(plain[0], ranks, q, k, values, tile), None
-        m = q.shape[-2]
+            return _sum_over_strips(self.ranks, q, k, values, tile), None
+        shift = stream.needs_shift(q, k, values)  # of all queries: a rank's own might decide otherwise
         if m < FEWEST:
-            return plain[0](q, k, values, rows, rule, tile)
+            return stream.weighted_sums(q, k, values, rows, rule, tile, shift)
         strip = strip_height(m, tile.rows)
-        mine = ranks.share(m, strip)
-        shift = plain[1](q, k, values)  # of all queries: a rank that sees its own only might decide otherwise
-        stream._needs_shift = lambda *_: shift
-        try:
-            with _threads((mine.stop - mine.start) // strip):
-                sums, top = plain[0](
-                    q[..., mine, :],
-                    k,
-                    values,
-                    None if rows is None else rows[mine],
-                    rule,
-                    stream.Tile(strip, tile.cols),
-                )
-        finally:
-            stream._needs_shift = plain[1]
-        sums = ranks.gather(sums, m, strip)
-        return sums, None if top is None else ranks.gather(top.unsqueeze(-1), m, strip).squeeze(-1)
+        mine, narrow = self.ranks.share(m, strip), stream.Tile(strip, tile.cols)
+        with _threads((mine.stop - mine.start) // strip):
+            own = None if rows is None else rows[mine]
+            sums, top = stream.weighted_sums(q[..., mine, :], k, values, own, rule, narrow, shift)
+        sums = self.ranks.gather(sums, m, strip)
+        return sums, None if top is None else self.ranks.gather(top.unsqueeze(-1), m, strip).squeeze(-1)
 
-    def kernel(
-        q: torch.Tensor,
-        k: torch.Tensor,
-        v: torch.Tensor,
-        scale: float | None = None,
-        mask: str | None = None,
-        **options: Any,
-    ) -> fused.Fused:
+    def kernel(self, plain: Callable[..., Any], q: torch.Tensor, *rest: Any) -> fused.Fused:
         m = q.shape[-2]
-        if mask is not None or m < 3 * KERNEL_ROWS * ranks.size:
-            return plain[2](q, k, v, scale, mask, **options)
-        found = plain[2](q[..., ranks.share(m, KERNEL_ROWS), :], k, v, scale, **options)
+        if m < 3 * KERNEL_ROWS * self.ranks.size:
+            return plain(q, *rest)
+        found = plain(q[..., self.ranks.share(m, KERNEL_ROWS), :], *rest)
         sums = found.log_sum
         if sums is not None:
-            sums = ranks.gather(sums.unsqueeze(-1), m, KERNEL_ROWS).squeeze(-1)
-        return found._replace(out=ranks.gather(found.out, m, KERNEL_ROWS), log_sum=sums)
-
-    stream._accumulate, fused.attention = accumulate, kernel
-    try:
-        yield
-    finally:
-        stream._accumulate, stream._needs_shift, fused.attention = plain
+            sums = self.ranks.gather(sums.unsqueeze(-1), m, KERNEL_ROWS).squeeze(-1)
+        return found._replace(out=self.ranks.gather(found.out, m, KERNEL_ROWS), log_sum=sums)
 
 
 def strip_height(rows: int, most: int = 1024) -> int:
@@ -212,7 +197,6 @@ def _threads(most: int) -> Iterator[None]:
 
 
 def _sum_over_strips(
-    accumulate: Callable[..., Any],
     ranks: Ranks,
     keys: torch.Tensor,
     queries: torch.Tensor,
@@ -234,9 +218,9 @@ def _sum_over_strips(
     mine = ranks.share(m, strip)
     for start in range(mine.start, mine.stop, strip):
         part = slice(start, min(start + strip, mine.stop))
-        sums = accumulate(keys, queries[..., part, :], values[..., part, :], None, None, tile, bounded=True)[
-            0
-        ]
+        sums, _ = stream.weighted_sums(
+            keys, queries[..., part, :], values[..., part, :], None, None, tile, shifted=False
+        )
         scaled = sums.double() / unit
         whole = scaled.round()  # a float64, so an exact integer, and what it leaves is exact too
         words[0] += whole.long()
@@ -386,7 +370,7 @@ def main(argv: list[str] | None = None) -> int:
         "--timeout", type=float, default=600, help="seconds to wait for another rank (default 600)"
     )
     a = parser.parse_args(argv)
-    signal.signal(signal.SIGTERM, _terminated)
+    before = signal.signal(signal.SIGTERM, _terminated)
     try:
         with connected(a.device, a.timeout) as ranks:
             return int(run_checks(ranks, a.checks, a.tokens, a.out, a.dtype, a.device, a.seed) > 0)
@@ -396,6 +380,8 @@ def main(argv: list[str] | None = None) -> int:
     except TensorError as problem:
         print(f"attest: {problem}", file=sys.stderr, flush=True)
         return 2
+    finally:
+        signal.signal(signal.SIGTERM, before)  # of the program that called, if it goes on
 
 
 if __name__ == "__main__":

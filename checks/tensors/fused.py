@@ -24,7 +24,7 @@ from checks.tensors.arrays import (
     resolve_scale,
     slices,
 )
-from checks.tensors.stream import logsumexp_rows
+from checks.tensors.stream import logsumexp_rows, sharing_now
 
 BACKENDS = {
     "flash": SDPBackend.FLASH_ATTENTION,
@@ -72,7 +72,23 @@ def attention(
     check_attention_shapes(q, k, v)
     if mask not in (None, "causal"):
         raise TensorError(f"the fused engine has no mask {mask!r}; allowed: None, causal")
-    scale, width = resolve_scale(scale, q.shape[-1]), v.shape[-1]
+    scale, sharing = resolve_scale(scale, q.shape[-1]), sharing_now()
+    if sharing is None or mask is not None:
+        return _attention(q, k, v, scale, mask, log_sum, allow_tf32)
+    return sharing.kernel(_attention, q, k, v, scale, mask, log_sum, allow_tf32)
+
+
+def _attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float,
+    mask: str | None,
+    log_sum: bool,
+    allow_tf32: bool,
+) -> Fused:
+    """The kernel on checked tensors."""
+    width = v.shape[-1]
     backend = backend_for(q.device, q.dtype)
     lead = q.shape[:-2]
     wide = max(q.shape[-1], width)

@@ -14,8 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -57,6 +59,43 @@ class Tile:
 def default_tile(device: torch.device) -> Tile:
     """The fastest tile measured on two cores (it stays in cache); on CUDA one that fills the card."""
     return Tile(8192, 2048) if device.type == "cuda" else Tile(1024, 256)
+
+
+class Sharing(Protocol):
+    """What a pass over the keys becomes where several processes share it; see `distributed`."""
+
+    def sums(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        values: torch.Tensor,
+        rows: torch.Tensor | None,
+        rule: MaskRule | None,
+        tile: Tile | None,
+        bounded: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """As `weighted_sums`, with the same digits whatever the number of processes."""
+
+    def kernel(self, plain: Callable[..., Any], q: torch.Tensor, *rest: Any) -> Any:
+        """As `plain(q, *rest)`, torch's own attention without a mask on queries (..., M, d)."""
+
+
+_SHARING: ContextVar[Sharing | None] = ContextVar("sharing", default=None)
+
+
+@contextmanager
+def shared_out(sharing: Sharing | None) -> Iterator[None]:
+    """Inside, in this thread and its own alone, both engines leave their passes to `sharing`; None: to nobody."""
+    before = _SHARING.set(sharing)
+    try:
+        yield
+    finally:
+        _SHARING.reset(before)
+
+
+def sharing_now() -> Sharing | None:
+    """Who shares out the passes of this thread; None outside `shared_out`."""
+    return _SHARING.get()
 
 
 class Pass(NamedTuple):
@@ -119,7 +158,7 @@ def attend(
     ones = v.new_ones((*v.shape[:-1], 1))
     values = torch.cat([v, v.abs(), ones] if magnitude else [v, ones], -1)
     with exact_matmul(allow_tf32):
-        sums, top = _accumulate(q[..., rows, :] * scale, k, values, rows, _rule(mask), chunk)
+        sums, top = _sums(q[..., rows, :] * scale, k, values, rows, _rule(mask), chunk)
     total = sums[..., -1]
     if mask is not None and (total == 0).any():
         raise TensorError(
@@ -193,7 +232,7 @@ def transpose_product(
     queries = torch.cat([q, -log_sum.unsqueeze(-1)], -1)
     values = torch.cat([u, u.abs()], -1) if magnitude else u
     with exact_matmul():
-        sums, _ = _accumulate(keys, queries, values, None, None, chunk, bounded=True)
+        sums, _ = _sums(keys, queries, values, None, None, chunk, bounded=True)
     width = u.shape[-1]
     return sums[..., :width], sums[..., width:] if magnitude else None
 
@@ -297,7 +336,7 @@ def _rule(mask: str | MaskRule | None) -> MaskRule | None:
     return mask
 
 
-def _accumulate(
+def _sums(
     q: torch.Tensor,
     k: torch.Tensor,
     values: torch.Tensor,
@@ -306,14 +345,31 @@ def _accumulate(
     tile: Tile | None,
     bounded: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """sum_j exp(q_i·k_j - t_i) values_j, and t (None where no shift was needed).
+    """`weighted_sums`, by this process or by those that share the work.
+
+    `bounded`: all scores are at most about 0, as in a transpose product, whose sum is over the queries.
+    """
+    sharing = sharing_now()
+    if sharing is not None:
+        return sharing.sums(q, k, values, rows, rule, tile, bounded)
+    return weighted_sums(q, k, values, rows, rule, tile, not bounded and needs_shift(q, k, values))
+
+
+def weighted_sums(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    values: torch.Tensor,
+    rows: torch.Tensor | None,
+    rule: MaskRule | None,
+    tile: Tile | None,
+    shifted: bool,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """sum_j exp(q_i·k_j - t_i) values_j (..., M, w), and the row maxima t (..., M), None where not `shifted`.
 
     q (..., M, d) already scaled, k (..., N, d), values (..., N, w), rows (M,): token of each query.
-    `bounded`: the caller knows that all scores are at most about 0.
     """
     tile = tile or default_tile(q.device)
     lead, (m, n, w) = q.shape[:-2], (q.shape[-2], k.shape[-2], values.shape[-1])
-    shifted = not bounded and _needs_shift(q, k, values)
     out = values.new_zeros((math.prod(lead), m, w))
     top = values.new_zeros((math.prod(lead), m, 1))
     flat_q, flat_values = q.reshape(-1, m, q.shape[-1]), values.reshape(-1, n, w)
@@ -332,7 +388,7 @@ def _accumulate(
     return out.view((*lead, m, w)), top.view((*lead, m)) if shifted else None
 
 
-def _needs_shift(q: torch.Tensor, k: torch.Tensor, values: torch.Tensor) -> bool:
+def needs_shift(q: torch.Tensor, k: torch.Tensor, values: torch.Tensor) -> bool:
     """Whether some exp(q_i·k_j), or a sum of them times values, might leave the range of the dtype."""
     peak = float((q.norm(dim=-1).amax(-1) * k.norm(dim=-1).amax(-1)).max())
     total = peak + math.log(k.shape[-2]) + math.log(float(values.abs().max()))
