@@ -25,7 +25,7 @@ from derivations import normal as nf
 from derivations.components import NotExact, evaluate
 from derivations.exact import Exponential
 from derivations.index import Index, Tensor
-from derivations.program import Raw, convexity, dualise
+from derivations.program import Raw, convexity, degree_in, dualise
 from derivations.term import NonConformable, Term, free
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
@@ -137,21 +137,26 @@ def conformable(*terms: Term) -> Evidence:
     return Evidence("derivation", "exact-symbolic", True, detail)
 
 
-def _denominators(expr: ix.Expr) -> Iterator[ix.Expr]:
+def denominators(expr: ix.Expr) -> Iterator[ix.Expr]:
+    """The base of every negative power that occurs in an expression."""
     for node in ix.walk(expr):
         if isinstance(node, ix.Pow) and node.exponent < 0:
             yield node.base
 
 
-def _safe(base: ix.Expr, given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...]) -> bool:
+def never_zero(base: ix.Expr, given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...]) -> bool:
+    """Whether ``base`` visibly vanishes nowhere: positive, or a product of positive factors and ``nonzero`` tensors.
+
+    ``given`` are definitions, which are put in; False decides nothing.
+    """
     form = nf.normal(base)
-    if nf.form_positive(form) or nf.form_positive(nf.normal(_defined(base, given))):
+    if nf.form_positive(form) or nf.form_positive(nf.normal(apply_definitions(base, given))):
         return True
     if len(form) == 1 and not form[0][0][0]:
         factors = form[0][0][2]
         if all(nf.is_positive(a) or (a[0] == "T" and a[1] in nonzero) for a, _ in factors):
             return True
-    same = nf.normal(_defined(base, given))
+    same = nf.normal(apply_definitions(base, given))
     for g in given:
         if g.tensor in nonzero and same and _matches(same, g, base):
             return True
@@ -174,7 +179,7 @@ def defined(
     """No denominator vanishes on the stated domain; otherwise an exact instance at which one does."""
     open_ones = []
     for e in [*expressions, *(g.value.entry() for g in given)]:
-        open_ones += [b for b in _denominators(e) if not _safe(b, given, nonzero)]
+        open_ones += [b for b in denominators(e) if not never_zero(b, given, nonzero)]
     if not open_ones:
         detail = "every denominator is positive"
         if nonzero:
@@ -190,7 +195,7 @@ def defined(
 
 
 def _vanishes(base: ix.Expr, given: tuple[st.Given, ...], seed: int) -> str | None:
-    for instance, points in _instances([base], given, seed, tries=60, small=True):
+    for instance, points in exact_instances([base], given, seed, tries=60, small=True):
         for at in points:
             try:
                 if instance.evaluate(base, at) == 0:
@@ -200,8 +205,8 @@ def _vanishes(base: ix.Expr, given: tuple[st.Given, ...], seed: int) -> str | No
     return None
 
 
-def _defined(expr: ix.Expr, given: tuple[st.Given, ...]) -> ix.Expr:
-    """Substitute definitions until none applies."""
+def apply_definitions(expr: ix.Expr, given: tuple[st.Given, ...]) -> ix.Expr:
+    """An expression with the tensors of ``given`` replaced by their values, until no definition applies."""
     for _ in range(len(given) + 1):
         for g in given:
             value = g.value.entry()
@@ -247,7 +252,8 @@ def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> E
     passed = True
     for left, right, reason in zip(terms[:-1], terms[1:], reasons, strict=True):
         same = nf.equal(
-            _defined(left.entry(*at), statement.given), _defined(right.entry(*at), statement.given)
+            apply_definitions(left.entry(*at), statement.given),
+            apply_definitions(right.entry(*at), statement.given),
         )
         passed &= same
         finding.steps.append(
@@ -293,7 +299,7 @@ def _size_choices(
     yield {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
 
 
-def _instances(
+def exact_instances(
     expressions: list[ix.Expr],
     given: tuple[st.Given, ...],
     seed: int,
@@ -301,6 +307,10 @@ def _instances(
     small: bool,
     fixed: dict[str, int] | None = None,
 ) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
+    """Exact random values of all symbols of the expressions, with up to nine choices of their free indices for each.
+
+    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small integers only.
+    """
     rng = random.Random(f"{seed} instances")
     tensors = base_tensors(expressions, given)
     everything = [*expressions, *(g.value.entry() for g in given)]
@@ -318,7 +328,9 @@ def _instances(
 def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tuple[Evidence, str | None]:
     checked = skipped = 0
     for small in (True, False):
-        for instance, points in _instances(sides, statement.given, seed, 4, small, dict(statement.sizes)):
+        for instance, points in exact_instances(
+            sides, statement.given, seed, 4, small, dict(statement.sizes)
+        ):
             try:
                 for at in points:
                     if instance.evaluate(sides[0], at) != instance.evaluate(sides[1], at):
@@ -380,7 +392,7 @@ def _score(
     result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int
 ) -> None:
     result.tried += 1
-    if _says_the_same(_defined(mutant, statement.given), _defined(other, statement.given)):
+    if _says_the_same(apply_definitions(mutant, statement.given), apply_definitions(other, statement.given)):
         result.equivalent += 1
     elif rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
         result.killed += 1
@@ -400,7 +412,7 @@ def rejects(
 ) -> bool:
     """Whether an exact instance tells two expressions apart (or one of them is undefined where the other is not)."""
     for small in (False, True):
-        for instance, points in _instances([left, right], given, seed + 1, 5, small, fixed):
+        for instance, points in exact_instances([left, right], given, seed + 1, 5, small, fixed):
             for at in points:
                 try:
                     one = instance.evaluate(right, at)
@@ -493,10 +505,8 @@ def _program_mutants(statement: st.Convex) -> Mutants:
 
 
 def _quadratic_part(program: Any) -> tuple:
-    from derivations.program import _degree
-
     return tuple(
-        item for item in nf.normal(program.objective.entry()) if _degree(item[0], program.variables) == 2
+        item for item in nf.normal(program.objective.entry()) if degree_in(item[0], program.variables) == 2
     )
 
 

@@ -35,7 +35,7 @@ def gradient(expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Index, ...], zero_be
     """
     if set(at) & {i for node in ix.walk(expr) for i in _indices(node)}:
         raise ValueError("differentiate at indices that do not occur in the expression")
-    result = _index_route(expr, tensor, at)
+    result = index_route(expr, tensor, at)
     if _is_num(result, 0) and not zero_because:
         raise UnexpectedZero(f"the derivative by {tensor.name} is identically zero")
     if tensor in ix.tensors(expr):
@@ -58,7 +58,12 @@ def _is_num(expr: ix.Expr, value: int) -> bool:
     return isinstance(expr, ix.Num) and expr.value == value
 
 
-def _index_route(expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Index, ...]) -> ix.Expr:
+def index_route(expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Index, ...]) -> ix.Expr:
+    """∂expr/∂tensor[at] by the rules of index calculus alone: the first route of ``gradient``, which compares it.
+
+    Use it unguarded only where a wrong derivative would be found out. Raises ValueError for a symmetric tensor.
+    """
+
     def d(node: ix.Expr) -> ix.Expr:
         match node:
             case ix.At(t, indices) if t == tensor:

@@ -140,10 +140,11 @@ def lagrangian(program: Program) -> Term:
 
 def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
     """Whether an expression is affine in the variables (every monomial has at most one of them, to power 1)."""
-    return all(_degree(mono, variables) <= 1 for mono, _ in nf.normal(expr))
+    return all(degree_in(mono, variables) <= 1 for mono, _ in nf.normal(expr))
 
 
-def _degree(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
+def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
+    """The degree of a monomial in the variables; 99 or more where one stands in a function or a denominator."""
     degree = Fraction(0)
     for atom, exponent in mono[2]:
         if atom[0] == "T" and atom[1] in variables:
@@ -166,7 +167,7 @@ def convexity(program: Program) -> str:
         return ""
     squares = 0
     for mono, coefficient in nf.normal(program.objective.entry()):
-        degree = _degree(mono, variables)
+        degree = degree_in(mono, variables)
         if degree <= 1:
             continue
         if degree != 2 or coefficient < 0 or not _is_square(mono, program):
@@ -217,7 +218,7 @@ def dualise(program: Program) -> Dual:
     )
     whole = result.lagrangian.entry()
     for variable in program.variables:
-        at = tuple(Index(c, d) for c, d in zip(_fresh_letters(variable), variable.dims, strict=True))
+        at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
         result.at[variable] = at
         result.stationarity[variable] = to_expr(nf.normal(gradient(whole, variable, at)))
         result.steps.append(
@@ -240,11 +241,12 @@ def require_quadratic(program: Program) -> None:
             raise ValueError(
                 f"the constraint with multiplier {c.multiplier.name} is not affine in the variables"
             )
-    if any(_degree(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
+    if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
         raise ValueError("the objective is not quadratic in the variables")
 
 
-def _fresh_letters(tensor: Tensor) -> list[str]:
+def fresh_letters(tensor: Tensor) -> list[str]:
+    """A different letter for each dimension of a tensor: the names of the indices that its derivative is taken at."""
     names = {"N": "i", "D_v": "d", r"D_\phi": "f", "D": "c"}
     letters: list[str] = []
     for dim in tensor.dims:
@@ -273,7 +275,7 @@ def _eliminate(program: Program, result: Dual) -> None:
                 value = _solve_for(form, variable, result.at[owner], program)
                 if value is None:
                     continue
-                at = tuple(Index(c, d) for c, d in zip(_fresh_letters(variable), variable.dims, strict=True))
+                at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
                 result.at[variable], result.solved[variable] = at, value(at)
                 _back_substitute(result, variable)
                 del pending[owner]
@@ -347,7 +349,7 @@ def _finish(program: Program, result: Dual) -> None:
     for matrix, inverse in program.inverses:
         value = contract_inverse(value, matrix, inverse)
     left = tuple(v for v in program.variables if v not in result.solved)
-    if any(_degree(mono, left) > 1 for mono, _ in value):
+    if any(degree_in(mono, left) > 1 for mono, _ in value):
         raise ValueError(
             "a variable that stationarity does not determine enters the Lagrangian quadratically"
         )

@@ -16,7 +16,7 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations.index import Index, Tensor
 from derivations.printing import form_latex, to_expr
-from derivations.program import Constraint, Dual, Program, Step, _fresh_letters, dualise
+from derivations.program import Constraint, Dual, Program, Step, dualise, fresh_letters
 from derivations.svr import DPHI, DV, C, d, epsilon, vectors
 from derivations.term import Term, as_term, squared_norm, sum_over
 
@@ -179,7 +179,7 @@ def dual(variant: Variant) -> Dual:
 def stationarity(variant: Variant, variable: Tensor, *at: Index) -> ix.Expr:
     """∂L/∂variable at the given indices."""
     result = dual(variant)
-    names = tuple(Index(n, dim) for n, dim in zip(_fresh_letters(variable), variable.dims, strict=True))
+    names = tuple(Index(n, dim) for n, dim in zip(fresh_letters(variable), variable.dims, strict=True))
     return ix.rename(result.stationarity[variable], dict(zip(names, at, strict=True)))
 
 

@@ -103,8 +103,8 @@ def test_a_nonconvex_program_gets_no_certificate() -> None:
 
 def test_its_derivatives_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong index route must not reach the numbers."""
-    right = df._index_route
-    monkeypatch.setattr(df, "_index_route", lambda e, t, at: ix.Mul((ix.Num(Fraction(2)), right(e, t, at))))
+    right = df.index_route
+    monkeypatch.setattr(df, "index_route", lambda e, t, at: ix.Mul((ix.Num(Fraction(2)), right(e, t, at))))
     odd = Program("p", (Tensor("guarded", ("N",)),), squared_norm(as_term(Tensor("guarded", ("N",)))))
     with pytest.raises(df.DerivativeMismatch):
         compile_program(odd, {"N": 2}, lookup(0))

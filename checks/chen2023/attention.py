@@ -11,6 +11,7 @@ import sympy as sp
 from checks.chen2023.setting import DV, D
 from checks.chen2023.symbols import NOTATION, entry, i, image, j, l_, phi_k, phi_q, printed, weights
 from checks.claim import claim
+from checks.engines import apply_definitions
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
@@ -350,9 +351,7 @@ claim(
 def _causal() -> Identity:
     """∂e_i/∂x_u carries the factor T_iu, which vanishes for u > i: data-independent weights keep e causal."""
     score = entry(as_term(V_e).T @ apply("g", as_term(mean_q)[i]), l_).entry()
-    from checks.engines import _defined
-
-    whole = _defined(score, (MEANS,))
+    whole = apply_definitions(score, (MEANS,))
     slope = apply("g", as_term(mean_q)[i, c_], order=1) * as_term(W_q)[c_, d_] * as_term(V_e)[c_, l_]
     return Identity(
         Raw((), gradient(whole, X, (u_, d_))),

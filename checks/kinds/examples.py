@@ -35,7 +35,9 @@ class Point:
 
     def instance(self, given: tuple[Given, ...]) -> Instance:
         """The values as the exact evaluator wants them."""
-        entries = {(t, at): value for t, nested in self.values for at, value in _entries(nested, len(t.dims))}
+        entries = {
+            (t, at): value for t, nested in self.values for at, value in nested_entries(nested, len(t.dims))
+        }
         return Instance(dict(self.sizes), entries, given)
 
     def words(self, given: tuple[Given, ...]) -> str:
@@ -43,10 +45,15 @@ class Point:
         return describe(self.instance(given), {i: n - 1 for i, n in self.at})
 
 
-def _entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
+def nested_entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
+    """The entries of a tensor of ``depth`` dimensions that is written as nested tuples: (position, exact value)."""
     if depth == 0:
         return [((), nested if isinstance(nested, Exponential) else Fraction(nested))]
-    return [((n, *rest), value) for n, part in enumerate(nested) for rest, value in _entries(part, depth - 1)]
+    return [
+        ((n, *rest), value)
+        for n, part in enumerate(nested)
+        for rest, value in nested_entries(part, depth - 1)
+    ]
 
 
 def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, _instances, identity, rejects
+from checks.engines import ENGINES, Finding, exact_instances, identity, rejects
 from checks.instances import Instance
-from checks.kinds.examples import Point, _entries
+from checks.kinds.examples import Point, nested_entries
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
 from checks.statement import Given, Identity, Kind
@@ -191,7 +191,7 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
         )
     difference = _rise(s).entry()
     checked = 0
-    for instance, points in _instances([difference], _given(s), seed, 4, False):
+    for instance, points in exact_instances([difference], _given(s), seed, 4, False):
         try:
             value = instance.evaluate(difference, points[0] if points else {})
         except (NotExact, ZeroDivisionError):
@@ -206,7 +206,7 @@ def polynomial(s: Extremum) -> sp.Poly:
     """energy(point + t direction) - energy(point) at the witness, as a polynomial in t. Raises NotExact."""
     assert s.witness is not None
     base = s.witness.instance(s.given)
-    move = dict(_entries(s.direction, len(s.variable.dims)))
+    move = dict(nested_entries(s.direction, len(s.variable.dims)))
     at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.variable.dims))
     point = s.point.entry(*at)
     centre = {e: base.evaluate(point, dict(zip(at, e, strict=True))) for e in move}

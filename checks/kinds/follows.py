@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES, Finding, _defined, _safe, conformable
+from checks.engines import ENGINES, Finding, apply_definitions, conformable, never_zero
 from checks.instances import Instance, base_tensors, describe
 from checks.kinds.exact_svd import FAMILIES
+from checks.kinds.examples import nested_entries
 from checks.mutants import mutants
 from checks.record import Evidence
 from checks.statement import Given, Kind
@@ -125,7 +126,7 @@ def instances(statement: Follows, seed: int) -> list[Instance]:
     found = []
     for _ in range(INSTANCES):
         sizes, named = FAMILIES[statement.family](rng)
-        values = {(t, at): v for t in needed for at, v in _entries(named[t.name], len(t.dims))}
+        values = {(t, at): v for t in needed for at, v in nested_entries(named[t.name], len(t.dims))}
         instance = Instance(sizes, values, statement.given)
         for h in statement.hypotheses:
             if not all(x == y for x, y in _values(h.lhs, h.rhs, instance)):
@@ -137,12 +138,6 @@ def instances(statement: Follows, seed: int) -> list[Instance]:
 
 def _entry(term: Term) -> ix.Expr:
     return term.entry(*(Index(f"w{n}", dim) for n, dim in enumerate(term.shape())))
-
-
-def _entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
-    if depth == 0:
-        return [((), nested)]
-    return [((n, *rest), value) for n, part in enumerate(nested) for rest, value in _entries(part, depth - 1)]
 
 
 def _values(left: Term, right: Term, instance: Instance) -> list[tuple[Any, Any]]:
@@ -164,13 +159,13 @@ def certificate_error(statement: Follows) -> str:
     residuals = {h.residual: h for h in statement.hypotheses}
     certificate = statement.certificate
     at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(certificate.shape()))
-    form = nf.normal(_defined(certificate.entry(*at), statement.given))
+    form = nf.normal(apply_definitions(certificate.entry(*at), statement.given))
     if not all(_carries(mono, residuals) for mono, _ in form):
         return "a term of the certificate has no residual of a hypothesis as a factor"
-    if not _safe(statement.factor.entry(), statement.given, statement.nonzero):
+    if not never_zero(statement.factor.entry(), statement.given, statement.nonzero):
         return "the factor is not shown to be nonzero"
     if statement.relation == ">=" or statement.over:
-        if not nf.form_positive(nf.normal(_defined(statement.factor.entry(), statement.given))):
+        if not nf.form_positive(nf.normal(apply_definitions(statement.factor.entry(), statement.given))):
             return "the factor is not shown to be positive"
         if not nonnegative(statement.squares):
             return "the remainder is not visibly nonnegative"
@@ -180,7 +175,7 @@ def certificate_error(statement: Follows) -> str:
         right = right + statement.squares.entry(*at)
     for tensor, h in residuals.items():
         right = ix.define(right, tensor, lambda *idx, h=h: h.difference(*idx))
-    if not nf.equal(_defined(left, statement.given), _defined(right, statement.given)):
+    if not nf.equal(apply_definitions(left, statement.given), apply_definitions(right, statement.given)):
         return "the certificate is not an identity"
     return ""
 
@@ -280,13 +275,13 @@ def _same(changed: Follows, statement: Follows) -> bool:
     at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(statement.lhs.shape()))
     before = statement.lhs.entry(*at) - statement.rhs.entry(*at)
     after = changed.lhs.entry(*at) - changed.rhs.entry(*at)
-    return nf.equal(_defined(before, statement.given), _defined(after, statement.given))
+    return nf.equal(apply_definitions(before, statement.given), apply_definitions(after, statement.given))
 
 
 def _trivial(changed: Follows) -> bool:
     """A mutant that holds without any hypothesis says nothing wrong."""
     at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(changed.lhs.shape()))
-    left, right = (_defined(side.entry(*at), changed.given) for side in (changed.lhs, changed.rhs))
+    left, right = (apply_definitions(side.entry(*at), changed.given) for side in (changed.lhs, changed.rhs))
     return nf.equal(left, right)
 
 

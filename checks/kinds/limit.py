@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, _instances, identity, rejects
+from checks.engines import ENGINES, Finding, exact_instances, identity, rejects
 from checks.instances import FUNCTIONS, Instance, describe
 from checks.kinds.examples import Point
 from checks.mutants import mutants
@@ -110,7 +110,7 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
     step = s.step.entry(*at)
     goal = s.limit.entry(*at) if s.limit is not None else None
     everything = [step] if goal is None else [step, goal]
-    for number, (instance, points) in enumerate(_instances(everything, s.given, seed, 6, True)):
+    for number, (instance, points) in enumerate(exact_instances(everything, s.given, seed, 6, True)):
         if any(size != 1 for size in instance.sizes.values()):
             return None
         if number == 0:  # the simplest instance first

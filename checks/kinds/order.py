@@ -17,7 +17,7 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, _defined, _instances, conformable
+from checks.engines import ENGINES, Finding, apply_definitions, conformable, exact_instances
 from checks.instances import Instance, describe
 from checks.kinds.examples import Point
 from checks.mutants import mutants
@@ -62,7 +62,7 @@ def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:
     """The value and the first ``count - 1`` derivatives at 0, by index calculus."""
     found = []
     for n in range(count):
-        expr = differentiate._index_route(expr, small, ()) if n else expr
+        expr = differentiate.index_route(expr, small, ()) if n else expr
         found.append(ix.define(expr, small, lambda: ix.Num(Fraction(0))))
     return found
 
@@ -111,7 +111,7 @@ def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
 
 
 def _sides(s: Order) -> list[ix.Expr]:
-    return [_defined(t.entry(), s.choice) for t in (s.exact, s.approximate)]
+    return [apply_definitions(t.entry(), s.choice) for t in (s.exact, s.approximate)]
 
 
 def _same(s: Order) -> list[bool]:
@@ -197,7 +197,7 @@ def _points(s: Order, seed: int) -> list[tuple[Instance, dict[Index, int]]]:
     """Exact instances, half of them with some tensors set to 0: there nested exponentials stay exact too."""
     rng = random.Random(f"{seed} sparse")
     found: list[tuple[Instance, dict[Index, int]]] = []
-    for instance, points in _instances(_sides(s), (), seed, 2, True):
+    for instance, points in exact_instances(_sides(s), (), seed, 2, True):
         kept = {t for t in {t for t, _ in instance.values} if t.positive or rng.random() < 0.5}
         sparse = {key: value if key[0] in kept else Fraction(0) for key, value in instance.values.items()}
         at = rng.choice(points)

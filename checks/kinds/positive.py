@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, _denominators, conformable, rejects
+from checks.engines import ENGINES, Finding, conformable, denominators, rejects
 from checks.instances import FUNCTIONS
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
@@ -109,7 +109,7 @@ def _flaw(s: Positive) -> str:
         return why
     if not _same(s.kernel.entry(), s.certificate.kernel(s.i, s.j)):
         return "the certificate rebuilds another kernel"
-    if any(not _nonzero(base, s) for base in _denominators(s.kernel.entry())):
+    if any(not _nonzero(base, s) for base in denominators(s.kernel.entry())):
         return "the kernel is not shown to be defined on the domain"
     return ""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from checks.engines import ENGINES, Finding, _defined, conformable, identity, rejects
+from checks.engines import ENGINES, Finding, apply_definitions, conformable, identity, rejects
 from checks.mutants import mutants
 from checks.record import Mutants
 from checks.statement import Given, Identity, Kind
@@ -84,7 +84,7 @@ def _mutate(statement: Stacked, seed: int) -> Mutants:
             for dims in _choices(side.shape()):
                 at = tuple(Index(f"e{n}", dim) for n, dim in enumerate(dims))
                 pairs.append((without_zeros(mutant.entry(*at)), without_zeros(other.entry(*at))))
-            if all(nf.equal(*(_defined(e, statement.given) for e in pair)) for pair in pairs):
+            if all(nf.equal(*(apply_definitions(e, statement.given) for e in pair)) for pair in pairs):
                 result.equivalent += 1
             elif any(rejects(one, two, statement.given, seed) for one, two in pairs):
                 result.killed += 1

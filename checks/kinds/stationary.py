@@ -10,7 +10,7 @@ from checks.mutants import mutants
 from checks.record import Mutants
 from checks.statement import Given, Identity, Kind
 from derivations import index as ix
-from derivations.differentiate import _index_route
+from derivations.differentiate import index_route
 from derivations.energy_terms import grad, zeros
 from derivations.index import Index, Tensor
 from derivations.term import Term
@@ -64,7 +64,7 @@ def _mutate(s: Stationary, seed: int) -> Mutants:
     candidates = [(f"energy: {what}", e, s.point) for what, e in mutants(s.energy, 16)]
     candidates += [(f"point: {what}", s.energy, p) for what, p in mutants(s.point, 8)]
     for what, energy, point in candidates:
-        slope = _index_route(
+        slope = index_route(
             energy.entry(), s.variable, places
         )  # one route will do: a wrong one is rejected as well
         result.tried += 1

@@ -29,7 +29,7 @@ from derivations import svr
 from derivations.index import Index, Tensor
 from derivations.normal import normal
 from derivations.printing import to_expr
-from derivations.program import Raw
+from derivations.program import Raw, fresh_letters
 from derivations.svr import DV, C, D, N, SvrAssumptions, d, f_, i, j
 from derivations.term import (
     Term,
@@ -96,14 +96,8 @@ def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
     result = svr.dual(a)
     if variable not in result.stationarity:
         return as_term(0)
-    gradient_at = tuple(Index(n, dim) for n, dim in zip(_letters(variable), variable.dims, strict=True))
+    gradient_at = tuple(Index(n, dim) for n, dim in zip(fresh_letters(variable), variable.dims, strict=True))
     return Raw((), ix.rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
-
-
-def _letters(variable: Tensor) -> list[str]:
-    from derivations.program import _fresh_letters
-
-    return _fresh_letters(variable)
 
 
 claim(
