@@ -25,6 +25,8 @@ from rich.table import Table
 from checks import ledger, measure
 from checks.ablation import ablate
 from checks.claim import Options
+from checks.experiments import command as experiment_command
+from checks.experiments.errors import ExperimentError
 from checks.ledger import BadLedger
 from checks.printing import unicode_math
 from checks.record import Evidence, Record
@@ -60,7 +62,15 @@ def main(argv: list[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         return arguments.run(arguments)
-    except (BadInput, UnknownClaim, BadAssumption, BadLedger, DamagedCache, TensorError) as error:
+    except (
+        BadInput,
+        UnknownClaim,
+        BadAssumption,
+        BadLedger,
+        DamagedCache,
+        TensorError,
+        ExperimentError,
+    ) as error:
         _complain(str(error))
         return 2
     except BrokenProcessPool:
@@ -138,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     p.set_defaults(run=_export)
 
     measure.add_command(commands)
+    experiment_command.add_command(commands)
 
     p = commands.add_parser("book", help="build the Jupyter Book from the ledger")
     p.add_argument("--out", type=Path, default=Path("build/book"))

@@ -159,13 +159,13 @@ _NOT_ENGINES = ("cli.py", "registry.py")
 
 @lru_cache(maxsize=1)
 def engine_version() -> str:
-    """A hash of every source file that judging uses, the declarations of claims left out."""
+    """A hash of every source file that judging uses, the declarations of claims and the experiments left out."""
     digest = hashlib.sha256()
     for folder in _ENGINE_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             relative = path.relative_to(ROOT)
-            declares = relative.parts[0] == "checks" and relative.parts[1] in PAPERS
-            if declares or path.name in _NOT_ENGINES:
+            apart = relative.parts[0] == "checks" and relative.parts[1] in (*PAPERS, "experiments")
+            if apart or path.name in _NOT_ENGINES:
                 continue
             digest.update(str(relative).encode() + path.read_bytes())
     for package in ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint"):

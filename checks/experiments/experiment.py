@@ -1,0 +1,238 @@
+"""Experiments: computations too long for a check, in independent parts; a killed run goes on where it was.
+
+What is done of a part is kept in a folder named by everything that the result depends on (settings, seed, sources,
+torch), so that a changed experiment never goes on from an old state. Everything is written atomically.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from checks.claim import ROOT
+from checks.experiments.errors import ExperimentError
+from checks.verify import write_atomically
+
+RESULTS = ROOT / "checks" / "experiments" / "results"
+SAVE_SECONDS = 10.0  # a killed run loses at most so much
+
+
+@dataclass(frozen=True)
+class Part:
+    """One independent piece of an experiment.
+
+    ``run(watch)`` returns plain JSON data. ``steps`` is what the progress bar counts. ``work`` is what the time is
+    proportional to (default: the steps); only ratios matter, to extrapolate from a reduced size to the full one.
+    """
+
+    name: str
+    steps: int
+    run: Callable[[Watch], Any]
+    work: float | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment: ``parts(settings, seed)`` builds it, at the settings ``full`` of the paper or at ``reduced`` ones.
+
+    A setting named "seeds" is how many random initialisations are run. ``reduction`` says in words what the reduced
+    size leaves out. ``summary`` turns the data of the parts into the lines that the command prints.
+    """
+
+    id: str
+    title: str
+    full: dict[str, Any]
+    reduced: dict[str, Any]
+    reduction: str
+    parts: Callable[[dict[str, Any], int], list[Part]]
+    summary: Callable[[dict[str, Any]], list[str]] = lambda data: []
+
+    def settings(self, full: bool, seeds: int | None = None) -> dict[str, Any]:
+        """The settings of a run. Raises ExperimentError where a number of seeds means nothing."""
+        chosen = {**self.full, **({} if full else self.reduced)}
+        if seeds is None:
+            return chosen
+        if "seeds" not in chosen:
+            raise ExperimentError(f"{self.id} has no random initialisations; --seeds does not apply")
+        return {**chosen, "seeds": seeds}
+
+
+class Watch:
+    """What a running part sees of its run: progress, and a place for its state.
+
+    ``restore`` gives the last saved state (tensors, numbers, text, lists and dictionaries of them) or None.
+    ``save_if_due(state)`` calls ``state`` and keeps what it returns, but at most every few seconds.
+    """
+
+    def __init__(self, path: Path, advance: Callable[[int], None], seconds: float = SAVE_SECONDS) -> None:
+        self.path, self.seconds, self._advance = path, seconds, advance
+        self.started, self.saved = time.perf_counter(), time.perf_counter()
+        self.cpu, self.before = time.process_time(), (0.0, 0.0)
+
+    def step(self, count: int = 1) -> None:
+        """Count steps on the progress bar."""
+        self._advance(count)
+
+    def spent(self) -> tuple[float, float]:
+        """Wall-clock and processor seconds of this part, earlier runs included."""
+        wall, cpu = time.perf_counter() - self.started, time.process_time() - self.cpu
+        return self.before[0] + wall, self.before[1] + cpu
+
+    def restore(self) -> Any:
+        """The state that an earlier run saved, or None. Raises ExperimentError for a damaged file."""
+        if not self.path.exists():
+            return None
+        try:
+            kept = torch.load(self.path, weights_only=True)
+            self.before = kept["spent"]
+            return kept["state"]
+        except Exception as error:  # torch raises many types for a file that is not its own
+            raise ExperimentError(
+                f"checkpoint {self.path} is damaged ({type(error).__name__}); delete it and run again"
+            ) from None
+
+    def save_if_due(self, state: Callable[[], Any]) -> None:
+        """Keep a state if the last one is old enough. Raises ExperimentError where it cannot be written."""
+        if time.perf_counter() - self.saved < self.seconds:
+            return
+        partial = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            torch.save({"state": state(), "spent": self.spent()}, partial)
+            os.replace(partial, self.path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise ExperimentError(f"cannot write the checkpoint {self.path}: {error.strerror}") from None
+        self.saved = time.perf_counter()
+
+
+def checkpoints() -> Path:
+    """The folder of unfinished work."""
+    return Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache")) / "experiments"
+
+
+def key(experiment: Experiment, settings: dict[str, Any], seed: int) -> str:
+    """Everything that the data depends on, as a hash: settings, seed, torch and the sources of experiments and tensors."""
+    digest = hashlib.sha256(json.dumps([experiment.id, settings, seed, torch.__version__]).encode())
+    for folder in ("experiments", "tensors"):
+        for path in sorted((ROOT / "checks" / folder).glob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def run(
+    experiment: Experiment,
+    settings: dict[str, Any],
+    seed: int,
+    full: bool,
+    progress: Callable[[str, int], None] = lambda name, steps: None,
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Run all parts that are not done, and return the result: data of the parts and where it comes from.
+
+    ``progress(part, steps)`` is told of every step. Raises ExperimentError.
+    """
+    folder = (folder or checkpoints()) / key(experiment, settings, seed)
+    parts = experiment.parts(settings, seed)
+    found = {}
+    for number, part in enumerate(parts):
+        found[part.name] = _part(part, folder / f"{number}", progress)
+    wall, cpu = (sum(f[name] for f in found.values()) for name in ("seconds", "cpu_seconds"))
+    work = _work(parts)
+    whole = _work(experiment.parts(experiment.full, seed))
+    return {
+        "experiment": experiment.id,
+        "title": experiment.title,
+        "size": "full" if full else "reduced",
+        "reduction": "" if full else experiment.reduction,
+        "settings": settings,
+        "full_settings": experiment.full,
+        "seed": seed,
+        "seconds": round(wall, 2),
+        "cpu_seconds": round(cpu, 2),
+        "full_cpu_seconds": round(cpu * whole / work, 1),
+        "full_time_is": "measured" if work == whole else "extrapolated",
+        "provenance": provenance(),
+        "data": {name: f["data"] for name, f in found.items()},
+    }
+
+
+def _work(parts: list[Part]) -> float:
+    return float(sum(part.steps if part.work is None else part.work for part in parts))
+
+
+def _part(part: Part, path: Path, progress: Callable[[str, int], None]) -> dict[str, Any]:
+    """The finished part from its file, or run now."""
+    done = path.with_suffix(".json")
+    if done.exists():
+        try:
+            kept = json.loads(done.read_text(encoding="utf-8"))
+            kept["data"], kept["seconds"], kept["cpu_seconds"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ExperimentError(f"checkpoint {done} is damaged; delete it and run again") from None
+        progress(part.name, part.steps)
+        return kept
+    watch = Watch(path.with_suffix(".pt"), lambda steps: progress(part.name, steps))
+    data = part.run(watch)
+    wall, cpu = watch.spent()
+    kept = {"data": data, "seconds": wall, "cpu_seconds": cpu}
+    write_text(done, json.dumps(kept, allow_nan=False))
+    watch.path.unlink(missing_ok=True)
+    return kept
+
+
+def provenance() -> dict[str, Any]:
+    """What computed a result: versions, device, number of threads."""
+    return {
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "device": "cpu",
+        "threads": torch.get_num_threads(),
+    }
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file atomically. Raises ExperimentError where it cannot be written."""
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise ExperimentError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write(path: Path, result: dict[str, Any]) -> None:
+    """A result as a JSON file with a line for each entry, and for each part. Raises ExperimentError."""
+    parts = ",\n  ".join(f"{json.dumps(name)}: {_compact(data)}" for name, data in result["data"].items())
+    entries = [f" {json.dumps(name)}: {_compact(v)}" for name, v in result.items() if name != "data"]
+    write_text(path, "{\n" + ",\n".join(entries) + ',\n "data": {\n  ' + parts + "\n }\n}\n")
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def committed(id: str) -> Path:
+    """Where the repository keeps the result of an experiment."""
+    return RESULTS / f"{id}.json"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A result from its file. Raises ExperimentError."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(result["data"], dict):
+            raise TypeError("data is no object")
+        return result
+    except OSError as error:
+        raise ExperimentError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ExperimentError(f"{path} is no result of an experiment ({error})") from None

@@ -1,0 +1,8 @@
+"""All experiments, by id. An experiment is added by listing it in its module, and the module here."""
+
+from __future__ import annotations
+
+from checks.experiments import wang2024
+from checks.experiments.experiment import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {e.id: e for module in (wang2024,) for e in module.EXPERIMENTS}
