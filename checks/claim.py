@@ -21,12 +21,16 @@ SEVERITIES = ("misprint", "condition", "substance")
 
 @dataclass(frozen=True)
 class Options:
-    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances."""
+    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances.
+
+    ``only`` is set by `checks.ladder` where a leg is run at one length at a time.
+    """
 
     max_tokens: int = 4096
     dtype: str = "float64"
     device: str = "cpu"
     seed: int = 0
+    only: int | None = None
 
 
 Leg = Callable[[Any, Options], list[Evidence]]

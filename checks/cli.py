@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +23,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from checks import ledger, measure
+from checks import ladder, ledger, measure
 from checks.ablation import ablate
 from checks.claim import Options
 from checks.experiments import command as experiment_command
@@ -225,8 +226,9 @@ def _records(
     # where no one watches, a bar would only leave an empty line before a complaint
     with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
         task = bar.add_task("judging", total=len(claims))
+        climbing = _Climbing(bar)
         for record, stored in verify(
-            claims, options, settings=settings, cache=cache, workers=a.workers, quick=quick
+            claims, options, settings=settings, cache=cache, workers=a.workers, quick=quick, climbing=climbing
         ):
             found[record.id] = record
             cached += stored
@@ -234,6 +236,32 @@ def _records(
     if cached and not quick:
         ERR.print(f"{cached} of {len(claims)} from the cache", style="dim")
     return link([found[c.id] for c in claims])
+
+
+class _Climbing:
+    """Shows how far the tensor checks of a long run have come; without a terminal, a line every minute."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar, self.task = bar, bar.add_task("climbing", total=100, visible=False)
+        self.started = self.said = time.monotonic()
+
+    def __call__(self, at: ladder.Progress | None) -> None:
+        if at is None:
+            self.bar.remove_task(self.task)
+            return
+        now, words = time.monotonic(), f"{at.tokens:,} tokens, {_duration(at.seconds_left)} left"
+        share = (now - self.started) / (now - self.started + at.seconds_left + 1e-9)
+        self.bar.update(self.task, description=words, completed=round(100 * share), visible=True)
+        if self.bar.disable and now - self.said > 60:
+            self.said = now
+            ERR.print(f"{at.done} of {at.parts} tensor checks; {words}", style="dim", highlight=False)
+
+
+def _duration(seconds: float) -> str:
+    """To the precision that a forecast has."""
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
 def _list(a: argparse.Namespace) -> int:

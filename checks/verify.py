@@ -10,14 +10,17 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import is_dataclass
-from functools import lru_cache
+from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
+from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
 from typing import Any
 
 from checks.claim import ROOT, Claim, Options
 from checks.engines import Finding, Inconsistent, judge
+from checks.ladder import Climb, Part, Parts, Progress, ascend, attempt, names_ladder, one_by_one
 from checks.record import Evidence, Mutants, Record
 from checks.registry import PAPERS, load
 from checks.statement import Statement, kind, parts
@@ -53,8 +56,13 @@ def verdict(claim: Claim, literal: Finding | None, corrected: Finding | None) ->
     return "corrected" if corrected is not None and corrected.holds else "refuted"
 
 
-def examine(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> Record:
-    """Judge one claim under assumptions and write its record. ``quick`` leaves out mutants and further legs."""
+def examine(
+    claim: Claim, assumptions: Any, options: Options, quick: bool = False, parts: Parts | None = None
+) -> Record:
+    """Judge one claim under assumptions and write its record. ``quick`` leaves out mutants and further legs.
+
+    ``parts`` keeps what legs find at single lengths.
+    """
     started = time.perf_counter()
     record = _blank(claim)
     try:
@@ -64,8 +72,8 @@ def examine(claim: Claim, assumptions: Any, options: Options, quick: bool = Fals
             corrected = judge(claim.corrected(assumptions), options.seed, not quick)
         standing = corrected if corrected is not None else literal
         if standing is not None and not quick and standing.holds is not False:
-            for leg in claim.legs:
-                standing.evidence += leg(assumptions, options)
+            for climb in climbs(claim, assumptions, options, parts):
+                standing.evidence += climb.all()
         _fill(record, claim, assumptions, literal, corrected)
         record.verdict = verdict(claim, literal, corrected)
         record.literal_holds = literal.holds if literal else None
@@ -77,6 +85,13 @@ def examine(claim: Claim, assumptions: Any, options: Options, quick: bool = Fals
         record.verdict, record.notes = "unsettled", f"{record.notes}\n\n{stopped}".strip()
     record.seconds = round(time.perf_counter() - started, 3)
     return record
+
+
+def climbs(claim: Claim, assumptions: Any, options: Options, parts: Parts | None = None) -> list[Climb]:
+    """The legs of a claim, with the place where their parts are kept."""
+    return [
+        Climb(claim.id, i, leg, assumptions, options, parts or Parts()) for i, leg in enumerate(claim.legs)
+    ]
 
 
 def _blank(claim: Claim) -> Record:
@@ -200,7 +215,7 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
             )
         ),
         repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *(_source(leg) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
+        *(source(leg) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
         repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
         engine_version(),
     ]
@@ -216,7 +231,7 @@ def _text(value: Any) -> str:
     numbers: dict[str, str] = {}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
     text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
-    return text + "".join(_source(f) for f in _functions(value))
+    return text + "".join(source(f) for f in _functions(value))
 
 
 def _functions(value: Any) -> Iterator[Callable]:
@@ -230,7 +245,7 @@ def _functions(value: Any) -> Iterator[Callable]:
             yield from _functions(item)
 
 
-def _source(function: Any) -> str:
+def source(function: Any) -> str:
     """The source of a leg, and of every function, class and constant of the papers' packages that it reaches."""
     found: dict[str, str] = {}
     _reach(function if inspect.isfunction(function) else type(function), found)
@@ -333,11 +348,6 @@ def assumptions_for(claim: Claim, settings: dict[str, Any]) -> Any:
     return claim.assumptions(settings.get(claim.theory) or THEORIES[claim.theory].defaults)
 
 
-def _work(id: str, settings: dict[str, Any], options: Options, quick: bool) -> Record:
-    claim = load()[id]
-    return examine(claim, assumptions_for(claim, settings), options, quick)
-
-
 def verify(
     claims: list[Claim],
     options: Options,
@@ -346,8 +356,13 @@ def verify(
     cache: Cache | None = None,
     workers: int = 1,
     quick: bool = False,
+    climbing: Callable[[Progress | None], None] = lambda _: None,
 ) -> Iterator[tuple[Record, bool]]:
-    """Judge claims, yielding each record as it is done and whether it came from the cache."""
+    """Judge claims, yielding each record as it is done and whether it came from the cache.
+
+    Beyond the usual lengths the tensor checks of all claims run first, short lengths before long ones; ``climbing`` is told
+    of each part that ends, and of the end by None. Raises DamagedCache.
+    """
     settings = settings or {}
     todo = []
     for claim in claims:
@@ -358,25 +373,84 @@ def verify(
             yield stored, True
         else:
             todo.append((claim, name))
-    for record, name in _run(todo, settings, options, workers, quick):
-        if cache:
-            cache.put(name, record)
-        yield record, False
+    with _parts(cache) as parts, _pool(min(workers, len(todo))) as pool:
+        work = _Work(settings, options, quick, parts)
+        if options.max_tokens > Options.max_tokens and not quick:
+            found = [
+                c
+                for claim, _ in todo
+                for c in climbs(claim, assumptions_for(claim, settings), options, parts)
+            ]
+            run = partial(_parts_run, pool, work) if pool else one_by_one
+            for progress in ascend([c for c in found if names_ladder(c.leg)], run, max(1, workers)):
+                climbing(progress)
+            climbing(None)
+        for record, name in _run(todo, work, pool):
+            if cache:
+                cache.put(name, record)
+            yield record, False
 
 
-def _run(
-    todo: list[tuple[Claim, str]], settings: dict[str, Any], options: Options, workers: int, quick: bool
-) -> Iterator[tuple[Record, str]]:
-    if workers <= 1 or len(todo) <= 1:
-        for claim, name in todo:
-            yield _work(claim.id, settings, options, quick), name
+@dataclass(frozen=True)
+class _Work:
+    """What a process needs besides a claim's id."""
+
+    settings: dict[str, Any]
+    options: Options
+    quick: bool
+    parts: Parts
+
+    def record(self, id: str) -> Record:
+        claim = load()[id]
+        assumptions = assumptions_for(claim, self.settings)
+        return examine(claim, assumptions, self.options, self.quick, self.parts)
+
+    def part(self, id: str, index: int, n: int) -> Part | None:
+        claim = load()[id]
+        assumptions = assumptions_for(claim, self.settings)
+        return attempt(climbs(claim, assumptions, self.options, self.parts)[index], n)
+
+
+@contextmanager
+def _parts(cache: Cache | None) -> Iterator[Parts]:
+    """Where parts are kept: in the cache; without one, in a folder that goes with the run."""
+    if cache is not None:
+        yield Parts(cache.folder / "parts")
+        return
+    with TemporaryDirectory(prefix="attest-") as folder:
+        yield Parts(Path(folder))
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
+    """Fresh processes, or None for one worker, which is this process."""
+    if workers <= 1:
+        yield None
         return
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn")) as pool:
-        jobs = {pool.submit(_work, claim.id, settings, options, quick): name for claim, name in todo}
-        for job in as_completed(jobs):
-            yield job.result(), jobs[job]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+def _run(
+    todo: list[tuple[Claim, str]], work: _Work, pool: ProcessPoolExecutor | None
+) -> Iterator[tuple[Record, str]]:
+    if pool is None:
+        for claim, name in todo:
+            yield work.record(claim.id), name
+        return
+    jobs = {pool.submit(work.record, claim.id): name for claim, name in todo}
+    for job in as_completed(jobs):
+        yield job.result(), jobs[job]
+
+
+def _parts_run(
+    pool: ProcessPoolExecutor, work: _Work, climbing: list[Climb], n: int
+) -> Iterator[tuple[Climb, Part | None]]:
+    jobs = {pool.submit(work.part, c.claim, c.index, n): c for c in climbing}
+    for job in as_completed(jobs):
+        yield jobs[job], job.result()
 
 
 def link(records: list[Record]) -> list[Record]:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from checks.claim import Options
+from checks.ladder import up_the_ladder
 from checks.nguyen2023 import batchnorm as bn
 from checks.nguyen2023 import (
     residual,
@@ -102,9 +103,7 @@ def test_the_mixing_matrix_is_the_convolution():
 def test_long_sequences_of_formulas_with_square_matrices_are_reported_as_not_run():
     found = variant_heads.pooling_matrix.__wrapped__
     assert found is not None
-    record = variant_legs.up_the_ladder(512, "too long")(lambda n, o: pytest.fail("ran"))(
-        None, Options(max_tokens=1024)
-    )
+    record = up_the_ladder(512, "too long")(lambda n, o: pytest.fail("ran"))(None, Options(max_tokens=1024))
     assert [(e.passed, e.not_run) for e in record] == [(None, "too long")]
 
 

@@ -31,7 +31,6 @@ from checks.chen2023.symbols import (
     weights,
 )  # fmt: skip
 from checks.claim import Options
-from checks.kinds.exact_svd import FAMILIES
 from checks.kinds.follows import Follows
 from checks.record import Evidence
 from checks.statement import All, Given, Identity
@@ -144,6 +143,8 @@ def _released_certificate(own: ksvd.KsvdAssumptions) -> Term:
 
 def inertia(a: Any, options: Options) -> list[Evidence]:
     """Signs of the Hessian of J in one direction, counted exactly and compared with the singular values of K."""
+    from checks.kinds.exact_svd import FAMILIES
+
     rng, checked = random.Random(f"{options.seed} inertia"), 0
     for _ in range(6):
         for family in (solutions(replace(printed(a), f_X=f)) for f in ("tokens", "sampled", "identity")):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from checks.claim import Options
+from checks.ladder import ladder
 from checks.record import Evidence
 from derivations import index as ix
 from derivations import svr
@@ -22,13 +23,7 @@ from derivations.index import Index, Tensor
 from derivations.svr import SvrAssumptions
 from derivations.term import Term
 
-LADDER = (1024, 4096, 32768, 131072)
 ACCEPTED = 1e-5  # largest relative residual of an interior-point answer that was asked for 1e-10
-
-
-def ladder(options: Options) -> list[int]:
-    """The sequence lengths of tensor checks up to the longest allowed."""
-    return [n for n in LADDER if n <= options.max_tokens] or [options.max_tokens]
 
 
 # ---------------------------------------------------------------- the program and its dual

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from checks.claim import Options
-from checks.nguyen2023.variant_legs import up_the_ladder
+from checks.ladder import up_the_ladder
 from checks.record import Evidence
 from derivations.svr import d, i
 

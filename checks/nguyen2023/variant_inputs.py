@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from checks.claim import Options
-from checks.nguyen2023.variant_legs import skipped, up_the_ladder
+from checks.ladder import skipped, up_the_ladder
 from checks.record import Evidence
 from derivations.index import Index
 from derivations.svr import d, i

@@ -9,46 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache, wraps
+from functools import lru_cache
 from typing import Any
 
 from checks.claim import Options
-from checks.nguyen2023.legs import ladder
+from checks.ladder import up_the_ladder
 from checks.record import Evidence
 from derivations.index import Tensor
 from derivations.svr import d, i
 from derivations.term import Term
-
-
-def up_the_ladder(longest: int | None = None, why: str = "") -> Callable[[Callable], Callable]:
-    """A leg from a check at one length: run at each length allowed, not run above ``longest``."""
-
-    def make(check: Callable[[int, Options], Iterable[Evidence]]) -> Callable[[Any, Options], list[Evidence]]:
-        @wraps(check)
-        def leg(assumptions: Any, options: Options) -> list[Evidence]:
-            found = []
-            for n in ladder(options):
-                if options.dtype == "bfloat16":
-                    reason = (
-                        "in bfloat16 rounding the prepared keys moves scores by about one: no bound rejects"
-                    )
-                    found.append(skipped(n, options, reason))
-                elif longest and n > longest:
-                    found.append(skipped(n, options, why))
-                else:
-                    found += check(n, options)
-            return found
-
-        return leg
-
-    return make
-
-
-def skipped(n: int, options: Options, why: str) -> Evidence:
-    return Evidence(
-        "tensor", "certified-float", None, tokens=n, dtype=options.dtype, device=options.device, not_run=why
-    )
-
 
 # ---------------------------------------------------------------- Attention-BN
 

@@ -1,0 +1,290 @@
+"""The lengths of tensor checks, and how a long run of them is cut into parts that are kept.
+
+A leg that loops over `ladder(options)` climbs: it is called once for each length, with ``options.only`` set to it, and what it
+finds at a length is stored as soon as it ends. A run that was killed therefore goes on behind the last finished pair of leg
+and length, and a run with a larger ``--max-tokens`` computes the new lengths only. Nothing is declared: a leg is known to climb
+because it asked for its lengths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from checks.claim import Leg, Options
+from checks.record import Evidence
+
+LADDER = (1024, 4096, 32768, 131072)
+LINEAR = 1_048_576  # reached by checks of linear cost in a run that climbs the whole ladder
+
+_ASKED: ContextVar[list[bool] | None] = ContextVar("asked", default=None)
+
+
+def rungs(options: Options, linear: bool = False) -> list[int]:
+    """Every length up to the longest allowed; checks of linear cost have one more above the whole ladder."""
+    found = [n for n in LADDER if n <= options.max_tokens] or [options.max_tokens]
+    return [*found, LINEAR] if linear and options.max_tokens >= LADDER[-1] else found
+
+
+def ladder(options: Options, linear: bool = False) -> list[int]:
+    """The lengths that a leg is to run now: all of `rungs`, or ``options.only`` if that is one of them."""
+    asked = _ASKED.get()
+    if asked is not None:
+        asked.append(linear)
+    return [n for n in rungs(options, linear) if options.only in (None, n)]
+
+
+def up_the_ladder(
+    longest: int | None = None, why: str = "", linear: bool = False
+) -> Callable[[Callable[[int, Options], Iterable[Evidence]]], Leg]:
+    """A leg from a check at one length: run at each length allowed, not run above ``longest`` and in bfloat16."""
+
+    def make(check: Callable[[int, Options], Iterable[Evidence]]) -> Leg:
+        @wraps(check)
+        def leg(assumptions: Any, options: Options) -> list[Evidence]:
+            found: list[Evidence] = []
+            for n in ladder(options, linear):
+                if options.dtype == "bfloat16":
+                    reason = (
+                        "in bfloat16 rounding the prepared keys moves scores by about one: no bound rejects"
+                    )
+                    found.append(skipped(n, options, reason))
+                elif longest and n > longest:
+                    found.append(skipped(n, options, why))
+                else:
+                    found += check(n, options)
+            return found
+
+        return leg
+
+    return make
+
+
+def skipped(n: int, options: Options, why: str) -> Evidence:
+    """Evidence of a tensor check that was not run at a length."""
+    return Evidence(
+        "tensor", "certified-float", None, tokens=n, dtype=options.dtype, device=options.device, not_run=why
+    )
+
+
+def names_ladder(leg: Leg) -> bool:
+    """Whether a leg's code mentions `ladder`, or that of a function of the papers' packages that it names.
+
+    Tells, without running anything, which legs may climb: the others may need solvers that a GPU machine lacks.
+    """
+    seen: set[int] = set()
+    todo: list[Any] = [leg]
+    while todo:
+        function = todo.pop()
+        if not inspect.isfunction(function) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        names = _names(function.__code__)
+        if "ladder" in names:
+            return True
+        named = [function.__globals__.get(name, sys.modules.get(name)) for name in names]
+        modules = [m for m in named if inspect.ismodule(m) and m.__name__.startswith("checks.")]
+        named += [getattr(module, name, None) for module in modules for name in names]
+        todo += [f for f in named if inspect.isfunction(f) and f.__module__.startswith("checks.")]
+    return False
+
+
+def _names(code: CodeType) -> list[str]:
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return [*code.co_names, *(name for c in inner for name in _names(c))]
+
+
+# ---------------------------------------------------------------- parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a leg found at one length; ``climbs`` is False for a leg that never asked for its lengths."""
+
+    evidence: list[Evidence]
+    climbs: bool
+    linear: bool
+    seconds: float
+    stored: bool = False
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Finished parts in a folder, one file each, by content. ``folder`` None keeps nothing."""
+
+    folder: Path | None = None
+
+    def get(self, name: str) -> Part | None:
+        """The stored part, or None; a file that cannot be read counts as none, and is written anew."""
+        try:
+            data = (
+                json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+                if self.folder
+                else None
+            )
+            evidence = [Evidence(**e) for e in data["evidence"]] if data else []
+            return Part(evidence, True, data["linear"], data["seconds"], True) if data else None
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def put(self, name: str, part: Part) -> None:
+        """Stores a part so that readers see all of it or none. Raises OSError where the folder cannot be written."""
+        from checks.verify import write_atomically
+
+        if self.folder is not None:
+            data = {
+                "linear": part.linear,
+                "seconds": part.seconds,
+                "evidence": [asdict(e) for e in part.evidence],
+            }
+            write_atomically(self.folder / f"{name}.json", json.dumps(data, ensure_ascii=False))
+
+
+@dataclass(frozen=True)
+class Climb:
+    """One leg of a claim under assumptions, with the place of its parts."""
+
+    claim: str
+    index: int
+    leg: Leg
+    assumptions: Any
+    options: Options
+    parts: Parts = field(default_factory=Parts)
+
+    def content(self) -> str:
+        """What a part depends on besides its length; legs that are functions of a module serve all claims alike."""
+        from checks.verify import engine_version, source
+
+        name = f"{getattr(self.leg, '__module__', '')}.{getattr(self.leg, '__qualname__', '')}"
+        shared = inspect.isfunction(self.leg) and "<locals>" not in name
+        o = self.options
+        return "\x00".join(
+            [
+                name if shared else f"{self.claim} {self.index}",
+                source(self.leg),
+                repr(self.assumptions),
+                repr((o.dtype, o.device, o.seed)),
+                engine_version(),
+            ]
+        )
+
+    def at(self, n: int, content: str | None = None) -> Part:
+        """The leg at one length, from the store or run now. What the leg raises is raised."""
+        name = hashlib.sha256(f"{content or self.content()}\x00{n}".encode()).hexdigest()[:32]
+        stored = self.parts.get(name)
+        if stored is not None:
+            return stored
+        started = time.perf_counter()
+        with _listening() as asked:
+            found = list(self.leg(self.assumptions, replace(self.options, only=n)))
+        part = Part(found, bool(asked), any(asked), time.perf_counter() - started)
+        if part.climbs:
+            self.parts.put(name, part)
+        return part
+
+    def all(self) -> list[Evidence]:
+        """The evidence at every length; that of a leg that does not climb, once."""
+        first, content = rungs(self.options)[0], self.content() if self.parts.folder else ""
+        part = self.at(first, content)
+        found = list(part.evidence)
+        for n in rungs(self.options, part.linear)[1:] if part.climbs else []:
+            found += self.at(n, content).evidence
+        return found
+
+
+@contextmanager
+def _listening() -> Iterator[list[bool]]:
+    asked: list[bool] = []
+    before = _ASKED.set(asked)
+    try:
+        yield asked
+    finally:
+        _ASKED.reset(before)
+
+
+# ---------------------------------------------------------------- all legs, short lengths first
+
+
+@dataclass
+class Forecast:
+    """Seconds that unfinished parts will take, from the finished ones of the same leg at shorter lengths."""
+
+    first: float = 1.0  # seconds of a check at the shortest length, before any has been measured
+    taken: dict[str, tuple[int, float, int]] = field(default_factory=dict)  # length, seconds, exponent
+
+    def learn(self, leg: str, n: int, part: Part) -> None:
+        """A part has ended."""
+        self.taken[leg] = (n, part.seconds, 1 if part.linear else 2)
+
+    def linear(self, leg: str) -> bool:
+        return leg in self.taken and self.taken[leg][2] == 1
+
+    def seconds(self, leg: str, n: int) -> float:
+        """Of this leg at n tokens: quadratic growth from the longest length seen, linear where the leg says so."""
+        if leg in self.taken:
+            seen, seconds, exponent = self.taken[leg]
+            return seconds * (n / seen) ** exponent
+        known = [t * (LADDER[0] / seen) ** exponent for seen, t, exponent in self.taken.values()]
+        return (sum(known) / len(known) if known else self.first) * (n / LADDER[0]) ** 2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a climb stands after a part: its claim and length, parts found or run of all, seconds that are left."""
+
+    claim: str
+    tokens: int
+    done: int
+    parts: int
+    seconds_left: float
+
+
+# legs of one length, in any order, each with its part; None: the leg raised, which its claim's record will say
+Runner = Callable[[list[Climb], int], Iterable[tuple[Climb, Part | None]]]
+
+
+def ascend(climbs: list[Climb], run: Runner, workers: int = 1) -> Iterator[Progress]:
+    """Every leg at every length, the short lengths of all before the long ones; legs that claims share run once."""
+    legs = {c.content(): c for c in climbs}
+    forecast, done = Forecast(), 0
+    lengths = rungs(climbs[0].options, linear=True) if climbs else []
+    for n in lengths:
+        here = {name: c for name, c in legs.items() if n < LINEAR or forecast.linear(name)}
+        waiting = dict(here)
+        for climb, part in run(list(here.values()), n):
+            name = next(name for name, c in waiting.items() if c == climb)
+            del waiting[name]
+            done += 1
+            if part is None or not part.climbs:
+                del legs[name]
+            else:
+                forecast.learn(name, n, part)
+            later = [(x, m) for m in lengths if m > n for x in legs if m < LINEAR or forecast.linear(x)]
+            left = [(x, n) for x in waiting] + later
+            seconds = sum(forecast.seconds(x, m) for x, m in left) / workers
+            yield Progress(climb.claim, n, done, done + len(left), seconds)
+
+
+def attempt(climb: Climb, n: int) -> Part | None:
+    """The part, or None where the leg raised."""
+    try:
+        return climb.at(n)
+    except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError):
+        return None
+
+
+def one_by_one(climbs: list[Climb], n: int) -> Iterator[tuple[Climb, Part | None]]:
+    """The `Runner` of this process."""
+    for climb in climbs:
+        yield climb, attempt(climb, n)
