@@ -300,7 +300,7 @@ def kernel_in_tokens(a: KsvdAssumptions) -> ix.Expr:
 
 def derive(a: KsvdAssumptions) -> list[Step]:
     """The whole derivation: Lagrangian, stationarity, elimination, eigenvalue problem, kernel, value of J."""
-    steps = [s for s in dual(a).steps if s.title != "Dual program"]
+    steps = [s for s in dual(a).steps if s.title != "No dual program"]  # said below, of the same value
     names = [("e", h_e, i)] if a.scores == "e_only" else [("e", h_e, i), ("r", h_r, j)]
     for n, (name, _, _) in enumerate(names):
         latex = rf"{form_latex(nf.normal(residual(a, n)))} = 0"
@@ -310,7 +310,10 @@ def derive(a: KsvdAssumptions) -> list[Step]:
     shown = form_latex(nf.normal(kernel_in_tokens(a)))
     steps.append(Step("Kernel", rf"K_{{ij}} = {shown}", "the kernel that the feature map and f(X) induce"))
     value = form_latex(nf.normal(eliminated(a)))
-    why = "its stationary points are the solutions of the eigenvalue problem"
+    why = (
+        "its stationary points are the solutions of the eigenvalue problem; J is not concave, so it is no dual and bounds "
+        "nothing"
+    )
     steps.append(Step("Eliminated Lagrangian", value, why))
     at = form_latex(nf.normal(objective_at_solution(a)))
     why = "minus the eliminated Lagrangian: zero wherever the eigenvalue problem holds"

@@ -3,7 +3,8 @@
 A ``Program`` has a quadratic objective and linear constraints over variables with symbolic dimensions. The
 dualiser forms the Lagrangian, differentiates it (``derivations.differentiate``), solves the stationarity
 conditions for every variable that they determine, and substitutes. What it cannot solve for stays as a
-constraint of the dual program. Every step is recorded with its LaTeX and its reason. ``solvers.compile`` turns
+constraint of the dual program. Where convexity is not shown there is no dual program, only the Lagrangian at its
+stationary points. Every step is recorded with its LaTeX and its reason. ``solvers.compile`` turns
 the same object into numbers for cvxpy, so that derivation and solver cannot drift apart.
 """
 
@@ -104,7 +105,8 @@ class Dual:
 
     ``stationarity[v]`` is ∂L/∂v at the indices ``at[v]``; ``solved[v]`` the value that it gives the variable
     (where it determines it); ``conditions`` are the remaining equations (expression = 0, its free indices);
-    ``complementarity`` the products that vanish; ``program`` the dual program.
+    ``complementarity`` the products that vanish; ``program`` the dual program, None where the program is not shown to
+    be convex: the Lagrangian at its stationary points is then a value, and bounds nothing.
     """
 
     lagrangian: Term
@@ -157,23 +159,24 @@ def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
 
 
 def convexity(program: Program) -> str:
-    """Why a minimisation is convex, or "" if this argument does not show it.
+    """Why a program is convex (a maximisation: its objective concave), or "" if this argument does not show it.
 
     The argument: constraints affine in the variables, and an objective whose terms of degree two are positive
     multiples of squares of single entries, or x' P x with P promised positive semidefinite.
     """
     variables = program.variables
-    if program.maximise or not all(is_affine(c.excess(), variables) for c in program.constraints):
+    if not all(is_affine(c.excess(), variables) for c in program.constraints):
         return ""
-    squares = 0
+    squares, sign = 0, -1 if program.maximise else 1
     for mono, coefficient in nf.normal(program.objective.entry()):
         degree = degree_in(mono, variables)
         if degree <= 1:
             continue
-        if degree != 2 or coefficient < 0 or not _is_square(mono, program):
+        if degree != 2 or sign * coefficient < 0 or not _is_square(mono, program):
             return ""
         squares += 1
-    kind = f"{squares} nonnegative quadratic term(s)" if squares else "a linear objective"
+    word = "nonpositive" if program.maximise else "nonnegative"
+    kind = f"{squares} {word} quadratic term(s)" if squares else "a linear objective"
     return f"the constraints are affine and the objective is {kind} plus affine terms"
 
 
@@ -198,7 +201,10 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
 
 
 def dualise(program: Program) -> Dual:
-    """Lagrangian, stationarity, elimination, dual program and complementarity of a program.
+    """Lagrangian, stationarity, elimination, complementarity, and the dual program of a convex program.
+
+    Of a program that is not shown to be convex the last step gives the Lagrangian at its stationary points and says that
+    it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality holds for it.
 
     Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a matrix
     with a declared inverse is not symmetric.
@@ -354,6 +360,27 @@ def _finish(program: Program, result: Dual) -> None:
             "a variable that stationarity does not determine enters the Lagrangian quadratically"
         )
     kept = tuple(item for item in value if not any(_has(item[0], v) for v in left))
+    for c in program.constraints:
+        if not c.equality:
+            result.complementarity.append((c.multiplier, c.excess()))
+    if convexity(program):
+        _dual_program(program, result, kept, left)
+    else:
+        reason = "the program is not shown to be convex: the Lagrangian at its stationary points, which bounds nothing"
+        result.steps.append(Step("No dual program", form_latex(kept), reason))
+    for multiplier, excess in result.complementarity:
+        at = next(c.over for c in program.constraints if c.multiplier == multiplier)
+        result.steps.append(
+            Step(
+                f"Complementarity of {multiplier.name}",
+                rf"{_named(multiplier, at)}\,\left({form_latex(nf.normal(excess))}\right) = 0",
+                "multiplier times slack vanishes at an optimum",
+            )
+        )
+
+
+def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...]) -> None:
+    """The dual of a convex program: the eliminated Lagrangian, the remaining conditions, the signs of multipliers."""
     constraints = [
         Constraint(
             Raw((), condition), as_term(0), Tensor(f"\\nu_{{{v.name}}}", v.dims), result.at[v], equality=True
@@ -366,7 +393,6 @@ def _finish(program: Program, result: Dual) -> None:
             constraints.append(
                 Constraint(-sign, as_term(0), Tensor(f"s_{{{c.multiplier.name}}}", c.multiplier.dims), c.over)
             )
-            result.complementarity.append((c.multiplier, c.excess()))
     objective = Raw((), to_expr(kept))
     multipliers = tuple(c.multiplier for c in program.constraints)
     result.program = Program(
@@ -376,12 +402,3 @@ def _finish(program: Program, result: Dual) -> None:
     if left:
         reason += "; " + ", ".join(v.name for v in left) + " only multiply conditions that vanish"
     result.steps.append(Step("Dual program", result.program.latex(), reason))
-    for multiplier, excess in result.complementarity:
-        at = next(c.over for c in program.constraints if c.multiplier == multiplier)
-        result.steps.append(
-            Step(
-                f"Complementarity of {multiplier.name}",
-                rf"{_named(multiplier, at)}\,\left({form_latex(nf.normal(excess))}\right) = 0",
-                "multiplier times slack vanishes at an optimum",
-            )
-        )

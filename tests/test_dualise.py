@@ -14,8 +14,8 @@ import pytest
 from checks.claim import Options
 from checks.nguyen2023 import legs
 from derivations import index as ix
+from derivations import ksvd, svr
 from derivations import normal as nf
-from derivations import svr
 from derivations.components import evaluate
 from derivations.index import Index, Tensor
 from derivations.printing import to_expr
@@ -41,7 +41,7 @@ X, Q, R = Tensor("x", ("N",)), Tensor("q", ("N",)), Tensor("r")
 P, PINV = Tensor("P", ("N", "N"), symmetric=True), Tensor("P^-", ("N", "N"), symmetric=True)
 G, H = Tensor("G", ("M", "N")), Tensor("h", ("M",))
 A, B = Tensor("A", ("K", "N")), Tensor("b", ("K",))
-MU, NU = Tensor("mu", ("M",)), Tensor("nu", ("K",))
+MU, NU, Q0 = Tensor("mu", ("M",)), Tensor("nu", ("K",)), Tensor("lambda", ())
 x, q, p, g, h, a, b = (as_term(t) for t in (X, Q, P, G, H, A, B))
 QUADRATIC = HALF * sum_over(i, j, x[i] * p[i, j] * x[j]) + q.T @ x + as_term(R)
 INEQUALITY = Constraint(g[m].T @ x, h[m], MU, (m,))
@@ -269,8 +269,38 @@ def test_a_bilinear_coupling_is_quadratic_but_not_convex() -> None:
     coupled = Program("coupled", (E_, RR), trace(as_term(E_).T @ as_term(RR)))
     assert not convexity(coupled)
     result = dualise(coupled)
+    assert result.program is None
     assert nf.equal(result.stationarity[E_], RR[result.at[E_]])
     assert nf.equal(result.stationarity[RR], E_[result.at[RR]])
+
+
+def titles(result: Dual) -> list[str]:
+    return [s.title for s in result.steps]
+
+
+def test_only_a_convex_program_has_a_dual() -> None:
+    """minimise -x²/2 subject to x <= 1 has no bound, though its Lagrangian is stationary at x = λ with value λ²/2 - λ."""
+    limit = Constraint(as_term(R), as_term(1), Q0)
+    concave = Program("concave", (R,), -HALF * as_term(R) ** 2, (limit,))
+    result = dualise(concave)
+    assert result.program is None and "No dual program" in titles(result)
+    last = next(s for s in result.steps if s.title == "No dual program")
+    assert "bounds nothing" in last.reason
+    assert nf.equal(result.solved[R], Q0.scalar) and [t for t, _ in result.complementarity] == [Q0]
+    for whole in (Program("convex", (R,), HALF * as_term(R) ** 2, (limit,)), replace(concave, maximise=True)):
+        assert convexity(whole) and dualise(whole).program is not None
+        assert "Dual program" in titles(dualise(whole)) and "No dual program" not in titles(dualise(whole))
+    for whole in (replace(concave, objective=HALF * as_term(R) ** 2, maximise=True), concave):
+        assert not convexity(whole) and dualise(whole).program is None
+
+
+def test_the_program_of_ksvd_has_no_dual() -> None:
+    assumptions = ksvd.KsvdAssumptions()
+    assert ksvd.dual(assumptions).program is None
+    step = next(s for s in ksvd.derive(assumptions) if s.title == "Eliminated Lagrangian")
+    assert "no dual" in step.reason and not any(
+        "dual program" in s.title.lower() for s in ksvd.derive(assumptions)
+    )
 
 
 def test_what_is_affine() -> None:
