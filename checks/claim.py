@@ -5,7 +5,7 @@ A claim is registered by calling ``claim(...)`` at import of its module; ``check
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,6 +76,7 @@ class Claim:
     notes: str = ""
     reason: str = ""
     source: str = field(default="", compare=False)
+    module: str = field(default="", compare=False)
 
     @property
     def paper(self) -> str:
@@ -100,12 +101,21 @@ def claim(id: str, reference: str, title: str, **rest: Any) -> Claim:
         raise ValueError(f"{id}: severity must be one of {', '.join(SEVERITIES)}")
     if rest.get("role", "claim") not in ("claim", "definition", "empirical"):
         raise ValueError(f"{id}: role must be claim, definition or empirical")
-    frame = inspect.stack()[1]
-    where = Path(frame.filename).resolve()
-    source = (
-        f"{where.relative_to(ROOT)}:{frame.lineno}"
-        if where.is_relative_to(ROOT)
-        else f"{where.name}:{frame.lineno}"
+    module, source = _declared_at()
+    CLAIMS[id] = new = Claim(
+        id, reference, title, **{"literal": None, "words": "", **rest}, source=source, module=module
     )
-    CLAIMS[id] = new = Claim(id, reference, title, **{"literal": None, "words": "", **rest}, source=source)
     return new
+
+
+def _declared_at() -> tuple[str, str]:
+    """The module that is being imported, and the line in it: also where a helper of another module makes the claim."""
+    frame = sys._getframe(2)
+    outer = frame
+    while outer.f_back is not None and outer.f_code.co_name != "<module>":
+        outer = outer.f_back
+    if outer.f_code.co_name != "<module>":
+        outer = frame
+    where = Path(outer.f_code.co_filename).resolve()
+    name = where.relative_to(ROOT).as_posix() if where.is_relative_to(ROOT) else where.name
+    return outer.f_globals.get("__name__", ""), f"{name}:{outer.f_lineno}"

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from checks.claim import Leg, Options
+from checks.claim import CLAIMS, Leg, Options
 from checks.record import Evidence
 
 LADDER = (1024, 4096, 32768, 131072)
@@ -164,10 +164,13 @@ class Climb:
 
     def content(self) -> str:
         """What a part depends on besides its length; legs that are functions of a module serve all claims alike."""
-        from checks.verify import engine_version, source
+        from checks.content import engine_version, source
 
-        name = f"{getattr(self.leg, '__module__', '')}.{getattr(self.leg, '__qualname__', '')}"
+        module = getattr(self.leg, "__module__", "")
+        name = f"{module}.{getattr(self.leg, '__qualname__', '')}"
         shared = inspect.isfunction(self.leg) and "<locals>" not in name
+        if not shared and self.claim in CLAIMS:
+            module = CLAIMS[self.claim].module  # what such a leg was made with may come from there
         o = self.options
         return "\x00".join(
             [
@@ -175,7 +178,7 @@ class Climb:
                 source(self.leg),
                 repr(self.assumptions),
                 repr((o.dtype, o.device, o.seed)),
-                engine_version(),
+                engine_version(module),
             ]
         )
 

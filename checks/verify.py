@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, is_dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import CodeType, ModuleType
 from typing import Any
 
 from checks.claim import ROOT, Claim, Options
+from checks.content import key
 from checks.engines import Finding, Inconsistent, judge
 from checks.ladder import Climb, Part, Parts, Progress, ascend, attempt, names_ladder, one_by_one
 from checks.record import Evidence, Mutants, Record
-from checks.registry import PAPERS, load
+from checks.registry import load
 from checks.statement import Statement, kind, parts
 from checks.theories import THEORIES
 
@@ -167,130 +164,6 @@ def latex(statement: Statement) -> str:
 
 
 # ---------------------------------------------------------------- cache
-
-_ENGINE_FOLDERS = ("derivations", "solvers", "checks")
-_NOT_ENGINES = ("cli.py", "registry.py")
-
-
-@lru_cache(maxsize=1)
-def engine_version() -> str:
-    """A hash of every source file that judging uses, the declarations of claims and the experiments left out."""
-    digest = hashlib.sha256()
-    for folder in _ENGINE_FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            relative = path.relative_to(ROOT)
-            apart = relative.parts[0] == "checks" and relative.parts[1] in (*PAPERS, "experiments")
-            if apart or path.name in _NOT_ENGINES:
-                continue
-            digest.update(str(relative).encode() + path.read_bytes())
-    for package in ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint"):
-        digest.update(_version(package).encode())
-    return digest.hexdigest()[:16]
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"{package} absent"
-
-
-def key(claim: Claim, assumptions: Any, options: Options) -> str:
-    """The content that a record depends on: statements, legs, assumptions, options that matter, engines."""
-    content = [
-        claim.id,
-        _text(claim.literal(assumptions)) if claim.literal else "",
-        _text(claim.corrected(assumptions)) if claim.corrected else "",
-        repr(
-            (
-                claim.words,
-                claim.correction_words,
-                claim.severity,
-                claim.role,
-                claim.assumes,
-                claim.rests_on,
-                claim.title,
-            )
-        ),
-        repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *(source(leg) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
-        repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
-        engine_version(),
-    ]
-    return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
-
-
-def _text(value: Any) -> str:
-    """A statement's (or constant's) content: its repr, and the source of the functions that it holds.
-
-    Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in the same run
-    must not matter.
-    """
-    numbers: dict[str, str] = {}
-    text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
-    text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
-    return text + "".join(source(f) for f in _functions(value))
-
-
-def _functions(value: Any) -> Iterator[Callable]:
-    if inspect.isfunction(value):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _functions(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for item in vars(value).values():
-            yield from _functions(item)
-
-
-def source(function: Any) -> str:
-    """The source of a leg, and of every function, class and constant of the papers' packages that it reaches."""
-    found: dict[str, str] = {}
-    _reach(function if inspect.isfunction(function) else type(function), found)
-    return "".join(found[name] for name in sorted(found))
-
-
-def _reach(value: Any, found: dict[str, str]) -> None:
-    value = inspect.unwrap(value) if callable(value) else value
-    if not (inspect.isfunction(value) or inspect.isclass(value)) or not _declares(inspect.getmodule(value)):
-        return
-    name = f"{value.__module__}.{value.__qualname__}"
-    source = inspect.getsource(value)
-    if source in found.get(name, ""):
-        return
-    found[name] = found.get(name, "") + source
-    functions = (
-        [value] if inspect.isfunction(value) else [f for f in vars(value).values() if inspect.isfunction(f)]
-    )
-    for function in functions:
-        names = set(_names(function.__code__))
-        inside = [cell.cell_contents for cell in function.__closure__ or ()] + list(
-            function.__defaults__ or ()
-        )
-        reached = [function.__globals__[n] for n in sorted(names) if n in function.__globals__] + inside
-        for module in [m for m in reached if inspect.ismodule(m) and _declares(m)]:
-            reached += [vars(module)[n] for n in sorted(names) if n in vars(module)]
-        for item in reached:
-            if inspect.isfunction(item) or inspect.isclass(item) or hasattr(item, "__wrapped__"):
-                _reach(item, found)
-            elif not inspect.ismodule(item) and not callable(item):
-                found[f"{name} {type(item).__name__}"] = found.get(
-                    f"{name} {type(item).__name__}", ""
-                ) + _text(item)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-def _declares(module: ModuleType | None) -> bool:
-    """Whether a module belongs to a paper; all others are part of ``engine_version``."""
-    return module is not None and module.__name__.startswith(tuple(f"checks.{paper}." for paper in PAPERS))
 
 
 class Cache:

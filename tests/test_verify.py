@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,14 +17,15 @@ from typing import Any
 
 import pytest
 
-from checks import ledger
+from checks import content, ledger
 from checks import verify as vf
 from checks.claim import ROOT, Assumption, Claim, Options, claim
+from checks.content import engine_version, key
 from checks.ledger import BadLedger
 from checks.record import Evidence, Mutants, Record
 from checks.registry import load
 from checks.statement import Identity
-from checks.verify import Cache, DamagedCache, assumptions_for, key, link, verify, write_atomically
+from checks.verify import Cache, DamagedCache, assumptions_for, link, verify, write_atomically
 from derivations.index import Tensor
 from derivations.svr import SvrAssumptions
 from derivations.term import as_term
@@ -124,15 +126,15 @@ def test_an_assumption_changes_the_keys_of_its_theory_only() -> None:
 
 def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh indices are numbered through a run: neither the order of claims nor another process may matter."""
-    monkeypatch.setattr(vf, "engine_version", lambda: "")
+    monkeypatch.setattr(content, "engine_version", lambda module: "")
     ids = [i for i in CLAIMS if i.startswith("nguyen2023/")][:40]
     forth = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in ids}
     back = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in reversed(ids)}
     assert forth == back
     code = (
         "import json, sys\nfrom checks.claim import Options\nfrom checks.registry import load\n"
-        "from checks import verify as vf\nfrom checks.verify import assumptions_for, key\nc = load()\n"
-        "vf.engine_version = lambda: ''\n"
+        "from checks import content\nfrom checks.content import key\nfrom checks.verify import assumptions_for\nc = load()\n"
+        "content.engine_version = lambda module: ''\n"
         "print(json.dumps({i: key(c[i], assumptions_for(c[i], {}), Options(max_tokens=64)) for i in sys.argv[1:]}))"
     )
     done = subprocess.run(
@@ -182,6 +184,41 @@ def test_a_leg_depends_on_the_helpers_and_constants_that_it_reaches(
     finally:
         sys.modules.pop("checks.nguyen2023.made_up", None)
     assert (keys[0] != keys[1]) is matters
+
+
+def test_an_engine_counts_for_all_claims_and_any_other_module_for_those_that_import_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "copy"
+    for folder in ("derivations", "solvers", "checks"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(content, "ROOT", root)
+    modules = ("checks.nguyen2023.theorem1", "checks.nguyen2023.tables", "a_user's")
+
+    def versions() -> list[str]:
+        for cached in (content._files, content._imports, engine_version):
+            cached.cache_clear()
+        return [engine_version(name) for name in modules]
+
+    try:
+        before = versions()
+        for edited, changed in (
+            ("checks/engines.py", [True, True, True]),
+            ("checks/kinds/order.py", [True, True, True]),
+            ("checks/tensors/stream.py", [True, False, False]),  # through the legs, two imports away
+            ("derivations/svr.py", [True, False, False]),
+            ("derivations/energy_shape.py", [False, False, False]),
+            ("checks/nguyen2023/theorem1.py", [False, False, False]),  # counts function by function instead
+            ("checks/cli.py", [False, False, False]),
+        ):
+            path = root / edited
+            path.write_text(path.read_text() + "\n# edited\n")
+            after = versions()
+            assert [b != a for b, a in zip(before, after, strict=True)] == changed, edited
+            before = after
+    finally:
+        monkeypatch.undo()
+        versions()
 
 
 # ---------------------------------------------------------------- damage
