@@ -6,6 +6,8 @@ the paper (``rate`` is λ) and can be trained. No kernel but softmax depends on 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import torch
 from torch import nn
 
@@ -74,10 +76,10 @@ class Kernel(nn.Module):
 
     def _rbf(self, keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
         width = self.sigma**2 * (2 if self.two_sigma else 1)
-        return torch.exp(-_differences(keys, queries).square().sum(-1) / width)
+        return torch.exp(-_over_coordinates(torch.square, keys, queries) / width)
 
     def _laplacian(self, keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
-        return torch.exp(-_differences(keys, queries).abs().sum(-1) / self.sigma**2)
+        return torch.exp(-_over_coordinates(torch.abs, keys, queries) / self.sigma**2)
 
     def _sigmoid(self, keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
         return torch.tanh(self.gamma * (queries @ keys.mT) + self.c)
@@ -92,10 +94,11 @@ class Kernel(nn.Module):
 
     def _chi_squared(self, keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
         """Coordinates that are zero in both count nothing: the printed sum is 0/0 there, also at padded zeros."""
-        sums = queries[..., :, None, :] + keys[..., None, :, :]
-        squares = _differences(keys, queries).square()
-        nothing = (sums == 0) & (squares == 0)
-        return torch.exp(-self.gamma * (squares / torch.where(nothing, 1.0, sums)).sum(-1))
+        total = queries.new_zeros(())
+        for k, q in _coordinates(keys, queries):
+            sums, squares = q + k, (q - k).square()
+            total = total + squares / torch.where((sums == 0) & (squares == 0), 1.0, sums)
+        return torch.exp(-self.gamma * total)
 
     def _exponential(self, keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
         return torch.exp(self.rate * (queries @ keys.mT))
@@ -104,6 +107,17 @@ class Kernel(nn.Module):
         return torch.softmax(self.rate * (queries @ keys.mT), -1 if self.axis == "keys" else -2)
 
 
-def _differences(keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
-    """Query minus key, (..., M, N, p): the expanded square would cancel for near points."""
-    return queries[..., :, None, :] - keys[..., None, :, :]
+def _coordinates(keys: torch.Tensor, queries: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Each coordinate of keys (..., 1, N) and queries (..., M, 1): nothing of size M x N x p is formed."""
+    for k, q in zip(keys.unbind(-1), queries.unbind(-1), strict=True):
+        yield k[..., None, :], q[..., :, None]
+
+
+def _over_coordinates(
+    of: Callable[[torch.Tensor], torch.Tensor], keys: torch.Tensor, queries: torch.Tensor
+) -> torch.Tensor:
+    """Σ_a of(q_a - k_a), (..., M, N): from differences, as the expanded square would cancel for near points."""
+    total = queries.new_zeros(())
+    for k, q in _coordinates(keys, queries):
+        total = total + of(q - k)
+    return total

@@ -18,6 +18,7 @@ from checks.tensors.arrays import TensorError, chunk_rows, slices
 from checks.tensors.descent_kernels import Kernel
 
 JACOBIANS = ("diagonal", "full")
+BLOCK_BYTES = 1 << 22  # of weights at a time: larger blocks leave the processor's cache
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,13 @@ class Reading:
     ``query_is_key``: the query attends to itself as well, as if it were an example with its placeholder outcome.
     ``divide``: heads are divided by the number of keys (P = I/N in (10)); None: all but softmax, whose weights
     already sum to one.
+    ``empty_slot``: queries enter as (x, 0), and the start is added to what is read, instead of as (x, -start). Only
+    attention that looks at the outcomes can tell the two apart.
     """
 
     query_is_key: bool = False
     divide: bool | None = None
+    empty_slot: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def head(w: Weights, kernel: Kernel, keys: torch.Tensor, tokens: torch.Tensor, d
     """
     projected, values = keys @ w.key.mT, keys @ w.value.mT @ w.project.mT
     count = keys.shape[-2]
-    height = chunk_rows(count * keys.shape[-1])
+    height = chunk_rows(count, BLOCK_BYTES)
     if tokens.requires_grad or values.requires_grad or kernel.axis == "queries":
         if tokens.shape[-2] * count > 8192**2:
             raise TensorError(f"{tokens.shape[-2]} x {count} weights at once; at most 8192 x 8192")
@@ -93,7 +97,8 @@ class Transformer(nn.Module):
                 f"x {tuple(x.shape)}, y {tuple(y.shape)}, queries {tuple(queries.shape)}: the widths must be "
                 f"{self.width}, {self.classes - 1}, {self.width}"
             )
-        blank = y.new_full((*queries.shape[:-1], self.classes - 1), -start)
+        slot = 0.0 if self.reading.empty_slot else -start
+        blank = y.new_full((*queries.shape[:-1], self.classes - 1), slot)
         return torch.cat([torch.cat([x, y - start], -1), torch.cat([queries, blank], -1)], -2)
 
     def layer(self, number: int, tokens: torch.Tensor, count: int, last: bool = False) -> torch.Tensor:
@@ -124,7 +129,8 @@ class Transformer(nn.Module):
             # the last layer's other tokens are not read (softmax over the queries needs them)
             last = number == self.layers - 1 and self.kernel.axis == "keys"
             tokens = self.layer(number, tokens, x.shape[-2], last)
-        return -tokens[..., -queries.shape[-2] :, self.width :]
+        read = -tokens[..., -queries.shape[-2] :, self.width :]
+        return read + start if self.reading.empty_slot else read
 
 
 class DescentTransformer(Transformer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.stacked import Stacked
 from checks.statement import All, Given
-from checks.wang2024 import legs
+from checks.wang2024 import legs, tensor_legs
 from checks.wang2024 import notation as n
 from checks.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
 from derivations import functional_descent as fd
@@ -109,6 +109,7 @@ claim(
     literal=head_one,
     assumes=(MASKED,),
     rests_on=("wang2024/eq7", "wang2024/eq8"),
+    legs=(tensor_legs.one_head,),
     where=BLOCKS,
     notes=(
         "Proved for every kernel that depends on the inner product, the Euclidean distance or the 1-norm distance alone. The "
@@ -126,7 +127,7 @@ claim(
     literal=layer,
     assumes=(MASKED, HEAD_TWO_ONE, BIAS_ON),
     rests_on=("wang2024/eq5", "wang2024/eq9"),
-    legs=(legs.layers_are_steps,),
+    legs=(legs.layers_are_steps, tensor_legs.two_heads),
     where=BLOCKS,
     notes=(
         "The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with half the stated rate. A "

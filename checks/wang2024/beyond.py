@@ -9,6 +9,7 @@ from checks.claim import claim
 from checks.kinds.examples import Point, Rule
 from checks.statement import All, Fact, Given, Identity
 from checks.wang2024 import notation as n
+from checks.wang2024 import tensor_legs
 from checks.wang2024.categorical import done_h
 from checks.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c, cp
 from derivations import functional_descent as fd
@@ -55,6 +56,7 @@ claim(
     literal=least_squares,
     assumes=(BIAS_ON, FEATURES, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1",),
+    legs=(tensor_legs.categorical_steps,),
     where=WHERE,
     notes=(
         "An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical construction fits the labels "
@@ -96,6 +98,7 @@ claim(
     literal=lambda _: weighted_descent(),
     assumes=(MASKED,),
     rests_on=("wang2024/prose-mercer-softmax", "wang2024/prose-mercer-exponential"),
+    legs=(tensor_legs.softmax_steps,),
     where=WHERE
     + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
     notes=(

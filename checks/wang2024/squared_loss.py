@@ -5,7 +5,7 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.stacked import Stacked
 from checks.statement import All, Given, Identity
-from checks.wang2024 import legs
+from checks.wang2024 import legs, tensor_legs
 from checks.wang2024 import notation as n
 from checks.wang2024.notation import BIAS_ON, FEATURES, SQUARED, WHERE, ZERO_START, c
 from derivations import functional_descent as fd
@@ -63,7 +63,7 @@ claim(
     severity="misprint",
     assumes=(SQUARED, BIAS_ON, FEATURES, ZERO_START),
     rests_on=("wang2024/prose-telescoping",),
-    legs=(legs.layers_are_steps,),
+    legs=(legs.layers_are_steps, tensor_legs.squared_loss_steps),
     where=WHERE,
     notes=FACTOR_NOTES
     + " For a kernel with infinitely many features, a finite set of positions has finite ones.",

@@ -1,0 +1,86 @@
+"""Tensor legs: layers of attention against gradient descent in W and b with explicit features, streamed, to rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checks.claim import Options
+from checks.record import Evidence
+
+LADDER = (1024, 4096, 32768)
+RATE = {"rate": 0.5}
+
+
+def ladder(options: Options) -> list[int]:
+    """The context sizes up to the longest allowed."""
+    return [n for n in LADDER if n <= options.max_tokens] or [options.max_tokens]
+
+
+def _steps(options: Options, n: int, name: str, values: dict[str, float], **settings: Any) -> Evidence:
+    """Three layers with one kernel against three steps; every wrong descent must be further away than rounding explains."""
+    from checks.tensors.descent_kernels import Kernel
+    from checks.tensors.descent_steps import check_steps
+
+    record = check_steps(Kernel(name, **values), n, device=options.device, seed=options.seed, **settings)
+    alive = [what for what, ratio in record.mutants.items() if ratio <= 1]
+    detail = (
+        f"{name} kernel, {len(record.comparisons)} steps; {record.killed} wrong descents rejected"
+        if not alive
+        else f"{name} kernel: not rejected: {', '.join(alive)}"
+    )
+    return Evidence(
+        "tensor",
+        "certified-float",
+        record.passed,
+        detail,
+        record.worst.error,
+        record.worst.bound,
+        n,
+        record.dtype,
+        record.device,
+        record.backend,
+        record.seconds,
+        record.peak_bytes,
+    )
+
+
+def squared_loss_steps(assumptions: Any, options: Options) -> list[Evidence]:
+    """Equation (1) on the printed loss with the rate α/2: polynomial kernel, five categories' worth of outputs, and b."""
+    return [_steps(options, n, "polynomial", {"c": 0.5}, bias=True, classes=5, d=3) for n in ladder(options)]
+
+
+def one_head(assumptions: Any, options: Options) -> list[Evidence]:
+    """Head 1 alone: linear kernel with 64-wide covariates at every size, cosine at the smallest."""
+    sizes = ladder(options)
+    found = [_steps(options, n, "linear", {}, classes=10, d=64) for n in sizes]
+    return [*found, _steps(options, sizes[0], "cosine", {})]
+
+
+def two_heads(assumptions: Any, options: Options) -> list[Evidence]:
+    """Both heads: RBF at every size; Laplacian, chi-squared and exponential at the smallest."""
+    sizes = ladder(options)
+    found = [_steps(options, n, "rbf", {"sigma": 2.0}, bias=True) for n in sizes]
+    for name, values in (("laplacian", {}), ("chi_squared", {}), ("exponential", RATE)):
+        found.append(_steps(options, sizes[0], name, values, bias=True))
+    return found
+
+
+def categorical_steps(assumptions: Any, options: Options) -> list[Evidence]:
+    """Codes of four categories from 1/C, exponential kernel: descent on half the mean of squares with the rate α."""
+    return [
+        _steps(options, n, "exponential", RATE, bias=True, categorical=True, classes=4)
+        for n in ladder(options)
+    ]
+
+
+def latent_steps(assumptions: Any, options: Options) -> list[Evidence]:
+    """Equation (3): the latent function by kernel sums against descent on the mean cross-entropy."""
+    return [
+        _steps(options, n, "polynomial", {"c": 0.5}, bias=True, entropy=True, classes=4)
+        for n in ladder(options)
+    ]
+
+
+def softmax_steps(assumptions: Any, options: Options) -> list[Evidence]:
+    """Softmax attention against descent on the weighted loss."""
+    return [_steps(options, n, "softmax", RATE) for n in ladder(options)]
