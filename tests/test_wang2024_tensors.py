@@ -117,7 +117,8 @@ def test_a_query_may_enter_with_an_empty_slot() -> None:
             model(x, y, q, 1 / 3), DescentTransformer(3, 2, Kernel("rbf"), 2, rates=0.6)(x, y, q, 1 / 3)
         )
         assert torch.equal(
-            model.states(x, y, q, 1 / 3)[0][-1, 2:], torch.full((2,), 0.0 if slot else -1 / 3).double()
+            model.states(x, y, q, 1 / 3)[0][-1, 2:],
+            torch.full((2,), 0.0 if slot else -1 / 3, dtype=torch.float64),
         )
 
 
