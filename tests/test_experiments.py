@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from checks import cli
 from checks.experiments import categories as cat
 from checks.experiments import experiment as runner
-from checks.experiments import wang2024
+from checks.experiments import images, wang2024
 from checks.experiments.errors import ExperimentError
 from checks.experiments.experiment import Experiment, Part, Watch
 from checks.experiments.registry import EXPERIMENTS
@@ -113,6 +115,9 @@ BAD = [
     (("wang2024/fig3", "--seed", "-1"), "allowed: 0 to"),
     (("wang2024/fig6", "--seeds", "2"), "--seeds does not apply"),
     (("wang2024/fig6", "--out", "/"), "is a folder"),
+    (("wang2024/fig5",), "needs a file of features, --data FILE.npz"),
+    (("wang2024/fig5", "--data", "/no/such.npz"), "cannot read"),
+    (("wang2024/fig6", "--data", "x.npz"), "--data does not apply"),
     (("wang2024/fig6", "--quick"), "unrecognized arguments"),
 ]
 
@@ -135,7 +140,10 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
 def test_the_command_writes_a_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = replace(EXPERIMENTS["wang2024/fig3"], reduced={**TINY, "kernels": ["linear"], "seeds": 1})
+    small = replace(
+        EXPERIMENTS["wang2024/fig3"],
+        reduced={**TINY, "kernels": ["linear"], "also_empty_slot": [], "seeds": 1},
+    )
     monkeypatch.setitem(EXPERIMENTS, small.id, small)
     out = tmp_path / "deep" / "fig3.json"
     assert cli.main(["experiment", small.id, "--seeds", "2", "--out", str(out)]) == 0
@@ -211,7 +219,13 @@ def test_training_resumes_to_the_last_bit(tmp_path: Path, name: str) -> None:
 
         model = cat.make(name, "softmax", 3)
         curve = cat.train(
-            Watch(path, advance, -1.0), model, 0.01, 8, 16, 10, 5, lambda m: cat.centre_error(m, 20, 10, 1)
+            Watch(path, advance, -1.0),
+            model,
+            0.01,
+            8,
+            partial(cat.query_loss, 16, 10),
+            5,
+            lambda m: cat.centre_error(m, 20, 10, 1),
         )
         return [cat.learned(model), curve]
 
@@ -225,12 +239,12 @@ def test_training_resumes_to_the_last_bit(tmp_path: Path, name: str) -> None:
 def test_training_the_designed_transformer_lowers_its_error(tmp_path: Path) -> None:
     model = cat.make("GD", "softmax", 0)
     before = cat.centre_error(model, 1000, 20, 9)
-    cat.train(Watch(tmp_path / "x.pt", lambda _: None), model, 0.05, 60, 64, 20, 1)
+    cat.train(Watch(tmp_path / "x.pt", lambda _: None), model, 0.05, 60, partial(cat.query_loss, 64, 20), 1)
     assert cat.centre_error(model, 1000, 20, 9) < 0.7 * before
     assert set(cat.learned(model)) == {"rates", "kernel.rate"}
 
 
-@pytest.mark.parametrize("id", [e.id for e in wang2024.EXPERIMENTS])
+@pytest.mark.parametrize("id", [e.id for e in wang2024.EXPERIMENTS if not e.needs])
 def test_every_experiment_runs_at_a_tiny_size(id: str) -> None:
     experiment = EXPERIMENTS[id]
     tiny = settings(id, **({"seeds": 1} if "seeds" in experiment.full else {}))
@@ -251,3 +265,86 @@ def test_linear_maps_are_affine_and_pass_one_third_at_the_origin(tmp_path: Path)
     found = wang2024.probability_map(model, wang2024.shown_context(0, 20))
     assert torch.allclose(found + found.flip(1, 2), torch.full_like(found, 2 / 3))
     assert torch.allclose(found.sum(0), torch.ones(100, 100).double())
+
+
+# ---------------------------------------------------------------- image features from a file
+
+
+def features_file(path: Path, spread: float = 0.3, classes: int = 12, **changed: Any) -> Path:
+    """Clusters around random unit vectors of width 16, twelve images a class."""
+    draw = np.random.default_rng(0)
+    labels = np.repeat(np.arange(classes) + 5, 12)
+    centres = draw.normal(size=(classes, 16))
+    rows = centres[labels - 5] / 4 + spread * draw.normal(size=(len(labels), 16)) / 4
+    arrays: dict[str, Any] = {"features": rows, "labels": labels, **changed}
+    np.savez(path, **{name: value for name, value in arrays.items() if value is not None})
+    return path
+
+
+def test_no_class_is_both_trained_with_and_held_out(tmp_path: Path) -> None:
+    train, held = images.load(features_file(tmp_path / "x.npz"), 0)
+    assert len(train.rows) == 9 and len(held.rows) == 3
+    assert not set(torch.cat(train.rows).tolist()) & set(torch.cat(held.rows).tolist())
+    own = np.array([5, 6, 7, 8])
+    train, held = images.load(features_file(tmp_path / "y.npz", held_out=own), 0)
+    assert torch.equal(torch.cat(held.rows), torch.arange(48)) and len(train.rows) == 8
+
+
+def test_a_context_has_ten_of_each_class_and_another_image_as_query(tmp_path: Path) -> None:
+    train, _ = images.load(features_file(tmp_path / "x.npz", spread=0.0), 0)
+    x, labels = images.draw(train, 6, torch.Generator().manual_seed(0))
+    assert x.shape == (6, 31, 16) and labels.shape == (6, 31)
+    assert torch.equal(labels[0, :-1], torch.arange(3).repeat_interleave(10))
+    for row, label in zip(x, labels, strict=True):
+        assert torch.equal(row[-1], row[10 * int(label[-1])]), "without spread a query equals its class"
+        assert len(row[:-1].unique(dim=0)) == 3
+    spread, _ = images.load(features_file(tmp_path / "y.npz"), 0)
+    x, _ = images.draw(spread, 6, torch.Generator().manual_seed(0))
+    assert all(len(row.unique(dim=0)) == 31 for row in x), "the query is not among the examples"
+
+
+def test_figure_5_learns_clusters_and_nothing_from_random_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = {"steps": 30, "contexts": 16, "judged": 20, "evaluated": 300, "seeds": 1}
+    experiment = replace(images.EXPERIMENT, reduced=tiny)
+    found = []
+    for name, random in (("clusters", False), ("random", True)):
+        mixed = np.random.default_rng(1).permutation(np.repeat(np.arange(12), 12))
+        path = features_file(tmp_path / f"{name}.npz", **({"labels": mixed} if random else {}))
+        monkeypatch.setitem(EXPERIMENTS, experiment.id, experiment)
+        out = tmp_path / f"{name}.json"
+        assert cli.main(["experiment", experiment.id, "--data", str(path), "--out", str(out)]) == 0
+        found.append(runner.read(out))
+    good, bad = ([part["accuracy"] for part in f["data"].values()] for f in found)
+    assert len(good) == 2 and min(good) > 0.9
+    assert all(abs(a - 1 / 3) < 0.12 for a in bad)
+    assert found[0]["settings"]["digest"] != found[1]["settings"]["digest"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"labels": None}, "needs arrays named features and labels"),
+        ({"labels": np.arange(5)}, "are needed"),
+        ({"labels": np.repeat(np.arange(12.0), 12)}, "whole numbers"),
+        ({"labels": np.repeat(np.arange(16), 9)}, "11 are needed"),
+        ({"labels": np.repeat(np.arange(4), 36)}, "3 of each are needed"),
+        ({"features": np.full((144, 3), np.nan)}, "NaN"),
+        ({"features": np.array([object()] * 144)}, "no .npz file of numbers"),
+        ({"held_out": np.array([5, 6, 99])}, "no label has"),
+    ],
+)
+def test_an_unusable_file_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, Any], words: str
+) -> None:
+    path = features_file(tmp_path / "x.npz", **changed)
+    assert cli.main(["experiment", "wang2024/fig5", "--data", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert words in err and len(err.splitlines()) == 1
+
+
+def test_a_file_that_is_no_archive_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.npz").write_text("words")
+    assert cli.main(["experiment", "wang2024/fig5", "--data", str(tmp_path / "x.npz")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

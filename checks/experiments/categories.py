@@ -17,13 +17,15 @@ import torch
 
 from checks.experiments.experiment import Watch
 from checks.tensors.descent_kernels import Kernel
-from checks.tensors.descent_layers import DescentTransformer, TrainedTransformer, Transformer, codes
+from checks.tensors.descent_layers import DescentTransformer, Reading, TrainedTransformer, Transformer, codes
 
 CLASSES, WIDTH = 3, 2
 MOST, LEAST = 0.8, 0.1
 START = 1 / CLASSES
 CENTRES = torch.tensor([[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]], dtype=torch.float64)
-RATES = {"GD": 0.01, "Trained TF": 0.005}  # of Adam
+RATES = {"GD": 0.01, "Trained TF": 0.005, "Trained TF (x, 0)": 0.005}  # of Adam
+HELD_OUT = 10**6  # seeds of held-out contexts are apart from those of training
+EMPTY_SLOT = "Trained TF (x, 0)"  # the query enters as (x, 0) in place of (x, -1/C)
 CURVE = 60  # points of a training curve
 
 
@@ -59,15 +61,25 @@ def draw(
 
 
 def make(name: str, kernel: str, seed: int, heads: int = 1) -> Transformer:
-    """A transformer of one layer to be trained: "GD" (rate and kernel parameter) or "Trained TF" (everything)."""
+    """A transformer of one layer to be trained: "GD" (rate and kernel parameter), the others (everything)."""
     if name == "GD":
         return DescentTransformer(CLASSES, WIDTH, Kernel(kernel))
+    if name not in RATES:
+        raise ValueError(f"no model {name!r}; there are {', '.join(RATES)}")
     generator = torch.Generator().manual_seed(seed)
-    return TrainedTransformer(CLASSES, WIDTH, Kernel(kernel), heads=heads, generator=generator)
+    return TrainedTransformer(
+        CLASSES,
+        WIDTH,
+        Kernel(kernel),
+        heads=heads,
+        generator=generator,
+        reading=Reading(empty_slot=name == EMPTY_SLOT),
+    )
 
 
-def loss(model: Transformer, batch: Contexts) -> torch.Tensor:
-    """The squared distance to the code of the last point's label, which is the query; mean over contexts."""
+def query_loss(count: int, size: int, model: Transformer, generator: torch.Generator) -> torch.Tensor:
+    """Over fresh contexts of ``size`` examples and a query: the mean squared distance to the code of the query's label."""
+    batch = draw(count, size + 1, generator)
     y = codes(batch.labels, CLASSES)
     predicted = model(batch.x[:, :-1], y[:, :-1], batch.x[:, -1:], START)
     return (predicted[:, 0] - y[:, -1]).square().sum(-1).mean()
@@ -104,14 +116,13 @@ def train(
     model: Transformer,
     rate: float,
     steps: int,
-    contexts: int,
-    size: int,
+    loss: Callable[[Transformer, torch.Generator], torch.Tensor],
     seed: int,
     judge: Callable[[Transformer], float] | None = None,
 ) -> list[tuple[int, float]]:
-    """Adam on fresh contexts; the curve of ``judge`` over the steps (empty without one). Goes on from a saved state.
+    """Adam on ``loss(model, generator)``, which draws fresh contexts; the curve of ``judge`` over the steps, if given.
 
-    The loss must stay finite: the curve ends at the last step where it was.
+    Goes on from a saved state. Where the loss is not finite training ends, and with it the curve.
     """
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], rate)
@@ -128,7 +139,7 @@ def train(
     for step in range(first, steps):
         if judge and step % every == 0:
             curve.append((step, judge(model)))
-        value = loss(model, draw(contexts, size + 1, generator))
+        value = loss(model, generator)
         if not bool(torch.isfinite(value)):
             watch.step(steps - step)
             return curve

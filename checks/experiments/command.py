@@ -38,6 +38,7 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     p.add_argument("--full", action="store_true", help="the paper's size instead of the reduced one")
     p.add_argument("--seeds", type=int, metavar="N", help="how many random initialisations")
     p.add_argument("--seed", type=int, default=0, help="of data and initialisations (default 0)")
+    p.add_argument("--data", type=Path, metavar="FILE", help="of an experiment that needs one")
     p.add_argument("--out", type=Path, metavar="FILE", help="the result (default build/experiments/ID.json)")
     p.set_defaults(run=run)
 
@@ -64,7 +65,7 @@ def run(a: argparse.Namespace) -> int:
     if out.is_dir():
         raise ExperimentError(f"{out} is a folder; --out names a file")
     chosen = EXPERIMENTS[a.id]
-    settings = chosen.settings(a.full, a.seeds)
+    settings = chosen.settings(a.full, a.seeds, a.data)
     total = sum(part.steps for part in chosen.parts(settings, a.seed))
     columns = (
         TextColumn("{task.description:32.32}"),

@@ -45,7 +45,8 @@ class Experiment:
     """One experiment: ``parts(settings, seed)`` builds it, at the settings ``full`` of the paper or at ``reduced`` ones.
 
     A setting named "seeds" is how many random initialisations are run. ``reduction`` says in words what the reduced
-    size leaves out. ``summary`` turns the data of the parts into the lines that the command prints.
+    size leaves out. ``summary`` turns the data of the parts into the lines that the command prints. ``needs`` says in
+    words which file of data must be given; its path and digest are then settings.
     """
 
     id: str
@@ -55,10 +56,16 @@ class Experiment:
     reduction: str
     parts: Callable[[dict[str, Any], int], list[Part]]
     summary: Callable[[dict[str, Any]], list[str]] = lambda data: []
+    needs: str = ""
 
-    def settings(self, full: bool, seeds: int | None = None) -> dict[str, Any]:
-        """The settings of a run. Raises ExperimentError where a number of seeds means nothing."""
+    def settings(self, full: bool, seeds: int | None = None, data: Path | None = None) -> dict[str, Any]:
+        """The settings of a run. Raises ExperimentError where data is missing, or seeds or data mean nothing."""
         chosen = {**self.full, **({} if full else self.reduced)}
+        if bool(self.needs) != (data is not None):
+            wanted = f"needs {self.needs}" if self.needs else "reads no file; --data does not apply"
+            raise ExperimentError(f"{self.id} {wanted}")
+        if data is not None:
+            chosen |= {"data": str(data), "digest": digest(data)}
         if seeds is None:
             return chosen
         if "seeds" not in chosen:
@@ -115,6 +122,15 @@ class Watch:
         self.saved = time.perf_counter()
 
 
+def digest(path: Path) -> str:
+    """SHA-256 of a file. Raises ExperimentError."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ExperimentError(f"cannot read {path}: {error.strerror}") from None
+
+
 def checkpoints() -> Path:
     """The folder of unfinished work."""
     return Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache")) / "experiments"
@@ -148,7 +164,8 @@ def run(
         found[part.name] = _part(part, folder / f"{number}", progress)
     wall, cpu = (sum(f[name] for f in found.values()) for name in ("seconds", "cpu_seconds"))
     work = _work(parts)
-    whole = _work(experiment.parts(experiment.full, seed))
+    given: dict[str, Any] = {name: settings[name] for name in ("data", "digest") if name in settings}
+    whole = _work(experiment.parts({**experiment.full, **given}, seed))
     return {
         "experiment": experiment.id,
         "title": experiment.title,

@@ -1,4 +1,4 @@
-"""Figures 2 to 4 and 6 to 9 of Wang, Henao and Carin (2024), on synthetic contexts."""
+"""Figures 2 to 9 of Wang, Henao and Carin (2024), on synthetic contexts; Figure 5 is in `images`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import torch
 
 from checks.experiments import categories as cat
+from checks.experiments import images
 from checks.experiments.experiment import Experiment, Part, Watch
 from checks.tensors.descent_layers import Transformer, codes
 
 Settings = dict[str, Any]
-HELD_OUT = 10**6  # seeds of held-out contexts are apart from those of training
 # the categories of the quadrants of Figure 1: 0 on the upper left; 2, whose map bends most, on a diagonal
 FIGURE_1 = torch.tensor([[2, 1, 0, 2]])
+TRAINED = "Trained TF"
 GRID, DRAWN = 100, 3  # 100 x 100 queries at once; every third row and column is kept for the picture
 
 TRAINING = {"context": 20, "steps": 5000, "gd_contexts": 512, "tf_contexts": 2048, "evaluated": 10_000}
@@ -37,7 +38,7 @@ def trained(
     model = cat.make(name, kernel, seed, heads)
 
     def judge(current: Transformer) -> float:
-        return cat.centre_error(current, _judged(settings), settings["context"], HELD_OUT)
+        return cat.centre_error(current, _judged(settings), settings["context"], cat.HELD_OUT)
 
     contexts = settings["gd_contexts" if name == "GD" else "tf_contexts"]
     found = cat.train(
@@ -45,8 +46,7 @@ def trained(
         model,
         cat.RATES[name],
         settings["steps"],
-        contexts,
-        settings["context"],
+        partial(cat.query_loss, contexts, settings["context"]),
         seed + 1,
         judge if curve else None,
     )
@@ -69,12 +69,12 @@ def _curve(
     model, curve = trained(watch, settings, seed, name, kernel, heads, curve=True)
     found = {
         "curve": [[step, round(value, 7)] for step, value in curve],
-        "error": cat.centre_error(model, settings["evaluated"], settings["context"], HELD_OUT + 1),
+        "error": cat.centre_error(model, settings["evaluated"], settings["context"], cat.HELD_OUT + 1),
         "learned": cat.learned(model),
     }
     if sizes:
         errors = {
-            size: cat.centre_error(model, settings["evaluated"], size, HELD_OUT + 1)
+            size: cat.centre_error(model, settings["evaluated"], size, cat.HELD_OUT + 1)
             for size in settings["sizes"]
         }
         found["sizes"] = [[size, round(value, 7)] for size, value in errors.items()]
@@ -93,7 +93,7 @@ def _references(settings: Settings, watch: Watch) -> dict[str, Any]:
     sizes = settings.get("sizes", [settings["context"]])
     uniform = ((cat.MOST - cat.START) ** 2 + 2 * (cat.LEAST - cat.START) ** 2) / 3
     best = [
-        [size, round(cat.best_error(settings["evaluated"], size, HELD_OUT + 1), 7)]
+        [size, round(cat.best_error(settings["evaluated"], size, cat.HELD_OUT + 1), 7)]
         for size in sorted({settings["context"], *sizes})
     ]
     watch.step()
@@ -106,7 +106,8 @@ def figure_3(settings: Settings, seed: int) -> list[Part]:
     for kernel in settings["kernels"]:
         parts.append(_curve_part(settings, seed, "GD", kernel, f"GD {kernel}"))
         parts += [
-            _curve_part(settings, seed + k, "Trained TF", kernel, f"Trained TF {kernel} {k}")
+            _curve_part(settings, seed + k, name, kernel, f"{name} {kernel} {k}")
+            for name in (TRAINED, *([cat.EMPTY_SLOT] if kernel in settings["also_empty_slot"] else []))
             for k in range(settings["seeds"])
         ]
     return parts
@@ -168,7 +169,7 @@ def _map(settings: Settings, seed: int, name: str, kernel: str, watch: Watch) ->
     maps = [probability_map(model, context) for context in contexts]
     return {
         "learned": cat.learned(model),
-        "error": cat.centre_error(model, settings["evaluated"], settings["context"], HELD_OUT + 1),
+        "error": cat.centre_error(model, settings["evaluated"], settings["context"], cat.HELD_OUT + 1),
         "maps": [_thousandths(m[1:]) for m in maps],  # classes 1 and 2; class 0 is the complement
         "smallest": min(float(m.min()) for m in maps),
         "largest": max(float(m.max()) for m in maps),
@@ -202,17 +203,18 @@ def maps(settings: Settings, seed: int) -> list[Part]:
 def _agreement(data: dict[str, Any]) -> list[str]:
     models = {name: found for name, found in data.items() if "maps" in found}
     lines = [
-        f"{name:12} error at the centres {found['error']:.5f}, outputs from {found['smallest']:.2f} to {found['largest']:.2f}"
+        f"{name:18} error at the centres {found['error']:.5f}, outputs from {found['smallest']:.2f} to {found['largest']:.2f}"
         for name, found in models.items()
     ]
-    if len(models) == 2:
-        lines.append(f"the maps differ by {100 * map_difference(data):.1f} percentage points on average")
+    for name in [name for name in models if name != "GD"]:
+        far = 100 * map_difference(data, name)
+        lines.append(f"the maps of GD and {name} differ by {far:.1f} percentage points on average")
     return lines
 
 
-def map_difference(data: dict[str, Any]) -> float:
-    """Mean absolute difference of the two models' probabilities of classes 1 and 2 over the kept queries."""
-    one, two = (torch.tensor(data[name]["maps"], dtype=torch.float64) for name in ("GD", "Trained TF"))
+def map_difference(data: dict[str, Any], name: str) -> float:
+    """Mean absolute difference of a model's and GD's probabilities of classes 1 and 2 over the kept queries."""
+    one, two = (torch.tensor(data[model]["maps"], dtype=torch.float64) for model in ("GD", name))
     return float((one - two).abs().mean()) / 1000
 
 
@@ -229,13 +231,18 @@ def _maps(figure: int, kernel: str, models: list[str], contexts: int = 1) -> Exp
     )
 
 
-BOTH = ["GD", "Trained TF"]
+BOTH = ["GD", TRAINED]
 EXPERIMENTS = (
     _maps(2, "softmax", BOTH),
     Experiment(
         "wang2024/fig3",
         "Error over training for four kernels",
-        {**TRAINING, "kernels": ["linear", "exponential", "rbf", "softmax"], "seeds": 5},
+        {
+            **TRAINING,
+            "kernels": ["linear", "exponential", "rbf", "softmax"],
+            "also_empty_slot": ["linear"],
+            "seeds": 5,
+        },
         {**REDUCED, "seeds": 3},
         REDUCTION + "; three initialisations in place of five",
         figure_3,
@@ -250,8 +257,9 @@ EXPERIMENTS = (
         figure_4,
         _errors,
     ),
+    images.EXPERIMENT,
     _maps(6, "rbf", ["GD"], 3),
-    _maps(7, "linear", BOTH),
+    _maps(7, "linear", [*BOTH, cat.EMPTY_SLOT]),
     _maps(8, "exponential", BOTH),
     _maps(9, "laplacian", BOTH),
 )
