@@ -105,6 +105,27 @@ def _names(code: CodeType) -> list[str]:
     return [*code.co_names, *(name for c in inner for name in _names(c))]
 
 
+# Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear ones need fewer.
+MATRICES, LINEAR_MATRICES = 100, 40
+
+
+def require_memory(max_tokens: int, device: Any, available: int | None = None) -> None:
+    """Raises TensorError if the tensor checks up to this length would not fit memory, by an estimate."""
+    from checks.tensors.errors import TensorError
+    from checks.tensors.measure_memory import GIB, available_bytes
+
+    needed = max_tokens * MATRICES
+    if max_tokens >= LADDER[-1]:
+        needed = max(needed, LINEAR * LINEAR_MATRICES)
+    needed *= 64 * 8
+    free = available_bytes(device) if available is None else available
+    if needed > free:
+        raise TensorError(
+            f"tensor checks up to {max_tokens} tokens need about {needed / GIB:.2g} GiB and {free / GIB:.2g} GiB are "
+            f"available; use a smaller --max-tokens"
+        )
+
+
 # ---------------------------------------------------------------- parts
 
 
@@ -182,9 +203,13 @@ class Climb:
             ]
         )
 
+    def name(self, n: int, content: str | None = None) -> str:
+        """The name under which the part at n tokens is kept."""
+        return hashlib.sha256(f"{content or self.content()}\x00{n}".encode()).hexdigest()[:32]
+
     def at(self, n: int, content: str | None = None) -> Part:
         """The leg at one length, from the store or run now. What the leg raises is raised."""
-        name = hashlib.sha256(f"{content or self.content()}\x00{n}".encode()).hexdigest()[:32]
+        name = self.name(n, content)
         stored = self.parts.get(name)
         if stored is not None:
             return stored
