@@ -22,6 +22,10 @@ def test_claim(id: str) -> None:
         assert record.counterexample and record.severity
     if record.verdict in ("proved", "confirmed", "definition"):
         assert record.severity is None and record.counterexample is None
+    for piece in record.evidence:
+        if piece.leg == "tensor" and piece.grade == "certified-float" and not piece.not_run:
+            assert piece.passed and piece.error <= piece.bound, piece
+            assert "rejected" in piece.detail and "not rejected" not in piece.detail, piece
 
 
 def test_no_recorded_verdict_without_its_claim() -> None:

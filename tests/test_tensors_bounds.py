@@ -6,7 +6,7 @@ import torch
 from checks.tensors import bounds, fused, stream
 from checks.tensors.agreement import check_attention, compare
 from checks.tensors.arrays import TensorError
-from checks.tensors.instances import make_instance
+from checks.tensors.instances import make_instance, sampled_rows
 
 DTYPES = ["float64", "float32", "bfloat16"]
 
@@ -137,3 +137,23 @@ def test_nan_never_passes():
 def test_bad_input_is_one_clear_line(call, message):
     with pytest.raises(TensorError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_narrow_types_are_held_against_float64_at_every_query(dtype, monkeypatch):
+    """An engine that is wrong at one query that no sample meets is found by the reference."""
+    q, k, v = make_instance(1024, dtype=dtype)
+    right = check_attention(q, k, v)
+    assert right.passed and sum("float64 reference" in c.name for c in right.comparisons) == 2
+    rows = set(sampled_rows(1024, 32).tolist())
+    other = next(i for i in range(1024) if i not in rows)
+
+    def wrong(*a, **kw):
+        found = fused_attention(*a, **kw)
+        found.out[other] *= 1.1
+        return found
+
+    fused_attention = fused.attention
+    monkeypatch.setattr(fused, "attention", wrong)
+    failed = {c.name for c in check_attention(q, k, v).comparisons if not c.passed}
+    assert "fused against the float64 reference" in failed

@@ -12,6 +12,7 @@ and, for distinct keys, only if.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -286,6 +287,8 @@ def independent_features(assumptions: SvrAssumptions, options: Options) -> list[
 
 def attention_is_the_fit(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """The optimality certificate on long sequences, streamed; a smaller C and wrong targets are rejected."""
+    import torch
+
     from checks.tensors.converse import certify, fit_keys
     from checks.tensors.instances import make_instance
 
@@ -299,6 +302,7 @@ def attention_is_the_fit(assumptions: SvrAssumptions, options: Options) -> list[
             "C below its smallest value": certify(fit, 0.5, fit.log_c_star - 0.01),
             "targets on the wrong side": certify(fit, 0.5, None, 2 * fit.attention.double() - targets),
             "targets equal to the fit": certify(fit, 0.5, None, fit.attention.double()),
+            "a fit of zero": certify(replace(fit, kernel=torch.zeros_like(fit.kernel)), 0.5, None, targets),
         }
         alive = [name for name, c in wrong.items() if c.accepted]
         worst = max(record.residuals, key=lambda r: r.ratio)

@@ -371,7 +371,9 @@ def rows_against_engine(
             for what, m in wrong
             if float(((evaluator(m) - truth).abs() / allowed).nan_to_num(nan=math.inf).max()) <= 1
         ]
-        detail = f"formula at {len(rows)} queries; {len(wrong)} mutants rejected"
+        if float((truth.abs() / allowed).max()) <= 1:
+            alive.append("zero")
+        detail = f"formula at {len(rows)} queries; {len(wrong)} mutants and zero rejected"
         if alive:
             detail = f"mutants within the bound: {', '.join(alive)}"
         found.append(

@@ -95,6 +95,31 @@ def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch
     return worst
 
 
+def _against_float64(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float,
+    chunk: stream.Tile | None,
+    found: tuple[torch.Tensor, torch.Tensor],
+    allowed: tuple[torch.Tensor, torch.Tensor],
+) -> tuple[Comparison, ...]:
+    """Both engines' results in a narrower dtype against the float64 reference of the same inputs, at every query.
+
+    On the device of the inputs. `allowed`: the engines' own bounds, to which the reference's is added.
+    """
+    reference = stream.attend(q, k, v, scale, magnitude=True, dtype="float64", chunk=chunk)
+    how, (n, d) = bounds.streamed("float64", chunk, q.device), k.shape
+    sizes = bounds.score_sizes(q, k, scale)
+    size = bounds.magnitude_of(reference, how, d, n, sizes)
+    own = bounds.attention_bound(how, d, n, sizes, size, float(v.abs().max()), reference.shifted)
+    names = ("streamed against the float64 reference", "fused against the float64 reference")
+    return tuple(
+        compare(name, out, reference.out, bound + own)
+        for name, out, bound in zip(names, found, allowed, strict=True)
+    )
+
+
 def check_attention(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -136,11 +161,15 @@ def check_attention(
     truth = sample.definition()
     exact = bounds.streamed("float64", stream.Tile(samples, 512))
     bound_truth = bounds.attention_bound(exact, d, n, sizes[rows], size[rows], largest)
-    comparisons = (
+    comparisons: tuple[Comparison, ...] = (
         compare("streamed against fused", kernel.out, reference.out, bound_ours + bound_theirs),
         compare("streamed against float64 rows", reference.out[rows], truth, bound_ours[rows] + bound_truth),
         compare("fused against float64 rows", kernel.out[rows], truth, bound_theirs[rows] + bound_truth),
     )
+    if q.dtype != torch.float64:
+        comparisons += _against_float64(
+            q, k, v, scale, chunk, (reference.out, kernel.out), (bound_ours, bound_theirs)
+        )
     allowed = torch.maximum(bound_ours, bound_theirs)[rows] + bound_truth
     # the mutant is the wrong answer that an engine might have given, so it faces that engine's allowance
     mutants = {

@@ -113,7 +113,9 @@ def agree(
 
     alive, count = _survivors(formula, outside, n) if mutate else ([], 0)
     alive += [name for name, other in (wrong or {}).items() if not outside(other)]
-    count += len(wrong or {})
+    if worst_of(torch.cat(truth).abs(), torch.cat(allowed))[0] <= 1:
+        alive.append("zero")
+    count += len(wrong or {}) + 1
     detail = (
         f"{what}; {count} wrong versions rejected"
         if not alive
@@ -179,8 +181,10 @@ def engines(
     rows = sampled_rows(len(ours), QUERIES, options.seed).to(ours.value.device)
     truth, there = ours.value[rows], allowed[rows]
     alive = [w for w, other in wrong.items() if worst_of((other(rows).value - truth).abs(), there)[0] <= 1]
+    if worst_of(truth.abs(), there)[0] <= 1:
+        alive.append("zero")
     detail = (
-        f"{what}; {len(wrong)} wrong systems rejected"
+        f"{what}; {len(wrong) + 1} wrong systems rejected"
         if not alive
         else f"{what}; not rejected: {', '.join(alive)}"
     )
