@@ -197,3 +197,16 @@ def test_without_a_cache_nothing_is_left_and_nothing_runs_twice(tmp_path, monkey
     monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
     list(verify.verify([CLAIM], Options(max_tokens=32768)))
     assert CALLS.count(("quadratic", 32768)) == 1
+
+
+def test_no_paper_has_lengths_of_its_own():
+    """A `ladder` beside this one would not be noticed, and its leg not be run length by length."""
+    from checks.registry import load
+
+    named = {
+        leg.__globals__.get("ladder", ladder.ladder)
+        for c in load().values()
+        for leg in c.legs
+        if names_ladder(leg)
+    }
+    assert named == {ladder.ladder}

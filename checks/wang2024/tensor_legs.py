@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from checks.claim import Options
+from checks.ladder import ladder, rungs
 from checks.record import Evidence
 
-LADDER = (1024, 4096, 32768)
 RATE = {"rate": 0.5}
-
-
-def ladder(options: Options) -> list[int]:
-    """The context sizes up to the longest allowed."""
-    return [n for n in LADDER if n <= options.max_tokens] or [options.max_tokens]
 
 
 def _steps(options: Options, n: int, name: str, values: dict[str, float], **settings: Any) -> Evidence:
@@ -44,6 +39,11 @@ def _steps(options: Options, n: int, name: str, values: dict[str, float], **sett
     )
 
 
+def _smallest(options: Options) -> list[int]:
+    """The smallest context size, if it is to be run now."""
+    return [n for n in ladder(options) if n == rungs(options)[0]]
+
+
 def squared_loss_steps(assumptions: Any, options: Options) -> list[Evidence]:
     """Equation (1) on the printed loss with the rate α/2: polynomial kernel, five categories' worth of outputs, and b."""
     return [_steps(options, n, "polynomial", {"c": 0.5}, bias=True, classes=5, d=3) for n in ladder(options)]
@@ -51,17 +51,15 @@ def squared_loss_steps(assumptions: Any, options: Options) -> list[Evidence]:
 
 def one_head(assumptions: Any, options: Options) -> list[Evidence]:
     """Head 1 alone: linear kernel with 64-wide covariates at every size, cosine at the smallest."""
-    sizes = ladder(options)
-    found = [_steps(options, n, "linear", {}, classes=10, d=64) for n in sizes]
-    return [*found, _steps(options, sizes[0], "cosine", {})]
+    found = [_steps(options, n, "linear", {}, classes=10, d=64) for n in ladder(options)]
+    return [*found, *(_steps(options, n, "cosine", {}) for n in _smallest(options))]
 
 
 def two_heads(assumptions: Any, options: Options) -> list[Evidence]:
     """Both heads: RBF at every size; Laplacian, chi-squared and exponential at the smallest."""
-    sizes = ladder(options)
-    found = [_steps(options, n, "rbf", {"sigma": 2.0}, bias=True) for n in sizes]
+    found = [_steps(options, n, "rbf", {"sigma": 2.0}, bias=True) for n in ladder(options)]
     for name, values in (("laplacian", {}), ("chi_squared", {}), ("exponential", RATE)):
-        found.append(_steps(options, sizes[0], name, values, bias=True))
+        found += [_steps(options, n, name, values, bias=True) for n in _smallest(options)]
     return found
 
 
