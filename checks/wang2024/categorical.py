@@ -7,7 +7,7 @@ from checks.kinds.examples import Point
 from checks.kinds.order import Order
 from checks.kinds.stacked import Stacked
 from checks.statement import All, Given, Identity
-from checks.wang2024 import legs, tensor_legs
+from checks.wang2024 import legs, solver_legs, tensor_legs
 from checks.wang2024 import notation as n
 from checks.wang2024.attention import CONTEXT, E_J, POSITION, P
 from checks.wang2024.notation import (
@@ -67,7 +67,7 @@ claim(
     words="One step of gradient descent moves the latent f at x by kernel-weighted and plain sums of ỹ_i - h(x_i), times α/N.",
     literal=entropy_update,
     assumes=(ENTROPY, REFERENCE, BIAS_ON, FEATURES),
-    legs=(tensor_legs.latent_steps,),
+    legs=(tensor_legs.latent_steps, solver_legs.logistic_limit),
     where=WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax.",
     notes=(
         "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the mean the prefactor "
@@ -399,7 +399,7 @@ claim(
     severity="substance",
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1", "wang2024/eq4", "wang2024/eq10", "wang2024/prose-telescoping"),
-    legs=(legs.layers_are_steps,),
+    legs=(legs.layers_are_steps, solver_legs.least_squares_limit),
     where=STEP_WHERE,
     notes=(
         "The query must be masked as a key. The cross-entropy construction is never exact in h, not even for one layer and C = 2: "
