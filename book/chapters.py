@@ -11,7 +11,8 @@ shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) a vi
 a sentence that states a verdict cannot go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the
 cell may import: a cell that derives something is executed again when they change.
 `@LEDGER@` in a code cell is the name of a JSON file with the records that the page names; the name changes
-with their content, so that an executed page is never stale.
+with their content, so that an executed page is never stale. `@RESULT wang2024/fig3@` is, in the same way, the name of a
+JSON file with the recorded result of an experiment.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from book import claim_page, figure, overview
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, link
 
+RESULTS = Path(__file__).parent.parent / "checks" / "experiments" / "results"
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
     "changed": overview.changed_note,
@@ -53,6 +55,7 @@ PARTS: dict[str, Callable[[Claim], str]] = {
 }
 _BLOCK = re.compile(r"^(`{3,})\{ledger\} +(\S+)(?: +(\S+))?[ \t]*\n\1[ \t]*$", re.MULTILINE)
 _ROLE = re.compile(r"\{claim\}`([^`\s=]+)(?:=(\w+)(?:,(\w+))?)?`")
+_RESULT = re.compile(r"@RESULT ([a-z0-9]+/[A-Za-z0-9.-]+)@")
 _ID = re.compile(r"\b[a-z]+\d*/[A-Za-z0-9.-]*[A-Za-z0-9]")
 
 
@@ -111,6 +114,14 @@ def extract(source: str, records: list[dict[str, Any]]) -> str:
     )
 
 
+def result(experiment: str, page: str) -> str:
+    """The recorded result of an experiment as it is kept. Raises LedgerError where none is recorded."""
+    path = RESULTS / f"{experiment}.json"
+    if not path.is_file():
+        raise LedgerError(f"{page}: no result of {experiment} is recorded; see attest experiment --list")
+    return path.read_text("utf8")
+
+
 def render(path: Path, ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
     """The files a written page becomes: itself, and its extract of the ledger where it asks for one."""
     source = path.read_text("utf8").replace("@DERIVATIONS@", derivations_digest())
@@ -119,6 +130,11 @@ def render(path: Path, ledger: Ledger, records: list[dict[str, Any]]) -> dict[st
         data = extract(source, records)
         name = f"{page_name(path)}-{hashlib.sha256(data.encode()).hexdigest()[:12]}.json"
         source = source.replace("@LEDGER@", name)
+        files[name] = data
+    for experiment in sorted(set(_RESULT.findall(source))):
+        data = result(experiment, path.name)
+        name = f"{experiment.replace('/', '-')}-{hashlib.sha256(data.encode()).hexdigest()[:12]}.json"
+        source = source.replace(f"@RESULT {experiment}@", name)
         files[name] = data
     files[f"{page_name(path)}.md"] = expand(source, ledger, path.name)
     return files

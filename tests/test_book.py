@@ -97,8 +97,28 @@ def test_contents_list_every_page_once(ledger, pages):
 
 def test_nothing_of_the_marks_is_left_in_a_page(pages):
     assert not [
-        name for name, content in pages.items() if re.search(r"\{ledger\}|\{claim\}|@LEDGER@", content)
+        name
+        for name, content in pages.items()
+        if re.search(r"\{ledger\}|\{claim\}|@LEDGER@|@RESULT", content)
     ]
+
+
+def test_a_page_gets_the_result_of_an_experiment_under_a_name_of_its_content(ledger, tmp_path, monkeypatch):
+    monkeypatch.setattr(chapters, "RESULTS", tmp_path)
+    (tmp_path / "paper").mkdir()
+    page = tmp_path / "01-page.md"
+    page.write_text("@RESULT paper/fig1@ and again @RESULT paper/fig1@")
+    names = []
+    for text in ("one", "two"):
+        (tmp_path / "paper" / "fig1.json").write_text(text)
+        files = chapters.render(page, ledger, [])
+        (name,) = set(files) - {"page.md"}
+        assert files[name] == text and files["page.md"].count(name) == 2
+        names.append(name)
+    assert names[0] != names[1]
+    page.write_text("@RESULT paper/fig2@")
+    with pytest.raises(LedgerError, match="no result of paper/fig2"):
+        chapters.render(page, ledger, [])
 
 
 @pytest.mark.parametrize(
