@@ -5,7 +5,7 @@ import torch
 
 from checks.tensors.arrays import TensorError
 from checks.tensors.energy import POTENTIALS
-from checks.tensors.systems_energy import ModernHopfield, NonlinearHead, simplified_energy
+from checks.tensors.systems_energy import EnergyAttention, ModernHopfield, NonlinearHead, simplified_energy
 
 ALL = ["linear", "quadratic", "cubic", "quartic", "exponential", "logcosh"]
 
@@ -109,6 +109,29 @@ def test_only_the_corrected_energy_has_the_stated_fixed_point(form):
     assert (float(slope.abs().max()) < 1e-15) == (form == "corrected")
 
 
+def test_attention_with_a_pull_on_the_keys_is_minus_the_gradient_of_its_energy():
+    torch.manual_seed(1)
+    layer = EnergyAttention(4, 3, 0.7).double()
+    x = torch.randn(2, 5, 4, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(layer.energy(x).sum(), x)
+    torch.testing.assert_close(layer(x), -slope)
+    as_queries, _ = layer.parts(x)
+    q, k = layer.query(x)[:, None], layer.key(x)[:, None]
+    attended = torch.nn.functional.scaled_dot_product_attention(q, k, k, scale=0.7)[:, 0]
+    torch.testing.assert_close(as_queries, attended @ layer.query.weight)
+    # attention alone is not the gradient: the keys are tokens too
+    assert float((as_queries + slope).detach().abs().max()) > 1e-2
+    assert bool((layer.energy(x + 1e-3 * layer(x)) < layer.energy(x)).all())
+    names = [name for name, _ in layer.named_parameters()]
+
+    def run(x, *parameters):
+        return torch.func.functional_call(layer, dict(zip(names, parameters, strict=True)), (x,))
+
+    assert torch.autograd.gradcheck(
+        run, [t.detach().clone().requires_grad_(True) for t in (x, *layer.parameters())]
+    )
+
+
 def test_unusable_input_is_one_clear_line():
     assert set(ALL) == set(POTENTIALS)
     for call in (
@@ -118,6 +141,8 @@ def test_unusable_input_is_one_clear_line():
         lambda: NonlinearHead(4, 2, 3, initial_state="one"),
         lambda: NonlinearHead(1, 1, 1)(torch.zeros(8193, 1)),
         lambda: ModernHopfield(0.0),
+        lambda: EnergyAttention(4, 2, -1.0),
+        lambda: EnergyAttention(1, 1)(torch.zeros(8193, 1)),
         lambda: simplified_energy(torch.zeros(3), 1.0, "half"),
     ):
         with pytest.raises(TensorError) as caught:

@@ -27,6 +27,15 @@ from checks.tensors.energy_checks import (
     check_update_rule,
 )
 from checks.tensors.energy_operators import AttentionMap, exactly
+from checks.tensors.energy_states import (
+    check_energy_change,
+    check_lift,
+    check_loop,
+    check_self_adjoint,
+    check_stable_range,
+    column_bound,
+)
+from checks.tensors.hopfield_checks import check_retrieval, check_simplified
 from checks.tensors.instances import make_instance
 
 # values small enough that exp and log cosh of alignments near 64 neither overflow nor saturate
@@ -105,6 +114,61 @@ def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
     total.backward()
     torch.testing.assert_close(gradient(maps, F, z.detach(), regulariser), z.grad)
     assert energy(maps, F, z.detach(), regulariser) == pytest.approx(float(total.detach()), rel=1e-10)
+
+
+@pytest.mark.parametrize("regulariser", ["printed", "matching"])
+@pytest.mark.parametrize("F", POTENTIALS)
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_gradients_with_a_regulariser_are_certified(F, regulariser, dtype):
+    if (F, regulariser) == ("linear", "matching"):
+        return  # the gradient is zero, and so are its mutants
+    record = check_gradient(*instance(300, F, dtype=dtype), F, regulariser=regulariser)
+    assert record.passed, (record.comparisons, record.mutants)
+    assert {"regulariser left out", "half the regulariser", "sign of the regulariser"} <= set(record.mutants)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_alignments_of_a_state_are_certified(dtype):
+    record = check_lift(*instance(300, dtype=dtype))
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("F", [f for f in POTENTIALS if f != "linear"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_loop_started_at_attention_returns_it(F, dtype):
+    record = check_loop(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+    assert ("2c as printed in (75)" in record.mutants) == (F != "quadratic")
+
+
+@pytest.mark.parametrize("check", [check_self_adjoint, check_energy_change, check_stable_range])
+def test_laws_of_the_quadratic_descent(check):
+    record = check(*instance(300))
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+def test_the_bound_from_column_sums_is_above_the_eigenvalue():
+    maps = AttentionMap(*instance(150, d=8))
+    A, _ = dense(maps)
+    true = float(torch.linalg.eigvalsh((A.T @ A) * (maps.v @ maps.v.T))[-1])
+    assert (
+        true
+        < column_bound(maps)
+        == pytest.approx(float(A.sum(0).max() * maps.v.square().sum(1).max()), rel=1e-12)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_attention_is_a_gradient_by_the_queries_and_the_keys(dtype):
+    q, k, _ = instance(300, dtype=dtype)
+    record = check_retrieval(q, k)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_simplified_energy_as_corrected(dtype):
+    record = check_simplified(5000, dtype=dtype)
+    assert record.passed, (record.comparisons, record.mutants)
 
 
 def test_a_step_and_its_wrong_readings():
@@ -193,6 +257,12 @@ def test_a_wrong_derivative_is_rejected():
         ("forward_sized", check_gradient),
         ("attention_sized", check_alignment),
         ("attention_sized", check_update_rule),
+        ("backward_sized", check_lift),
+        ("adjoint_sized", check_self_adjoint),
+        ("backward_sized", check_energy_change),
+        ("backward_sized", lambda q, k, v: check_retrieval(q, k)),
+        ("attention_sized", lambda q, k, v: check_retrieval(q, k)),
+        ("attention_sized", check_loop),
     ],
 )
 def test_a_wrong_product_is_rejected(name, check, monkeypatch):

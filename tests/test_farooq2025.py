@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import pytest
 import sympy as sp
 
 from checks.claim import Options
+from checks.farooq2025 import legs
 from checks.registry import load
 from checks.statement import Identity, parts
 from checks.verify import assumptions_for, examine
@@ -39,7 +41,8 @@ SUBSTANCE = {
 
 @pytest.mark.parametrize("name", sorted(CLAIMS))
 def test_every_claim_is_settled_and_kills_its_mutants(name: str) -> None:
-    record = examine(CLAIMS[name], assumptions_for(CLAIMS[name], {}), Options())
+    claim = replace(CLAIMS[name], legs=())  # the verdict must not need them; tests/test_claims.py runs them
+    record = examine(claim, assumptions_for(claim, {}), Options())
     assert record.verdict in ("proved", "corrected", "definition", "refuted"), record.evidence
     assert (record.verdict == "refuted") == (name in REFUTED)
     assert record.mutants.survivors == []
@@ -47,6 +50,12 @@ def test_every_claim_is_settled_and_kills_its_mutants(name: str) -> None:
         assert record.counterexample and record.severity
         assert (record.severity == "substance") == (name in SUBSTANCE)
     assert all(parent.split("/")[1] in CLAIMS for parent in record.rests_on)
+
+
+def test_every_leg_is_attached() -> None:
+    written = {f for f in vars(legs).values() if inspect.isfunction(f) and f.__module__ == legs.__name__}
+    used = {leg for claim in CLAIMS.values() for leg in claim.legs}
+    assert {f.__name__ for f in written - used if not f.__name__.startswith("_")} == set()
 
 
 def flipped(identity: Identity) -> Identity:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from checks.claim import Assumption, claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, STOCHASTIC, WHERE
 from checks.farooq2025.section4 import INDEX_FORM, SMOOTH, SQUARE, W_
 from checks.farooq2025.section7 import FUNCTIONS, regularised
@@ -51,6 +52,7 @@ claim(
     ),
     severity="substance",
     rests_on=(HERE + "eq11", HERE + "eq22"),
+    legs=(legs.update_rule,),
     where=ETA_WHERE,
     notes="As printed Z is Z₀ + kηAV after k steps, which has no limit unless AV = 0, whatever η is.",
 )
@@ -139,6 +141,10 @@ claim(
     severity="substance",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
+    legs=(
+        legs.descent_step,
+        legs.stable_range,
+    ),
     where=ETA_WHERE,
     notes=(
         "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ from AV: n = 1, "
@@ -163,6 +169,10 @@ claim(
     severity="condition",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
+    legs=(
+        legs.descent_step,
+        legs.stable_range,
+    ),
     where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$.",
     notes="Clipping bounds the step, not the product of step size and curvature, which decides.",
 )
@@ -206,6 +216,7 @@ claim(
     severity="substance",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
+    legs=(legs.loop,),
     where=ETA_WHERE,
     notes=(
         "As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of value 4 the "

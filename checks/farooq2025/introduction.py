@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import E_NAME, HERE, K, Q
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
@@ -100,6 +101,7 @@ claim(
     corrected=lambda a: _residual(FIXED_3),
     correction_words=FIXED_WORDS,
     severity="misprint",
+    legs=(legs.simplified,),
     where=STATE,
     notes=(
         "As printed the gradient is x + β softmax(βx), whose only zero has all entries equal to -β/N. With 1/β before the "
@@ -123,6 +125,7 @@ claim(
     correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
     severity="misprint",
     rests_on=(HERE + "eq3",),
+    legs=(legs.simplified,),
     where=STATE,
     notes=(
         "The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one number is 1. For "
@@ -162,6 +165,10 @@ claim(
     ),
     severity="misprint",
     rests_on=(HERE + "eq3", HERE + "eq4"),
+    legs=(
+        legs.simplified,
+        legs.retrieval,
+    ),
     where=STATE,
 )
 
@@ -174,6 +181,7 @@ claim(
         "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal."
     ),
     literal=lambda a: Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,)),
+    legs=(legs.retrieval,),
     where=r"$q$ a query, $k_m$ keys that are values as well, $\beta>0$.",
     notes="Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp.",
 )
@@ -230,6 +238,7 @@ claim(
     correction_words="The factor in (6) is 1/√d_k.",
     severity="misprint",
     rests_on=(HERE + "eq6",),
+    legs=(legs.attention,),
     where=r"$Q,K\in\mathbb{R}^{n\times d_k}$.",
     notes="In (4) β multiplies the softmax as well, which attention does not do.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, SCORES, WHERE, K, Q, dZ_, weight
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Convex, Definition, Given, Identity, Link
@@ -49,6 +50,7 @@ claim(
         reason="the denominator is the partition function",
     ),
     rests_on=(HERE + "eq6",),
+    legs=(legs.attention,),
     where=QUERY_WHERE,
 )
 
@@ -68,6 +70,7 @@ claim(
     words="The attention weights of one query sum to one.",
     literal=lambda a: Identity(sum_over(j, A[i, j]), as_term(1), given=(A_RULE,)),
     rests_on=(HERE + "eq7",),
+    legs=(legs.attention,),
     where=QUERY_WHERE,
     notes="No identity of Sections 2 to 7 uses this: they hold for any real matrix A. Only bounds on the step size do.",
 )
@@ -90,6 +93,7 @@ claim(
     words="Row i of AV is the sum of the values weighted by row i of A.",
     literal=lambda a: Identity(AV[i], sum_over(j, A[i, j] * V[j])),
     rests_on=(HERE + "eq8",),
+    legs=(legs.attention,),
     where=WHERE,
 )
 
@@ -139,6 +143,7 @@ claim(
     words="tr(ZᵀAV) is the sum over entries of Z times AV.",
     literal=lambda a: Identity(PRINTED, sum_over(i, k, Z[i, k] * AV[i, k])),
     rests_on=(HERE + "eq12",),
+    legs=(legs.lift,),
     where=WHERE,
 )
 
@@ -217,6 +222,7 @@ claim(
     correction_words="The coupling enters with a minus, and half the squared lengths of the states are added.",
     severity="substance",
     rests_on=(HERE + "eq15", HERE + "eq16"),
+    legs=(legs.lift,),
     where=WHERE,
     notes=LOST,
 )
@@ -237,6 +243,7 @@ claim(
     correction_words="The quadratic term of (11) is added; the double sum is right.",
     severity="misprint",
     rests_on=(HERE + "eq7", HERE + "eq11"),
+    legs=(legs.lift,),
     where=WHERE,
     notes="Section 2.1 restores the quadratic term as E = -f + g. The sign here contradicts (17), which it is said to write out.",
 )
@@ -371,6 +378,7 @@ claim(
     correction_words="The softmax is multiplied by V; AV is the only stationary point, since the gradient is Z - AV.",
     severity="misprint",
     rests_on=(HERE + "eq11", HERE + "eq21", HERE + "prose-dg"),
+    legs=(legs.attention,),
     where=WHERE,
     notes="The next displayed line has the factor V again.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import E_NAME, HERE, WHERE, mu
 from checks.kinds.scope import Scoped
 from checks.statement import All, Definition, Fact, Identity, Implication
@@ -48,6 +49,7 @@ claim(
     words="The double sum of (17), with the sum over j = μ outermost.",
     literal=lambda a: Identity(en.pairing(), PATTERNS),
     rests_on=(HERE + "eq17",),
+    legs=(legs.lift,),
     where=WHERE,
     notes="This is tr(ZᵀAV), the right side of (17). The energy (10) has it with a minus and a quadratic term besides.",
 )
@@ -82,6 +84,7 @@ claim(
         sum_over(mu, en.F(sum_over(i, A[i, mu] * (Z[i].T @ V[mu])))), sum_over(j, en.F((A.T @ Z @ V.T)[j, j]))
     ),
     rests_on=(HERE + "eq25", HERE + "eq26"),
+    legs=(legs.lift,),
     where=WHERE,
     notes="The right side takes u_j by another route, as the diagonal of AᵀZVᵀ.",
 )
@@ -117,6 +120,7 @@ claim(
     correction_words="V stands without a transpose.",
     severity="misprint",
     rests_on=(HERE + "eq26",),
+    legs=(legs.lift,),
     where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$.",
     notes=TRANSPOSED
     + " Equations (46), (51) and (59) copy the slip; every index form next to them is right.",
@@ -146,6 +150,7 @@ claim(
     correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all u_j.",
     severity="misprint",
     rests_on=(HERE + "eq28",),
+    legs=(legs.lift,),
     where=WHERE,
     notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1), Z = (1, 0), u = (1/2, -1/2).",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import Assumption, claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, STOCHASTIC, WHERE
 from checks.farooq2025.section3 import SQUARE_V, TRANSPOSED
 from checks.kinds.examples import Point
@@ -102,6 +103,7 @@ claim(
     severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq27",),
+    legs=(legs.gradient,),
     where=WHERE,
     notes="A matrix is set equal to one of its entries; (35) prints the indices.",
 )
@@ -118,6 +120,7 @@ claim(
     words="The dot product in u_j is written out.",
     literal=lambda a: Identity(en.u(j), sum_over(m, A[m, j] * sum_over(l, Z[m, l] * V[j, l]))),
     rests_on=(HERE + "eq16", HERE + "eq26"),
+    legs=(legs.lift,),
     where=WHERE,
 )
 
@@ -149,6 +152,7 @@ claim(
     literal=lambda a: Identity(grad(ANY, en.Z_)[i, k], sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k])),
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq31", HERE + "eq33"),
+    legs=(legs.gradient,),
     where=WHERE,
     notes="In matrix form it is A diag(F'(u)) V.",
 )
@@ -175,6 +179,7 @@ claim(
     words="(34) with F' = 2u.",
     literal=lambda a: Identity(GRADIENT[i, k], sum_over(j, 2 * en.u(j) * A[i, j] * V[j, k])),
     rests_on=(HERE + "eq29", HERE + "eq34"),
+    legs=(legs.gradient_quadratic,),
     where=WHERE,
 )
 
@@ -210,6 +215,7 @@ claim(
     ),
     assumes=(STATE,),
     rests_on=(HERE + "eq35", HERE + "eq36"),
+    legs=(legs.stationary_quadratic,),
     where=WHERE,
 )
 
@@ -251,6 +257,7 @@ claim(
     ),
     severity="substance",
     rests_on=(HERE + "eq37",),
+    legs=(legs.alignment,),
     where=WHERE,
     notes=SIGN + " Equations (39), (74) and every use of c_j ≥ 0 inherit it.",
 )
@@ -270,6 +277,7 @@ claim(
     correction_words="c_j is the bracket of (37), the value of u_j at Z = AV.",
     severity="substance",
     rests_on=(HERE + "eq38",),
+    legs=(legs.alignment,),
     where=WHERE,
     notes=SIGN + " With the squared norm in its place (40), (41), (45) and (64) would be false.",
 )
@@ -284,6 +292,7 @@ claim(
     ),
     assumes=(STATE,),
     rests_on=(HERE + "eq37", HERE + "eq39"),
+    legs=(legs.stationary_quadratic,),
     where=WHERE,
     notes="With c_j the bracket of (37), that is (39) as corrected.",
 )
@@ -296,6 +305,7 @@ claim(
     literal=lambda a: Identity(at_point(GRADIENT, en.Z_, AV), 2 * (A @ C @ V), given=(C_RULE,)),
     assumes=(STATE,),
     rests_on=(HERE + "eq40",),
+    legs=(legs.stationary_quadratic,),
     where=WHERE,
 )
 
@@ -328,6 +338,7 @@ claim(
     correction_words="The gradient at AV is nonzero if and only if AV is nonzero.",
     severity="condition",
     rests_on=(HERE + "eq41",),
+    legs=(legs.alignment,),
     where=WHERE,
     notes="It can vanish with V ≠ 0: A with all entries 1/2 and V = (1, -1) give AV = 0.",
 )
@@ -364,6 +375,7 @@ claim(
     literal=lambda a: Stationary(ANY + en.matching(), en.Z_, AV),
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34",),
+    legs=(legs.stationary,),
     where=WHERE,
     notes=(
         "The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other matrix stationary, so "
@@ -379,6 +391,7 @@ claim(
     literal=lambda a: Identity(-at_point(GRADIENT, en.Z_, AV), -2 * (A @ C @ V), given=(C_RULE,)),
     assumes=(STATE,),
     rests_on=(HERE + "eq41", HERE + "eq43"),
+    legs=(legs.stationary_quadratic,),
     where=WHERE,
 )
 
@@ -394,6 +407,7 @@ claim(
         )
     ),
     rests_on=(HERE + "eq44",),
+    legs=(legs.stationary_quadratic,),
     where=WHERE,
     notes="c_j is a constant here: it does not depend on Z.",
 )
@@ -414,6 +428,7 @@ claim(
         )
     ),
     rests_on=(HERE + "eq44", HERE + "eq45"),
+    legs=(legs.stationary_quadratic,),
     where=WHERE,
 )
 

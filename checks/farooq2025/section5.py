@@ -9,6 +9,7 @@ from fractions import Fraction
 import sympy as sp
 
 from checks.claim import Assumption, claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, HERE, WHERE
 from checks.farooq2025.section3 import TRANSPOSED, U
 from checks.farooq2025.section4 import COLUMN, STATE
@@ -190,6 +191,7 @@ claim(
     ),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq34", HERE + "eq53"),
+    legs=(legs.gradient_powers,),
     where=WHERE,
 )
 
@@ -208,6 +210,7 @@ claim(
     ),
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq36", HERE + "eq54"),
+    legs=(legs.stationary_powers,),
     where=WHERE,
 )
 
@@ -238,6 +241,7 @@ claim(
     severity="misprint",
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq39", HERE + "eq55"),
+    legs=(legs.stationary_powers,),
     where=WHERE + r" $C=\operatorname{diag}(c_j)$.",
     notes="(57) repeats the slip; (58) to (60) have the factor again, so nothing later depends on it.",
 )
@@ -257,6 +261,7 @@ claim(
     severity="misprint",
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq43", HERE + "eq56"),
+    legs=(legs.stationary_powers,),
     where=WHERE,
     notes="The regulariser (58) has the right gradient.",
 )
@@ -269,6 +274,7 @@ claim(
     literal=lambda a: family(lambda p: Stationary(energy(p) + regulariser(p), en.Z_, AV, given=(C_RULE,))),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq57",),
+    legs=(legs.stationary_powers,),
     where=WHERE,
 )
 

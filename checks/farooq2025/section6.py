@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, WHERE
 from checks.farooq2025.section4 import STATE
 from checks.farooq2025.section5 import coefficient
@@ -61,6 +62,7 @@ claim(
     words="(34) with F' = exp.",
     literal=lambda a: Identity(grad(ENERGY, en.Z_)[i, k], sum_over(j, exp(en.u(j)) * A[i, j] * V[j, k])),
     rests_on=(HERE + "eq34", HERE + "eq61"),
+    legs=(legs.gradient_exponential,),
     where=WHERE,
 )
 
@@ -78,6 +80,7 @@ claim(
     literal=lambda a: _at_attention(sum_over(j, exp(C_J[j]) * A[i, j] * V[j, k]), i, k),
     assumes=(STATE,),
     rests_on=(HERE + "eq39", HERE + "eq63"),
+    legs=(legs.stationary_exponential,),
     where=WHERE,
     notes="With c_j the value of u_j at Z = AV; the sentence before the equation quotes the squared norm, with which it is false.",
 )
@@ -90,6 +93,7 @@ claim(
     literal=lambda a: _at_attention(EXP_C),
     assumes=(STATE,),
     rests_on=(HERE + "eq64",),
+    legs=(legs.stationary_exponential,),
     where=WHERE + REDEFINED,
     notes="The letter C stood for diag(c_j) in (41) to (60).",
 )
@@ -109,6 +113,7 @@ claim(
     correction_words="The regulariser is minus the trace of that matrix; then Z = AV is stationary.",
     severity="misprint",
     rests_on=(HERE + "eq43", HERE + "eq65"),
+    legs=(legs.stationary_exponential,),
     where=WHERE + REDEFINED,
     notes="With a plus the gradient at AV is doubled instead of cancelled. (67) has trace and sign right.",
 )
@@ -133,6 +138,7 @@ claim(
         )
     ),
     rests_on=(HERE + "eq66",),
+    legs=(legs.stationary_exponential,),
     where=WHERE + REDEFINED + r" $D_{\exp}(u,c)=e^u-e^c-e^c(u-c)\ge0$ since $\exp$ is convex.",
     notes="That AV is a global minimum is not said in the paper.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from checks.claim import Assumption, claim
+from checks.farooq2025 import legs
 from checks.farooq2025.notation import C_RULE, E_NAME, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section3 import SQUARE_V
 from checks.farooq2025.section4 import SIGN, SMOOTH, SQUARE_C
@@ -106,6 +107,7 @@ claim(
     words="The dot product in u_j is written out.",
     literal=lambda a: Identity(en.u(j), sum_over(m, k, A[m, j] * Z[m, k] * V[j, k])),
     rests_on=(HERE + "eq16", HERE + "eq26"),
+    legs=(legs.lift,),
     where=WHERE,
 )
 
@@ -151,6 +153,7 @@ claim(
     ),
     severity="substance",
     rests_on=(HERE + "eq38",),
+    legs=(legs.alignment,),
     where=WHERE,
     notes=SIGN + " An implementation with the second expression computes another algorithm.",
 )
@@ -222,6 +225,7 @@ claim(
     severity="substance",
     assumes=(SMOOTH, ANY_F, PRINTED_WEIGHTS),
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
+    legs=(legs.stationary,),
     where=WHERE,
     notes=(
         "The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear column of Table 1. For "
@@ -269,6 +273,7 @@ claim(
     severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34", HERE + "eq45", HERE + "eq76"),
+    legs=(legs.gradient_printed,),
     where=WHERE,
     notes="With the matching regulariser the bracket is F'(u_j) - F'(c_j).",
 )
@@ -298,6 +303,7 @@ claim(
     severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq77",),
+    legs=(legs.gradient_printed,),
     where=WHERE,
 )
 
@@ -310,6 +316,7 @@ claim(
     literal=lambda a: Identity(STEP[i, k], Z[i, k] - as_term(en.ETA) * WEIGHTED),
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq76", HERE + "eq77"),
+    legs=(legs.gradient_printed,),
     where=WHERE + r" $\eta$ the step size.",
     notes="It is a gradient step on (76). Where the steps lead is another matter: see prose-algorithm and prose-convergence.",
 )
@@ -325,5 +332,6 @@ claim(
     severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq78", HERE + "eq79"),
+    legs=(legs.gradient_printed,),
     where=WHERE + r" $\eta$ the step size.",
 )

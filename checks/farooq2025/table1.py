@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import Assumption, claim
+from checks.farooq2025 import legs
 from checks.farooq2025.dynamics import MATCHED, STEP, eta
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section4 import SQUARE, W_
@@ -100,6 +101,7 @@ claim(
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq72",),
+    legs=(legs.lift,),
     where=SIZES,
 )
 
@@ -170,6 +172,10 @@ claim(
     severity="substance",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
+    legs=(
+        legs.stationary_quadratic,
+        legs.alignment,
+    ),
     where=SIZES,
     notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. prose-cost inherits the n³.",
 )
@@ -224,6 +230,7 @@ claim(
     severity="misprint",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq34", HERE + "eq77"),
+    legs=(legs.gradient_printed,),
     where=SIZES,
     notes=(
         "All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear E_R is zero and takes "
@@ -260,6 +267,10 @@ claim(
     severity="substance",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq47", HERE + "eq79"),
+    legs=(
+        legs.descent_step,
+        legs.loop_quadratic,
+    ),
     where=SIZES,
     notes="The loop runs over t = 1, …, T here and over t = 0, …, T - 1 in (79).",
 )
@@ -290,6 +301,7 @@ claim(
     ),
     severity="substance",
     rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
+    legs=(legs.loop_quadratic,),
     where=SIZES,
     notes=(
         "n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and no vanishing value "
@@ -337,6 +349,7 @@ claim(
     severity="condition",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq79",),
+    legs=(legs.self_adjoint,),
     where=SIZES + r" $\bar{Z}$ the loss gradient by $Z$.",
     notes="The order n² is right only for T and d_v held fixed.",
 )
@@ -355,6 +368,7 @@ claim(
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq74", HERE + "eq79"),
+    legs=(legs.alignment,),
     where=SIZES,
     notes=(
         "True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the c_j alone take n³d_v. "

@@ -13,25 +13,26 @@ import torch
 from checks.tensors import bounds, fused, stream
 from checks.tensors.agreement import Comparison, TensorRecord, compare
 from checks.tensors.arrays import TensorError, dtype_name, peak_bytes, slices
-from checks.tensors.energy import Potential, potential, slope_sized, start
+from checks.tensors.energy import Potential, coefficients, potential, slope_sized, start
 from checks.tensors.energy_operators import AttentionMap, Sized, exactly
 from checks.tensors.instances import sampled_rows
 
 
-def _against(name: str, found: Sized, expected: Sized) -> Comparison:
+def against(name: str, found: Sized, expected: Sized) -> Comparison:
     """Two computations of one quantity, (n,) or (n, w): their difference against both errors."""
     error = found.error + expected.error
     pairs = [x.unsqueeze(-1) if x.ndim == 1 else x for x in (found.value, expected.value, error)]
     return compare(name, pairs[0], pairs[1], pairs[2] * bounds.SAFETY)
 
 
-def _record(
+def record(
     maps: AttentionMap,
     comparisons: tuple[Comparison, ...],
     mutants: dict[str, Comparison],
     backend: str,
     started: float,
 ) -> TensorRecord:
+    """The record of a check on these tensors that began at ``started`` (``time.perf_counter()``)."""
     return TensorRecord(
         comparisons,
         {name: c.ratio for name, c in mutants.items()},
@@ -58,10 +59,10 @@ def alignment_sized(maps: AttentionMap) -> Sized:
     return maps.lift_sized(maps.attention_sized)
 
 
-def _definition(maps: AttentionMap, tokens: torch.Tensor, output: Sized) -> Sized:
-    """c_j = sum_m A_mj (Σ_p A_mp v_p)·v_j at some tokens, from full columns of weights in float64.
+def at_tokens(maps: AttentionMap, tokens: torch.Tensor, state: Sized) -> Sized:
+    """u_j(Z) = sum_m A_mj z_m·v_j at some tokens, (m,), from full columns of weights in float64; c_j for Z = AV.
 
-    `output` is AV by torch's kernel. The weights need the log normalisers of all rows (streamed, float64).
+    `state` is Z (n, d_v). The weights need the log normalisers of all rows (streamed, float64).
     """
     q, k, v = maps.q.double(), maps.k.double(), maps.v.double()
     n, d = q.shape
@@ -71,9 +72,9 @@ def _definition(maps: AttentionMap, tokens: torch.Tensor, output: Sized) -> Size
     value, size, carried = (v.new_zeros(len(tokens), v.shape[-1]) for _ in range(3))
     for part in slices(n, 512):
         weights = torch.exp(picked @ q[part].T * maps.scale - log_sum[part])
-        value += weights @ output.value[part].double()
-        size += weights @ output.value[part].double().abs()
-        carried += weights @ output.error[part]
+        value += weights @ state.value[part].double()
+        size += weights @ state.value[part].double().abs()
+        carried += weights @ state.error[part]
     own = bounds.transpose_bound(how, d, n, n, maps.sizes, size + carried, 1.0)
     error = ((own + carried) * v[tokens].abs()).sum(-1)
     relative = bounds.gamma(v.shape[-1] + 2, bounds.unit_roundoff("float64"))
@@ -95,7 +96,8 @@ def check_alignment(
 ) -> TensorRecord:
     """c_j of (38), (39), (74) in two products: equal to its definition, to u_j(AV), and sum_j c_j = |AV|².
 
-    q, k (n, d), v (n, d_v) of one head. AV on the other side is that of torch's kernel.
+    Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². q, k (n, d), v (n, d_v) of one head. AV on
+    the other side is that of torch's kernel.
     Raises TensorError for unusable tensors.
     """
     started = time.perf_counter()
@@ -103,16 +105,17 @@ def check_alignment(
     c = alignment_sized(maps)
     output, backend = kernel_attention(maps)
     tokens = sampled_rows(len(maps), samples, seed).to(maps.q.device)
-    truth = _definition(maps, tokens, output)
+    truth = at_tokens(maps, tokens, output)
     at = Sized(c.value[tokens].double(), c.error[tokens])
     comparisons = (
-        _against("c against its definition", at, truth),
-        _against("u(AV) = c", maps.lift_sized(output), c),
-        _against("sum of c = |AV|²", _sum(c), _square(output)),
+        against("c against its definition", at, truth),
+        against("u(AV) = c", maps.lift_sized(output), c),
+        against("sum of c = |AV|²", summed(c), _square(output)),
+        against("⟨AV, A diag(c) V⟩ = |c|²", inner(output, maps.adjoint_sized(c)), _square(c)),
     )
     found = _wrong_alignments(maps, tokens, at.value)
-    mutants = {name: _against(name, Sized(x.double(), at.error), truth) for name, x in found.items()}
-    return _record(maps, comparisons, mutants, backend, started)
+    mutants = {name: against(name, Sized(x.double(), at.error), truth) for name, x in found.items()}
+    return record(maps, comparisons, mutants, backend, started)
 
 
 def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -134,7 +137,8 @@ def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor)
     }
 
 
-def _sum(x: Sized) -> Sized:
+def summed(x: Sized) -> Sized:
+    """The sum of all entries, (1,)."""
     value = x.value.double()
     relative = bounds.gamma(len(value), bounds.unit_roundoff("float64"))
     return Sized(value.sum().reshape(1), (x.error + relative * value.abs()).sum().reshape(1) * (1 + 2.0**-20))
@@ -176,7 +180,7 @@ def check_stationary(
             slope.error + w.error + 2 * maps.how.unit * (slope.value.double().abs() + w.value.double().abs())
         )
         found = maps.adjoint_sized(Sized(value, error), rows)
-        return _against(name, found, exactly(torch.zeros_like(found.value)))
+        return against(name, found, exactly(torch.zeros_like(found.value)))
 
     wrong = {
         "no regulariser": exactly(0 * c.value),
@@ -192,14 +196,14 @@ def check_stationary(
         del wrong["that of another token"]
     comparisons = (judged("gradient at AV", matching),)
     mutants = {name: judged(name, w, some) for name, w in wrong.items()}
-    return _record(maps, comparisons, mutants, backend, started)
+    return record(maps, comparisons, mutants, backend, started)
 
 
-def _automatic_slope(F: Potential, u: torch.Tensor) -> torch.Tensor:
-    """F'(u) by automatic differentiation of F."""
+def _automatic_slope(F: Potential, u: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """F'(u) - w by automatic differentiation of F(u) - w u."""
     with torch.enable_grad():
         point = u.detach().clone().requires_grad_(True)
-        (found,) = torch.autograd.grad(F.value(point).sum(), point)
+        (found,) = torch.autograd.grad((F.value(point) - w * point).sum(), point)
     return found
 
 
@@ -211,39 +215,42 @@ def check_gradient(
     z: str | torch.Tensor = "random",
     scale: float | None = None,
     *,
+    regulariser: str = "none",
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
     chunk: stream.Tile | None = None,
     samples: int = 32,
     seed: int = 0,
 ) -> TensorRecord:
-    """grad E(Z) = A diag(F'(u)) V, (31) to (35): rows from full softmax rows, and along a direction D.
+    """grad E_R(Z) = A diag(F'(u) - w) V, (31) to (35) and (77) to (80): rows from full softmax rows, and along a direction D.
 
-    Along D the derivative is sum_j F'(u_j) L(D)_j with F' by automatic differentiation and L(D) by the
-    transpose product: it shares neither F' nor the product with the gradient.
+    Along D the derivative is sum_j (F'(u_j) - w_j) L(D)_j with F' by automatic differentiation and L(D) by the transpose
+    product: it shares neither F' nor the product with the gradient. `regulariser` gives w: "none", "printed" (2c) or
+    "matching" (F'(c)); see `check_alignment` for c.
     """
     started, F = time.perf_counter(), potential(F)
     maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
     state = start(maps, z, seed)
-    u = maps.lift(state)  # both sides take this u as given
-    slope = Sized(F.slope(u), F.roundings * torch.finfo(u.dtype).eps * F.slope(u).double().abs())
+    u, w = maps.lift(state), coefficients(maps, F, regulariser)  # both sides take these as given
+    eps = torch.finfo(u.dtype).eps
+    rounding = F.roundings * eps * F.slope(u).double().abs() + eps * w.double().abs()
+    slope = Sized(F.slope(u) - w, rounding)
     found = maps.adjoint_sized(slope)
     rows = sampled_rows(len(maps), samples, seed).to(maps.q.device)
-    cancelled = F.roundings * torch.finfo(u.dtype).eps * F.cancelled
-    automatic = Sized(_automatic_slope(F, u), slope.error + cancelled)
+    automatic = Sized(_automatic_slope(F, u, w), slope.error + F.roundings * eps * F.cancelled)
     truth = _rows_of_adjoint(maps, rows, automatic)
     generator = torch.Generator().manual_seed(seed + 1)
     direction = torch.randn(maps.v.shape, generator=generator, dtype=torch.float64).to(state)
     image = maps.lift_sized(exactly(direction))
     comparisons = (
-        _against("rows of the gradient", Sized(found.value[rows].double(), found.error[rows]), truth),
-        _against("derivative along a direction", _inner(found, exactly(direction)), _inner(automatic, image)),
-        _against("F' against automatic differentiation", slope, automatic),
+        against("rows of the gradient", Sized(found.value[rows].double(), found.error[rows]), truth),
+        against("derivative along a direction", inner(found, exactly(direction)), inner(automatic, image)),
+        against("F' against automatic differentiation", slope, automatic),
     )
     weighted = slope.value.unsqueeze(-1) * maps.v
     wrong = {
-        "F for its derivative": maps.adjoint(F.value(u), rows),
-        "u for F'(u)": maps.adjoint(u, rows),
+        "F for its derivative": maps.adjoint(F.value(u) - w, rows),
+        "u for F'(u)": maps.adjoint(u - w, rows),
         "transpose of A": maps.backward(weighted, rows),
         "slope at the query": (slope.value.unsqueeze(-1) * maps.attention)[rows],
         "F' of another token": maps.adjoint(slope.value.roll(1), rows),
@@ -253,13 +260,17 @@ def check_gradient(
         "zero": torch.zeros_like(found.value[rows]),
         "queries and keys exchanged": stream.attention(maps.k, maps.q, weighted, maps.scale, rows=rows),
     }
+    if regulariser != "none":
+        wrong["regulariser left out"] = maps.adjoint(F.slope(u), rows)
+        wrong["half the regulariser"] = maps.adjoint(F.slope(u) - w / 2, rows)
+        wrong["sign of the regulariser"] = maps.adjoint(F.slope(u) + w, rows)
     if F.value is F.slope:  # the exponential is its own derivative
         del wrong["F for its derivative"]
-    if F.name == "u^1":
+    if F.name == "u^1" and regulariser != "printed":
         for name in ("F' of another token", "slope at the query"):
             del wrong[name]
-    mutants = {name: _against(name, Sized(x.double(), found.error[rows]), truth) for name, x in wrong.items()}
-    return _record(maps, comparisons, mutants, "streamed products", started)
+    mutants = {name: against(name, Sized(x.double(), found.error[rows]), truth) for name, x in wrong.items()}
+    return record(maps, comparisons, mutants, "streamed products", started)
 
 
 def _rows_of_adjoint(maps: AttentionMap, rows: torch.Tensor, w: Sized) -> Sized:
@@ -279,7 +290,7 @@ def _rows_of_adjoint(maps: AttentionMap, rows: torch.Tensor, w: Sized) -> Sized:
     return Sized(value, own + brought * growth)
 
 
-def _inner(x: Sized, y: Sized) -> Sized:
+def inner(x: Sized, y: Sized) -> Sized:
     """The sum of products of all entries, (1,)."""
     a, b = x.value.double(), y.value.double()
     da, db = x.error.double().expand(a.shape), y.error.double().expand(b.shape)
@@ -311,12 +322,12 @@ def check_step(
         raise TensorError(f"step is {step}; a positive number is needed")
     state = start(maps, z, seed)
     c, u = alignment_sized(maps), maps.lift_sized(exactly(state))
-    misfit = _minus(u, c)
+    misfit = minus(u, c)
     slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
     unit = bounds.unit_roundoff("float64")
     after = state - step * slope.value
     moved = Sized(after, step * slope.error + 2 * unit * (state.abs() + 2 * step * slope.value.abs()))
-    left = _minus(maps.lift_sized(moved), c)
+    left = minus(maps.lift_sized(moved), c)
 
     bent = maps.lift_sized(maps.adjoint_sized(misfit))
 
@@ -340,12 +351,13 @@ def check_step(
         "G without AᵀA": law(2, (v @ (v.T @ misfit.value.unsqueeze(-1))).squeeze(-1)),
         "A for its transpose": law(2, (maps.forward(maps.adjoint(misfit.value)) * v).sum(-1)),
     }
-    comparisons = (_against("one step", left, law(2)),)
-    mutants = {name: _against(name, left, x) for name, x in wrong.items()}
-    return _record(maps, comparisons, mutants, "streamed products", started)
+    comparisons = (against("one step", left, law(2)),)
+    mutants = {name: against(name, left, x) for name, x in wrong.items()}
+    return record(maps, comparisons, mutants, "streamed products", started)
 
 
-def _minus(x: Sized, y: Sized) -> Sized:
+def minus(x: Sized, y: Sized) -> Sized:
+    """x - y, with the rounding of the subtraction."""
     value = x.value - y.value
     return Sized(value, x.error + y.error + torch.finfo(value.dtype).eps * value.double().abs())
 
@@ -398,4 +410,4 @@ def check_update_rule(
     }
     comparisons = (compare("after all steps", run(1.0), closed, allowed),)
     mutants = {name: compare(name, x, closed, allowed) for name, x in wrong.items()}
-    return _record(maps, comparisons, mutants, backend, started)
+    return record(maps, comparisons, mutants, backend, started)

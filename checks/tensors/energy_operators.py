@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 
 from checks.tensors import bounds, stream
-from checks.tensors.arrays import TensorError, check_attention_shapes, prepare, resolve_scale
+from checks.tensors.arrays import TensorError, check_attention_shapes, prepare, resolve_scale, working_dtype
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class AttentionMap:
                 "as keys is needed"
             )
         self.scale, self.chunk = resolve_scale(scale, self.q.shape[-1]), chunk
+        # in the dtype of the sums: a pass rounds its values to the dtype of its queries
+        self._q, self._k = (x.to(working_dtype(x.dtype)) for x in (self.q, self.k))
         self.how = bounds.streamed(self.q.dtype, chunk, self.q.device)
         self.sizes = bounds.score_sizes(self.q, self.k, self.scale)
 
@@ -68,12 +70,12 @@ class AttentionMap:
 
     def forward(self, x: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
         """A x: (n, w) -> (n, w), or its rows asked for."""
-        return stream.attention(self.q, self.k, x, self.scale, rows=rows, chunk=self.chunk)
+        return stream.attention(self._q, self._k, x, self.scale, rows=rows, chunk=self.chunk)
 
     def backward(self, x: torch.Tensor, tokens: torch.Tensor | None = None) -> torch.Tensor:
         """Aᵀ x: (n, w) -> (n, w), or its rows asked for."""
-        keys = self.k if tokens is None else self.k[tokens]
-        return stream.transpose_product(self.q, keys, x, self.scale, log_sum=self.log_sum, chunk=self.chunk)[
+        keys = self._k if tokens is None else self._k[tokens]
+        return stream.transpose_product(self._q, keys, x, self.scale, log_sum=self.log_sum, chunk=self.chunk)[
             0
         ]
 
@@ -106,7 +108,9 @@ class AttentionMap:
         width = x.value.shape[-1]
         carried = x.error.expand(x.value.shape).to(x.value)
         block = torch.cat([x.value, carried], -1)
-        result = stream.attend(self.q, self.k, block, self.scale, rows=rows, magnitude=True, chunk=self.chunk)
+        result = stream.attend(
+            self._q, self._k, block, self.scale, rows=rows, magnitude=True, chunk=self.chunk
+        )
         (n, d), sizes = self.q.shape, self.sizes if rows is None else self.sizes[rows]
         size = bounds.magnitude_of(result, self.how, d, n, sizes)
         largest = float(block.abs().max())
@@ -135,7 +139,7 @@ class AttentionMap:
         carried = x.error.expand(x.value.shape).to(x.value)
         block = torch.cat([x.value, carried], -1)
         found, magnitude = stream.transpose_product(
-            self.q, self.k, block, self.scale, log_sum=self.log_sum, magnitude=True, chunk=self.chunk
+            self._q, self._k, block, self.scale, log_sum=self.log_sum, magnitude=True, chunk=self.chunk
         )
         assert magnitude is not None
         largest = float(block.abs().max())

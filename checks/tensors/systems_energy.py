@@ -1,4 +1,4 @@
-"""The heads of farooq2025 and Hopfield retrieval as torch modules, differentiable, in memory O(n²).
+"""The heads of farooq2025, Hopfield retrieval and attention as a gradient, as torch modules, differentiable, in memory O(n²).
 
 For long sequences without gradients use `energy_operators.AttentionMap`, which needs O(n d_v).
 """
@@ -121,6 +121,40 @@ class ModernHopfield(nn.Module):
     def energy(self, x: torch.Tensor, patterns: torch.Tensor) -> torch.Tensor:
         """|x|²/2 - (1/beta) log sum_m exp(beta patterns_m·x), (..., M). It falls at every step."""
         return x.square().sum(-1) / 2 - torch.logsumexp(self.beta * x @ patterns.mT, -1) / self.beta
+
+
+class EnergyAttention(nn.Module):
+    """Attention that is minus the gradient of an energy by the tokens: x (..., n, d) -> the update (..., n, d).
+
+    E(X) = -(1/beta) sum_i log sum_j exp(beta q_i·k_j) with Q = X W_q and K = X W_k (..., n, d_k), the first part of (5) for one
+    head. Tokens enter as queries and as keys, so the update has two parts, A K W_qᵀ + Aᵀ Q W_kᵀ: attention with keys for values,
+    and a pull on the keys by the queries that attend to them, which ordinary attention lacks. There is no free value matrix.
+    beta None is 1/sqrt(d_k). Raises TensorError for beta <= 0 and beyond 8192 tokens.
+    """
+
+    def __init__(self, width: int, key_width: int, beta: float | None = None) -> None:
+        super().__init__()
+        self.beta = 1 / math.sqrt(key_width) if beta is None else beta
+        if not self.beta > 0:
+            raise TensorError(f"beta is {beta}; a positive number is needed")
+        self.query, self.key = (nn.Linear(width, key_width, bias=False) for _ in range(2))
+
+    def parts(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The update of the tokens as queries and as keys, both (..., n, d)."""
+        if x.shape[-2] > DENSE_LIMIT:
+            raise TensorError(f"{x.shape[-2]} tokens: this module forms A; the limit is {DENSE_LIMIT}")
+        q, k = self.query(x), self.key(x)
+        A = torch.softmax(self.beta * q @ k.mT, -1)
+        return A @ k @ self.query.weight, A.mT @ q @ self.key.weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        as_queries, as_keys = self.parts(x)
+        return as_queries + as_keys
+
+    def energy(self, x: torch.Tensor) -> torch.Tensor:
+        """E(X), (...,)."""
+        scores = self.beta * self.query(x) @ self.key(x).mT
+        return -torch.logsumexp(scores, -1).sum(-1) / self.beta
 
 
 def simplified_energy(x: torch.Tensor, beta: float, form: str = "printed") -> torch.Tensor:
