@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -246,25 +247,42 @@ def _listening() -> Iterator[list[bool]]:
 
 @dataclass
 class Forecast:
-    """Seconds that unfinished parts will take, from the finished ones of the same leg at shorter lengths."""
+    """Seconds that unfinished parts will take, from the finished ones of the same leg at shorter lengths.
+
+    A power law through the last two lengths of a leg. Costs that do not grow hide some of the growth, so the exponent is raised
+    by a quarter, to 2 at most (1 for a leg of linear cost); with one length it is the mean of the other legs.
+    """
 
     first: float = 1.0  # seconds of a check at the shortest length, before any has been measured
-    taken: dict[str, tuple[int, float, int]] = field(default_factory=dict)  # length, seconds, exponent
+    usual: float = 1.25  # exponent before any leg has two lengths
+    taken: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    most: dict[str, int] = field(default_factory=dict)
 
     def learn(self, leg: str, n: int, part: Part) -> None:
         """A part has ended."""
-        self.taken[leg] = (n, part.seconds, 1 if part.linear else 2)
+        self.taken.setdefault(leg, []).append((n, max(part.seconds, 1e-3)))
+        self.most[leg] = 1 if part.linear else 2
 
     def linear(self, leg: str) -> bool:
-        return leg in self.taken and self.taken[leg][2] == 1
+        return self.most.get(leg) == 1
+
+    def _exponent(self, leg: str) -> float | None:
+        seen = self.taken.get(leg, [])
+        if len(seen) < 2:
+            return None
+        (one, short), (two, long) = seen[-2:]
+        return min(max(math.log(long / short) / math.log(two / one), 0) + 0.25, self.most[leg])
 
     def seconds(self, leg: str, n: int) -> float:
-        """Of this leg at n tokens: quadratic growth from the longest length seen, linear where the leg says so."""
+        """Of this leg at n tokens; of a leg never seen, the mean of the others at the shortest length, grown."""
+        known = [e for e in map(self._exponent, self.taken) if e is not None]
+        usual = sum(known) / len(known) if known else self.usual
         if leg in self.taken:
-            seen, seconds, exponent = self.taken[leg]
-            return seconds * (n / seen) ** exponent
-        known = [t * (LADDER[0] / seen) ** exponent for seen, t, exponent in self.taken.values()]
-        return (sum(known) / len(known) if known else self.first) * (n / LADDER[0]) ** 2
+            seen, seconds = self.taken[leg][-1]
+            exponent = self._exponent(leg)
+            return seconds * (n / seen) ** (min(usual, self.most[leg]) if exponent is None else exponent)
+        firsts = [each[0][1] for each in self.taken.values()]
+        return (sum(firsts) / len(firsts) if firsts else self.first) * (n / LADDER[0]) ** usual
 
 
 @dataclass(frozen=True)

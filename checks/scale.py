@@ -180,6 +180,7 @@ def about(device: torch.device, ranks: int) -> dict[str, Any]:
         "python": platform.python_version(),
         **versions,
         "threads": torch.get_num_threads(),
+        "load": round(os.getloadavg()[0], 1),  # processes that wanted a core when the run began
         "ranks": ranks,
         "tf32": False,
         "deterministic": torch.are_deterministic_algorithms_enabled(),

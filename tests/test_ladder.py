@@ -163,13 +163,22 @@ def part(seconds, linear):
 
 def test_a_forecast_grows_as_the_leg_does():
     forecast = Forecast()
-    assert forecast.seconds("new", 2048) == 4 * forecast.first
-    forecast.learn("q", 1024, part(0.5, False))
-    forecast.learn("l", 1024, part(2.0, True))
-    assert forecast.seconds("q", 4096) == 8 and forecast.seconds("l", 4096) == 8
-    assert forecast.seconds("new", 1024) == pytest.approx(1.25)
-    forecast.learn("q", 4096, part(10.0, False))
-    assert forecast.seconds("q", 8192) == 40
+    assert forecast.seconds("new", 2048) == pytest.approx(2**forecast.usual)
+    for n in (1024, 4096):
+        forecast.learn("quadratic", n, part(n**2 / 2**20, False))
+        forecast.learn("linear", n, part(n / 2**10, True))
+    assert forecast.seconds("quadratic", 32768) == pytest.approx(1024) and not forecast.linear("quadratic")
+    assert forecast.seconds("linear", 32768) == pytest.approx(32) and forecast.linear("linear")
+    forecast.learn("other", 1024, part(4.0, False))  # grows as the others do in the mean
+    assert forecast.seconds("other", 4096) == pytest.approx(4 * 4**1.5)
+    assert forecast.seconds("new", 1024) == pytest.approx(2)
+
+
+def test_fixed_costs_do_not_make_a_forecast_absurd():
+    forecast = Forecast()
+    for n in (1024, 4096, 32768):
+        forecast.learn("leg", n, part(1 + 3 * (n / 32768) ** 2, False))
+    assert 48 / 4 < forecast.seconds("leg", 131072) < 2 * 49
 
 
 s, t = as_term(Tensor("s")), as_term(Tensor("t"))

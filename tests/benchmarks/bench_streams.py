@@ -30,8 +30,22 @@ import torch
 from checks.tensors import fused, stream
 from checks.tensors.agreement import check_attention
 from checks.tensors.converse import certify_attention_as_svr
+from checks.tensors.descent_kernels import Kernel
+from checks.tensors.descent_steps import check_steps
+from checks.tensors.energy_checks import (
+    check_alignment,
+    check_gradient,
+    check_stationary,
+    check_step,
+    check_update_rule,
+)
 from checks.tensors.instances import make_instance
+from checks.tensors.ksvd_features import make_features
+from checks.tensors.ksvd_primal import check_ksvd
+from checks.tensors.ksvd_triplets import check_softmax_triplets
 from checks.tensors.measure_matrix import AttentionMatrix, spectrum
+from solvers.krylov import top_triplets
+from solvers.ksvd import feature_triplets
 
 Job = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], object]
 BASE = "scaled_dot_product_attention"
@@ -43,6 +57,17 @@ def _gram(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
 
 def _spectrum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
     return spectrum(AttentionMatrix(q.double(), k.double(), q.shape[1] ** -0.5), steps=4)
+
+
+def _triplets(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
+    return check_softmax_triplets(q, k, top_triplets, 8)
+
+
+def _features(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
+    phi_q, phi_k, f = make_features(len(q), q.shape[1], "cosine", 64)
+    assert f is not None
+    found = feature_triplets(phi_q.numpy(), phi_k.numpy(), f.numpy(), 16)
+    return check_ksvd(phi_q, phi_k, f, found, dual_rows=256)
 
 
 JOBS: dict[str, Job] = {
@@ -57,6 +82,14 @@ JOBS: dict[str, Job] = {
     "linear attention": lambda q, k, v: stream.linear_attention(q, k, v),
     "tensor check": lambda q, k, v: check_attention(q, k, v),
     "SVR certificate": lambda q, k, v: certify_attention_as_svr(k, v, 0.5),
+    "alignment check": lambda q, k, v: check_alignment(q, k, v),
+    "stationarity check": lambda q, k, v: check_stationary(q, k, v),
+    "gradient check": lambda q, k, v: check_gradient(q, k, v),
+    "step check (float64)": lambda q, k, v: check_step(q, k, v, 0.1),
+    "update rule check": lambda q, k, v: check_update_rule(q, k, v),
+    "softmax triplets check (float64)": _triplets,
+    "explicit features check (float64)": _features,
+    "descent layers check (float64)": lambda q, k, v: check_steps(Kernel("linear"), len(q)),
     "A V and A'A V (float64)": _gram,
     "spectrum, 4 passes (float64)": _spectrum,
 }
@@ -134,7 +167,46 @@ def _status(field: str) -> int:
     return int(lines[field].split()[0]) * 1024
 
 
+def measured(argv: list[str]) -> dict[str, Any]:
+    """Measures as the options say, and prints a row for each job."""
+    a = _options().parse_args(argv)
+    names = list(dict.fromkeys([BASE, *a.jobs]))
+    lengths = ladder(a.max_tokens)
+    JOBS[BASE](*make_instance(1024, a.width, dtype=a.dtype, device=a.device))
+    seconds = times(names, lengths, a.repeats, a.dtype, a.device, a.width, a.budget)
+    results = [_result(name, lengths, seconds) for name in names]
+    if not a.no_memory and a.device == "cpu" and sys.platform == "linux":
+        for r in results:
+            r["memory_tokens"] = r["tokens"][-3:]  # where fixed costs matter least
+            r["peak_bytes"] = [peak_growth(r["job"], n, a.dtype, a.width) for n in r["memory_tokens"]]
+            r["memory_exponent"] = fitted_exponent(r["memory_tokens"], r["peak_bytes"])
+    about = {
+        "width": a.width,
+        "dtype": a.dtype,
+        "device": a.device,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "machine": platform.processor() or platform.machine(),
+        "repeats": a.repeats,
+        "lengths": lengths,
+    }
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    for r in results:
+        print(_row(r))
+    return {**about, "jobs": results}
+
+
 def main(argv: list[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else argv
+    a = _options().parse_args(argv)
+    if a.child:
+        return _child(*a.child)
+    found = measured(argv)
+    if a.out:
+        a.out.write_text(json.dumps(found, indent=1))
+
+
+def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="cost and growth of the streamed checks")
     parser.add_argument("--max-tokens", type=int, default=16384)
     parser.add_argument("--width", type=int, default=64)
@@ -150,37 +222,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
-    a = parser.parse_args(argv)
-    if a.child:
-        return _child(*a.child)
-    names = list(dict.fromkeys([BASE, *a.jobs]))
-    lengths = ladder(a.max_tokens)
-    JOBS[BASE](*make_instance(1024, a.width, dtype=a.dtype, device=a.device))
-    seconds = times(names, lengths, a.repeats, a.dtype, a.device, a.width, a.budget)
-    results = [_result(name, lengths, seconds) for name in names]
-    if not a.no_memory and a.device == "cpu" and sys.platform == "linux":
-        for r in results:
-            r["memory_tokens"] = r["tokens"][-3:]  # where fixed costs matter least
-            r["peak_bytes"] = [peak_growth(r["job"], n, a.dtype, a.width) for n in r["memory_tokens"]]
-            r["memory_exponent"] = fitted_exponent(r["memory_tokens"], r["peak_bytes"])
-    print(
-        f"d = {a.width}, {a.dtype}, {a.device}, {torch.get_num_threads()} threads, torch {torch.__version__}, "
-        f"median of {a.repeats}"
-    )
-    for r in results:
-        print(_row(r))
-    if a.out:
-        about = {
-            "width": a.width,
-            "dtype": a.dtype,
-            "device": a.device,
-            "threads": torch.get_num_threads(),
-            "torch": torch.__version__,
-            "machine": platform.processor() or platform.machine(),
-            "repeats": a.repeats,
-            "lengths": lengths,
-        }
-        a.out.write_text(json.dumps({**about, "jobs": results}, indent=1))
+    return parser
 
 
 def _result(name: str, lengths: list[int], seconds: dict[str, list[float]]) -> dict[str, Any]:
