@@ -54,7 +54,8 @@ class Claim:
     """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
 
     ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical"; ``severity`` says how bad a failure of the literal statement is
-    and is ignored where it holds. ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands (solvers, tensors).
+    and is ignored where it holds. ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands (solvers, tensors),
+    ``failing`` of a statement of which none stands: they try it as printed, and do not pass where it fails.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Claim:
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[str, ...] = ()
     legs: tuple[Leg, ...] = ()
+    failing: tuple[Leg, ...] = ()
     derivation: Callable[[Any], list[Step]] | None = None
     where: str = ""
     notes: str = ""

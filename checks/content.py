@@ -96,8 +96,8 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
             )
         ),
         repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *(source(leg) for leg in (*claim.legs, *([claim.derivation] if claim.derivation else []))),
-        repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs else ""),
+        *(source(f) for f in (*claim.legs, *claim.failing, claim.derivation) if f is not None),
+        repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs or claim.failing else ""),
         engine_version(claim.module),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]

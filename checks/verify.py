@@ -68,7 +68,10 @@ def examine(
         if literal is not None and literal.holds is False and claim.corrected:
             corrected = judge(claim.corrected(assumptions), options.seed, not quick)
         standing = corrected if corrected is not None else literal
-        if standing is not None and not quick and standing.holds is not False:
+        if standing is not None and not quick and standing.holds is False:
+            for leg in claim.failing:
+                standing.evidence += leg(assumptions, options)
+        elif standing is not None and not quick:
             for climb in climbs(claim, assumptions, options, parts):
                 standing.evidence += climb.all()
         _fill(record, claim, assumptions, literal, corrected)

@@ -41,7 +41,7 @@ def test_every_claim_is_expected() -> None:
 @pytest.mark.parametrize(("id", "verdict"), PAIRS)
 def test_verdict_is_computed(id: str, verdict: str) -> None:
     claim = CLAIMS[id]
-    record = examine(claim, assumptions_for(claim, {}), Options())
+    record = examine(claim, assumptions_for(claim, {}), Options(max_tokens=1024))
     assert record.verdict == verdict
     assert record.mutants.survivors == []
     assert record.mutants.tried == record.mutants.killed + record.mutants.equivalent

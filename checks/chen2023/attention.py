@@ -8,6 +8,7 @@ from itertools import combinations, product
 
 import sympy as sp
 
+from checks.chen2023 import costs, tensor_legs
 from checks.chen2023.setting import DV, D
 from checks.chen2023.symbols import NOTATION, entry, i, image, j, l_, phi_k, phi_q, printed, weights
 from checks.claim import claim
@@ -58,6 +59,10 @@ claim(
     words="The output at token i stacks both scores, e_i over r_i.",
     literal=_output,
     rests_on=("chen2023/eq8",),
+    legs=(
+        tensor_legs.module_dependent,
+        tensor_legs.module_independent,
+    ),
     where=NOTATION + r" $\boldsymbol{o}^e_i,\boldsymbol{o}^r_i$: the two halves of $\boldsymbol{o}_i$.",
     notes="o_i has 2s entries, not d_v as in (3): Algorithm 1 and Figure 2 add a linear map from 2s to d_v.",
 )
@@ -88,6 +93,10 @@ claim(
     words="Queries and keys, features, both scores, and a linear map of the stacked scores; with f(X) or without.",
     literal=_algorithm,
     rests_on=("chen2023/eq9",),
+    legs=(
+        tensor_legs.module_dependent,
+        tensor_legs.module_independent,
+    ),
     where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$.",
     notes=(
         "A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. Weights with one row "
@@ -191,6 +200,7 @@ claim(
     ),
     severity="condition",
     rests_on=("chen2023/eq2", "chen2023/eq7"),
+    legs=(tensor_legs.weighted_rows,),
     where=NOTATION
     + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; one coordinate of query and key: $q_c,k_c$.",
     notes=(
@@ -298,6 +308,7 @@ claim(
         "s and d_v are O(p)."
     ),
     severity="condition",
+    legs=(costs.counted_operations,),
     where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths $d_k,d_v$; multiplications of "
     r"the algorithm and numbers stored besides its inputs.",
     notes=(
@@ -339,6 +350,10 @@ claim(
         )
     ),
     rests_on=("chen2023/alg1",),
+    legs=(
+        tensor_legs.module_causal,
+        tensor_legs.causality,
+    ),
     where=r"$T_{it}=1/i$ for $t\le i$ and 0 otherwise; $g$ the feature map; $W_e\in\mathbb{R}^{p\times s}$.",
     notes=(
         "The paper shows the code as an image without text; this is the released version of it. The scores are causal, but they "
@@ -390,6 +405,7 @@ claim(
     correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero for u > i.",
     severity="condition",
     rests_on=("chen2023/fig3",),
+    legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model uses fixed weights there.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.chen2023 import tensor_legs
 from checks.chen2023.duality import printed_objective
 from checks.chen2023.symbols import (
     NOTATION,
@@ -69,6 +70,7 @@ claim(
     ),
     assumes=PRIMAL,
     rests_on=("chen2023/eq12",),
+    legs=(tensor_legs.lagrangian,),
     where=NOTATION,
     notes=(
         "Neither supremum nor infimum of this function over the primal variables is finite, for any multipliers "
@@ -126,6 +128,7 @@ claim(
     severity="misprint",
     assumes=PRIMAL,
     rests_on=("chen2023/eq13",),
+    legs=(tensor_legs.lagrangian,),
     where=NOTATION,
     notes="All six derivatives are right; only the range printed after the last one leaves j unbound.",
 )
@@ -159,6 +162,7 @@ claim(
     literal=eigen_problem,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
     where=NOTATION,
     notes="That the columns of H_e and H_r are singular vectors is a further claim: chen2023/thm3.2.",
 )
@@ -171,6 +175,7 @@ claim(
     literal=eigen_problem,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
     where=NOTATION,
     notes="'Corresponding to the non-zero entries in Λ' excludes nothing: Λ is assumed positive, so all entries are non-zero.",
 )
@@ -218,6 +223,7 @@ for _id, _reference, _title in (
         literal=representations,
         assumes=PRIMAL,
         rests_on=("chen2023/eq14",) if _id == "eq8" else ("chen2023/eq8", "chen2023/eq17"),
+        legs=(tensor_legs.representations,),
         where=NOTATION
         + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
         r"with $f(X)$ of the training sequence at every $\boldsymbol{x}$.",
@@ -249,6 +255,7 @@ claim(
         )
     ),
     rests_on=("chen2023/eq12",),
+    legs=(tensor_legs.representations,),
     where=NOTATION,
 )
 
@@ -299,5 +306,6 @@ claim(
     literal=_lines_of_17,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14", "chen2023/eq16"),
+    legs=(tensor_legs.representations,),
     where=NOTATION,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from checks.chen2023 import tensor_legs
 from checks.chen2023.conditions import eigen_problem
 from checks.chen2023.duality import ray
 from checks.chen2023.setting import TOKENS
@@ -123,6 +124,7 @@ claim(
     severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
+    legs=(tensor_legs.ky_fan,),
     where=NOTATION
     + r" $V_1$: $s$ leading right singular vectors, with $\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with $\tau-b_q^2$.",
     notes=(
@@ -204,6 +206,7 @@ claim(
     severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
+    legs=(tensor_legs.softmax_triplets,),
     where=NOTATION + " " + TOKENS,
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights in Section 1 rests on it.",
 )
@@ -229,6 +232,7 @@ claim(
     severity="misprint",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),
+    legs=(tensor_legs.without_transformation,),
     where=NOTATION,
     notes="An N × p matrix is an identity only if N = p. Any F with orthonormal columns gives the same kernel.",
 )

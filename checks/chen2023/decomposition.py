@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.chen2023 import solver_legs, tensor_legs
 from checks.chen2023.symbols import N, entry, i
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
@@ -58,6 +59,7 @@ claim(
             ),
         )
     ),
+    legs=(tensor_legs.softmax_triplets, tensor_legs.unit_triplets,),
     where=MATRICES,
 )  # fmt: skip
 
@@ -103,6 +105,11 @@ claim(
     words="Every non-zero A is ŨΣ̃Ṽᵀ with orthonormal Ũ, Ṽ and positive diagonal Σ̃ that satisfy (5).",
     literal=lambda a: All((_reconstruct(), *_existence())),
     rests_on=("chen2023/eq5",),
+    legs=(
+        tensor_legs.softmax_triplets,
+        tensor_legs.whole_kernel,
+        solver_legs.other_decompositions,
+    ),
     where=MATRICES,
     notes=(
         "r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold and the product is "

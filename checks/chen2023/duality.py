@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.chen2023 import solver_legs, tensor_legs
 from checks.chen2023.legs import inertia
 from checks.chen2023.symbols import (
     EIGEN_E,
@@ -186,7 +187,7 @@ claim(
     correction_words=FIX,
     severity="substance",
     assumes=PRIMAL,
-    legs=(inertia,),
+    legs=(inertia, solver_legs.convex_case, tensor_legs.stationary),
     where=NOTATION,
     notes=WHAT_DEPENDS,
 )
@@ -202,6 +203,7 @@ claim(
     severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
+    legs=(tensor_legs.stationary,),
     where=NOTATION,
     notes="The proof uses the stationarity conditions of this program only, not that they mark a maximum.",
 )

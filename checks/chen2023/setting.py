@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.chen2023 import tensor_legs
 from checks.chen2023.symbols import N, entry, i, j
 from checks.claim import claim
 from checks.kinds.examples import Example, Point
@@ -101,6 +102,7 @@ claim(
     correction_words="κ(x_i, x_j) = exp(s_ij)/Σ_k exp(s_ik): the softmax of row i of the scores, so it depends on all tokens.",
     severity="misprint",
     rests_on=("chen2023/eq1",),
+    legs=(tensor_legs.softmax_attention,),
     where=TOKENS,
     notes="Read literally every entry is 1. (3) and (7) use only the matrix K, so nothing inherits the slip.",
 )
@@ -154,6 +156,7 @@ claim(
         )
     ),
     rests_on=("chen2023/eq2",),
+    legs=(tensor_legs.softmax_attention,),
     where=TOKENS,
     notes="The two forms are one: K_ij is defined as κ(x_i, x_j).",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from checks.chen2023 import legs
+from checks.chen2023 import legs, solver_legs, tensor_legs
 from checks.chen2023.symbols import (
     NOTATION,
     PRIMAL,
@@ -77,6 +77,7 @@ claim(
         as_term(total_loss), as_term(loss) + as_term(eta) * sum_over(b_, as_term(per_block)[b_] ** 2)
     ),
     rests_on=("chen2023/eq11",),
+    legs=(solver_legs.descent_reaches_zero,),
     where=r"$J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
     notes=(
         "The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 is a point; see "
@@ -117,6 +118,7 @@ claim(
     severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/lem4.2",),
+    failing=(solver_legs.descent_is_stationary,),
     where=NOTATION,
     notes=(
         "Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. Its Hessian in column "
@@ -150,6 +152,7 @@ claim(
     severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/prose-zero-objective-satisfies-kkt",),
+    failing=(solver_legs.descent_lowers_rank,),
     where=NOTATION,
     notes=(
         "Judged as a property of J²: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, so the minimisers "
@@ -175,6 +178,7 @@ claim(
     severity="substance",
     assumes=(*PRIMAL[1:],),
     rests_on=("chen2023/eq11",),
+    failing=(solver_legs.descent_finds_lambda,),
     where=NOTATION,
     notes=(
         "With W fixed, J = 0 is one linear equation for the s entries of Λ; here it holds with λ = (1/2, 3/2) while the "
@@ -215,6 +219,7 @@ claim(
     severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/eq10",),
+    failing=(solver_legs.descent_in_each_head,),
     where=NOTATION,
     notes="J has both signs, so heads cancel: -1/2 and 1/2 have the mean 0, and neither head is at a zero of its J.",
 )
@@ -231,6 +236,7 @@ claim(
     literal=lambda a: legs.released_statement(a),
     assumes=(PRIMAL[1], PRIMAL[2]),
     rests_on=("chen2023/eq11", "chen2023/lem4.2"),
+    legs=(tensor_legs.released,),
     where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters.",
     notes=(
         "A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as singular values is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from checks.chen2023 import solver_legs, tensor_legs
 from checks.chen2023.conditions import LAMBDA_RULE, eigen_problem
 from checks.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
 from checks.chen2023.symbols import (
@@ -123,6 +124,11 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14", "chen2023/thm2.2"),
     derivation=ksvd.derive,
+    legs=(
+        tensor_legs.unit_triplets,
+        tensor_legs.softmax_triplets,
+        solver_legs.other_decompositions,
+    ),
     where=NOTATION,
     notes=(
         "Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not give it. Three ways to "
@@ -172,6 +178,7 @@ claim(
     severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
+    legs=(tensor_legs.whole_kernel,),
     where=NOTATION,
     notes="For a given Λ this asks that every 1/λ_l is a singular value; a generic Λ leaves only the zero solution of (7).",
 )
@@ -187,6 +194,7 @@ claim(
     correction_words="λ_l = 1/σ_l.",
     severity="misprint",
     rests_on=("chen2023/eq7",),
+    legs=(tensor_legs.zero_objective,),
     where=NOTATION,
 )
 
@@ -206,6 +214,7 @@ claim(
     severity="misprint",
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
     where=NOTATION,
 )
 
@@ -277,6 +286,7 @@ claim(
     severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/eq13", "chen2023/eq14"),
+    legs=(tensor_legs.lines_of_18,),
     where=NOTATION,
 )
 
@@ -298,6 +308,7 @@ claim(
     theory="ksvd",
     words="The number s of directions is limited to N, since there are at most N of them.",
     literal=_how_many,
+    legs=(tensor_legs.few_directions,),
     where=NOTATION,
     notes=(
         "N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at most the least of N, "
@@ -351,6 +362,7 @@ claim(
     severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
+    legs=(tensor_legs.few_directions,),
     where=NOTATION + r" D4RL and ImageNet: $s\in\{32,64,96\}$ with head width $p=64$ (chen2023/tab13).",
     notes="What depends on it: the runs with s = 96, in which 'usually s < p' of Section 3 fails too.",
 )

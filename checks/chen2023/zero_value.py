@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from checks.chen2023 import legs
+from checks.chen2023 import legs, tensor_legs
 from checks.chen2023.duality import printed_objective
 from checks.chen2023.symbols import (
     EIGEN,
@@ -123,7 +123,7 @@ claim(
     literal=lambda a: _eq11(printed(a), a),
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
-    legs=(legs.free_lambda,),
+    legs=(legs.free_lambda, tensor_legs.both_forms),
     where=NOTATION,
     notes="Λ^{1/2} needs Λ ≥ 0. That Λ is 'automatically determined' is judged under chen2023/prose-lambda-automatic.",
 )
@@ -163,6 +163,7 @@ claim(
     literal=_eq18,
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14"),
+    legs=(tensor_legs.lines_of_18,),
     where=NOTATION
     + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; $\Sigma=\Lambda^{-1}$.",
 )
@@ -207,6 +208,7 @@ claim(
     literal=_eq19,
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),
+    legs=(tensor_legs.equal_norms,),
     where=NOTATION + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$.",
     notes=(
         "Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: H_eᵀH_e = H_rᵀH_r, "
@@ -237,6 +239,7 @@ claim(
     literal=_eq20,
     assumes=PRIMAL,
     rests_on=("chen2023/eq18", "chen2023/eq19"),
+    legs=(tensor_legs.zero_objective,),
     where=NOTATION,
 )
 
@@ -268,7 +271,7 @@ claim(
     literal=zero_at_solutions,
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14"),
-    legs=(legs.euler_class,),
+    legs=(legs.euler_class, tensor_legs.zero_objective, tensor_legs.softmax_triplets),
     where=NOTATION,
     notes=(
         "True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's identity: "
