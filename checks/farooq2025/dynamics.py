@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from checks.claim import Assumption, claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, STOCHASTIC, WHERE
 from checks.farooq2025.section4 import INDEX_FORM, SMOOTH, SQUARE, W_
 from checks.farooq2025.section7 import FUNCTIONS, regularised
@@ -141,10 +141,7 @@ claim(
     severity="substance",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
-    legs=(
-        legs.descent_step,
-        legs.stable_range,
-    ),
+    legs=(legs.descent_step, legs.stable_range, solver_legs.descents),
     where=ETA_WHERE,
     notes=(
         "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ from AV: n = 1, "
@@ -216,7 +213,7 @@ claim(
     severity="substance",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
-    legs=(legs.loop,),
+    legs=(legs.loop, solver_legs.printed_weights),
     where=ETA_WHERE,
     notes=(
         "As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of value 4 the "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.farooq2025 import legs
-from checks.farooq2025.notation import E_NAME, HERE, K, Q
+from checks.farooq2025 import legs, solver_legs
+from checks.farooq2025.notation import E_NAME, HERE, K_, Q_, K, Q
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.limit import Limit
@@ -125,7 +125,7 @@ claim(
     correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
     severity="misprint",
     rests_on=(HERE + "eq3",),
-    legs=(legs.simplified,),
+    legs=(legs.simplified, solver_legs.second_equilibrium),
     where=STATE,
     notes=(
         "The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one number is 1. For "
@@ -140,6 +140,11 @@ q = as_term(q_)
 PATTERN_LSE = Apply((sum_over(key, exp(beta * (K[key].T @ q))),), ("log", r"\log", 0))
 RETRIEVAL = HALF * (q.T @ q) - PATTERN_LSE / beta
 ATTENDED = stack(entry, sum_over(key, softmax(key, beta * (K[key].T @ q)) * K[key, entry]))
+
+PAIRED = (
+    -1 / beta * sum_over(row, Apply((sum_over(key, exp(beta * (K[key].T @ Q[row]))),), ("log", r"\log", 0)))
+)
+PULLED = row_softmax(beta * (Q @ K.T))
 
 claim(
     HERE + "prose-fixed-points-mhn",
@@ -178,12 +183,21 @@ claim(
     "An energy whose gradient step is attention",
     words=(
         "The question that ends Section 1, whether attention is a step of gradient descent on an energy, has the answer yes: "
-        "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal."
+        "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal. Where tokens enter as keys too, the keys move as well."
     ),
-    literal=lambda a: Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,)),
+    literal=lambda a: All(
+        (
+            Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,), label="one query"),
+            Identity(-grad(PAIRED, Q_), PULLED @ K, nonzero=(beta_,), label="update of the queries"),
+            Identity(-grad(PAIRED, K_), PULLED.T @ Q, nonzero=(beta_,), label="update of the keys"),
+        )
+    ),
     legs=(legs.retrieval,),
-    where=r"$q$ a query, $k_m$ keys that are values as well, $\beta>0$.",
-    notes="Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp.",
+    where=r"$q$ a query, $k_m$ keys that are values as well, rows of $Q$ and $K$; $\beta>0$, $E=-\beta^{-1}\sum_i\log\sum_m e^{\beta k_m^\top q_i}$.",
+    notes=(
+        "Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp, and the first part of (5). "
+        "Ordinary attention keeps the first update, with values of its own, and drops the pull on the keys."
+    ),
 )
 
 FIVE_J = Index("j", "J")

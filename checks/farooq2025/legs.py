@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from checks.claim import Options
-from checks.ladder import LADDER, ladder
+from checks.ladder import LADDER, ladder, skipped
 from checks.record import Evidence
 
 if TYPE_CHECKING:
@@ -267,3 +267,64 @@ def retrieval(assumptions: Any, options: Options) -> list[Evidence]:
         "automatic differentiation of the energy against attention and the pull on the keys",
         lambda x: check_retrieval(x.q, x.k, seed=options.seed),
     )
+
+
+# ---------------------------------------------------------------- memory
+
+
+def largest_tensor(run: Callable[[], Any]) -> int:
+    """Bytes of the largest tensor that a computation makes, with all of it in this thread."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Watch(TorchDispatchMode):
+        largest = 0
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = function(*args, **(kwargs or {}))
+            for tensor in tree_leaves(result):
+                if isinstance(tensor, torch.Tensor):
+                    self.largest = max(self.largest, tensor.untyped_storage().nbytes())
+            return result
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with Watch() as watch:
+            run()
+    finally:
+        torch.set_num_threads(threads)
+    return watch.largest
+
+
+def memory(assumptions: Any, options: Options) -> list[Evidence]:
+    """The largest tensor on the way to c and to one gradient: a tile of scores or a few columns of n rows, never n x n."""
+    from checks.tensors.energy import gradient as slope
+    from checks.tensors.energy import potential
+    from checks.tensors.energy_operators import AttentionMap
+    from checks.tensors.instances import make_instance
+    from checks.tensors.stream import default_tile
+
+    found = []
+    for n in ladder(options):
+        q, k, v = make_instance(n, WIDTH, dtype=options.dtype, device=options.device, seed=options.seed)
+        tile = default_tile(q.device)
+        # float64 for lengths of queries and errors; values with their absolute values and a column of ones
+        bound = 8 * max(tile.rows * tile.cols, n * (2 * WIDTH + 1))
+        dense = n * n * q.element_size()
+        if bound >= dense:  # on a card, whose tiles are large
+            found.append(skipped(n, options, "one tile of scores is as large as all of them at this length"))
+            continue
+        most = largest_tensor(
+            lambda x=(q, k, v): slope(m := AttentionMap(*x), potential("quadratic"), m.v.to(m.attention))
+        )
+        detail = f"c and a gradient step: the largest tensor has {most:,} bytes; n x n scores have {dense:,}"
+        record = {
+            "tokens": n,
+            "dtype": options.dtype,
+            "device": str(q.device),
+            "backend": "streamed products",
+        }
+        found.append(Evidence("tensor", "measured", most <= bound, detail, most, bound, **record))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, SCORES, WHERE, K, Q, dZ_, weight
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Convex, Definition, Given, Identity, Link
@@ -261,6 +261,7 @@ claim(
         )
     ),
     rests_on=(HERE + "eq10",),
+    legs=(solver_legs.attention_minimises,),
     where=WHERE,
     notes="It is even strictly convex, so the stationary point of (22) is the only minimiser.",
 )
@@ -378,7 +379,7 @@ claim(
     correction_words="The softmax is multiplied by V; AV is the only stationary point, since the gradient is Z - AV.",
     severity="misprint",
     rests_on=(HERE + "eq11", HERE + "eq21", HERE + "prose-dg"),
-    legs=(legs.attention,),
+    legs=(legs.attention, solver_legs.attention_minimises),
     where=WHERE,
     notes="The next displayed line has the factor V again.",
 )

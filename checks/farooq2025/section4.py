@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import Assumption, claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, STOCHASTIC, WHERE
 from checks.farooq2025.section3 import SQUARE_V, TRANSPOSED
 from checks.kinds.examples import Point
@@ -460,6 +460,7 @@ claim(
     words="The regularised energy is the sum of the squared alignments minus twice the sum of c_j A_ij z_iᵀv_j.",
     literal=lambda a: Identity(SQUARE + REGULARISER, INDEX_FORM, given=(C_RULE,)),
     rests_on=(HERE + "eq30", HERE + "eq42", HERE + "eq45"),
+    legs=(solver_legs.quadratic_minimises,),
     where=WHERE,
     notes="It equals Σ (u_j - c_j)² - Σ c_j²: AV is a global minimiser, and so is every Z with the same alignments.",
 )
@@ -510,6 +511,7 @@ claim(
     ),
     severity="condition",
     rests_on=(HERE + "eq47",),
+    legs=(solver_legs.quadratic_minimises,),
     where=WHERE,
     notes=(
         "The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 to 7 the valley is flat "

@@ -9,7 +9,7 @@ from fractions import Fraction
 import sympy as sp
 
 from checks.claim import Assumption, claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, HERE, WHERE
 from checks.farooq2025.section3 import TRANSPOSED, U
 from checks.farooq2025.section4 import COLUMN, STATE
@@ -392,6 +392,7 @@ claim(
     severity="condition",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq58", HERE + "eq60"),
+    legs=(solver_legs.minimum_even,),
     where=WHERE + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex.",
     notes=(
         "For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it vanishes identically. "

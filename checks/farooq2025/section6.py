@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, WHERE
 from checks.farooq2025.section4 import STATE
 from checks.farooq2025.section5 import coefficient
@@ -113,7 +113,7 @@ claim(
     correction_words="The regulariser is minus the trace of that matrix; then Z = AV is stationary.",
     severity="misprint",
     rests_on=(HERE + "eq43", HERE + "eq65"),
-    legs=(legs.stationary_exponential,),
+    legs=(legs.stationary_exponential, solver_legs.balls_exponential),
     where=WHERE + REDEFINED,
     notes="With a plus the gradient at AV is doubled instead of cancelled. (67) has trace and sign right.",
 )
@@ -138,7 +138,7 @@ claim(
         )
     ),
     rests_on=(HERE + "eq66",),
-    legs=(legs.stationary_exponential,),
+    legs=(legs.stationary_exponential, solver_legs.minimum_exponential, solver_legs.balls_exponential),
     where=WHERE + REDEFINED + r" $D_{\exp}(u,c)=e^u-e^c-e^c(u-c)\ge0$ since $\exp$ is convex.",
     notes="That AV is a global minimum is not said in the paper.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from checks.claim import Assumption, claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import C_RULE, E_NAME, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section3 import SQUARE_V
 from checks.farooq2025.section4 import SIGN, SMOOTH, SQUARE_C
@@ -153,7 +153,7 @@ claim(
     ),
     severity="substance",
     rests_on=(HERE + "eq38",),
-    legs=(legs.alignment,),
+    legs=(legs.alignment, legs.memory),
     where=WHERE,
     notes=SIGN + " An implementation with the second expression computes another algorithm.",
 )
@@ -225,7 +225,7 @@ claim(
     severity="substance",
     assumes=(SMOOTH, ANY_F, PRINTED_WEIGHTS),
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
-    legs=(legs.stationary,),
+    legs=(legs.stationary, solver_legs.minimum, solver_legs.balls),
     where=WHERE,
     notes=(
         "The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear column of Table 1. For "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import Assumption, claim
-from checks.farooq2025 import legs
+from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.dynamics import MATCHED, STEP, eta
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section4 import SQUARE, W_
@@ -301,7 +301,7 @@ claim(
     ),
     severity="substance",
     rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
-    legs=(legs.loop_quadratic,),
+    legs=(legs.loop_quadratic, solver_legs.kept_part),
     where=SIZES,
     notes=(
         "n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and no vanishing value "
@@ -368,7 +368,7 @@ claim(
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq74", HERE + "eq79"),
-    legs=(legs.alignment,),
+    legs=(legs.alignment, legs.memory),
     where=SIZES,
     notes=(
         "True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the c_j alone take n³d_v. "
