@@ -78,8 +78,19 @@ def _version(package: str) -> str:
         return f"{package} absent"
 
 
-def key(claim: Claim, assumptions: Any, options: Options) -> str:
-    """The key of a claim's record: a hash of statements, legs, assumptions, the options that matter, and engines."""
+def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> str:
+    """The key of a claim's record: a hash of statements, legs, assumptions, the options that matter, and engines.
+
+    A quick record has no legs: where assumptions leave statements and derivation as they are, it is the same record.
+    """
+    if quick:
+        steps = repr(claim.derivation(assumptions)) if claim.derivation else ""
+        judged_under = ["quick", _text(steps), repr(options.seed)]
+    else:
+        judged_under = [
+            *(source(f) for f in (*claim.legs, *claim.failing, claim.derivation) if f is not None),
+            repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs or claim.failing else ""),
+        ]
     content = [
         claim.id,
         _text(claim.literal(assumptions)) if claim.literal else "",
@@ -96,8 +107,7 @@ def key(claim: Claim, assumptions: Any, options: Options) -> str:
             )
         ),
         repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *(source(f) for f in (*claim.legs, *claim.failing, claim.derivation) if f is not None),
-        repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs or claim.failing else ""),
+        *judged_under,
         engine_version(claim.module),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]

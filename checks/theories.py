@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from derivations import energy, functional_steps, ksvd, svr
+from derivations import energy, functional_steps, ksvd, svr, svr_attentions
 from derivations.assumptions import BadAssumption, Knob, changed
 from derivations.functional_descent import FunctionalAssumptions
 from derivations.program import Step
@@ -37,7 +37,7 @@ THEORIES = {
         functional_steps.derive,
     ),
     "ksvd": Theory("ksvd", ksvd.KsvdAssumptions(), ksvd.KNOBS, ksvd.validate, ksvd.derive),
-    "svr": Theory("svr", svr.SvrAssumptions(), svr.KNOBS, svr.validate, svr.derive),
+    "svr": Theory("svr", svr.SvrAssumptions(), svr.KNOBS, svr.validate, svr_attentions.derive),
 }
 
 

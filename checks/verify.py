@@ -242,7 +242,7 @@ def verify(
     settings = settings or {}
     todo = []
     for claim in claims:
-        name = key(claim, assumptions_for(claim, settings), options) + ("q" if quick else "")
+        name = key(claim, assumptions_for(claim, settings), options, quick)
         stored = cache.get(name) if cache else None
         if stored is not None:
             stored.source = claim.source

@@ -14,11 +14,15 @@ class BadAssumption(ValueError):
 
 @dataclass(frozen=True)
 class Knob:
-    """A choice: its name, the allowed values (an upper-case word is a placeholder) and what it means."""
+    """A choice: its name, the allowed values (an upper-case word is a placeholder) and what it means.
+
+    ``examples`` are values that stand for those with a placeholder, where every kind of value is tried.
+    """
 
     name: str
     allowed: tuple[str, ...]
     meaning: str
+    examples: tuple[str, ...] = ()
 
 
 def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], validate: Any) -> Any:

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from derivations import index as ix
 from derivations import normal as nf
+from derivations import svr_choices as choices
 from derivations.assumptions import Knob
 from derivations.index import Index, Tensor
 from derivations.parse import parse
@@ -68,14 +69,44 @@ x = Tensor("x", (D,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
 
 
 @dataclass(frozen=True)
+class Symbols:
+    """Targets, slacks and multipliers of one regression, each a D_v-vector for each training point j."""
+
+    j: Index
+    y: Tensor
+    xi: Tensor
+    xi_t: Tensor
+    alpha: Tensor
+    alpha_t: Tensor
+    eta: Tensor
+    eta_t: Tensor
+    residual: Tensor
+    small: Tensor
+    rho: Tensor
+
+
+OWN = Symbols(j, y, xi, xi_t, alpha, alpha_t, eta, eta_t, residual, small, rho)
+
+
+@dataclass(frozen=True)
 class SvrAssumptions:
-    """The choices of Section 2.1; the defaults are the paper's."""
+    """The choices of Section 2.1, then those of the variants (Section 2.3, Appendices A, G, I, J).
+
+    The defaults are the paper's: scales and kernel size of its retrieval model, 2-D kernel of its ImageNet model.
+    """
 
     loss: str = "epsilon_insensitive"
     bias: str = "on"
     box: str = "kept"
     normaliser: str = "kernel_sum"
     feature_map: str = "exponential"
+    statistics: str = "mean_and_variance"
+    beta: str = "free"
+    scales: str = "1,2"
+    downsampling: str = "average"
+    mask: str = "strided:64"
+    kernel_size: str = "5"
+    kernel_size_2d: str = "2"
 
 
 KNOBS = (
@@ -88,13 +119,19 @@ KNOBS = (
     Knob(
         "box", ("kept", "relaxed"), "whether C is finite, so that α, α̃ <= C, or the fit is required exactly"
     ),
-    Knob("normaliser", ("kernel_sum", "one"), "h(x) = Σ_j Φ(x)ᵀΦ(k_j), or h = 1"),
+    Knob(
+        "normaliser",
+        ("kernel_sum", "kernel_sum_raw", "one"),
+        "h sums the kernel over what enters Φ, or over all keys as they are (as the text says for the variants), "
+        "or h = 1",
+    ),
     Knob(
         "feature_map",
         ("exponential", "elu", "polynomial:DEGREE", "EXPRESSION in dot, xx, yy"),
         "the kernel Φ(x)ᵀΦ(y): exp(xᵀy/√D) through the monomials (12), elu + 1 features, (1 + xᵀy)^DEGREE, "
         "or an expression such as exp(dot) or (dot + 1)^2 in dot = xᵀy, xx = xᵀx, yy = yᵀy",
     ),
+    *choices.KNOBS,
 )
 
 
@@ -107,63 +144,78 @@ def features(at: Index | None = None) -> Term:
 
 def fit(row: Index, at: Index, assumptions: SvrAssumptions) -> Term:
     """The fitted value w_dᵀ Φ(k_j)/h(k_j) (+ b(d)) of coordinate ``row`` at key ``at``."""
-    h = as_term(h_k)[at] if assumptions.normaliser == "kernel_sum" else as_term(1)
-    product = as_term(w)[row].T @ as_term(phi_k)[at]
-    value = product / h if assumptions.normaliser == "kernel_sum" else product
+    value = as_term(w)[row].T @ as_term(phi_k)[at]
+    if assumptions.normaliser != "one":
+        value = value / as_term(h_k)[at]
     return value + as_term(b)[row] if assumptions.bias == "on" else value
 
 
 def primal(assumptions: SvrAssumptions) -> Program:
     """Program (5), or its variant under the assumptions."""
-    a = assumptions
     ridge = Fraction(1, 2) * sum_over(d, squared_norm(as_term(w)[d]))
-    error = as_term(y)[j, d] - fit(d, j, a)
-    variables = (w, b) if a.bias == "on" else (w,)
+    variables = (w, b) if assumptions.bias == "on" else (w,)
+    return regression("(5)", assumptions, OWN, variables, fit(d, j, assumptions), ridge)
+
+
+def regression(
+    name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], fitted: Term, ridge: Term
+) -> Program:
+    """The program that fits ``fitted`` (coordinate d at training point j) to the targets, with the loss of a.
+
+    ``variables`` are those of the fitted function, ``ridge`` the penalty on them.
+    """
+    at = (own.j, d)
+    error = as_term(own.y)[at] - fitted
     if a.box == "relaxed":
-        return _hard(a, variables, ridge)
+        return _hard(name, a, own, variables, error, ridge)
     if a.loss == "least_squares":
-        loss = sum_over(j, d, as_term(C) / 2 * as_term(residual)[j, d] ** 2)
-        row = Constraint(error, as_term(residual)[j, d], rho, (j, d), equality=True)
-        return Program("(5), least squares", (*variables, residual), ridge + loss, (row,))
-    slack, slack_t = as_term(xi)[j, d], as_term(xi_t)[j, d]
+        loss = sum_over(*at, as_term(C) / 2 * as_term(own.residual)[at] ** 2)
+        row = Constraint(error, as_term(own.residual)[at], own.rho, at, equality=True)
+        return Program(f"{name}, least squares", (*variables, own.residual), ridge + loss, (row,))
+    slack, slack_t = as_term(own.xi)[at], as_term(own.xi_t)[at]
     margin: Term | None = as_term(epsilon)
     if a.loss == "epsilon_insensitive":
-        loss, variables = sum_over(j, d, as_term(C) * (slack + slack_t)), (*variables, xi, xi_t)
+        loss, variables = sum_over(*at, as_term(C) * (slack + slack_t)), (*variables, own.xi, own.xi_t)
     elif a.loss == "squared_epsilon_insensitive":
-        loss = sum_over(j, d, as_term(C) / 2 * (slack**2 + slack_t**2))
-        variables = (*variables, xi, xi_t)
+        loss = sum_over(*at, as_term(C) / 2 * (slack**2 + slack_t**2))
+        variables = (*variables, own.xi, own.xi_t)
     else:  # Huber: the residual splits into a part s charged quadratically and an excess charged linearly
-        quadratic = as_term(small)[j, d]
-        loss = sum_over(j, d, as_term(C) * (quadratic**2 / (2 * as_term(delta)) + slack + slack_t))
-        variables, error, margin = (*variables, small, xi, xi_t), error - quadratic, None
+        quadratic = as_term(own.small)[at]
+        loss = sum_over(*at, as_term(C) * (quadratic**2 / (2 * as_term(delta)) + slack + slack_t))
+        variables, error, margin = (*variables, own.small, own.xi, own.xi_t), error - quadratic, None
     rows: tuple[Constraint, ...] = (
-        Constraint(error, slack if margin is None else margin + slack, alpha, (j, d)),
-        Constraint(-error, slack_t if margin is None else margin + slack_t, alpha_t, (j, d)),
-        Constraint(-slack, as_term(0), eta, (j, d)),
-        Constraint(-slack_t, as_term(0), eta_t, (j, d)),
+        Constraint(error, slack if margin is None else margin + slack, own.alpha, at),
+        Constraint(-error, slack_t if margin is None else margin + slack_t, own.alpha_t, at),
+        Constraint(-slack, as_term(0), own.eta, at),
+        Constraint(-slack_t, as_term(0), own.eta_t, at),
     )
     if a.loss == "squared_epsilon_insensitive":
         rows = rows[:2]  # a negative slack would only cost: the sign constraints are redundant
-    return Program(f"(5), {a.loss}", variables, ridge + loss, rows)
+    return Program(f"{name}, {a.loss}", variables, ridge + loss, rows)
 
 
-def _hard(a: SvrAssumptions, variables: tuple[Tensor, ...], ridge: Term) -> Program:
+def _hard(
+    name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], error: Term, ridge: Term
+) -> Program:
     """C to infinity: the residuals must be free of charge."""
-    error = as_term(y)[j, d] - fit(d, j, a)
+    at = (own.j, d)
     if a.loss in ("least_squares", "huber"):
-        row = Constraint(error, as_term(0), rho, (j, d), equality=True)
-        return Program("(5), exact fit", variables, ridge, (row,))
+        row = Constraint(error, as_term(0), own.rho, at, equality=True)
+        return Program(f"{name}, exact fit", variables, ridge, (row,))
     rows = (
-        Constraint(error, as_term(epsilon), alpha, (j, d)),
-        Constraint(-error, as_term(epsilon), alpha_t, (j, d)),
+        Constraint(error, as_term(epsilon), own.alpha, at),
+        Constraint(-error, as_term(epsilon), own.alpha_t, at),
     )
-    return Program("(5), exact fit within epsilon", variables, ridge, rows)
+    return Program(f"{name}, exact fit within epsilon", variables, ridge, rows)
 
 
 def validate(name: str, value: str) -> None:
     """Raise ValueError for a value that a knob does not take."""
     if name == "feature_map":
         kernel_expr(value, ix.Num(Fraction(0)), ix.Num(Fraction(0)), ix.Num(Fraction(0)))
+        return
+    if name in choices.PARSERS:
+        choices.PARSERS[name](value)
         return
     allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
     if value not in allowed:
@@ -201,7 +253,7 @@ def kernel(feature_map: str, left: Callable[[Index], ix.Expr], right: Callable[[
 def prediction(assumptions: SvrAssumptions) -> ix.Expr:
     """f(x)(d) as (4) has it: w_dᵀΦ(x)/h(x) (+ b(d))."""
     value = as_term(w)[d].T @ as_term(phi_x)
-    if assumptions.normaliser == "kernel_sum":
+    if assumptions.normaliser != "one":
         value = value / as_term(h_x)
     return (value + as_term(b)[d] if assumptions.bias == "on" else value).entry()
 
@@ -217,17 +269,17 @@ def in_kernel(expr: ix.Expr) -> ix.Expr:
     return to_expr(form)
 
 
-def multiplier(assumptions: SvrAssumptions) -> tuple[Tensor, Tensor | None]:
+def multiplier(assumptions: SvrAssumptions, own: Symbols = OWN) -> tuple[Tensor, Tensor | None]:
     """The multipliers whose difference weighs a key: (α, α̃), or the single one of an equality constraint."""
     exact = assumptions.box == "relaxed" and assumptions.loss == "huber"
-    return (rho, None) if assumptions.loss == "least_squares" or exact else (alpha, alpha_t)
+    return (own.rho, None) if assumptions.loss == "least_squares" or exact else (own.alpha, own.alpha_t)
 
 
 def value_rule(assumptions: SvrAssumptions) -> tuple[Tensor, Term]:
     """The definition v_j(d) = (α_j(d) - α̃_j(d)) / h(k_j), read as a rule that replaces the first multiplier."""
     first, second = multiplier(assumptions)
     scaled = as_term(v)[j, d]
-    if assumptions.normaliser == "kernel_sum":
+    if assumptions.normaliser != "one":
         scaled = as_term(h_k)[j] * scaled
     return first, scaled if second is None else as_term(second)[j, d] + scaled
 

@@ -16,9 +16,23 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations.index import Index, Tensor
 from derivations.printing import form_latex, to_expr
-from derivations.program import Constraint, Dual, Program, Step, dualise, fresh_letters
-from derivations.svr import DPHI, DV, C, d, epsilon, vectors
+from derivations.program import Dual, Program, Step, dualise, fresh_letters
+from derivations.svr import (
+    DPHI,
+    DV,
+    C,
+    SvrAssumptions,
+    Symbols,
+    d,
+    epsilon,
+    kernel,
+    multiplier,
+    regression,
+    vectors,
+)
 from derivations.term import Term, as_term, squared_norm, sum_over
+
+PAPER = SvrAssumptions()
 
 
 @dataclass(frozen=True)
@@ -27,7 +41,7 @@ class Variant:
 
     ``height`` and ``height_query`` print the normaliser h at the two; ``mark`` is a superscript of the fit's
     own symbols (the head); ``residual`` adds the coordinate x_j(d) to the fit; ``penalty`` is a constant of
-    the objective; ``bias`` says whether b is a variable.
+    the objective; ``bias`` says whether b is a variable, ``loss`` and ``box`` are as in ``SvrAssumptions``.
     """
 
     name: str
@@ -40,6 +54,8 @@ class Variant:
     residual: bool = False
     penalty: Term | None = None
     bias: bool = True
+    loss: str = PAPER.loss
+    box: str = PAPER.box
 
     def vectors(self, name: str, letter: str) -> Tensor:
         """A D_v-vector for each training point."""
@@ -107,21 +123,32 @@ class Variant:
         return Tensor("x_query", (DV,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
 
     @property
+    def own(self) -> Symbols:
+        """Targets, slacks and multipliers."""
+
+        def named(name: str, latex: str) -> Tensor:
+            return vectors(name, DV, self._marked(latex), self.count)
+
+        greek, tilde = r"\boldsymbol{{\{0}}}", r"\tilde{{\boldsymbol{{\{0}}}}}"
+        pairs = [
+            named(n + t, (tilde if t else greek).format(n)) for n in ("xi", "alpha", "eta") for t in ("", "~")
+        ]
+        others = (
+            named("r", r"\boldsymbol{r}"),
+            named("s", r"\boldsymbol{s}"),
+            named("rho", r"\boldsymbol{\rho}"),
+        )
+        return Symbols(self.j, self.y, *pairs, *others)
+
+    @property
     def slacks(self) -> tuple[Tensor, Tensor]:
         """ξ and ξ̃."""
-        tilde = self._marked(r"\tilde{\boldsymbol{\xi}}")
-        return self.vectors("xi", r"\xi"), vectors("xi~", DV, tilde, self.count)
+        return self.own.xi, self.own.xi_t
 
     @property
     def multipliers(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """α, α̃, η, η̃."""
-        letters: tuple[tuple[str, str], ...] = (
-            ("alpha", r"\boldsymbol{\alpha}"),
-            ("alpha~", r"\tilde{\boldsymbol{\alpha}}"),
-        )
-        letters += (("eta", r"\boldsymbol{\eta}"), ("eta~", r"\tilde{\boldsymbol{\eta}}"))
-        first, second, third, fourth = (vectors(n, DV, self._marked(t), self.count) for n, t in letters)
-        return first, second, third, fourth
+        return self.own.alpha, self.own.alpha_t, self.own.eta, self.own.eta_t
 
     def fit(self) -> Term:
         """w_dᵀ Φ/h (+ x_j(d)) (+ b(d)) at training point j."""
@@ -132,27 +159,20 @@ class Variant:
         return value + as_term(self.b)[d] if self.bias else value
 
     def objective(self) -> Term:
-        """½ Σ ‖w_d‖² (+ penalty) + C Σ (ξ + ξ̃)."""
-        xi, xi_t = (as_term(s)[self.j, d] for s in self.slacks)
+        """The program's objective, ½ Σ ‖w_d‖² (+ penalty) + C Σ (ξ + ξ̃) with the paper's loss."""
+        return self.program().objective
+
+    def program(self) -> Program:
+        """The program over W, (b) and what the loss needs."""
         ridge = Fraction(1, 2) * sum_over(d, squared_norm(as_term(self.w)[d]))
         if self.penalty is not None:
             ridge = ridge + self.penalty
-        return ridge + as_term(C) * sum_over(self.j, d, xi + xi_t)
+        variables = (self.w, self.b) if self.bias else (self.w,)
+        return regression(self.name, self.assumptions(), self.own, variables, self.fit(), ridge)
 
-    def program(self) -> Program:
-        """The program over W, (b) and the slacks."""
-        at = (self.j, d)
-        xi, xi_t = (as_term(s)[at] for s in self.slacks)
-        margin, error = as_term(epsilon), as_term(self.y)[at] - self.fit()
-        one, two, three, four = self.multipliers
-        rows = (
-            Constraint(error, margin + xi, one, at),
-            Constraint(-error, margin + xi_t, two, at),
-            Constraint(-xi, as_term(0), three, at),
-            Constraint(-xi_t, as_term(0), four, at),
-        )
-        variables = (self.w, *((self.b,) if self.bias else ()), *self.slacks)
-        return Program(self.name, variables, self.objective(), rows)
+    def assumptions(self) -> SvrAssumptions:
+        """The paper's, with loss and box of this fit."""
+        return replace(PAPER, loss=self.loss, box=self.box)
 
     def data(self) -> tuple[Tensor, ...]:
         """What the program is given."""
@@ -168,6 +188,11 @@ class Variant:
     def without_bias(self) -> Variant:
         """The same fit with b = 0."""
         return replace(self, bias=False)
+
+    def under(self, assumptions: SvrAssumptions) -> Variant:
+        """The same fit with the loss, the box and the intercept of the assumptions."""
+        a = assumptions
+        return replace(self, bias=a.bias == "on", loss=a.loss, box=a.box)
 
 
 @lru_cache(maxsize=32)
@@ -189,10 +214,12 @@ def expansion(variant: Variant) -> ix.Expr:
 
 
 def in_values(variant: Variant, expr: ix.Expr) -> ix.Expr:
-    """An expansion with α_j(d) - α̃_j(d) = h_j v_j(d), and h_j cancelled."""
-    first, second, *_ = variant.multipliers
+    """An expansion with the multipliers' difference α_j(d) - α̃_j(d) = h_j v_j(d), and h_j cancelled."""
+    first, second = multiplier(variant.assumptions(), variant.own)
     j = variant.j
-    rule = as_term(second)[j, d] + as_term(variant.h)[j] * as_term(variant.v)[j, d]
+    rule = as_term(variant.h)[j] * as_term(variant.v)[j, d]
+    if second is not None:
+        rule = as_term(second)[j, d] + rule
     done = ix.define(expr, first, lambda *at: ix.rename(rule.entry(), dict(zip((j, d), at, strict=True))))
     return to_expr(nf.normal(done))
 
@@ -223,13 +250,39 @@ def attention(variant: Variant, score: Term) -> ix.Expr:
     return with_kernel(variant, ix.exp(score.entry()))
 
 
-def with_kernel(variant: Variant, value: ix.Expr) -> ix.Expr:
-    """The expansion with a kernel value (free index ``variant.j``), its sum as h, and values v_j."""
+def with_kernel(variant: Variant, value: ix.Expr, height: ix.Expr | None = None) -> ix.Expr:
+    """The expansion with a kernel value (free index ``variant.j``), ``height`` or its sum as h, and values v_j."""
     j = variant.j
     kernel = Tensor(f"kappa[{variant.name}]", (variant.count,), r"\kappa")
     expr = in_kernel(variant, in_values(variant, expansion(variant)), kernel)
-    expr = ix.define(expr, variant.h_x, lambda: ix.Sum(new := j.fresh(), ix.At(kernel, (new,))))
-    return ix.define(expr, kernel, lambda at: ix.rename(value, {j: at}))
+    total = height or ix.Sum(new := j.fresh(), ix.At(kernel, (new,)))
+    return ix.define(
+        ix.define(expr, variant.h_x, lambda: total), kernel, lambda at: ix.rename(value, {j: at})
+    )
+
+
+def regenerated(
+    variant: Variant, a: SvrAssumptions, query: Term, key: Term, raw: tuple[Index, Term] | None = None
+) -> ix.Expr:
+    """What a variant's program becomes under the assumptions, at d, for a prepared query and key.
+
+    ``key`` has the free index ``variant.j``. The kernel is that of the feature map; h its sum over the prepared keys, its
+    sum over the keys as they are (``raw``: their index and the key, the prepared ones unless given), or 1.
+    """
+    own = variant.under(a)
+    value = kernel_of(a, query, key)
+    if a.normaliser == "one":
+        return with_kernel(own, value, ix.Num(Fraction(1)))
+    if a.normaliser == "kernel_sum_raw" and raw is not None:
+        at, unprepared = raw
+        fresh = at.fresh()
+        return with_kernel(own, value, ix.Sum(fresh, ix.rename(kernel_of(a, query, unprepared), {at: fresh})))
+    return with_kernel(own, value)
+
+
+def kernel_of(a: SvrAssumptions, query: Term, key: Term) -> ix.Expr:
+    """Φ(query)ᵀΦ(key) for the feature map of the assumptions."""
+    return kernel(a.feature_map, lambda c: query.entry(c), lambda c: key.entry(c))
 
 
 def lift(expr: ix.Expr, head: Index, copies: Mapping[Tensor, Tensor]) -> ix.Expr:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import Assumption, claim
 from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS, H, K, Q, V
 from checks.statement import All, Convex, Definition, Given, Identity, Link
+from derivations import svr_attentions as sa
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import DV, D, N, d, i, j
+from derivations.svr import DV, D, N, SvrAssumptions, d, i, j
+from derivations.svr_attentions import bn_eps, c, mu, scale
 from derivations.term import Hadamard, Term, as_term, exp, size, softmax, sqrt, stack, sum_over
 
 jp, l = Index("j'", N), Index("l", N)
-c = Index("d", D)
+STATISTICS_OF_KEYS = Assumption(
+    "statistics of the keys",
+    "queries and keys are centred and scaled by mean and deviation of the keys, over N",
+    "statistics",
+    "mean_and_variance",
+)
 BN_EPS = Assumption("bn_eps_positive", "the ε under the root of (20) is positive")
-mu = Tensor("mu", (D,), r"\boldsymbol{\mu}", "", r"\boldsymbol{\mu}(%1)")
-scale = Tensor("s^-1", (D,), r"\mathbf{s}^{-1}", "", r"\mathbf{s}^{-1}(%1)", positive=True)
 variance = Tensor("sigma^2", (D,), r"\boldsymbol{\sigma}^2", "", r"\sigma^2_{%1}")
 # σ² + ε as one positive symbol, so that it may be divided by
 spread = Tensor("sigma^2+eps", (D,), r"\sigma^2+\epsilon", "", r"(\sigma^2_{%1}+\epsilon)", positive=True)
-bn_eps = Tensor("eps", (), r"\epsilon", positive=True)
 x = Tensor("x", (D,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
 f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
 q_, k_, v_ = as_term(Q), as_term(K), as_term(V)
@@ -85,15 +91,31 @@ def statistics() -> All:
     )
 
 
+def own_statistics(a: SvrAssumptions) -> tuple[Identity, Identity]:
+    """The statistics of the theory are the printed ones: mean, and variance plus ε."""
+    return (
+        Identity(sa.centre(a), MEAN.value, label="the mean that is subtracted"),
+        Identity(
+            sa.spread(a), VARIANCE.value + as_term(bn_eps), (mean_of(a),), label="what is divided by, squared"
+        ),
+    )
+
+
+def mean_of(a: SvrAssumptions) -> Given:
+    """μ as the theory has it."""
+    return replace(MEAN, value=sa.centre(a))
+
+
 def _statistics_claim(id: str, reference: str) -> None:
     claim(
         f"nguyen2023/{id}",
         reference,
         "Mean and scale of the keys",
+        theory="svr",
         role="definition",
         words="Mean, variance and inverse standard deviation of each coordinate, over the keys.",
-        literal=lambda a: statistics(),
-        assumes=(BN_EPS,),
+        literal=lambda a: All((*statistics().parts, *own_statistics(a))),
+        assumes=(STATISTICS_OF_KEYS, BN_EPS),
         legs=(variant_legs.bn_statistics,),
         where=WHERE,
         notes=(
@@ -151,22 +173,21 @@ def _eq21() -> All:
 VALUES = {BN.without_bias().v: V}
 
 
-def derived_bn(query: Tensor) -> Term:
-    """The expansion with b = 0, the exponential kernel, and h its sum over the normalised keys."""
-    own = BN.without_bias()
-    expr = sv.attention(own, score(normalised(as_term(query)), normalised(k_[j])))
-    return stack(d, Raw((), sv.renamed(expr, VALUES)))
+def derived_bn(query: Tensor, a: SvrAssumptions) -> Term:
+    """What the program on normalised keys becomes under the assumptions, with its statistics, kernel and h."""
+    query_, key = (sa.normalised(a, t) for t in (as_term(query), k_[j]))
+    return stack(d, Raw((), sv.renamed(sv.regenerated(BN, a, query_, key, (j, k_[j])), VALUES)))
 
 
-def _eq21_corrected() -> All:
+def _eq21_corrected(a: SvrAssumptions) -> All:
     return All(
         (
-            Convex(BN.program(), label="the program is convex: the statistics are constants"),
+            Convex(BN.under(a).program(), label="the program is convex: the statistics are constants"),
             _expansion(),
             Identity(
-                derived_bn(x),
+                derived_bn(x, a),
                 attention_bn(as_term(x)),
-                (MEAN,),
+                (mean_of(a),),
                 label="with h the sum over the normalised keys, (21) becomes (22)",
             ),
         )
@@ -178,13 +199,15 @@ claim(
     "Eq. (21)",
     "The expansion on normalised keys",
     words="The expansion of (19); with h the kernel sum over the keys it gives Attention-BN.",
+    theory="svr",
+    under=(("bias", "off"),),
     literal=lambda a: _eq21(),
-    corrected=lambda a: _eq21_corrected(),
+    corrected=_eq21_corrected,
     correction_words="h must sum the kernel over the normalised keys, as the normaliser of (22) does.",
     severity="misprint",
-    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, BN_EPS),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
-    derivation=lambda a: sv.derive(BN),
+    derivation=lambda a: sv.derive(BN.under(replace(a, bias="on"))),
     legs=(variant_legs.bn_expansion, variant_optima.bn_optimum),
     where=WHERE,
     notes=(
@@ -205,10 +228,11 @@ claim(
     "nguyen2023/eq22",
     "Eq. (22)",
     "Attention-BN",
+    theory="svr",
     role="definition",
     words="Softmax attention with queries and keys centred and scaled by the statistics of the keys.",
-    literal=lambda a: definition_22(),
-    assumes=(BN_EPS,),
+    literal=lambda a: All((definition_22(), *own_statistics(a))),
+    assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq23"),
     legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
     where=WHERE,
@@ -218,10 +242,11 @@ claim(
     "nguyen2023/def1",
     "Definition 1",
     "Batch normalised attention",
+    theory="svr",
     role="definition",
     words="Attention-BN: formula (22) with the statistics (23).",
-    literal=lambda a: All((definition_22(), *statistics().parts)),
-    assumes=(BN_EPS,),
+    literal=lambda a: All((definition_22(), *statistics().parts, *own_statistics(a))),
+    assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
     legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
     where=WHERE,
@@ -268,6 +293,7 @@ claim(
     "nguyen2023/eq31",
     "Eq. (31)",
     "From (22) to (24), line by line",
+    theory="svr",
     words="Seven lines: expand the product, drop what does not depend on the key, insert the mean.",
     literal=lambda a: All(
         (
@@ -281,7 +307,7 @@ claim(
             Identity(
                 soft((qd - md) * (kd - md)),
                 LAST_LINE,
-                (MEAN,),
+                (mean_of(a),),
                 LINES,
                 reason="the mean written out",
                 label="the lines",
@@ -289,7 +315,7 @@ claim(
             ),
         )
     ),
-    assumes=(BN_EPS,),
+    assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
     legs=(variant_legs.bn_by_coordinates,),
     where=WHERE,
@@ -300,12 +326,13 @@ claim(
     "nguyen2023/eq24",
     "Eq. (24)",
     "Attention-BN with key-key similarity",
+    theory="svr",
     words=(
         "Each score of (22) is that of the raw query and key, less the mean similarity of the key with "
         "all keys."
     ),
-    literal=lambda a: Identity(attention_bn(q_[i]), LAST_LINE, (MEAN, ANY_SCALE), sizes=SIZES),
-    assumes=(BN_EPS,),
+    literal=lambda a: Identity(attention_bn(q_[i]), LAST_LINE, (mean_of(a), ANY_SCALE), sizes=SIZES),
+    assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq31"),
     legs=(variant_legs.bn_by_coordinates,),
     where=WHERE,

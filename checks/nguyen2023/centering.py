@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.kinds.examples import Example, Point, Rule
 from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.batchnorm import BN_EPS, MEAN, STATISTICS, WHERE, bn_eps, c, mu, score, variance
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, H, K, Q, V
 from checks.statement import All, Definition, Fact, Identity, Implication
+from derivations import svr_attentions as sa
+from derivations import svr_choices
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import D, N, d, i, j
+from derivations.svr import D, N, SvrAssumptions, d, i, j
+from derivations.svr_attentions import BETA
 from derivations.term import Term, apply, as_term, exp, size, softmax, stack, sum_over
 
 jp, l = Index("j'", N), Index("l", N)
-BETA = Tensor("beta", (), r"\beta")
-q, k, v, m, beta = (as_term(t) for t in (Q, K, V, mu, BETA))
+q, k, v, m = (as_term(t) for t in (Q, K, V, mu))
+FREE = SvrAssumptions()
 SIZES = (("D", 4), ("N", 2), ("D_v", 1))
+ANY_BETA = Assumption("any beta", "β is any number", "beta", "free")
 BETA_WHERE = WHERE + r" $\beta$ a constant."
 
 
-def centred(vector: Term) -> Term:
+def centred(vector: Term, a: SvrAssumptions = FREE) -> Term:
     """vector - βμ."""
-    return vector - beta * m
+    return vector - sa.weight(a) * m
 
 
 def attend(score_j: Term) -> Term:
@@ -33,20 +37,26 @@ def attend(score_j: Term) -> Term:
     return sum_over(j, softmax(j, score_j) * v[j])
 
 
-BOTH = attend(score(centred(q[i]), centred(k[j])))
-QUERIES = attend(score(centred(q[i]), k[j]))
-KEYS = attend(score(q[i], centred(k[j])))
+def both(a: SvrAssumptions) -> Term:
+    """(26)."""
+    return attend(score(centred(q[i], a), centred(k[j], a)))
+
+
+def biased(a: SvrAssumptions) -> Term:
+    """Softmax attention with the bias -β μ·k_j/√D for key j."""
+    return attend(score(q[i], k[j]) - sa.weight(a) * score(m, k[j]))
+
+
 PLAIN = attend(score(q[i], k[j]))
-BIASED = attend(score(q[i], k[j]) - beta * score(m, k[j]))
+OWN = sv.Variant("centred", train=r"\Phi(\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu})")
 
 
-def _derived() -> Identity:
+def _derived(a: SvrAssumptions) -> Identity:
     """(26) from the regression on the keys less βμ."""
-    own = sv.Variant("centred", train=r"\Phi(\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu})", bias=False)
-    expr = sv.attention(own, score(centred(q[i]), centred(k[j])))
+    expr = sv.regenerated(OWN, a, centred(q[i], a), centred(k[j], a), (j, k[j]))
     return Identity(
-        stack(d, Raw((), sv.renamed(expr, {own.v: V}))),
-        BOTH,
+        stack(d, Raw((), sv.renamed(expr, {OWN.v: V}))),
+        both(a),
         sizes=SIZES,
         label="the expansion of its own program",
     )
@@ -56,10 +66,12 @@ claim(
     "nguyen2023/eq26",
     "Eq. (26)",
     "Attention-BN simplified to weighted centering",
+    theory="svr",
+    under=(("bias", "off"),),
     role="definition",
     words="Softmax attention with β times the mean of the keys subtracted from queries and keys; no scaling.",
-    literal=lambda a: All((Definition(as_term(H)[i], BOTH, (MEAN,)), _derived())),
-    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    literal=lambda a: All((Definition(as_term(H)[i], both(a), (MEAN,)), _derived(a))),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, ANY_BETA),
     rests_on=("nguyen2023/eq22",),
     legs=(variant_legs.beta_definition, variant_optima.beta_optimum),
     where=BETA_WHERE,
@@ -72,18 +84,25 @@ claim(
 QUERY = Tensor("q", (D,), r"\boldsymbol{q}", "", r"\boldsymbol{q}(%1)")
 
 
-def _moves() -> Example:
+def _number(a: SvrAssumptions, otherwise: Fraction) -> Fraction:
+    """β as a number for an example: that of the assumptions, or the given one where β is free."""
+    chosen = svr_choices.beta(a.beta)
+    return otherwise if chosen is None else chosen
+
+
+def _moves(a: SvrAssumptions) -> Example:
     """Centering changes the weights of softmax attention."""
-    query = as_term(QUERY)
+    query, beta = as_term(QUERY), _number(a, Fraction(1, 3))
     before = softmax(j, score(query, k[j]))
     after = softmax(j, score(centred(query), centred(k[j])))
     keys = ((0, 0, 0, 0), (6, 0, 0, 0))
     return Example(
         (
             Fact("weight of key 1 without centering", before - 1 / (1 + exp(6)), "="),
-            Fact("weight of key 1 with centering", after - 1 / (1 + exp(3)), "="),
+            Fact("weight of key 1 with centering", after - 1 / (1 + exp(6 - 9 * beta)), "="),
+            Fact("the weight that key 1 gains", after - before, ">"),
         ),
-        Point((("N", 2), ("D", 4)), ((K, keys), (QUERY, (2, 0, 0, 0)), (BETA, Fraction(1, 3))), ((j, 1),)),
+        Point((("N", 2), ("D", 4)), ((K, keys), (QUERY, (2, 0, 0, 0)), (BETA, beta)), ((j, 1),)),
         (MEAN,),
         label="for softmax attention centering does change the weights",
     )
@@ -103,54 +122,52 @@ def _linear_weight(query: Term, shift_query: bool, shift_keys: bool) -> Term:
     return kernel(j) / sum_over(l, kernel(l))
 
 
-def _linear(
-    sizes: tuple, keys: tuple, query: tuple, beta_: Fraction, shifts: tuple[bool, bool], weights: tuple
-) -> Example:
-    given = as_term(QUERY)
-    before, after = weights
-    plain, shifted = _linear_weight(given, False, False), _linear_weight(given, *shifts)
-    point = Point(sizes, ((K, keys), (QUERY, query), (BETA, beta_)), ((j, 1),))
-    which = "the queries" if shifts[0] else "the keys"
+def _linear(a: SvrAssumptions, shift_query: bool) -> Example:
+    """Centering the queries alone, or the keys alone, changes the first weight of linear attention."""
+    if shift_query:
+        sizes, keys, query, before = (("N", 2), ("D", 2)), ((4, 0), (0, 2)), (4, 1), Fraction(27, 38)
+        beta, known = _number(a, Fraction(1)), Fraction(8, 11)
+    else:
+        sizes, keys, query, before = (("N", 2), ("D", 1)), ((2,), (4,)), (1,), Fraction(3, 8)
+        beta, known = _number(a, Fraction(1, 3)), Fraction(1, 3)
+    given, which = as_term(QUERY), "the queries" if shift_query else "the keys"
+    plain = _linear_weight(given, False, False)
+    shifted = _linear_weight(given, shift_query, not shift_query)
+    facts = [
+        Fact("weight of key 1 without centering", plain - before, "="),
+        Fact(f"the change of weight of key 1 with {which} centred", shifted - plain, "!="),
+    ]
+    if a.beta == "free":
+        facts.append(Fact(f"weight of key 1 with {which} centred", shifted - known, "="))
     return Example(
-        (
-            Fact("weight of key 1 without centering", plain - before, "="),
-            Fact(f"weight of key 1 with {which} centred", shifted - after, "="),
-        ),
-        point,
+        tuple(facts),
+        Point(sizes, ((K, keys), (QUERY, query), (BETA, beta)), ((j, 1),)),
         (MEAN,),
         label=f"for linear attention centering {which} alone changes the weights",
     )
 
 
-def _centering() -> All:
+def _centering(a: SvrAssumptions) -> All:
+    beta = sa.weight(a)
     change = exp(-beta * score(m, k[j]))
     average = sum_over(l, softmax(l, score(q[i], k[l])) * exp(-beta * score(m, k[l])))
-    new, old = softmax(j, score(centred(q[i]), centred(k[j]))), softmax(j, score(q[i], k[j]))
-    third, whole = Fraction(1, 3), Fraction(1)
-    wide = (("N", 2), ("D", 2))
+    centred_query, centred_key = centred(q[i], a), centred(k[j], a)
+    new, old = softmax(j, score(centred_query, centred_key)), softmax(j, score(q[i], k[j]))
+    queries, keys = attend(score(centred_query, k[j])), attend(score(q[i], centred_key))
     return All(
         (
-            Identity(BOTH, QUERIES, sizes=SIZES, label="the centering of the keys cancels"),
-            Identity(KEYS, PLAIN, sizes=SIZES, label="centering the keys alone changes nothing"),
+            Identity(both(a), queries, sizes=SIZES, label="the centering of the keys cancels"),
+            Identity(keys, PLAIN, sizes=SIZES, label="centering the keys alone changes nothing"),
             Identity(
-                BOTH,
-                BIASED,
+                both(a),
+                biased(a),
                 sizes=SIZES,
                 label="what remains is one bias for each key, the same for all queries",
             ),
             Identity(new * average, old * change, sizes=SIZES[:2], label="how the weight of a key changes"),
-            _moves(),
-            _linear(
-                (("N", 2), ("D", 1)),
-                ((2,), (4,)),
-                (1,),
-                third,
-                (False, True),
-                (Fraction(3, 8), Fraction(1, 3)),
-            ),
-            _linear(
-                wide, ((4, 0), (0, 2)), (4, 1), whole, (True, False), (Fraction(27, 38), Fraction(8, 11))
-            ),
+            _moves(a),
+            _linear(a, False),
+            _linear(a, True),
         )
     )
 
@@ -164,7 +181,9 @@ claim(
         " to one additive bias -β μ·k_j/√D for each key, whatever the query. For linear attention neither"
         " cancels."
     ),
-    literal=lambda a: _centering(),
+    theory="svr",
+    literal=_centering,
+    assumes=(ANY_BETA,),
     rests_on=("nguyen2023/eq26",),
     legs=(variant_legs.beta_as_bias,),
     where=BETA_WHERE + r" $\varphi$: elu + 1, the feature map of linear attention.",

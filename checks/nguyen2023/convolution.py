@@ -18,7 +18,7 @@ from checks.statement import All, Convex, Definition, Fact, Given, Identity, Wel
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import DPHI, DV, C, D, N, d, epsilon, f_
+from derivations.svr import DPHI, DV, C, D, N, SvrAssumptions, d, epsilon, f_
 from derivations.term import Term, as_term, row_softmax, size, softmax, sqrt, squared_norm, stack, sum_over
 
 GRID = r"N_HN_W"
@@ -98,16 +98,17 @@ RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
 SLACKS = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
 
 
-def _program(variables: tuple[Tensor, ...]) -> All:
+def _program(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
+    program = FIT.under(a).program()
     return All(
         (
             Identity(
                 Fraction(1, 2) * squared_norm(w) + SLACKS, RIDGE + SLACKS, label="the two objectives agree"
             ),
-            Identity(RIDGE + SLACKS, FIT.objective(), label="the objective is that of the program"),
-            Convex(FIT.program(), label="the program is convex"),
+            Identity(RIDGE + SLACKS, program.objective, label="the objective is that of the program"),
+            Convex(program, label="the program is convex"),
             WellPosed(
-                FIT.program(), variables, FIT.data(), label="the minimisation runs over the listed variables"
+                program, variables, FIT.data(), label="the minimisation runs over the listed variables"
             ),
         )
     )
@@ -117,9 +118,10 @@ claim(
     "nguyen2023/eq38",
     "Eq. (38)",
     "The program on convolved inputs",
+    theory="svr",
     words="A convex program: ridge penalty plus C times the slacks, minimised over W and the slacks.",
-    literal=lambda a: _program((FIT.w, *FIT.slacks)),
-    corrected=lambda a: _program((FIT.w, FIT.b, *FIT.slacks)),
+    literal=lambda a: _program(a, (FIT.w, *FIT.slacks)),
+    corrected=lambda a: _program(a, (FIT.w, FIT.b, *FIT.slacks)),
     correction_words="The minimisation also runs over b.",
     severity="misprint",
     assumes=(LOSS, BIAS_ON, H_NONZERO),
@@ -145,10 +147,11 @@ claim(
     "nguyen2023/eq39",
     "Eq. (39)",
     "The Lagrangian of (38)",
+    theory="svr",
     words="The printed function is the Lagrangian that the constraints of (38) give.",
     literal=lambda a: Identity(
         _lagrangian(),
-        Raw((), sv.dual(FIT).lagrangian.entry()),
+        Raw((), sv.dual(FIT.under(a)).lagrangian.entry()),
         nonzero=(FIT.h,),
         reason="the Lagrangian formed by the dualiser",
     ),
@@ -162,9 +165,10 @@ claim(
     "nguyen2023/eq40",
     "Eq. (40)",
     "Stationarity in the weights of (39)",
+    theory="svr",
     words="The derivative of (39) by w_d.",
     literal=lambda a: Identity(
-        Raw((), sv.stationarity(FIT, FIT.w, d, f_)), (w[d] - WEIGHTS)[f_], nonzero=(FIT.h,)
+        Raw((), sv.stationarity(FIT.under(a), FIT.w, d, f_)), (w[d] - WEIGHTS)[f_], nonzero=(FIT.h,)
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq39",),
@@ -174,8 +178,11 @@ claim(
     "nguyen2023/eq41",
     "Eq. (41)",
     "The weights from (40)",
+    theory="svr",
     words="The weights are a combination of the features of the convolved training inputs.",
-    literal=lambda a: Identity(stack(f_, Raw((), sv.dual(FIT).solved[FIT.w])), WEIGHTS, nonzero=(FIT.h,)),
+    literal=lambda a: Identity(
+        stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])), WEIGHTS, nonzero=(FIT.h,)
+    ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq40",),
     where=WHERE,
@@ -193,10 +200,11 @@ LINE1 = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (a_ij / h_x)
 LINE2 = sum_over(j, a_ij / h_x * v[j]) + b
 
 
-def _eq42(with_b: bool) -> All:
+def _eq42(a: SvrAssumptions, with_b: bool) -> All:
     """Both lines, from (37) with or without the intercept."""
-    predicted = FIT.prediction() if with_b else w @ phi_x / h_x
-    derived = stack(d, Raw((), sv.dual(FIT).substitute(predicted.entry(d))))
+    own = FIT.under(a)
+    predicted = own.prediction() if with_b else w @ phi_x / h_x
+    derived = stack(d, Raw((), sv.dual(own).substitute(predicted.entry(d))))
     both = (FIT.h, FIT.h_x)
     return All(
         (
@@ -210,17 +218,18 @@ claim(
     "nguyen2023/eq42",
     "Eq. (42)",
     "The expansion with the convolved kernel",
+    theory="svr",
     words=(
         "Putting (41) into the fitted function writes it as a kernel expansion over the convolved "
         "training inputs."
     ),
-    literal=lambda a: _eq42(False),
-    corrected=lambda a: _eq42(True),
+    literal=lambda a: _eq42(a, False),
+    corrected=lambda a: _eq42(a, True),
     correction_words="With the intercept b in (37); the weights are put into (37), not into (38).",
     severity="misprint",
-    assumes=(LOSS, H_NONZERO),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq37", "nguyen2023/eq41"),
-    derivation=lambda a: sv.derive(FIT),
+    derivation=lambda a: sv.derive(FIT.under(a)),
     legs=(variant_optima.conv_optimum,),
     where=WHERE,
     notes=(
@@ -267,13 +276,17 @@ def _mixed(tokens: str) -> Identity:
     )
 
 
-def derived_attention(tokens: str) -> Identity:
-    """(43) and (45) from the program on the convolved keys, b = 0 and h the kernel sum."""
+PAPER = SvrAssumptions(bias="off")
+
+
+def derived_attention(tokens: str, a: SvrAssumptions = PAPER) -> Identity:
+    """(43) and (45) from the program on the convolved keys."""
     at, over = Index("i", tokens), Index("j", tokens)
-    own = sv.Variant("convolved keys", count=tokens, bias=False)
+    own = sv.Variant("convolved keys", count=tokens)
     queries, keys, values, mix = tensors_on(tokens)
-    score = (as_term(mix) @ as_term(queries))[at].T @ (as_term(mix) @ as_term(keys))[over] / sqrt(size(D))
-    derived = stack(d, Raw((), sv.renamed(sv.attention(own, score), {own.v: values})))
+    query, key = (as_term(mix) @ as_term(queries))[at], (as_term(mix) @ as_term(keys))[over]
+    expr = sv.regenerated(own, a, query, key, (over, as_term(keys)[over]))
+    derived = stack(d, Raw((), sv.renamed(expr, {own.v: values})))
     sizes = ((tokens, 2), ("D", 4), ("D_v", 1))
     return Identity(
         derived, conv_attention(tokens, at, over), sizes=sizes, label="from the program on convolved keys"
@@ -283,10 +296,10 @@ def derived_attention(tokens: str) -> Identity:
 OUT = as_term(Tensor("h_i", (DV,), r"\boldsymbol{h}_i"))
 
 
-def _conv2d(corrected: bool) -> All | Definition:
+def _conv2d(a: SvrAssumptions, corrected: bool) -> All | Definition:
     if not corrected:
         return Definition(OUT, conv_attention(GRID, i, Index("j", N)))
-    return All((Definition(OUT, conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID)))
+    return All((Definition(OUT, conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID, a)))
 
 
 ASSUMES = (KERNEL_SUM, EXPONENTIAL, BIAS_OFF, SAME)
@@ -298,10 +311,12 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
         f"nguyen2023/{_id}",
         _reference,
         "Attention-Conv2D",
+        theory="svr",
+        under=(("bias", "off"),),
         role="definition",
         words="Softmax attention on queries and keys that a depth-wise 2-D convolution has mixed.",
-        literal=lambda a: _conv2d(False),
-        corrected=lambda a: _conv2d(True),
+        literal=lambda a: _conv2d(a, False),
+        corrected=lambda a: _conv2d(a, True),
         correction_words=LIMIT,
         severity="misprint",
         assumes=ASSUMES,
@@ -315,9 +330,9 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
     )
 
 
-def _conv1d() -> All:
+def _conv1d(a: SvrAssumptions) -> All:
     at, over = Index("i", N), Index("j", N)
-    return All((Definition(OUT, conv_attention(N, at, over)), _mixed(N), derived_attention(N)))
+    return All((Definition(OUT, conv_attention(N, at, over)), _mixed(N), derived_attention(N, a)))
 
 
 for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
@@ -325,9 +340,11 @@ for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
         f"nguyen2023/{_id}",
         _reference,
         "Attention-Conv1D",
+        theory="svr",
+        under=(("bias", "off"),),
         role="definition",
         words="Softmax attention on queries and keys that a depth-wise 1-D convolution has mixed.",
-        literal=lambda a: _conv1d(),
+        literal=_conv1d,
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
         legs=(variant_inputs.conv1d,),
@@ -376,14 +393,15 @@ def _as_printed() -> All:
     )
 
 
-def _cvt() -> Identity:
+def _cvt(a: SvrAssumptions = PAPER) -> Identity:
     """Theorem 1 on the convolved keys, at the convolved query, with the convolved values."""
-    own = sv.Variant("CvT", count=GRID, bias=False)
+    own = sv.Variant("CvT", count=GRID)
     score = as_term(QUERIES)[i].T @ as_term(KEYS)[j] / sqrt(size(D))
     values = Tensor(
         "conv_V", (GRID, DV), r"\mathbf{C}_V", r"\boldsymbol{c}^V_{%1}", r"\boldsymbol{c}^V_{%1}(%2)"
     )
-    derived = stack(d, Raw((), sv.renamed(sv.attention(own, score), {own.v: values})))
+    expr = sv.regenerated(own, a, as_term(QUERIES)[i], as_term(KEYS)[j])
+    derived = stack(d, Raw((), sv.renamed(expr, {own.v: values})))
     attention = sum_over(j, softmax(j, score) * as_term(values)[j])
     sizes = ((GRID, 2), ("D", 4), ("D_v", 1))
     return Identity(
@@ -403,12 +421,14 @@ claim(
     "nguyen2023/eq44",
     "Eq. (44)",
     "Convolutional projections of CvT",
+    theory="svr",
+    under=(("bias", "off"),),
     words=(
         "The convolved training input is the key, and its convolution with W_V the value; both are "
         "features of convolutions."
     ),
     literal=lambda a: _as_printed(),
-    corrected=lambda a: _cvt(),
+    corrected=_cvt,
     correction_words=CVT_WORDS,
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
@@ -426,9 +446,11 @@ claim(
     "nguyen2023/rem7",
     "Remark 7",
     "CvT's convolutional projections from (42)",
+    theory="svr",
+    under=(("bias", "off"),),
     words="The convolutional projections of CvT come from (42) by the choices (44).",
     literal=lambda a: _as_printed(),
-    corrected=lambda a: _cvt(),
+    corrected=_cvt,
     correction_words=CVT_WORDS,
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),

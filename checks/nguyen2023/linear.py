@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.claim import CLAIMS, claim
+from checks.claim import CLAIMS, Assumption, claim
 from checks.nguyen2023 import variant_legs, variant_optima
 from checks.nguyen2023.batchnorm import BN_EPS, c, mu, normalised
 from checks.nguyen2023.centering import feature
@@ -10,17 +10,16 @@ from checks.nguyen2023.scaled_heads import ONE, V_S, combine, s
 from checks.nguyen2023.scaled_heads import j as js
 from checks.nguyen2023.theorem1 import BIAS_OFF, BIAS_ON, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
 from checks.statement import All, Definition, Given, Identity, Link
-from derivations import index as ix
 from derivations import svr
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import DV, D, N, d, j
+from derivations.svr import DV, D, N, SvrAssumptions, d, j
 from derivations.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
 
 jp = Index("j'", N)
 x, k, v, b = (as_term(t) for t in (svr.x, svr.k, svr.v, svr.b))
-PLAIN = sv.Variant("plain", bias=False)
+PLAIN = sv.Variant("plain")
 FEATURES = r" $\varphi=\operatorname{elu}+1$, coordinate by coordinate; it is positive."
 
 
@@ -54,7 +53,7 @@ _again("eq29", "Eq. (29)", "eq13")
 ROOT4 = sqrt(sqrt(size(D)))
 
 
-def _eq30() -> Identity:
+def _eq30(a: SvrAssumptions) -> Identity:
     """From exponentials of rescaled vectors to softmax, with the intercept."""
 
     def rescaled(at: Index) -> Term:
@@ -63,8 +62,8 @@ def _eq30() -> Identity:
     def scored(at: Index) -> Term:
         return exp(x.T @ k[at] / sqrt(size(D)))
 
-    expr = sv.attention(sv.Variant("plain"), x.T @ k[j] / sqrt(size(D)))
-    names = {sv.Variant("plain").v: svr.v, sv.Variant("plain").b: svr.b}
+    expr = sv.regenerated(PLAIN, a, x, k[j])
+    names = {PLAIN.v: svr.v, PLAIN.b: svr.b}
     return Identity(
         stack(d, Raw((), sv.renamed(expr, names))),
         sum_over(j, softmax(j, x.T @ k[j] / sqrt(size(D))) * v[j]) + b,
@@ -92,7 +91,7 @@ claim(
         "Inserting the features gives exponentials of rescaled inner products, then a softmax of scaled "
         "scores."
     ),
-    literal=lambda a: _eq30(),
+    literal=_eq30,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq27", "nguyen2023/eq28", "nguyen2023/eq29"),
     where=NOTATION,
@@ -105,19 +104,19 @@ claim(
 # ---------------------------------------------------------------- linear attention
 
 
-def linear(variant: sv.Variant, query: Term, key: Term) -> ix.Expr:
-    """The expansion of a variant with Φ = elu + 1 at the given query and key (free index j)."""
-    return sv.with_kernel(variant, (feature(query).T @ feature(key)).entry())
-
-
 def kernel_sum(query: Term, key: Term, at: Index) -> Term:
     """Σ φ(query)·φ(key) over the keys."""
     return sum_over(at, feature(query).T @ feature(key))
 
 
-def _katharopoulos() -> Identity:
+LINEAR = SvrAssumptions(bias="off", feature_map="elu")
+ELU = Assumption("elu + 1 features", "Φ = elu + 1, coordinate by coordinate", "feature_map", "elu")
+UNDER = (("bias", "off"), ("feature_map", "elu"))
+
+
+def _katharopoulos(a: SvrAssumptions = LINEAR) -> Identity:
     """Σ_j φ(x)·φ(k_j) v_j over its normaliser, against φ(x)ᵀ(Σ φ(k_j) v_jᵀ) over φ(x)ᵀ Σ φ(k_j)."""
-    expr = sv.renamed(linear(PLAIN, x, k[j]), {PLAIN.v: svr.v})
+    expr = sv.renamed(sv.regenerated(PLAIN, a, x, k[j]), {PLAIN.v: svr.v})
     moments = sum_over(j, feature(k[j])[c] * v[j])
     numerator = sum_over(c, feature(x)[c] * moments)
     denominator = feature(x).T @ sum_over(j, feature(k[j]))
@@ -136,8 +135,9 @@ claim(
     "Linear attention",
     theory="svr",
     words="The normalised expansion (27) with the features elu + 1 and b = 0 is linear attention.",
-    literal=lambda a: _katharopoulos(),
-    assumes=(KERNEL_SUM, BIAS_OFF),
+    under=UNDER,
+    literal=_katharopoulos,
+    assumes=(KERNEL_SUM, BIAS_OFF, ELU),
     rests_on=("nguyen2023/eq27",),
     legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
     where=NOTATION + FEATURES,
@@ -167,13 +167,13 @@ def _literal() -> All:
     )
 
 
-def _corrected() -> All:
-    own = sv.renamed(linear(PLAIN, z, key), {PLAIN.v: svr.v})
+def _corrected(a: SvrAssumptions = LINEAR) -> All:
+    own = sv.renamed(sv.regenerated(PLAIN, a, z, key, (j, k[j])), {PLAIN.v: svr.v})
     bn = (feature(z).T @ feature(key)) / kernel_sum(z, normalised(k[jp]), jp)
     xs, ks = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (ONE.count, D), r"\boldsymbol{k}")
     copies = {xs: Tensor("x^s", ("H", D), r"\boldsymbol{x}", r"{\boldsymbol{x}^{%1}}")}
     copies[ks] = Tensor("k^s", ("H", ONE.count, D), r"\boldsymbol{k}", r"{\boldsymbol{k}^{%1}_{%2}}")
-    head = sv.lift(linear(ONE, as_term(xs), as_term(ks)[js]), s, {**copies, ONE.v: V_S})
+    head = sv.lift(sv.regenerated(ONE, a, as_term(xs), as_term(ks)[js]), s, {**copies, ONE.v: V_S})
     query, keys = as_term(copies[xs])[s], as_term(copies[ks])
     share = (feature(query).T @ feature(keys[s, js])) / kernel_sum(query, keys[s, js], js)
     small = (("N_s", 2), ("H", 2), ("D_v", 1), ("D", 2))
@@ -194,15 +194,17 @@ claim(
     "nguyen2023/prose-linear-bn-sh",
     "Section 2.3",
     "Linear Attention-BN and Attention-SH",
+    theory="svr",
+    under=UNDER,
     words="Attention-BN and Attention-SH with the linear kernel in place of the softmax kernel.",
     literal=lambda a: _literal(),
-    corrected=lambda a: _corrected(),
+    corrected=_corrected,
     correction_words=(
         "The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over the keys "
         "that enter φ."
     ),
     severity="condition",
-    assumes=(KERNEL_SUM, BIAS_OFF, BN_EPS),
+    assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
     legs=(variant_legs.linear_bn_sh, variant_optima.linear_bn_optimum),
     where=NOTATION + FEATURES,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import claim
 from checks.nguyen2023 import variant_heads, variant_optima
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
@@ -9,10 +11,11 @@ from checks.statement import All, Definition, Given, Identity
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import DPHI, DV, D, N, d, i, j
+from derivations.svr import DPHI, DV, D, N, SvrAssumptions, d, i, j
 from derivations.term import Term, as_term, row_softmax, size, softmax, sqrt, stack, sum_over
 
 HEADS = "H"
+PAPER = SvrAssumptions(bias="off")
 SMALL = (
     ("N", 2),
     ("H", 2),
@@ -124,10 +127,9 @@ def fitted_heads(bias: bool) -> Term:
     return combine(stack(d, Raw((), sv.lift(expr, s, HEAD_COPIES))))
 
 
-def attention_heads() -> Term:
-    """The same with b^s = 0, the exponential kernel and its sum as h^s."""
-    score = as_term(X_PLAIN).T @ as_term(K_PLAIN)[j] / sqrt(size(D))
-    expr = sv.attention(HEAD.without_bias(), score)
+def attention_heads(a: SvrAssumptions = PAPER) -> Term:
+    """The same with the intercept, the kernel and the h^s of the assumptions."""
+    expr = sv.regenerated(HEAD, a, as_term(X_PLAIN), as_term(K_PLAIN)[j])
     return combine(stack(d, Raw((), sv.lift(expr, s, HEAD_COPIES))))
 
 
@@ -166,14 +168,14 @@ def multihead_softmax(query: Term, keys: Tensor, values: Tensor) -> Term:
     return combine(sum_over(j, softmax(j, score) * as_term(values)[s][j]))
 
 
-def _eq18() -> All:
+def _eq18(a: SvrAssumptions) -> All:
     at_x = multihead_softmax(as_term(X_S)[s], K_VEC, V_VEC)
     at_query = multihead_softmax(as_term(Q_S)[s][i], K_S, V_S)
     row = sum_over(s, head_attention(s) @ as_term(W_O)[s].T)[i]
     return All(
         (
             _eq18_first(),
-            Identity(attention_heads(), at_x, label="softmax in each head", sizes=SMALL),
+            Identity(attention_heads(a), at_x, label="softmax in each head", sizes=SMALL),
             Identity(at_query, row, label="with the heads' queries this is row i of (3)", sizes=SMALL),
         )
     )
@@ -184,10 +186,12 @@ claim(
     "Eq. (18)",
     "The multi-head expansion",
     words="The sum of the heads' expansions is multi-head attention when the inputs are the heads' queries.",
-    literal=lambda a: _eq18(),
+    theory="svr",
+    under=(("bias", "off"),),
+    literal=_eq18,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
-    derivation=lambda a: sv.derive(HEAD),
+    derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
     where=HEAD_WHERE,
 )

@@ -13,13 +13,13 @@ from checks.claim import Assumption, Options, claim
 from checks.kinds.examples import Point
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.nguyen2023 import variant_inputs, variant_optima
-from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
+from checks.nguyen2023.theorem1 import BIAS_OFF, BIAS_ON, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
 from checks.record import Evidence
 from checks.statement import All, Convex, Definition, Fact, Given, Identity, Implication, WellPosed
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Constraint, Program, Raw
-from derivations.svr import DV, C, D, N, d, epsilon, f_, i, j
+from derivations.svr import DV, C, D, N, SvrAssumptions, d, epsilon, f_, i, j
 from derivations.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
 
 DX = "D_x"
@@ -84,7 +84,7 @@ RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
 PRINTED_PENALTY = Fraction(1, 2) * sum_over(d, squared_norm(as_term(W_PROJ)[d]))
 
 
-def _printed_program() -> All:
+def _printed_program(a: SvrAssumptions) -> All:
     """Objective and first constraint as printed; their shapes do not agree."""
     value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
     slack = as_term(Tensor("left", (), r"\text{first constraint of (33), left side}"))
@@ -95,7 +95,7 @@ def _printed_program() -> All:
             Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
             Definition(value, RIDGE + PRINTED_PENALTY + SLACK_SUM, label="the objective"),
             WellPosed(
-                FIT.program(),
+                FIT.under(a).program(),
                 (FIT.w, *FIT.slacks),
                 _data(),
                 label="the minimisation runs over the listed variables",
@@ -139,13 +139,13 @@ def joint() -> ConvexProgram:
     )
 
 
-def _corrected_program() -> All:
-    printed = RIDGE + PENALTY + SLACK_SUM
+def _corrected_program(a: SvrAssumptions) -> All:
+    printed, program = RIDGE + PENALTY + SLACK_SUM, FIT.under(a).program()
     return All(
         (
-            Identity(printed, FIT.objective(), label="the objective, with the rows of W_proj up to D"),
-            Convex(FIT.program(), label="convex in W, b and the slacks for each fixed W_proj"),
-            WellPosed(FIT.program(), (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
+            Identity(printed, program.objective, label="the objective, with the rows of W_proj up to D"),
+            Convex(program, label="convex in W, b and the slacks for each fixed W_proj"),
+            WellPosed(program, (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
         )
     )
 
@@ -154,16 +154,17 @@ claim(
     "nguyen2023/eq33",
     "Eq. (33)",
     "The program with projection and residual",
+    theory="svr",
     words="A convex program over the weights W, the projection W_proj and the slacks.",
-    literal=lambda a: _printed_program(),
-    corrected=lambda a: _corrected_program(),
+    literal=_printed_program,
+    corrected=_corrected_program,
     correction_words=(
         "With the coordinate x_j(d) in the constraints, D_x = D_v, the rows of W_proj counted up to D and"
         " b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. It "
         "is not convex in W and W_proj together."
     ),
     severity="condition",
-    assumes=(LOSS, H_NONZERO, DX_IS_DV),
+    assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq5", "nguyen2023/eq32"),
     where=WHERE,
     notes=(
@@ -189,8 +190,8 @@ def _lagrangian(shift: Term, penalty: Term) -> Term:
     )
 
 
-def _eq34(shift: Term, penalty: Term) -> Identity:
-    derived = Raw((), sv.dual(FIT).lagrangian.entry())
+def _eq34(a: SvrAssumptions, shift: Term, penalty: Term) -> Identity:
+    derived = Raw((), sv.dual(FIT.under(a)).lagrangian.entry())
     reason = "the Lagrangian formed by the dualiser"
     return Identity(_lagrangian(shift, penalty), derived, nonzero=(FIT.h,), reason=reason)
 
@@ -199,14 +200,15 @@ claim(
     "nguyen2023/eq34",
     "Eq. (34)",
     "The Lagrangian of (33)",
+    theory="svr",
     words="The printed function is the Lagrangian that the constraints of (33) give.",
-    literal=lambda a: _eq34(as_term(X_J)[j], PRINTED_PENALTY),
-    corrected=lambda a: _eq34(as_term(FIT.shift)[j, d], PENALTY),
+    literal=lambda a: _eq34(a, as_term(X_J)[j], PRINTED_PENALTY),
+    corrected=lambda a: _eq34(a, as_term(FIT.shift)[j, d], PENALTY),
     correction_words=(
         "With the coordinate x_j(d) in place of the vector x_j, and the rows of W_proj counted up to D."
     ),
     severity="misprint",
-    assumes=(LOSS, H_NONZERO, DX_IS_DV),
+    assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq33",),
     where=WHERE,
 )
@@ -215,17 +217,18 @@ claim(
     "nguyen2023/eq35",
     "Eq. (35)",
     "Stationarity in the weights of (34)",
+    theory="svr",
     words="The derivative of (34) by w_d, and the weights that it gives.",
     literal=lambda a: All(
         (
             Identity(
-                Raw((), sv.stationarity(FIT, FIT.w, d, f_)),
+                Raw((), sv.stationarity(FIT.under(a), FIT.w, d, f_)),
                 w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi[j, f_] / h[j]),
                 nonzero=(FIT.h,),
                 label="the derivative",
             ),
             Identity(
-                stack(f_, Raw((), sv.dual(FIT).solved[FIT.w])),
+                stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])),
                 sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])),
                 nonzero=(FIT.h,),
                 label="the weights",
@@ -259,9 +262,10 @@ Q_MAP, K_MAP, V_MAP = (
 w_q, w_k, w_v, w_p, x_j, x = (as_term(t) for t in (Q_MAP, K_MAP, V_MAP, W_PROJ, X_J, X))
 
 
-def expansion_lines() -> tuple[Identity, ...]:
-    """The three lines of (36), D_x = D_v."""
-    derived, both = stack(d, Raw((), sv.expansion(FIT))), (FIT.h, FIT.h_x)
+def expansion_lines(a: SvrAssumptions) -> tuple[Identity, ...]:
+    """The three lines of (36), D_x = D_v, with the intercept."""
+    own, both = FIT.under(replace(a, bias="on")), (FIT.h, FIT.h_x)
+    derived = stack(d, Raw((), sv.expansion(own)))
     return (
         Identity(derived, LINE1, nonzero=both, label="first line", reason="(35) put into (32)"),
         Identity(LINE1, LINE2, nonzero=both, label="second line"),
@@ -296,17 +300,18 @@ def necessary() -> Implication:
     )
 
 
-OUTSIDE = replace(FIT, name="(5) on projected keys", residual=False, penalty=None, bias=False)
+OUTSIDE = replace(FIT, name="(5) on projected keys", residual=False, penalty=None)
+PAPER = SvrAssumptions(bias="off")
 
 
-def outside() -> Identity:
+def outside(a: SvrAssumptions = PAPER) -> Identity:
     """Theorem 1 with keys W_K x_j at the query W_Q x_i, values W_V x_j, the residual added outside."""
     score = (w_q @ x_j[i]).T @ (w_k @ x_j[j]) / sqrt(size(D))
     values = Given(
         OUTSIDE.v, (j, d), (w_v @ x_j[j])[d], "the values; prose-converse says when they solve the program"
     )
     shifted = as_term(Tensor("x_i", (DV,), r"\boldsymbol{x}_i"))
-    derived = stack(d, Raw((), sv.attention(OUTSIDE, score)))
+    derived = stack(d, Raw((), sv.regenerated(OUTSIDE, a, w_q @ x_j[i], w_k @ x_j[j])))
     return Identity(
         shifted + derived,
         shifted + sum_over(j, softmax(j, score) * (w_v @ x_j[j])),
@@ -316,14 +321,13 @@ def outside() -> Identity:
     )
 
 
-def attention_with_one_projection() -> Identity:
+def attention_with_one_projection(a: SvrAssumptions = PAPER) -> Identity:
     """(36) with the exponential kernel and its sum as h: one projection for keys and queries."""
-    own = FIT.without_bias()
     score = (w_p @ x).T @ (w_p @ x_j[j]) / sqrt(size(D))
-    shifted = as_term(own.shift_x)
+    shifted = as_term(FIT.shift_x)
     return Identity(
-        stack(d, Raw((), sv.attention(own, score))),
-        sum_over(j, softmax(j, score) * as_term(own.v)[j]) + shifted,
+        stack(d, Raw((), sv.regenerated(FIT, a, w_p @ x, w_p @ x_j[j]))),
+        sum_over(j, softmax(j, score) * v[j]) + shifted,
         sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
         label="softmax attention with a residual and one projection for queries and keys",
     )
@@ -379,12 +383,14 @@ claim(
     "nguyen2023/eq36",
     "Eq. (36)",
     "The expansion with residual, and separate projections",
+    theory="svr",
+    under=(("bias", "off"),),
     words=(
         "The expansion of (32) has a residual; taking W_proj x_j = W_K x_j, W_proj x = W_Q x and v_j = "
         "W_V x_j, with x among the x_j, gives the projections of attention."
     ),
-    literal=lambda a: All((one_projection(), *expansion_lines(), attention_with_one_projection())),
-    corrected=lambda a: All((*expansion_lines(), attention_with_one_projection(), necessary(), outside())),
+    literal=lambda a: All((one_projection(), *expansion_lines(a), attention_with_one_projection(a))),
+    corrected=lambda a: All((*expansion_lines(a), attention_with_one_projection(a), necessary(), outside(a))),
     correction_words=(
         "The expansion holds if D_x = D_v. Separate projections do not come from one W_proj in "
         "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual "
@@ -393,7 +399,7 @@ claim(
     severity="substance",
     assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
-    derivation=lambda a: sv.derive(FIT),
+    derivation=lambda a: sv.derive(FIT.under(replace(a, bias="on"))),
     where=WHERE,
     legs=(
         spans,
@@ -408,11 +414,13 @@ claim(
     "nguyen2023/rem3",
     "Remark 3",
     "Residual and projections",
+    theory="svr",
+    under=(("bias", "off"),),
     words=(
         "Theorem 1 extends to the residual connection and the projections, by the derivation of Appendix F."
     ),
-    literal=lambda a: All((one_projection(), outside())),
-    corrected=lambda a: All((necessary(), outside())),
+    literal=lambda a: All((one_projection(), outside(a))),
+    corrected=lambda a: All((necessary(), outside(a))),
     correction_words=(
         "It extends by taking the keys W_K x_j, the query W_Q x_i and the values W_V x_j in Theorem 1 and"
         " adding the residual outside; the projections are then chosen before the regression, not by it."
@@ -426,27 +434,28 @@ claim(
 )
 
 
-def _self_and_cross() -> All:
-    own = FIT.without_bias()
+def _self_and_cross(a: SvrAssumptions = PAPER) -> All:
     inside = (w_p @ x_j[i]).T @ (w_p @ x_j[j]) / sqrt(size(D))
     at_token = Identity(
-        stack(d, Raw((), sv.attention(own, inside))),
-        sum_over(j, softmax(j, inside) * as_term(own.v)[j]) + as_term(own.shift_x),
+        stack(d, Raw((), sv.regenerated(FIT, a, w_p @ x_j[i], w_p @ x_j[j]))),
+        sum_over(j, softmax(j, inside) * v[j]) + as_term(FIT.shift_x),
         sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
         label="self-attention: the query is the training input x_i",
     )
-    return All((at_token, replace(attention_with_one_projection(), label="cross-attention: any query x")))
+    return All((at_token, replace(attention_with_one_projection(a), label="cross-attention: any query x")))
 
 
 claim(
     "nguyen2023/rem6",
     "Remark 6",
     "Self-attention and cross-attention",
+    theory="svr",
+    under=(("bias", "off"),),
     words=(
         "The expansion may be evaluated at a training input (self-attention) or at any other "
         "(cross-attention)."
     ),
-    literal=lambda a: _self_and_cross(),
+    literal=_self_and_cross,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/eq36",),
     legs=(variant_inputs.one_projection,),

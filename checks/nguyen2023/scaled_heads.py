@@ -6,20 +6,25 @@ never in doubt, and no step uses that two heads have equally many keys; ``_two_h
 
 from __future__ import annotations
 
-from checks.claim import claim
+from dataclasses import replace
+
+from checks.claim import Assumption, claim
+from checks.kinds.examples import Point, Rule
 from checks.nguyen2023 import variant_heads, variant_optima
-from checks.nguyen2023.batchnorm import BN_EPS, bn_eps, score
-from checks.nguyen2023.centering import BETA
+from checks.nguyen2023.batchnorm import BN_EPS, STATISTICS_OF_KEYS, bn_eps, score
+from checks.nguyen2023.centering import ANY_BETA
 from checks.nguyen2023.multihead import HEADS, combine, per_head, s
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS, H
-from checks.statement import All, Convex, Definition, Given, Identity
+from checks.statement import All, Convex, Definition, Fact, Given, Identity
+from derivations import svr_attentions as sa
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import DV, D, N, d, i
+from derivations.svr import DV, D, N, SvrAssumptions, d, i
 from derivations.term import Hadamard, Term, as_term, exp, row_softmax, size, softmax, sqrt, stack, sum_over
 
 NS = "N_s"
+PAPER = SvrAssumptions(bias="off")
 j, jp = Index("j", NS), Index("j'", NS)
 t = Index("d", D)
 WHERE = (
@@ -64,26 +69,32 @@ def normalised(vector: Term) -> Term:
     return Hadamard((vector - mu[s], scale[s]))
 
 
-def centred(vector: Term) -> Term:
+def centred(vector: Term, a: SvrAssumptions = PAPER) -> Term:
     """vector - βμ^s."""
-    return vector - as_term(BETA) * mu[s]
+    return vector - sa.weight(a) * mu[s]
 
 
 SH = combine(attend(s, q[s, i], k[s, j]))
 BN_SH = combine(attend(s, normalised(q[s, i]), normalised(k[s, j])))
-BETA_SH = combine(attend(s, centred(q[s, i]), centred(k[s, j])))
+
+
+def beta_sh(a: SvrAssumptions = PAPER) -> Term:
+    """(51)."""
+    return combine(attend(s, centred(q[s, i], a), centred(k[s, j], a)))
+
 
 # one head: its program has N_s training points
 X1, K1 = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (NS, D), r"\boldsymbol{k}", r"\boldsymbol{k}_{%1}")
-ONE = sv.Variant("scaled head", count=NS, mark="^s", bias=False)
+ONE = sv.Variant("scaled head", count=NS, mark="^s")
 
 
-def derived(query: Term, key: Term) -> Term:
-    """Σ_s W_O^s f^s from each head's program with b^s = 0 and h^s the kernel sum over its own N_s keys.
+def derived(query: Term, key: Term, a: SvrAssumptions = PAPER) -> Term:
+    """Σ_s W_O^s f^s from each head's program, h^s over its own N_s keys.
 
     ``query`` and ``key`` say what enters Φ, in terms of ``X1`` and of ``K1`` at j.
     """
-    expr = sv.lift(sv.attention(ONE, score(query, key)), s, {ONE.v: V_S, K1: K_S})
+    raw = (j, as_term(K1)[j])
+    expr = sv.lift(sv.regenerated(ONE, a, query, key, raw), s, {ONE.v: V_S, K1: K_S})
     return combine(stack(d, Raw((), _at_query(expr))))
 
 
@@ -93,12 +104,12 @@ def _at_query(expr):  # the query of head s at token i in place of x
     return ix.define(expr, X1, lambda at: ix.At(Q_S, (s, i, at)))
 
 
-def _two_heads() -> Identity:
+def _two_heads(a: SvrAssumptions) -> Identity:
     """Two heads of different sizes, written out: nothing uses that the sizes agree."""
     left, right = [], []
     for n in ("1", "2"):
         count, query = f"N_{n}", Tensor(f"q^{n}", (D,), rf"{{\boldsymbol{{q}}^{n}}}")
-        own = sv.Variant(f"head {n}", count=count, mark=f"^{n}", bias=False)
+        own = sv.Variant(f"head {n}", count=count, mark=f"^{n}")
         weights = as_term(Tensor(f"W_O^{n}", (DV, DV), rf"\mathbf{{W}}_O^{n}"))
         keys, values = (
             Tensor(
@@ -111,7 +122,8 @@ def _two_heads() -> Identity:
             for t, size_ in (("k", D), ("v", DV))
         )
         scored = score(as_term(query), as_term(keys)[own.j])
-        expr = sv.renamed(sv.attention(own, scored), {own.v: values})
+        expr = sv.regenerated(own, a, as_term(query), as_term(keys)[own.j])
+        expr = sv.renamed(expr, {own.v: values})
         left.append(weights @ stack(d, Raw((), expr)))
         right.append(weights @ sum_over(own.j, softmax(own.j, scored) * as_term(values)[own.j]))
     sizes = (("N_1", 2), ("N_2", 3), ("D", 4), ("D_v", 1))
@@ -127,15 +139,17 @@ claim(
     "nguyen2023/eq25",
     "Eq. (25)",
     "Attention with scaled heads",
+    theory="svr",
+    under=(("bias", "off"),),
     role="definition",
     words="Multi-head attention in which head s has a key set of its own size N_s.",
     literal=lambda a: All(
         (
             Definition(OUT, SH),
             Identity(
-                derived(as_term(X1), as_term(K1)[j]), SH, sizes=SIZES, label="from a program for each head"
+                derived(as_term(X1), as_term(K1)[j], a), SH, sizes=SIZES, label="from a program for each head"
             ),
-            _two_heads(),
+            _two_heads(a),
         )
     ),
     assumes=SH_ASSUMES,
@@ -162,11 +176,36 @@ X_IN = Tensor("X", (N, "D_x"), r"\mathbf{X}")
 W_K, W_V = Tensor("W_K", (D, "D_x"), r"\mathbf{W}_K"), Tensor("W_V", (DV, "D_x"), r"\mathbf{W}_V")
 
 
-def _pooling() -> All:
+AVERAGES = Assumption(
+    "average pooling", "a key of a scaled head is the average of its tokens", "downsampling", "average"
+)
+
+
+def _largest() -> Rule:
+    """The larger of two tokens does not commute with projecting: tokens 0 and 1, projection -1."""
+    first, second, map_ = (as_term(Tensor(n, (), n)) for n in ("x_1", "x_2", "w"))
+
+    def larger(a: Term, b: Term) -> Term:
+        return (a + b + sqrt((a - b) ** 2)) / 2
+
+    values = tuple((t.data, n) for t, n in ((first, 0), (second, 1), (map_, -1)))
+    return Rule(
+        (),
+        Fact(
+            "projected after and before taking the larger",
+            map_ * larger(first, second) - larger(map_ * first, map_ * second),
+            "=",
+        ),
+        Point((), values),
+        label="taking the larger coordinate before or after projecting is the same",
+    )
+
+
+def _pooling(a: SvrAssumptions = PAPER) -> All | Rule:
+    if a.downsampling == "largest":
+        return _largest()
     pool, tokens, keys, values = (as_term(x) for x in (POOL, X_IN, W_K, W_V))
     pooled = (pool @ tokens) @ keys.T
-    n = Index("n", N)
-    sum_over(n, pool[j, n] * (keys @ tokens[n]))
     n = Index("n", N)
     projected = sum_over(n, pool[j, n] * (keys @ tokens[n]))
     queries = as_term(Tensor("Q", (N, D), r"\mathbf{Q}"))
@@ -184,12 +223,14 @@ claim(
     "nguyen2023/rem5",
     "Remark 5",
     "Downsampling by average pooling",
+    theory="svr",
     role="definition",
     words=(
         "The keys and values of a head come from downsampled tokens; average pooling commutes with "
         "projecting."
     ),
-    literal=lambda a: _pooling(),
+    literal=_pooling,
+    assumes=(AVERAGES,),
     rests_on=("nguyen2023/eq25",),
     legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),
     where=WHERE
@@ -283,11 +324,18 @@ def _printed_h() -> Identity:
     )
 
 
-def derived_bn() -> Identity:
-    """(49) from the programs of its heads, with h over the normalised keys; any mean and scale."""
-    own = sv.Variant("bn head", count=NS, mark="^s", bias=False)
-    z, key = normalised(as_term(Q_S)[s, i]), normalised(k[s, j])
-    expr = sv.lift(sv.attention(own, score(z, key)), s, {own.v: V_S})
+def prepared(a: SvrAssumptions, vector: Term) -> Term:
+    """What enters Φ in head s for a query or a key of it."""
+    if a.statistics == "none":
+        return vector
+    return vector - mu[s] if a.statistics == "mean" else normalised(vector)
+
+
+def derived_bn(a: SvrAssumptions = PAPER) -> Identity:
+    """(49) from the programs of its heads; any mean and scale."""
+    own = sv.Variant("bn head", count=NS, mark="^s")
+    z, key = prepared(a, as_term(Q_S)[s, i]), prepared(a, k[s, j])
+    expr = sv.lift(sv.regenerated(own, a, z, key, (j, k[s, j])), s, {own.v: V_S})
     return Identity(
         combine(stack(d, Raw((), expr))), BN_SH, sizes=SIZES, label="with h over the normalised keys"
     )
@@ -298,17 +346,19 @@ claim(
     "Eq. (48)",
     "The expansion of a normalised head",
     words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
+    theory="svr",
+    under=(("bias", "off"),),
     literal=lambda a: All((_printed_h(), _expansion())),
     corrected=lambda a: All(
-        (Convex(HEAD.program(), label="the head's program is convex"), _expansion(), derived_bn())
+        (Convex(HEAD.under(a).program(), label="the head's program is convex"), _expansion(), derived_bn(a))
     ),
     correction_words=(
         "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
     ),
     severity="misprint",
-    assumes=(*SH_ASSUMES, BN_EPS),
+    assumes=(*SH_ASSUMES, STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq46"),
-    derivation=lambda a: sv.derive(HEAD),
+    derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.bn_sh_expansion, variant_optima.bn_head_optimum),
     where=WHERE,
     notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
@@ -347,13 +397,22 @@ claim(
 )
 
 
-def _simplified() -> All:
-    biased = score(q[s, i], k[s, j]) - as_term(BETA) * score(mu[s], k[s, j])
+def derived_beta(a: SvrAssumptions = PAPER) -> Term:
+    """(51) from the programs of its heads on the keys less βμ^s."""
+    own = sv.Variant("centred head", count=NS, mark="^s")
+    query, key = centred(as_term(Q_S)[s, i], a), centred(k[s, j], a)
+    expr = sv.lift(sv.regenerated(own, a, query, key, (j, k[s, j])), s, {own.v: V_S})
+    return combine(stack(d, Raw((), expr)))
+
+
+def _simplified(a: SvrAssumptions = PAPER) -> All:
+    biased = score(q[s, i], k[s, j]) - sa.weight(a) * score(mu[s], k[s, j])
     alone = combine(sum_over(j, softmax(j, biased) * v[s, j]))
     return All(
         (
-            Definition(OUT, BETA_SH, (MEAN_S,)),
-            Identity(BETA_SH, alone, sizes=SIZES, label="the centering of the keys cancels in each head"),
+            Definition(OUT, beta_sh(a), (MEAN_S,)),
+            Identity(beta_sh(a), alone, sizes=SIZES, label="the centering of the keys cancels in each head"),
+            Identity(derived_beta(a), beta_sh(a), sizes=SIZES, label="from a program for each head"),
         )
     )
 
@@ -362,9 +421,12 @@ claim(
     "nguyen2023/eq51",
     "Eq. (51)",
     "Attention-BN+SH simplified to weighted centering",
+    theory="svr",
+    under=(("bias", "off"),),
     role="definition",
     words="Scaled heads with β times the mean of the head's keys subtracted from its queries and keys.",
-    literal=lambda a: _simplified(),
+    literal=_simplified,
+    assumes=(*SH_ASSUMES, ANY_BETA),
     rests_on=("nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/prose-centering-only"),
     legs=(variant_heads.beta_sh_definition,),
     where=WHERE + r" $\beta$ a constant.",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from checks.claim import claim
+from dataclasses import replace
+
+from checks.claim import Assumption, claim
 from checks.kinds.examples import Point, Rule
 from checks.nguyen2023 import variant_legs, variant_optima
-from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, NOTATION
+from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
 from checks.statement import All, Convex, Fact, Given, Identity
-from derivations import svr
+from derivations import svr, svr_choices
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import D, N, d, j
+from derivations.svr import D, N, SvrAssumptions, d, j
 from derivations.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
 
 M = "M"
+SUBSET_OF_KEYS = Assumption("a subset", "a query keeps some of the keys", "mask", "strided:64")
 jp = Index("j'", N)
 member = Tensor("1_M(x)", (N,), r"\mathbf{1}_{\mathcal{M}_x}", "", r"\mathbf{1}_{\mathcal{M}_x}(%1)")
 weight_sum, weight_share = Tensor("Z", (), "Z"), Tensor("p", (), "p")
@@ -37,11 +40,15 @@ def score(at: Index) -> Term:
     return x.T @ k[at] / sqrt(size(D))
 
 
-def _literal() -> Rule:
+def _literal(a: SvrAssumptions) -> Rule | Identity:
     all_keys = sum_over(jp, exp(score(jp)))
     printed = sum_over(j, as_term(member)[j] * exp(score(j)) / all_keys * v[j])
     kept = sum_over(jp, as_term(member)[jp] * exp(score(jp)))
     masked = sum_over(j, as_term(member)[j] * exp(score(j)) / kept * v[j])
+    words = "with h over all keys the expansion is sparse attention"
+    if svr_choices.mask(a.mask)[1] is None:
+        every = Given(member, (j,), as_term(1), "every key is kept")
+        return Identity(printed, masked, (every,), label=words)
     ones = as_term(member)[jp]
     point = Point(
         (("N", 2), ("D", 1), ("D_v", 1)),
@@ -52,20 +59,19 @@ def _literal() -> Rule:
         (Fact("the mask is 0 or 1", ones * ones - ones, "="),),
         Fact("printed expansion minus sparse attention", (printed - masked)[d], "="),
         point,
-        label="with h over all keys the expansion is sparse attention",
+        label=words,
     )
 
 
-def _corrected() -> All:
+def _corrected(a: SvrAssumptions) -> All:
     at = SUBSET.j
     kernel = as_term(SUBSET.phi_x).T @ as_term(SUBSET.phi)[at]
     scored = x.T @ as_term(chosen)[at] / sqrt(size(D))
-    own = SUBSET.without_bias()
     values = as_term(SUBSET.v)
     general = sv.in_values(SUBSET, sv.expansion(SUBSET))
     return All(
         (
-            Convex(SUBSET.program(), label="the fit to the subset of one query is a convex program"),
+            Convex(SUBSET.under(a).program(), label="the fit to the subset of one query is a convex program"),
             Identity(
                 stack(d, Raw((), general)),
                 sum_over(at, kernel / as_term(SUBSET.h_x) * values[at]) + as_term(SUBSET.b),
@@ -73,7 +79,7 @@ def _corrected() -> All:
                 label="its expansion",
             ),
             Identity(
-                stack(d, Raw((), sv.attention(own, scored))),
+                stack(d, Raw((), sv.regenerated(SUBSET, a, x, as_term(chosen)[at], (j, k[j])))),
                 sum_over(at, softmax(at, scored) * values[at]),
                 label="with h over the subset: softmax attention to the kept keys",
             ),
@@ -107,16 +113,17 @@ claim(
     "Sparse attention as an expansion over a subset",
     theory="svr",
     words="Fitting a subset of the keys chosen by the query, h as in Section 2.1, gives sparse attention.",
-    literal=lambda a: _literal(),
-    corrected=lambda a: _corrected(),
+    under=(("bias", "off"),),
+    literal=_literal,
+    corrected=_corrected,
     correction_words=(
         "h must sum the kernel over the subset, not over all keys; then the expansion of the fit "
         "to the subset is softmax attention to the kept keys, with values that belong to that fit."
     ),
     severity="substance",
-    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, SUBSET_OF_KEYS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
-    derivation=lambda a: sv.derive(SUBSET),
+    derivation=lambda a: sv.derive(SUBSET.under(replace(a, bias="on"))),
     legs=(variant_legs.sparse_definition, variant_legs.sparse_kernel, variant_optima.sparse_optimum),
     where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
     notes=(

@@ -31,6 +31,7 @@ from derivations.normal import normal
 from derivations.printing import to_expr
 from derivations.program import Raw, fresh_letters
 from derivations.svr import DV, C, D, N, SvrAssumptions, d, f_, i, j
+from derivations.svr_attentions import K, Q, V
 from derivations.term import (
     Term,
     as_term,
@@ -45,9 +46,6 @@ from derivations.term import (
 )
 
 jp = Index("j'", N)
-Q = Tensor("Q", (N, D), r"\mathbf{Q}", r"\boldsymbol{q}_{%1}", r"\boldsymbol{q}_{%1}(%2)")
-K = Tensor("K", (N, D), r"\mathbf{K}", r"\boldsymbol{k}_{%1}", r"\boldsymbol{k}_{%1}(%2)")
-V = Tensor("V", (N, DV), r"\mathbf{V}", r"\boldsymbol{v}_{%1}", r"\boldsymbol{v}_{%1}(%2)")
 H = Tensor("H", (N, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}", r"\boldsymbol{h}_{%1}(%2)")
 f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
 q, k, v, w, b, x, y = (as_term(t) for t in (Q, svr.k, svr.v, svr.w, svr.b, svr.x, svr.y))

@@ -267,7 +267,7 @@ def heads_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
     labels, queries = (0, 2, -1, 1), (0, 1, -1, 2)
     fits = [
-        optimum(sh.ONE, powers([(n,) for n in (*own, *queries)], len(own)), len(own), last=4)
+        optimum(sh.ONE.without_bias(), powers([(n,) for n in (*own, *queries)], len(own)), len(own), last=4)
         for own in (labels, (1, 0))
     ]
     q, tokens = root_two(*queries), root_two(*labels)
@@ -361,7 +361,7 @@ def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     from checks.tensors.systems_nguyen_bounded import Bounded
 
     points = ((1, 0), (0, 2), (3, 1), (1, 4))
-    fit = optimum(linear.PLAIN, [[Fraction(n + 1) for n in p] for p in points], 3)
+    fit = optimum(linear.PLAIN.without_bias(), [[Fraction(n + 1) for n in p] for p in points], 3)
     q = Bounded(torch.tensor(points, dtype=torch.float64))
     values = nearest(fit.values)
     out = systems.attend(systems.Head(q, q[:3], values), kernel="linear")
@@ -382,7 +382,7 @@ def linear_bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     from checks.tensors.systems_nguyen_bounded import Bounded, U
 
     low, one, two, three = Fraction(math.exp(-1)), Fraction(1), Fraction(2), Fraction(3)
-    fit = optimum(linear.PLAIN, [[low, two], [one, one], [two, low], [three, low]], 3)
+    fit = optimum(linear.PLAIN.without_bias(), [[low, two], [one, one], [two, low], [three, low]], 3)
     raw = Bounded(torch.tensor([[1, 3], [2, 2], [3, 1], [4, 1]], dtype=torch.float64))
     third = torch.full((2,), 1 / 3, dtype=torch.float64)
     values = nearest(fit.values)
