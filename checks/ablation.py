@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +35,11 @@ def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
         standing = claim.corrected
     results = []
     for assumption in claim.assumes:
-        if assumption.knob:
+        if assumption.knob and not claim.theory:
+            results.append(
+                Ablation(assumption.name, "dropped", None, "the claim belongs to no theory with this knob")
+            )
+        elif assumption.knob:
             results += _turn(claim, standing, assumption, assumptions)
         else:
             results.append(_drop(standing(assumptions), assumption))
@@ -45,8 +50,9 @@ def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any)
     """Set the knob to each of its other values."""
     theory = THEORIES[claim.theory]
     knob = next(k for k in theory.knobs if k.name == assumption.knob)
-    others = [v for v in knob.allowed if v != assumption.value]
-    others = [v.replace("DEGREE", "2") for v in others if "EXPRESSION" not in v]
+    # a value with a placeholder (an upper-case word) is tried by its examples
+    plain = [v for v in knob.allowed if not re.search("[A-Z]", v)]
+    others = [v for v in (*plain, *knob.examples) if v != assumption.value]
     results = []
     for value in others:
         changed = replace(assumptions, **{assumption.knob: value})

@@ -47,11 +47,14 @@ def ladder(options: Options, linear: bool = False) -> list[int]:
 
 
 def up_the_ladder(
-    longest: int | None = None, why: str = "", linear: bool = False
-) -> Callable[[Callable[[int, Options], Iterable[Evidence]]], Leg]:
-    """A leg from a check at one length: run at each length allowed, not run above ``longest`` and in bfloat16."""
+    longest: int | None = None, why: str = "", linear: bool = False, chosen: bool = False
+) -> Callable[[Callable[..., Iterable[Evidence]]], Leg]:
+    """A leg from a check at one length: run at each length allowed, not run above ``longest`` and in bfloat16.
 
-    def make(check: Callable[[int, Options], Iterable[Evidence]]) -> Leg:
+    The check takes the length, the options and, if ``chosen``, the theory's assumptions.
+    """
+
+    def make(check: Callable[..., Iterable[Evidence]]) -> Leg:
         @wraps(check)
         def leg(assumptions: Any, options: Options) -> list[Evidence]:
             found: list[Evidence] = []
@@ -64,7 +67,7 @@ def up_the_ladder(
                 elif longest and n > longest:
                     found.append(skipped(n, options, why))
                 else:
-                    found += check(n, options)
+                    found += check(n, options, assumptions) if chosen else check(n, options)
             return found
 
         return leg

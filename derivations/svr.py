@@ -130,6 +130,7 @@ KNOBS = (
         ("exponential", "elu", "polynomial:DEGREE", "EXPRESSION in dot, xx, yy"),
         "the kernel Φ(x)ᵀΦ(y): exp(xᵀy/√D) through the monomials (12), elu + 1 features, (1 + xᵀy)^DEGREE, "
         "or an expression such as exp(dot) or (dot + 1)^2 in dot = xᵀy, xx = xᵀx, yy = yᵀy",
+        ("polynomial:2",),
     ),
     *choices.KNOBS,
 )

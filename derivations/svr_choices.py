@@ -34,7 +34,7 @@ KNOBS = (
     Knob(
         "scales",
         ("SCALE,SCALE,…",),
-        f"tokens for each key of a scaled head, one whole number from 1 to {LARGEST_SCALE} a head, "
+        f"tokens for each key of a scaled head, one power of two from 1 to {LARGEST_SCALE} a head, "
         f"at most {MOST_HEADS} heads",
         ("1,1", "1,1,2,4"),
     ),
@@ -59,7 +59,7 @@ KNOBS = (
     Knob(
         "kernel_size_2d",
         ("SIZE",),
-        f"side of the kernel of Attention-Conv2D and CvT, a whole number from 1 to {LARGEST_KERNEL}",
+        f"side of the kernel of Attention-Conv2D, a whole number from 1 to {LARGEST_KERNEL}",
         ("1", "3"),
     ),
 )
@@ -89,7 +89,10 @@ def scales(text: str) -> tuple[int, ...]:
     parts = text.split(",")
     if len(parts) > MOST_HEADS:
         raise ValueError(f"{len(parts)} heads are more than {MOST_HEADS}")
-    return tuple(whole(part.strip(), LARGEST_SCALE) for part in parts)
+    found = tuple(whole(part.strip(), LARGEST_SCALE) for part in parts)
+    if any(n & (n - 1) for n in found):
+        raise ValueError("powers of two are needed, so that they divide the lengths")
+    return found
 
 
 def mask(text: str) -> tuple[str, int | None]:

@@ -9,14 +9,17 @@ import pytest
 from checks.engines import judge
 from checks.nguyen2023 import batchnorm as bn
 from checks.nguyen2023 import centering, convolution, linear, multihead, residual, scaled_heads, sparse
-from checks.nguyen2023.efficiency import SHARE, Counter, operations, reduction
+from checks.nguyen2023.efficiency import Counter, operations, reduction, share_of
 from checks.statement import Identity
 from derivations import svr_variants as sv
 from derivations.index import Tensor
 from derivations.normal import equal
 from derivations.program import Raw
-from derivations.svr import N, d, i, j
+from derivations.svr import N, SvrAssumptions, d, i, j
+from derivations.svr_attentions import BETA
 from derivations.term import as_term, size, softmax, sqrt, sum_over
+
+PAPER, OFF = SvrAssumptions(), SvrAssumptions(bias="off")
 
 
 def holds(statement) -> bool | None:
@@ -36,7 +39,7 @@ def test_the_residual_enters_the_lagrangian_but_not_the_weights():
 
 
 def test_attention_bn_needs_h_over_the_normalised_keys():
-    wrong, right = bn._eq21().parts[0], bn._eq21_corrected().parts[2]
+    wrong, right = bn._eq21().parts[0], bn._eq21_corrected(OFF).parts[2]
     assert holds(wrong) is False
     assert holds(right) is True
     raw_query = replace(right, rhs=bn.attention_bn(bn.normalised(as_term(bn.x))))
@@ -51,11 +54,11 @@ def test_the_key_key_term_of_24_has_a_minus_sign(sign):
 
 
 def test_centering_the_queries_is_not_nothing():
-    both, plain = centering.BOTH, centering.PLAIN
+    both, plain = centering.both(OFF), centering.PLAIN
     assert holds(Identity(both, plain, sizes=centering.SIZES)) is False
     opposite = centering.attend(
         centering.score(centering.q[i], centering.k[j])
-        + centering.beta * centering.score(centering.m, centering.k[j])
+        + as_term(BETA) * centering.score(centering.m, centering.k[j])
     )
     assert holds(Identity(both, opposite, sizes=centering.SIZES)) is False
 
@@ -68,7 +71,7 @@ def test_the_criterion_for_losing_weight_fails_the_other_way_round():
 
 
 def test_sparse_attention_needs_h_over_the_subset():
-    *_, softmax_part, mask = sparse._corrected().parts
+    *_, softmax_part, mask = sparse._corrected(OFF).parts
     assert holds(softmax_part) is True
     all_keys = sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
     printed = sum_over(j, as_term(sparse.member)[j] * sparse.exp(sparse.score(j)) / all_keys * sparse.v[j])
@@ -83,7 +86,7 @@ def test_multihead_projections_keep_their_head():
 
 
 def test_heads_of_different_sizes_do_not_mix():
-    two = scaled_heads._two_heads()
+    two = scaled_heads._two_heads(OFF)
     assert holds(two) is True
     assert holds(replace(two, rhs=two.rhs.args[0])) is False, "one head alone"
 
@@ -96,15 +99,15 @@ def test_projections_inside_and_outside_the_regression():
 
 
 def test_the_misprinted_shapes_of_33_and_34_are_found():
-    printed = residual._eq34(as_term(residual.X_J)[j], residual.PRINTED_PENALTY)
+    printed = residual._eq34(PAPER, as_term(residual.X_J)[j], residual.PRINTED_PENALTY)
     assert holds(printed) is False
-    assert holds(residual._eq34(as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is True
-    assert holds(residual._eq34(-as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is False
+    assert holds(residual._eq34(PAPER, as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is True
+    assert holds(residual._eq34(PAPER, -as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is False
 
 
 def test_the_convolved_expansion_needs_the_intercept():
-    assert holds(convolution._eq42(False).parts[0]) is False
-    assert holds(convolution._eq42(True).parts[0]) is True
+    assert holds(convolution._eq42(PAPER, False).parts[0]) is False
+    assert holds(convolution._eq42(PAPER, True).parts[0]) is True
 
 
 def test_a_convolution_mixes_the_score_matrix_on_both_sides():
@@ -119,7 +122,7 @@ def test_the_linear_kernel_on_centred_keys_is_undefined_and_elu_is_not():
     first, second = linear._literal().parts
     assert holds(first) is False
     assert holds(second) is False
-    assert [holds(p) for p in linear._corrected().parts] == [True, True]
+    assert [holds(p) for p in linear._corrected().parts] == [True, True, True]
 
 
 def test_linear_attention_is_not_softmax_attention():
@@ -140,13 +143,13 @@ def test_derived_expansions_print():
 
 def test_operations_are_those_of_the_formula_and_no_others():
     count, sizes = Counter((1, 2)), {"N": 4, "D": 4, "F": 3}
-    scaled = operations(SHARE)
+    scaled = operations(share_of(PAPER))
     names = {s: sizes[str(s)] for s in scaled.free_symbols}
     assert count(4, 4, 3) == scaled.subs(names)
     assert count(4, 4, 3) != operations().subs(names)
 
 
 def test_the_share_saved_stays_below_a_quarter():
-    share = reduction()
+    share = reduction(PAPER)
     n, width = sorted(share.free_symbols, key=str)[::-1]
     assert share.subs({n: 4096, width: 64}) < share.subs({n: 10**9, width: 64}) < 0.25

@@ -106,6 +106,11 @@ def mean_of(a: SvrAssumptions) -> Given:
     return replace(MEAN, value=sa.centre(a))
 
 
+def statistics_of(a: SvrAssumptions) -> tuple[Given, ...]:
+    """Mean and scale as the theory has them; where nothing is divided, the scale is 1."""
+    return (mean_of(a), replace(SPREAD, value=sa.spread(a)), SCALE)
+
+
 def _statistics_claim(id: str, reference: str) -> None:
     claim(
         f"nguyen2023/{id}",

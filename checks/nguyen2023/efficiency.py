@@ -18,11 +18,16 @@ from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.counting import Counted, Grows
 from checks.record import Evidence
 from checks.statement import All
+from derivations import svr_choices
+from derivations.svr import SvrAssumptions
+from derivations.svr_attentions import share_of_keys
 
 N, D, F, KEPT = sp.symbols("N D F rho", positive=True)
 LAYERS = 2
-SHARE = (1 + sp.Rational(1, 2)) / 2  # kept keys, mean over the two heads
-MODEL = Assumption("retrieval model", "two layers, two heads, feed-forward width 2D, scales 1 and 2")
+MODEL = Assumption("retrieval model", "two layers, feed-forward width 2D")
+SCALES = Assumption(
+    "scales of the retrieval model", "two heads, with one and two tokens a key", "scales", "1,2"
+)
 REASON = "The figures show measurements of training runs on a GPU that cannot be repeated here."
 WHERE = (
     r"$N$ tokens of width $D$, feed-forward width $F$; $r=\tfrac34$ the share of keys kept by the heads "
@@ -36,9 +41,15 @@ def operations(share: Any = 1, kept: Any = 1) -> sp.Expr:
     return LAYERS * (projections + 4 * share * kept * N**2 * D + 4 * N * D * F)
 
 
-def reduction(kept: Any = 1) -> sp.Expr:
+def share_of(a: SvrAssumptions) -> sp.Rational:
+    """Keys of the scaled heads over those of unscaled ones: the mean of 1/scale over the heads."""
+    share = share_of_keys(a)
+    return sp.Rational(share.numerator, share.denominator)
+
+
+def reduction(a: SvrAssumptions, kept: Any = 1) -> sp.Expr:
     """1 - operations with scaled heads / operations without, for F = 2D."""
-    full, scaled = operations(1, kept), operations(SHARE, kept)
+    full, scaled = operations(1, kept), operations(share_of(a), kept)
     return sp.factor(sp.cancel(((full - scaled) / full).subs(F, 2 * D)))
 
 
@@ -98,48 +109,58 @@ class Counter:
 
 
 SIZES = (N, D, F)
-SOFTMAX = Counted(
-    "operations, softmax", operations(), SIZES, (2, 2, 1), (2, 2, 1), Counter((1, 1)), label="softmax"
-)
-BATCHED = Counted(
-    "operations, softmax, heads in one product",
-    operations(), SIZES, (2, 2, 1), (2, 2, 1), Counter((1, 1), together=True), label="softmax, batched",
-)  # fmt: skip
-SCALED = Counted(
-    "operations, scaled heads", operations(SHARE), SIZES, (2, 2, 1), (2, 2, 1), Counter((1, 2)), label="SH"
-)
-NORMALISED = Counted(
-    "operations, normalised scaled heads",
-    operations(SHARE), SIZES, (2, 2, 1), (2, 2, 1), Counter((1, 2), normalise=True), label="BN+SH",
-)  # fmt: skip
+
+
+def _counted(what: str, label: str, formula: sp.Expr, counter: Counter) -> Counted:
+    """Operations of a model; N must be a multiple of its largest scale, D of its heads."""
+    steps = (max(counter.scales), len(counter.scales), 1)
+    return Counted(f"operations, {what}", formula, SIZES, (2, 2, 1), steps, counter, label=label)
+
+
+def unscaled(a: SvrAssumptions, together: bool = False) -> Counted:
+    """Softmax attention with as many heads as there are scales, head by head or in one batched product."""
+    ones = (1,) * len(svr_choices.scales(a.scales))
+    what, label = (
+        ("softmax, heads in one product", "softmax, batched") if together else ("softmax", "softmax")
+    )
+    return _counted(what, label, operations(), Counter(ones, together=together))
+
+
+def scaled(a: SvrAssumptions, normalise: bool = False) -> Counted:
+    """Attention-SH, or -BN+SH."""
+    what, label = ("normalised scaled heads", "BN+SH") if normalise else ("scaled heads", "SH")
+    counter = Counter(svr_choices.scales(a.scales), normalise=normalise)
+    return _counted(what, label, operations(share_of(a)), counter)
+
+
 LOOK = ((N, (1024, 4096)), (D, (64, 512)), (KEPT, (1,)))
 
 
-def _more_tokens(kept: Any = 1) -> Grows:
-    return Grows("share of operations saved", reduction(kept), N, LOOK, label="with N")
+def _more_tokens(a: SvrAssumptions, kept: Any = 1) -> Grows:
+    return Grows("share of operations saved", reduction(a, kept), N, LOOK, label="with N")
 
 
-def _wider(kept: Any = 1) -> Grows:
-    return Grows("share of operations saved", reduction(kept), D, LOOK, label="with D")
+def _wider(a: SvrAssumptions, kept: Any = 1) -> Grows:
+    return Grows("share of operations saved", reduction(a, kept), D, LOOK, label="with D")
 
 
-def _saved(kept: Any = 1) -> Grows:
-    difference = sp.expand((operations(1, kept) - operations(SHARE, kept)).subs(F, 2 * D))
+def _saved(a: SvrAssumptions, kept: Any = 1) -> Grows:
+    difference = sp.expand((operations(1, kept) - operations(share_of(a), kept)).subs(F, 2 * D))
     return Grows("number of operations saved", difference, D, LOOK, label="absolutely, with D")
 
 
-def _percent(n: int, width: int) -> Fraction:
-    value = sp.Rational(reduction().subs({N: n, D: width})) * 100
+def _percent(a: SvrAssumptions, n: int, width: int) -> Fraction:
+    value = sp.Rational(reduction(a).subs({N: n, D: width})) * 100
     return Fraction(int(value.p), int(value.q))
 
 
-def _almost_a_quarter() -> Arithmetic:
-    at = _percent(4096, 64)
+def _almost_a_quarter(a: SvrAssumptions) -> Arithmetic:
+    at = _percent(a, 4096, 64)
     return Arithmetic(
         (
             Figure("percent saved at D = 64, N = 4096", at, "<", Fraction(25), 1),
             Figure("percent saved at D = 64, N = 4096", at, ">", Fraction(23), 1),
-            Figure("percent saved at D = 512, N = 4096", _percent(4096, 512), ">", Fraction(0), 1),
+            Figure("percent saved at D = 512, N = 4096", _percent(a, 4096, 512), ">", Fraction(0), 1),
         ),
         label="almost 25 %",
     )
@@ -185,17 +206,18 @@ def peak(n: int, scales: tuple[int, ...], normalise: bool, together: bool, train
 
 def memory(assumptions: Any, options: Options) -> list[Evidence]:
     """Peak memory in inference against its model, and both of the text's numbers beside what was measured."""
-    n = max(1024, min(options.max_tokens, 2048))
+    n, scales = max(1024, min(options.max_tokens, 2048)), svr_choices.scales(assumptions.scales)
+    ones = (1,) * len(scales)
     cases = {
-        "softmax, heads together": ((1, 1), False, True, 4),
-        "softmax, head by head": ((1, 1), False, False, 2),
-        "BN+SH, head by head": ((1, 2), True, False, 2),
+        "softmax, heads together": (ones, False, True, 2 * len(scales)),
+        "softmax, head by head": (ones, False, False, 2),
+        "BN+SH, head by head": (scales, True, False, 2 / min(scales)),
     }
     found, bound = [], 8 * 64 / n  # activations of width D: a few, against N x N
     peaks: dict[tuple[str, bool], float] = {}
-    for name, (scales, normalise, together, model) in cases.items():
+    for name, (own, normalise, together, model) in cases.items():
         for train in (False, True):
-            peaks[name, train] = peak(n, scales, normalise, together, train)
+            peaks[name, train] = peak(n, own, normalise, together, train)
         error = abs(peaks[name, False] - model)
         detail = f"inference, {name}: {peaks[name, False]:.2f} N x N matrices, of scores and weights {model}"
         record = {"error": error, "bound": bound, "tokens": n, "dtype": "float32", "device": "cpu"}
@@ -227,9 +249,12 @@ claim(
         "The share of operations saved grows with N, stays positive for large D and is almost 25 % at D ="
         " 64, N = 4096."
     ),
-    literal=lambda a: All((SOFTMAX, BATCHED, SCALED, NORMALISED, _more_tokens(), _almost_a_quarter())),
+    theory="svr",
+    literal=lambda a: All(
+        (unscaled(a), unscaled(a, True), scaled(a), scaled(a, True), _more_tokens(a), _almost_a_quarter(a))
+    ),
     reason=REASON,
-    assumes=(MODEL,),
+    assumes=(MODEL, SCALES),
     rests_on=("nguyen2023/eq51", "nguyen2023/rem5"),
     legs=(memory,),
     where=WHERE,
@@ -241,9 +266,10 @@ claim(
 )
 
 
-def _both_grow(kept: Any, corrected: bool) -> All:
-    growth = (_more_tokens(kept), _saved(kept)) if corrected else (_wider(kept), _more_tokens(kept))
-    return All((SOFTMAX, SCALED, *growth))
+def _both_grow(a: SvrAssumptions, kept: Any, corrected: bool) -> All:
+    first = _more_tokens(a, kept)
+    growth = (first, _saved(a, kept)) if corrected else (_wider(a, kept), first)
+    return All((unscaled(a), scaled(a), *growth))
 
 
 GROWTH = "The share of operations saved grows with N; with D the share falls, while the number of operations saved grows."
@@ -262,12 +288,13 @@ for _number, _name, _kept in (
         f"Operations and memory of {_name}",
         role="empirical",
         words="The efficiency gain over the baseline grows with N and with D.",
-        literal=lambda a, kept=_kept: _both_grow(kept, False),
-        corrected=lambda a, kept=_kept: _both_grow(kept, True),
+        theory="svr",
+        literal=lambda a, kept=_kept: _both_grow(a, kept, False),
+        corrected=lambda a, kept=_kept: _both_grow(a, kept, True),
         correction_words=GROWTH,
         severity="condition",
         reason=REASON,
-        assumes=(MODEL,),
+        assumes=(MODEL, SCALES),
         rests_on=("nguyen2023/fig1", "nguyen2023/eq25"),
         where=WHERE,
         notes=HEADS

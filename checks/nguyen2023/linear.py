@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from checks.claim import CLAIMS, Assumption, claim
-from checks.nguyen2023 import variant_legs, variant_optima
+from checks.nguyen2023 import variant_legs, variant_optima, variant_versions
 from checks.nguyen2023.batchnorm import BN_EPS, c, mu, normalised
 from checks.nguyen2023.centering import feature
-from checks.nguyen2023.scaled_heads import ONE, V_S, combine, s
+from checks.nguyen2023.scaled_heads import K_S, ONE, Q_S, V_S, combine, s
+from checks.nguyen2023.scaled_heads import i as token
 from checks.nguyen2023.scaled_heads import j as js
+from checks.nguyen2023.scaled_heads import normalised as head_normalised
 from checks.nguyen2023.theorem1 import BIAS_OFF, BIAS_ON, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations import svr
@@ -186,7 +188,23 @@ def _corrected(a: SvrAssumptions = LINEAR) -> All:
                 sizes=small,
                 label="Linear Attention-SH",
             ),
+            _linear_bn_sh(a),
         )
+    )
+
+
+def _linear_bn_sh(a: SvrAssumptions = LINEAR) -> Identity:
+    """The linear version of (49), from each head's program on its normalised keys."""
+    query, key_ = head_normalised(as_term(Q_S)[s, token]), head_normalised(as_term(K_S)[s, js])
+    raw = (js, as_term(K_S)[s, js])
+    expr = sv.lift(sv.regenerated(ONE, a, query, key_, raw), s, {ONE.v: V_S})
+    share = (feature(query).T @ feature(key_)) / kernel_sum(query, key_, js)
+    small = (("N_s", 2), ("N", 1), ("H", 1), ("D_v", 1), ("D", 2))
+    return Identity(
+        combine(stack(d, Raw((), expr))),
+        combine(sum_over(js, share * as_term(V_S)[s, js])),
+        sizes=small,
+        label="Linear Attention-BN+SH",
     )
 
 
@@ -206,7 +224,7 @@ claim(
     severity="condition",
     assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
-    legs=(variant_legs.linear_bn_sh, variant_optima.linear_bn_optimum),
+    legs=(variant_versions.linear_versions, variant_optima.linear_bn_optimum),
     where=NOTATION + FEATURES,
     notes=(
         "Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for every "

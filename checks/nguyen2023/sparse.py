@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from checks.claim import Assumption, claim
 from checks.kinds.examples import Point, Rule
-from checks.nguyen2023 import variant_legs, variant_optima
+from checks.nguyen2023 import scaled_heads as heads
+from checks.nguyen2023 import variant_optima, variant_versions
+from checks.nguyen2023.multihead import combine, per_head, s
 from checks.nguyen2023.theorem1 import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
 from checks.statement import All, Convex, Fact, Given, Identity
 from derivations import svr, svr_choices
 from derivations import svr_variants as sv
 from derivations.index import Index, Tensor
 from derivations.program import Raw
-from derivations.svr import D, N, SvrAssumptions, d, j
+from derivations.svr import DV, D, N, SvrAssumptions, d, j
 from derivations.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
 
 M = "M"
@@ -124,7 +126,7 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, SUBSET_OF_KEYS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(SUBSET.under(replace(a, bias="on"))),
-    legs=(variant_legs.sparse_definition, variant_legs.sparse_kernel, variant_optima.sparse_optimum),
+    legs=(variant_versions.sparse_definition, variant_versions.sparse_kernel, variant_optima.sparse_optimum),
     where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
     notes=(
         "Each query has a program of its own, so its multipliers, values and intercept depend on the query, "
@@ -133,5 +135,55 @@ claim(
         "alone and 4 when both are kept. Shared values solve every query's program only if the targets may "
         "depend on the query, as in prose-converse. What rests on this: that sparse attention, and the "
         "sparse versions of Attention-BN and Attention-SH, come out of the regression."
+    ),
+)
+
+# ---------------------------------------------------------------- the sparse versions of BN and SH
+
+X_S = per_head("x^s", "x", D)
+KEPT_S, VALUES_S = per_head("k_m^s", "k", M, D), per_head("v_m^s", "v", M, DV)
+HEAD_SUBSET = replace(SUBSET, name="subset of a head", mark="^{s}")
+
+
+def version(a: SvrAssumptions, normalise: bool) -> Identity:
+    """Sparse Attention-SH from a program for each head and query; with ``normalise`` sparse Attention-BN+SH."""
+    at = HEAD_SUBSET.j
+    query, key = as_term(X_S)[s], as_term(KEPT_S)[s, at]
+    if normalise:
+        query, key = heads.normalised(query), heads.normalised(key)
+    raw = (heads.j, as_term(heads.K_S)[s, heads.j])
+    expr = sv.lift(sv.regenerated(HEAD_SUBSET, a, query, key, raw), s, {HEAD_SUBSET.v: VALUES_S})
+    attention = sum_over(at, softmax(at, query.T @ key / sqrt(size(D))) * as_term(VALUES_S)[s, at])
+    return Identity(
+        combine(stack(d, Raw((), expr))),
+        combine(attention),
+        sizes=(("M", 2), ("N_s", 2), ("H", 1), ("D_v", 1), ("D", 4)),
+        label=f"sparse Attention-{'BN+SH' if normalise else 'SH'}, from a program for each head and query",
+    )
+
+
+claim(
+    "nguyen2023/prose-sparse-bn-sh",
+    "Appendix B.4",
+    "Sparse Attention-BN, -SH and -BN+SH",
+    theory="svr",
+    under=(("bias", "off"),),
+    words=(
+        "Attention-BN, Attention-SH and Attention-BN+SH on the keys that a query keeps are expansions of a fit for "
+        "each head and query."
+    ),
+    literal=lambda a: All((version(a, False), version(a, True))),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS),
+    rests_on=("nguyen2023/eq16", "nguyen2023/eq25", "nguyen2023/eq48"),
+    legs=(
+        variant_versions.sparse_versions,
+        variant_versions.sparse_versions_kernel,
+        variant_optima.sparse_versions_optimum,
+    ),
+    where=heads.WHERE + r" $M$ keys of head $s$ are kept for the query $\boldsymbol{x}^s$.",
+    notes=(
+        "The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it is sparse "
+        "Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the expansion holds "
+        "for any. As in (16), h sums the kernel over the kept keys and the values belong to the query's own fit."
     ),
 )

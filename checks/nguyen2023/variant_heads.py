@@ -82,90 +82,99 @@ def multihead_expansion(n: int, options: Options) -> Iterable[Evidence]:
 
 
 @lru_cache(maxsize=2)
-def pooled_heads(n: int, options: Options) -> tuple[Any, ...]:
-    """Heads whose keys and values are averages of 1, 2 and 4 tokens."""
+def pooled_heads(n: int, options: Options, assumptions: Any = None) -> tuple[Any, ...]:
+    """Heads with one key and value for as many tokens as the scales say (not more than there are)."""
     from checks.tensors import systems_nguyen as systems
-    from checks.tensors.systems_nguyen_cases import WIDTHS, raw_heads
+    from checks.tensors.systems_nguyen_cases import choices, raw_heads
 
-    return tuple(
-        systems.pooled(h, w) for h, w in zip(raw_heads(n, options, len(WIDTHS)), WIDTHS, strict=True)
-    )
+    own = choices(assumptions)
+    heads = raw_heads(n, options, len(own.widths))
+    return tuple(systems.pooled(h, w, own.downsampling) for h, w in zip(heads, own.widths, strict=True))
 
 
 @lru_cache(maxsize=4)
-def sh_system(n: int, options: Options, prepare: str = "") -> Any:
+def sh_system(n: int, options: Options, prepare: str = "", assumptions: Any = None) -> Any:
     """Attention-SH; with ``prepare`` "normalised" or "centred" that of (49) or (51)."""
     from checks.tensors import systems_nguyen as systems
-    from checks.tensors.systems_nguyen_cases import BETA, BN_EPS, projections
+    from checks.tensors.systems_nguyen_cases import projections
 
-    changes = {"": lambda h: h, "normalised": lambda h: systems.normalised(h, BN_EPS),
-               "centred": lambda h: systems.centred(h, BETA)}  # fmt: skip
-    heads = [changes[prepare](h) for h in pooled_heads(n, options)]
+    heads = prepared_heads(n, options, prepare, assumptions)
     return systems.multihead(heads, projections(options, len(heads)), dtype=options.dtype)
 
 
-def sh_tables(n: int, options: Options, rules: Iterable[Any] = ()) -> tuple[dict[str, Any], ...]:
+def prepared_heads(n: int, options: Options, prepare: str, assumptions: Any = None) -> list[Any]:
+    """Scaled heads, "normalised" as in (49), "centred" as in (51), or ("") as they are."""
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_cases import BN_EPS, choices
+
+    changes = {"": lambda h: h, "normalised": lambda h: systems.normalised(h, BN_EPS),
+               "centred": lambda h: systems.centred(h, choices(assumptions).beta)}  # fmt: skip
+    return [changes[prepare](h) for h in pooled_heads(n, options, assumptions)]
+
+
+def sh_tables(
+    n: int, options: Options, rules: Iterable[Any] = (), assumptions: Any = None
+) -> tuple[dict[str, Any], ...]:
     """A table for each head, with declared statistics."""
-    from checks.tensors.systems_nguyen_cases import BETA, BN_EPS, WIDTHS, constant, one_head, projections
+    from checks.tensors.systems_nguyen_cases import BN_EPS, choices, constant, one_head, projections
     from checks.tensors.systems_nguyen_formulas import given
 
-    weights = projections(options, len(WIDTHS))
-    more = {"eps": constant(BN_EPS, options), "beta": constant(BETA, options)}
-    heads = pooled_heads(n, options)
+    own, heads = choices(assumptions), pooled_heads(n, options, assumptions)
+    weights = projections(options, len(heads))
+    more = {"eps": constant(BN_EPS, options), "beta": constant(own.beta, options)}
     return tuple(given(one_head(h, weights[s], **more), rules) for s, h in enumerate(heads))
 
 
-@up_the_ladder()
-def sh_definition(n: int, options: Options) -> Iterable[Evidence]:
-    """(25) as declared with 1/1, 1/2 and 1/4 of the tokens as keys, and the derived expansions, against the system."""
+@up_the_ladder(chosen=True)
+def sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+    """(25) as declared with key sets of the scales' sizes, and the derived expansions, against the system."""
     from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
-    tables, system = sh_tables(n, options), sh_system(n, options)
+    tables = sh_tables(n, options, (), assumptions)
+    system = sh_system(n, options, "", assumptions)
     formula = Formula(sh.SH, (i, d), tables)
     yield agree("(25)", formula, system, n, options)
     derived = sh.derived(sh.as_term(sh.X1), sh.as_term(sh.K1)[sh.j])
-    wrong = {"one head alone": replace(formula, tables=tables[:1])}
+    wrong = {"one head too many": replace(formula, tables=(*tables, tables[0]))}
     yield agree("derived expansions", replace(formula, term=derived), system, n, options, wrong, mutate=False)
 
 
-@up_the_ladder()
-def sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
-    """Attention-SH by torch's average pooling and attention kernel; other downsamplings are rejected."""
+@up_the_ladder(chosen=True)
+def sh_kernel(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+    """Attention-SH by torch's pooling and attention kernel; other downsamplings are rejected."""
     import torch
 
     from checks.tensors import systems_nguyen as systems
     from checks.tensors import systems_nguyen_torch as layers
-    from checks.tensors.systems_nguyen_cases import WIDTHS, projections, raw_heads
+    from checks.tensors.systems_nguyen_cases import choices, projections, raw_heads
     from checks.tensors.systems_nguyen_formulas import engines
 
-    heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
+    own = choices(assumptions)
+    heads, weights = raw_heads(n, options, len(own.widths)), projections(options, len(own.widths))
     backend = ""
 
     def run(pool: Callable[[Any, int], Any], rows: Any = None, order: Any = slice(None)) -> Any:
         nonlocal backend
         outs = []
-        for h, w in zip(heads, WIDTHS, strict=True):
+        for h, w in zip(heads, own.widths, strict=True):
             out, backend = systems.fused_attend(pool(h, w), rows=rows, dtype=options.dtype)
             outs.append(out)
         return systems.combine(outs, weights[order])
 
-    def subsampled(h: Any, w: int) -> Any:
-        return h._replace(k=h.k[::w], v=h.v[::w])
+    def pool(how: str) -> Callable[[Any, int], Any]:
+        return lambda h, w: layers.pooled(h, w, how)
 
-    def maximum(h: Any, w: int) -> Any:
-        own = h._replace(k=systems.Bounded(h.k.value.reshape(-1, w, h.k.shape[1]).amax(1)))
-        return own._replace(v=layers.pooled(h, w).v)
-
-    wrong = {
-        "keys not pooled": lambda rows: run(lambda h, w: h, rows),
-        "every w-th key": lambda rows: run(subsampled, rows),
-        "largest instead of average": lambda rows: run(maximum, rows),
-        "projections exchanged": lambda rows: run(layers.pooled, rows, torch.tensor([1, 0, 2])),
-    }
-    what = "avg_pool1d and scaled_dot_product_attention"
-    kernel = run(layers.pooled)
-    return [engines(what, sh_system(n, options), kernel, backend, n, options, wrong)]
+    wrong: dict[str, Callable[[Any], Any]] = {}
+    if max(own.widths) > 1:
+        wrong["keys not pooled"] = lambda rows: run(lambda h, w: h, rows)
+        for how in {"average", "first", "largest"} - {own.downsampling}:
+            wrong[f"{how} of the tokens"] = lambda rows, how=how: run(pool(how), rows)
+    if len(own.widths) > 1:
+        turned = torch.arange(len(own.widths)).roll(1)
+        wrong["projections exchanged"] = lambda rows: run(pool(own.downsampling), rows, turned)
+    what, kernel = "pooling and scaled_dot_product_attention", run(pool(own.downsampling))
+    return [engines(what, sh_system(n, options, "", assumptions), kernel, backend, n, options, wrong)]
 
 
 @up_the_ladder(DENSE, f"the declared pooling is a matrix of N_s by N entries, formed up to {DENSE} tokens")
@@ -226,16 +235,17 @@ def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
     """Attention-BN+SH by torch's layers; statistics of all tokens in place of the head's keys are rejected."""
     from checks.tensors import systems_nguyen as systems
     from checks.tensors import systems_nguyen_torch as layers
-    from checks.tensors.systems_nguyen_cases import BN_EPS, WIDTHS, projections, raw_heads
+    from checks.tensors.systems_nguyen_cases import BN_EPS, choices, projections, raw_heads
     from checks.tensors.systems_nguyen_formulas import engines
 
-    heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
+    widths = choices().widths
+    heads, weights = raw_heads(n, options, len(widths)), projections(options, len(widths))
     backend = ""
 
     def run(prepare: Callable[[Any, int], Any], rows: Any = None) -> Any:
         nonlocal backend
         outs = []
-        for h, w in zip(heads, WIDTHS, strict=True):
+        for h, w in zip(heads, widths, strict=True):
             out, backend = systems.fused_attend(prepare(h, w), rows=rows, dtype=options.dtype)
             outs.append(out)
         return systems.combine(outs, weights)
@@ -251,16 +261,35 @@ def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
     return [engines(what, sh_system(n, options, "normalised"), kernel, backend, n, options, wrong)]
 
 
-@up_the_ladder()
-def beta_sh_definition(n: int, options: Options) -> Iterable[Evidence]:
-    """(51) as declared, and with one bias a key, against the system."""
+@up_the_ladder(chosen=True)
+def beta_sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+    """(51) as declared, with one bias a key, and from each head's program, against the system; torch's kernel."""
     from checks.nguyen2023 import scaled_heads as sh
-    from checks.tensors.systems_nguyen_formulas import Formula, agree
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_cases import choices, projections
+    from checks.tensors.systems_nguyen_formulas import Formula, agree, engines
 
-    tables, system = sh_tables(n, options, (sh.MEAN_S,)), sh_system(n, options, "centred")
-    formula = Formula(sh.BETA_SH, (i, d), tables)
-    yield agree("(51)", formula, system, n, options, {"not centred": replace(formula, term=sh.SH)})
-    yield agree("one bias a key", replace(formula, term=sh._simplified().parts[1].rhs), system, n, options)
+    tables = sh_tables(n, options, (sh.MEAN_S,), assumptions)
+    system, free = sh_system(n, options, "centred", assumptions), replace(assumptions, beta="free")
+    formula, moved = Formula(sh.beta_sh(free), (i, d), tables), choices(assumptions).beta != 0
+    wrong = {"not centred": replace(formula, term=sh.SH)} if moved else {}
+    yield agree("(51)", formula, system, n, options, wrong, mutate=moved)
+    bias = replace(formula, term=sh._simplified(free).parts[1].rhs)
+    yield agree("one bias a key", bias, system, n, options, mutate=moved)
+    derived = replace(formula, term=sh.derived_beta(free))
+    yield agree("derived expansions", derived, system, n, options, wrong, mutate=False)
+    heads = prepared_heads(n, options, "centred", assumptions)
+    found = [systems.fused_attend(h, dtype=options.dtype) for h in heads]
+    kernel = systems.combine([out for out, _ in found], weights := projections(options, len(heads)))
+
+    def uncentred(rows: Any) -> Any:
+        own = pooled_heads(n, options, assumptions)
+        return systems.combine(
+            [systems.fused_attend(h, rows=rows, dtype=options.dtype)[0] for h in own], weights
+        )
+
+    other = {"not centred": uncentred} if moved else {}
+    yield engines("scaled_dot_product_attention", system, kernel, found[0][1], n, options, other)
 
 
 @up_the_ladder()

@@ -143,7 +143,8 @@ def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterabl
         names = {**table(own), "T": Bounded(mix)}
         formula = Formula(cv.conv_attention(dim, at, over), (at, d), (names,))
         yield agree("formula with the matrix T", formula, system, n, options)
-        wrong = {"kernel mirrored": replace(formula, tables=({**names, "T": Bounded(mix.T.contiguous())},))}
+        turned = {**names, "T": Bounded(mix.T.contiguous())}
+        wrong = {"kernel mirrored": replace(formula, tables=(turned,))} if max(shape) > 1 else {}
         expansion = replace(formula, term=cv.derived_attention(dim).lhs)
         yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
     else:
@@ -154,6 +155,8 @@ def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterabl
     mixed, mirrored = (layers.convolved(own, k, grid) for k in (kernel, kernel.flip(*range(kernel.ndim))))
     heads = {"not convolved": own, "kernel mirrored": mirrored, "keys only": mixed._replace(q=own.q),
              "values as well": mixed._replace(v=layers.convolve(own.v, kernel, grid))}  # fmt: skip
+    if max(shape) == 1:  # one tap, which is 1 or -1: nothing is mixed and the sign cancels
+        heads = {"keys only, with the other sign": own._replace(k=-own.k)}
     others = {
         name: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
         for name, h in heads.items()
@@ -163,18 +166,21 @@ def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterabl
     )
 
 
-@up_the_ladder()
-def conv1d(n: int, options: Options) -> Iterable[Evidence]:
-    """Attention-Conv1D with the kernel of width 5 of the experiments."""
-    return _conv((5,), "N", n, options)
+@up_the_ladder(chosen=True)
+def conv1d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+    """Attention-Conv1D with the kernel of the assumptions, 5 taps in the experiments."""
+    from checks.tensors.systems_nguyen_cases import choices
+
+    return _conv((choices(assumptions).taps,), "N", n, options)
 
 
-@up_the_ladder()
-def conv2d(n: int, options: Options) -> Iterable[Evidence]:
-    """Attention-Conv2D with a 3 x 3 kernel on a grid of 32 columns."""
+@up_the_ladder(chosen=True)
+def conv2d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+    """Attention-Conv2D with the kernel of the assumptions, 2 x 2 in the experiments, on a grid of 32 rows."""
     from checks.nguyen2023.convolution import GRID
+    from checks.tensors.systems_nguyen_cases import choices
 
-    return _conv((3, 3), GRID, n, options)
+    return _conv((choices(assumptions).taps_2d,) * 2, GRID, n, options)
 
 
 @up_the_ladder()

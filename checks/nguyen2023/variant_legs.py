@@ -7,7 +7,7 @@ carry proved error bounds. Formulas are read from their modules when a leg runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -15,29 +15,29 @@ from typing import Any
 from checks.claim import Options
 from checks.ladder import up_the_ladder
 from checks.record import Evidence
-from derivations.index import Tensor
 from derivations.svr import d, i
-from derivations.term import Term
 
 # ---------------------------------------------------------------- Attention-BN
 
 
 @lru_cache(maxsize=4)
-def bn_system(n: int, options: Options) -> Any:
+def bn_system(n: int, options: Options, statistics: str = "mean_and_variance") -> Any:
     """Attention-BN at all queries."""
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import BN_EPS, raw_heads
 
-    return systems.attend(systems.normalised(raw_heads(n, options)[0], BN_EPS), dtype=options.dtype)
+    own = systems.normalised(raw_heads(n, options)[0], BN_EPS, statistics)
+    return systems.attend(own, dtype=options.dtype)
 
 
-def bn_table(n: int, options: Options) -> dict[str, Any]:
-    """Raw queries, keys and values, and the statistics that the declared (20) gives for them."""
+def bn_table(n: int, options: Options, assumptions: Any = None) -> dict[str, Any]:
+    """Raw queries, keys and values, and the statistics that the declared (20), or the assumptions, give for them."""
     from checks.nguyen2023 import batchnorm as bn
     from checks.tensors.systems_nguyen_cases import BN_EPS, constant, raw_heads, table
     from checks.tensors.systems_nguyen_formulas import given
 
-    return given({**table(raw_heads(n, options)[0]), "eps": constant(BN_EPS, options)}, bn.STATISTICS)
+    names = {**table(raw_heads(n, options)[0]), "eps": constant(BN_EPS, options)}
+    return given(names, bn.STATISTICS if assumptions is None else bn.statistics_of(assumptions))
 
 
 @up_the_ladder()
@@ -77,14 +77,14 @@ def bn_kernel(n: int, options: Options) -> Iterable[Evidence]:
     return [engines(what, bn_system(n, options), kernel, backend, n, options, others)]
 
 
-@up_the_ladder()
-def bn_by_coordinates(n: int, options: Options) -> Iterable[Evidence]:
+@up_the_ladder(chosen=True)
+def bn_by_coordinates(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(24) as declared, from raw keys and their mean inner products, against the system."""
     from checks.nguyen2023 import batchnorm as bn
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
-    formula = Formula(bn.LAST_LINE, (i, d), (bn_table(n, options),))
-    return [agree("(24)", formula, bn_system(n, options), n, options)]
+    formula = Formula(bn.LAST_LINE, (i, d), (bn_table(n, options, assumptions),))
+    return [agree("(24)", formula, bn_system(n, options, assumptions.statistics), n, options)]
 
 
 @up_the_ladder()
@@ -122,51 +122,53 @@ def bn_statistics(n: int, options: Options) -> Iterable[Evidence]:
 
 
 @lru_cache(maxsize=2)
-def beta_system(n: int, options: Options) -> Any:
+def beta_system(n: int, options: Options, beta: float) -> Any:
     """(26) at all queries."""
     from checks.tensors import systems_nguyen as systems
-    from checks.tensors.systems_nguyen_cases import BETA, raw_heads
+    from checks.tensors.systems_nguyen_cases import raw_heads
 
-    return systems.attend(systems.centred(raw_heads(n, options)[0], BETA), dtype=options.dtype)
+    return systems.attend(systems.centred(raw_heads(n, options)[0], beta), dtype=options.dtype)
 
 
-def beta_table(n: int, options: Options) -> dict[str, Any]:
+def beta_table(n: int, options: Options, beta: float) -> dict[str, Any]:
     """Raw inputs, β and the declared mean."""
     from checks.nguyen2023 import centering
-    from checks.tensors.systems_nguyen_cases import BETA, constant, raw_heads, table
+    from checks.tensors.systems_nguyen_cases import constant, raw_heads, table
     from checks.tensors.systems_nguyen_formulas import given
 
-    return given({**table(raw_heads(n, options)[0]), "beta": constant(BETA, options)}, (centering.MEAN,))
+    return given({**table(raw_heads(n, options)[0]), "beta": constant(beta, options)}, (centering.MEAN,))
 
 
-@up_the_ladder()
-def beta_definition(n: int, options: Options) -> Iterable[Evidence]:
+@up_the_ladder(chosen=True)
+def beta_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(26) as declared, and the expansion of its own program, against the system."""
     from checks.nguyen2023 import centering as ce
+    from checks.tensors.systems_nguyen_cases import choices
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
-    names, system = (beta_table(n, options),), beta_system(n, options)
-    plain = Formula(ce.PLAIN, (i, d), names)
-    yield agree("(26)", Formula(ce.BOTH, (i, d), names), system, n, options)
-    expansion = Formula(ce._derived().lhs, (i, d), names)
-    yield agree("derived expansion", expansion, system, n, options, {"not centred": plain}, mutate=False)
+    beta = choices(assumptions).beta
+    names, system = (beta_table(n, options, beta),), beta_system(n, options, beta)
+    wrong = {"not centred": Formula(ce.PLAIN, (i, d), names)} if beta else {}
+    yield agree("(26)", Formula(ce.both(ce.FREE), (i, d), names), system, n, options, mutate=beta != 0)
+    expansion = Formula(ce._derived(replace(assumptions, beta="free")).lhs, (i, d), names)
+    yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
 
-@up_the_ladder()
-def beta_as_bias(n: int, options: Options) -> Iterable[Evidence]:
+@up_the_ladder(chosen=True)
+def beta_as_bias(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """Centering as one bias a key: as declared, and by torch's kernel with the bias as one more coordinate."""
     import torch
 
     from checks.nguyen2023 import centering as ce
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded, einsum
-    from checks.tensors.systems_nguyen_cases import BETA, raw_heads
+    from checks.tensors.systems_nguyen_cases import choices, raw_heads
     from checks.tensors.systems_nguyen_formulas import Formula, agree, engines
 
-    own, system = raw_heads(n, options)[0], beta_system(n, options)
-    yield agree(
-        "softmax with a bias a key", Formula(ce.BIASED, (i, d), (beta_table(n, options),)), system, n, options
-    )
+    chosen = choices(assumptions).beta
+    own, system = raw_heads(n, options)[0], beta_system(n, options, chosen)
+    formula = Formula(ce.biased(ce.FREE), (i, d), (beta_table(n, options, chosen),))
+    yield agree("softmax with a bias a key", formula, system, n, options)
 
     def kernel(beta: float, rows: Any = None) -> tuple[Any, str]:
         bias = einsum("jc,c->j", own.k, systems.mean(own.k) * Bounded(torch.full_like(own.k.value[0], -beta)))
@@ -175,10 +177,10 @@ def beta_as_bias(n: int, options: Options) -> Iterable[Evidence]:
         )
         return systems.fused_attend(wide, rows=rows, scale=own.q.shape[1] ** -0.5, dtype=options.dtype)
 
-    found, backend = kernel(BETA)
+    found, backend = kernel(chosen)
     wrong = {
-        "β negative": lambda rows: kernel(-BETA, rows)[0],
-        "β = 1": lambda rows: kernel(1.0, rows)[0],
+        "β negative": lambda rows: kernel(-chosen, rows)[0],
+        "β larger": lambda rows: kernel(chosen + 0.5, rows)[0],
         "no bias": lambda rows: kernel(0.0, rows)[0],
     }
     yield engines("scaled_dot_product_attention with the bias", system, found, backend, n, options, wrong)
@@ -215,130 +217,3 @@ def linear_attention(n: int, options: Options) -> Iterable[Evidence]:
     yield agree(
         "derived expansion", replace(formula, term=statement.lhs), system, n, options, wrong, mutate=False
     )
-
-
-@up_the_ladder()
-def linear_bn_sh(n: int, options: Options) -> Iterable[Evidence]:
-    """Linear Attention-BN and Linear Attention-SH: derived expansion and formula against the systems."""
-    from checks.nguyen2023 import linear
-    from checks.tensors import systems_nguyen as systems
-    from checks.tensors.systems_nguyen_cases import BN_EPS, WIDTHS, heads_of_x, projections, raw_heads
-    from checks.tensors.systems_nguyen_formulas import Formula, agree
-
-    bn, sh = linear._corrected().parts
-    own = raw_heads(n, options)[0]
-    names = bn_table(n, options)
-    names = {**names, "x": names["Q"], "k": names["K"], "v": names["V"]}
-    system = systems.attend(systems.normalised(own, BN_EPS), kernel="linear", dtype=options.dtype)
-    formula = Formula(bn.rhs, (i, d), (names,), own=("x",))
-    yield agree("Linear Attention-BN", formula, system, n, options)
-    wrong = {"not normalised": replace(formula, term=linear._katharopoulos().rhs)}
-    yield agree(
-        "its derived expansion", replace(formula, term=bn.lhs), system, n, options, wrong, mutate=False
-    )
-
-    heads, weights = raw_heads(n, options, len(WIDTHS)), projections(options, len(WIDTHS))
-    pooled = [systems.pooled(h, w) for h, w in zip(heads, WIDTHS, strict=True)]
-    system = systems.multihead(pooled, weights, kernel="linear", dtype=options.dtype)
-    tables = tuple(heads_of_x(h, weights[s]) for s, h in enumerate(pooled))
-    formula = Formula(sh.rhs, (i, d), tables, own=("x^s",))
-    yield agree("Linear Attention-SH", formula, system, n, options)
-    wrong = {"one head alone": replace(formula, tables=tables[:1])}
-    yield agree(
-        "its derived expansion", replace(formula, term=sh.lhs), system, n, options, wrong, mutate=False
-    )
-
-
-# ---------------------------------------------------------------- a subset of the keys
-
-
-def _member(n: int, kept: int) -> Callable[[Any], Any]:
-    """Indicators of the kept keys, (len(rows), n)."""
-    import torch
-
-    from checks.tensors.systems_nguyen import kept_keys
-    from checks.tensors.systems_nguyen_bounded import Bounded
-
-    def rows_of(rows: Any) -> Any:
-        out = torch.zeros(len(rows), n, dtype=torch.float64, device=rows.device)
-        return Bounded(out.scatter_(1, kept_keys(rows, n, kept), 1.0))
-
-    return rows_of
-
-
-def _sparse_checks(what: str, own: Any, n: int, options: Options) -> Iterable[Evidence]:
-    """Masked and renormalised softmax, and the expansion of the fit to the subset, against the gathering system."""
-    from checks.nguyen2023 import sparse
-    from checks.tensors import systems_nguyen as systems
-    from checks.tensors.systems_nguyen_cases import KEPT
-    from checks.tensors.systems_nguyen_formulas import Formula, agree
-
-    system = systems.attend(own, kept=KEPT, dtype=options.dtype)
-
-    def kept(x: Any) -> Callable[[Any], Any]:
-        return lambda rows: x[systems.kept_keys(rows, n, KEPT)]
-
-    mask, (normaliser, _) = sparse._mask(), sparse._mask().given
-    names = {"x": own.q, "1_M(x)": _member(n, KEPT), "k": own.k, "v": own.v}
-    term = substituted(mask.lhs, normaliser.tensor, normaliser.value)
-    formula = Formula(term, (i, d), (names,), own=("x", "1_M(x)"))
-    everything = sparse.sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
-    wrong = {
-        "the h of the text, over all keys": replace(
-            formula, term=substituted(mask.lhs, normaliser.tensor, everything)
-        )
-    }
-    yield agree(f"{what}: masked and renormalised", formula, system, n, options, wrong)
-    names = {"x": own.q, "k_m": kept(own.k), "v": kept(own.v)}
-    expansion = Formula(sparse._corrected().parts[2].lhs, (i, d), (names,), own=("x", "k_m", "v"))
-    shifted = {**names, "k_m": lambda rows: own.k[systems.kept_keys(rows + 1, n, KEPT) % n]}
-    wrong = {"the next query's keys": replace(expansion, tables=(shifted,))}
-    yield agree(f"{what}: derived expansion", expansion, system, n, options, wrong, mutate=False)
-
-
-def substituted(term: Term, tensor: Tensor, value: Term) -> Term:
-    """The term with a symbol replaced by what a definition says."""
-    if term.data == tensor:
-        return value
-    return replace(term, args=tuple(substituted(a, tensor, value) for a in term.args))
-
-
-@up_the_ladder()
-def sparse_definition(n: int, options: Options) -> Iterable[Evidence]:
-    """Sparse attention, and Attention-BN and a pooled head on a subset of their keys."""
-    from checks.tensors import systems_nguyen as systems
-    from checks.tensors.systems_nguyen_cases import BN_EPS, raw_heads
-
-    own = raw_heads(n, options)[0]
-    yield from _sparse_checks("sparse attention", own, n, options)
-    yield from _sparse_checks("sparse Attention-BN", systems.normalised(own, BN_EPS), n, options)
-
-
-@up_the_ladder()
-def sparse_kernel(n: int, options: Options) -> Iterable[Evidence]:
-    """Sparse attention by torch's attention with a mask, at sampled queries; float64 at every dtype asked for."""
-    from checks.tensors import systems_nguyen as systems
-    from checks.tensors import systems_nguyen_torch as layers
-    from checks.tensors.instances import sampled_rows
-    from checks.tensors.systems_nguyen_cases import KEPT, raw_heads
-    from checks.tensors.systems_nguyen_formulas import engines
-
-    own = raw_heads(n, options)[0]
-    rows = sampled_rows(n, 32, options.seed).to(own.q.value.device)
-    ours = systems.attend(own, kept=KEPT)[rows]
-    wrong = {
-        "all keys": lambda at: layers.masked_rows(own, rows[at], n),
-        "half as many keys": lambda at: layers.masked_rows(own, rows[at], KEPT // 2),
-    }
-    what = "scaled_dot_product_attention with a mask"
-    return [
-        engines(
-            what,
-            ours,
-            layers.masked_rows(own, rows, KEPT),
-            "math",
-            n,
-            replace(options, dtype="float64"),
-            wrong,
-        )
-    ]

@@ -323,6 +323,35 @@ def sparse_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     return found
 
 
+def sparse_versions_optimum(assumptions: Any, options: Options) -> list[Evidence]:
+    """Sparse Attention-BN+SH: of the keys 1, 2, 3 of a pooled head the query 4 keeps two, normalised; and the head alone.
+
+    The program on the two kept keys is solved exactly; values are the query's own.
+    """
+    from checks.nguyen2023 import sparse
+    from checks.tensors import systems_nguyen as systems
+
+    found: list[Evidence] = []
+    tokens, kept = column(0, 2, 1, 3, 2, 4), (0, 1)
+    for what, labels, prepare in (
+        ("Sparse Attention-BN+SH", (-1, 0, 2), lambda h: systems.normalised(h, exact_eps())),
+        ("Sparse Attention-SH", (0, 2, 1), lambda h: h),
+    ):
+        fit = optimum(sparse.HEAD_SUBSET.without_bias(), powers([(n,) for n in labels], 2), 2, last=1)
+        normal = what.endswith("BN+SH")
+        keys = systems.pool(tokens, 2) if normal else systems.pool(root_two(-1, 1, 0, 4, 5, 7), 2)
+        spread = fit._replace(values=[*fit.values, Fraction(0)])
+        q = column(4) if normal else root_two(1)
+        out = _attended(q, keys, spread, prepare, kept=len(kept), pattern="window")
+        wrong = {"all keys": _attended(q, keys, spread, prepare)}
+        if normal:
+            wrong["not normalised"] = _attended(q, keys, spread, kept=len(kept), pattern="window")
+        found += against_system(
+            f"{what}: program of one query on two keys of a pooled head", [fit], out, wrong
+        )
+    return found
+
+
 def residual_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (33) for a fixed projection sqrt(ln 2), solved exactly: inputs 1, 0, -1 and the query 2."""
     from checks.nguyen2023 import residual

@@ -65,17 +65,30 @@ def mean(tokens: Bounded) -> Bounded:
     return total * Bounded.rounded(torch.full_like(total.value, 1 / len(tokens)))
 
 
-def inverse_deviation(tokens: Bounded, eps: Bounded | float) -> Bounded:
-    """s^-1 = 1/sqrt(σ² + ε) with the variance over N, not N - 1, (N, d) -> (d,), eq. (20)."""
+def inverse_deviation(tokens: Bounded, eps: Bounded | float, unbiased: bool = False) -> Bounded:
+    """s^-1 = 1/sqrt(σ² + ε) with the variance over N, (N, d) -> (d,), eq. (20); ``unbiased``: over N - 1."""
     away = tokens - mean(tokens)
     added = eps if isinstance(eps, Bounded) else Bounded(torch.full_like(tokens.value[0], eps))
-    return (mean(away * away) + added) ** -0.5
+    variance, n = mean(away * away), len(tokens)
+    if unbiased:
+        variance = variance * Bounded.rounded(torch.full_like(variance.value, n / (n - 1)))
+    return (variance + added) ** -0.5
 
 
-def normalised(own: Head, eps: Bounded | float = 1e-5) -> Head:
-    """Queries and keys less the mean of the keys, over the deviation of the keys, eq. (22)."""
-    centre, inverse = mean(own.k), inverse_deviation(own.k, eps)
-    return own._replace(q=(own.q - centre) * inverse, k=(own.k - centre) * inverse)
+def normalised(own: Head, eps: Bounded | float = 1e-5, statistics: str = "mean_and_variance") -> Head:
+    """Queries and keys less the mean of the keys, over the deviation of the keys, eq. (22).
+
+    ``statistics``: as the knob of theory svr has it, in place of mean and deviation of the keys.
+    """
+    if statistics == "none":
+        return own
+    source = own.q if statistics == "of_queries" else own.k
+    centre = mean(source)
+    away = own._replace(q=own.q - centre, k=own.k - centre)
+    if statistics == "mean":
+        return away
+    inverse = inverse_deviation(source, eps, statistics == "unbiased_variance")
+    return away._replace(q=away.q * inverse, k=away.k * inverse)
 
 
 def centred(own: Head, beta: float) -> Head:
@@ -84,17 +97,37 @@ def centred(own: Head, beta: float) -> Head:
     return own._replace(q=own.q - centre, k=own.k - centre)
 
 
-def pool(tokens: Bounded, width: int) -> Bounded:
-    """Averages of ``width`` consecutive tokens, (N, d) -> (N / width, d). Raises TensorError unless it divides N."""
+def pool_blocks(tokens: Bounded, width: int) -> Bounded:
+    """Runs of ``width`` consecutive tokens, (N, d) -> (N / width, width, d). Raises TensorError unless it divides N."""
     if width < 1 or len(tokens) % width:
         raise TensorError(f"a pool of {width} tokens does not divide {len(tokens)} tokens")
-    total = einsum("nwd->nd", tokens.reshape(-1, width, tokens.shape[-1]))
+    return tokens.reshape(-1, width, tokens.shape[-1])
+
+
+def pool(tokens: Bounded, width: int) -> Bounded:
+    """Averages of ``width`` consecutive tokens, (N, d) -> (N / width, d). Raises TensorError unless it divides N."""
+    total = einsum("nwd->nd", pool_blocks(tokens, width))
     return total * Bounded.rounded(torch.full_like(total.value, 1 / width))
 
 
-def pooled(own: Head, width: int) -> Head:
-    """Keys and values pooled (Remark 5); all queries stay."""
-    return own._replace(k=pool(own.k, width), v=pool(own.v, width))
+def pooled(own: Head, width: int, how: str = "average") -> Head:
+    """Keys and values pooled (Remark 5); all queries stay. ``how``: the average, the first or the largest coordinates."""
+    if how == "average":
+        return own._replace(k=pool(own.k, width), v=pool(own.v, width))
+    take = first if how == "first" else largest
+    return own._replace(k=take(own.k, width), v=take(own.v, width))
+
+
+def first(tokens: Bounded, width: int) -> Bounded:
+    """Every ``width``-th token. Raises TensorError unless it divides their number."""
+    return pool_blocks(tokens, width)[:, 0]
+
+
+def largest(tokens: Bounded, width: int) -> Bounded:
+    """The largest coordinates of ``width`` consecutive exact tokens. Raises TensorError unless it divides their number."""
+    blocks = pool_blocks(tokens, width)
+    # the largest of numbers that are each within a radius is within the largest radius
+    return Bounded(blocks.value.amax(1), None if blocks.radius is None else blocks.radius.amax(1))
 
 
 def convolve(tokens: Bounded, kernel: torch.Tensor, grid: tuple[int, int] | None = None) -> Bounded:
@@ -151,14 +184,19 @@ def projected_by_convolution(
 # ---------------------------------------------------------------- attention
 
 
-def kept_keys(rows: torch.Tensor, n: int, kept: int) -> torch.Tensor:
-    """A subset of the keys for each query: ``kept`` keys at equal steps around the circle from its own token on.
+def kept_keys(
+    rows: torch.Tensor, n: int, kept: int, pattern: str = "strided", queries: int | None = None
+) -> torch.Tensor:
+    """A subset of the n keys for each query: ``kept`` keys around the circle from that of its own token on.
 
-    rows (b,) -> (b, kept), distinct if kept <= n. Raises TensorError otherwise.
+    At equal steps, or side by side with the pattern "window" (all keys are both). ``queries``: how many tokens there are,
+    where several have one key. rows (b,) -> (b, kept), distinct if kept <= n. Raises TensorError otherwise.
     """
     if not 1 <= kept <= n:
         raise TensorError(f"{kept} keys kept of {n}")
-    return (rows[:, None] + torch.arange(kept, device=rows.device) * (n // kept)) % n
+    step = 1 if pattern == "window" else n // kept
+    own = rows if queries is None else rows * n // queries
+    return (own[:, None] + torch.arange(kept, device=rows.device) * step) % n
 
 
 def attend(
@@ -166,6 +204,7 @@ def attend(
     *,
     kernel: str = "softmax",
     kept: int | None = None,
+    pattern: str = "strided",
     scale: float | None = None,
     dtype: str | torch.dtype = "float64",
 ) -> Bounded:
@@ -180,7 +219,7 @@ def attend(
     scale = resolve_scale(scale, own.q.shape[-1])
     q, k, v = (x.value.to(resolve_dtype(dtype)) for x in inputs)
     if kept is not None:
-        return _sparse(inputs, kernel, kept, scale, dtype)
+        return _sparse(inputs, kernel, (kept, pattern), scale, dtype)
     if kernel == "linear":
         out, size = stream.linear_attention(q, k, v), stream.linear_attention(q, k, v.abs())
         return _linear_bound(inputs, out, size, bounds.linear_attention_factor(dtype, *k.shape[::-1]))
@@ -264,15 +303,16 @@ def _linear_bound(own: Head, out: torch.Tensor, size: torch.Tensor, factor: floa
     return Bounded(out.double(), true * (factor + torch.expm1(moved) * (1 + factor)) + _moved_values(own))
 
 
-def _sparse(own: Head, kernel: str, kept: int, scale: float, dtype: str | torch.dtype) -> Bounded:
+def _sparse(own: Head, kernel: str, mask: tuple[int, str], scale: float, dtype: str | torch.dtype) -> Bounded:
     """Attention to the kept keys, some queries at a time: their keys are gathered, (b, kept, d)."""
+    kept, pattern = mask
     resolved = resolve_dtype(dtype)
     work = working_dtype(resolved)
     q, k, v = (x.value.to(resolved).to(work) for x in own)
     values, outs = torch.cat([v, v.abs()], 1), []
     for part in slices(len(q), max(1, (1 << 23) // (kept * k.shape[1]))):
         rows = torch.arange(part.start, part.stop, device=q.device)
-        keys = kept_keys(rows, len(k), kept)
+        keys = kept_keys(rows, len(k), kept, pattern, len(q))
         if kernel == "linear":
             features = stream.elu_plus_one(q[part]), stream.elu_plus_one(k[keys])
             weights = torch.einsum("id,imd->im", *features)
@@ -304,10 +344,18 @@ def multihead(
     *,
     kernel: str = "softmax",
     kept: int | None = None,
+    pattern: str = "strided",
     dtype: str | torch.dtype = "float64",
 ) -> Bounded:
-    """Σ_s W_O^s attention of head s, the heads with key sets of any sizes: (3), (25), (49)."""
-    return combine([attend(h, kernel=kernel, kept=kept, dtype=dtype) for h in heads], weights)
+    """Σ_s W_O^s attention of head s, the heads with key sets of any sizes: (3), (25), (49).
+
+    A head with fewer keys than ``kept`` keeps them all.
+    """
+    outs = [
+        attend(h, kernel=kernel, kept=kept and min(kept, len(h.k)), pattern=pattern, dtype=dtype)
+        for h in heads
+    ]
+    return combine(outs, weights)
 
 
 def projected(tokens: Bounded, weights: torch.Tensor) -> Bounded:

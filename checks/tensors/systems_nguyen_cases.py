@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -12,10 +12,40 @@ from checks.tensors import systems_nguyen as systems
 from checks.tensors.instances import make_instance
 from checks.tensors.systems_nguyen import Head
 from checks.tensors.systems_nguyen_bounded import Bounded
+from derivations import svr_choices as read
+from derivations.svr import SvrAssumptions
 
-# β, the ε of (20) (large, so that leaving it out shows in float32), tokens pooled in each head, keys that a sparse
-# query keeps
-BETA, BN_EPS, WIDTHS, KEPT = 0.5, 0.05, (1, 2, 4), 64
+BN_EPS = 0.05  # the ε of (20): large, so that leaving it out shows in float32
+
+
+class Choices(NamedTuple):
+    """What the assumptions of theory svr say of the systems: β, statistics, tokens a key for each head, downsampling,
+    pattern and number of the keys that a sparse query keeps, taps of the convolutions."""
+
+    beta: float
+    statistics: str
+    widths: tuple[int, ...]
+    downsampling: str
+    pattern: str
+    kept: int
+    taps: int
+    taps_2d: int
+
+
+def choices(assumptions: SvrAssumptions | None = None, n: int = 0) -> Choices:
+    """The choices of the assumptions (the paper's without any) for n tokens; a free β is 1/2 here."""
+    a = assumptions or SvrAssumptions()
+    beta, (pattern, kept) = read.beta(a.beta), read.mask(a.mask)
+    return Choices(
+        0.5 if beta is None else float(beta),
+        a.statistics,
+        read.scales(a.scales),
+        a.downsampling,
+        pattern,
+        n if kept is None else kept,
+        read.kernel_size(a.kernel_size),
+        read.kernel_size(a.kernel_size_2d),
+    )
 
 
 @lru_cache(maxsize=4)

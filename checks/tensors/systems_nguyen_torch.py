@@ -54,13 +54,16 @@ def normalised(own: Head, eps: float = 1e-5) -> Head:
     )
 
 
-def pooled(own: Head, width: int) -> Head:
-    """Keys and values by ``avg_pool1d``."""
+def pooled(own: Head, width: int, how: str = "average") -> Head:
+    """Keys and values by ``avg_pool1d``, ``max_pool1d`` or, the first of each run, ``interpolate``."""
 
     def pool(tokens: torch.Tensor) -> torch.Tensor:
-        return F.avg_pool1d(tokens.T[None], width)[0].T.contiguous()
+        if how == "first":
+            return F.interpolate(tokens.T[None], scale_factor=1 / width)[0].T.contiguous()
+        layer = F.avg_pool1d if how == "average" else F.max_pool1d
+        return layer(tokens.T[None], width)[0].T.contiguous()
 
-    ours = systems.pooled(own, width)
+    ours = systems.pooled(own, width, how)
     return own._replace(
         k=Bounded(pool(own.k.value), ours.k.error), v=Bounded(pool(own.v.value), ours.v.error)
     )
@@ -83,7 +86,7 @@ def convolved(own: Head, kernel: torch.Tensor, grid: tuple[int, int] | None = No
     return own._replace(q=convolve(own.q, kernel, grid), k=convolve(own.k, kernel, grid))
 
 
-def masked_rows(own: Head, rows: torch.Tensor, kept: int) -> Bounded:
+def masked_rows(own: Head, rows: torch.Tensor, kept: int, pattern: str = "strided") -> Bounded:
     """Sparse attention at some queries by torch's attention with a mask over all keys: (len(rows), d_v)."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -91,7 +94,7 @@ def masked_rows(own: Head, rows: torch.Tensor, kept: int) -> Bounded:
 
     q, k, v = own.q.value[rows], own.k.value, own.v.value
     allowed = torch.zeros(len(rows), len(k), dtype=torch.bool, device=q.device)
-    allowed.scatter_(1, systems.kept_keys(rows, len(k), kept), True)
+    allowed.scatter_(1, systems.kept_keys(rows, len(k), kept, pattern, len(own.q)), True)
     values = torch.cat([v, v.abs()], 1)
     with sdpa_kernel([SDPBackend.MATH]):
         both = F.scaled_dot_product_attention(

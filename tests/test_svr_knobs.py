@@ -1,0 +1,150 @@
+"""The choices of nguyen2023 as knobs of theory svr: what each changes in derivations, verdicts and systems."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from checks.ablation import ablate
+from checks.claim import Options
+from checks.registry import load
+from checks.theories import theory
+from checks.verify import assumptions_for, examine, key
+from derivations import svr_attentions, svr_choices
+from derivations import svr_variants as sv
+from derivations.assumptions import BadAssumption
+from derivations.normal import equal
+from derivations.svr import KNOBS, SvrAssumptions
+
+PAPER = SvrAssumptions()
+
+
+def verdict(slug: str, **knobs: str) -> str:
+    claim = load()[f"nguyen2023/{slug}"]
+    changed = assumptions_for(claim, {"svr": replace(PAPER, **knobs)})
+    return examine(claim, changed, Options(), quick=True).verdict
+
+
+# every new knob: a claim that changes its verdict, and one that does not
+CHANGES = [
+    ({"statistics": "mean"}, "eq20", "refuted"),
+    ({"statistics": "unbiased_variance"}, "eq23", "refuted"),
+    ({"statistics": "of_queries"}, "eq24", "refuted"),
+    ({"statistics": "none"}, "eq21", "refuted"),
+    ({"statistics": "mean"}, "eq48", "refuted"),
+    ({"statistics": "unbiased_variance"}, "eq24", "proved"),
+    ({"beta": "0"}, "prose-centering-only", "refuted"),
+    ({"beta": "1/2"}, "prose-centering-only", "proved"),
+    ({"beta": "0"}, "eq26", "definition"),
+    ({"scales": "1,1"}, "fig1", "refuted"),
+    ({"scales": "1,1,2,4"}, "fig1", "refuted"),
+    ({"scales": "1,1,2,4"}, "fig2", "corrected"),
+    ({"scales": "1,2,4"}, "eq25", "definition"),
+    ({"downsampling": "largest"}, "rem5", "refuted"),
+    ({"downsampling": "first"}, "rem5", "definition"),
+    ({"mask": "all"}, "eq16", "proved"),
+    ({"mask": "window:8"}, "eq16", "corrected"),
+    ({"kernel_size": "4"}, "prose-kernel-size", "corrected"),
+    ({"kernel_size": "7", "kernel_size_2d": "3"}, "prose-kernel-size", "proved"),
+    ({"normaliser": "kernel_sum_raw"}, "eq21", "refuted"),
+    ({"normaliser": "kernel_sum_raw"}, "eq16", "refuted"),
+    ({"normaliser": "kernel_sum_raw"}, "eq15", "proved"),
+    ({"normaliser": "one"}, "eq25", "refuted"),
+    ({"feature_map": "polynomial:2"}, "eq43", "refuted"),
+    ({"loss": "least_squares"}, "eq39", "refuted"),
+    ({"loss": "least_squares"}, "eq25", "definition"),
+]
+
+
+@pytest.mark.parametrize(("knobs", "slug", "expected"), CHANGES)
+def test_a_knob_changes_the_verdicts_that_depend_on_it(
+    knobs: dict[str, str], slug: str, expected: str
+) -> None:
+    assert verdict(slug, **knobs) == expected
+
+
+@pytest.mark.parametrize("knob", [k.name for k in svr_choices.KNOBS])
+def test_every_value_of_a_knob_is_derived_and_changes_the_inputs(knob: str) -> None:
+    own = next(k for k in KNOBS if k.name == knob)
+    before = [c.inputs for c in svr_attentions.chains(PAPER)]
+    values = [v for v in (*own.allowed, *own.examples) if not re.search("[A-Z]", v)]
+    for value in [v for v in values if v != getattr(PAPER, knob)]:
+        after = [c.inputs for c in svr_attentions.chains(theory("svr").assumptions({knob: value}))]
+        assert sum(x != y for x, y in zip(before, after, strict=True)) == 1, value
+
+
+def test_another_kernel_changes_every_attention() -> None:
+    def attentions(a: SvrAssumptions) -> list[str]:
+        return [s.latex for s in svr_attentions.derive(a) if s.title.endswith(": attention")]
+
+    before, after = attentions(PAPER), attentions(replace(PAPER, feature_map="elu"))
+    assert len(before) == 6
+    assert all(x != y for x, y in zip(before, after, strict=True))
+    raw = attentions(replace(PAPER, normaliser="kernel_sum_raw"))
+    assert all(x != y for x, y in zip(before, raw, strict=True))
+
+
+def test_values_are_read_exactly() -> None:
+    assert svr_choices.beta("free") is None
+    assert svr_choices.beta("0.15") == Fraction(3, 20)
+    assert svr_choices.scales("1, 1,2,4") == (1, 1, 2, 4)
+    assert svr_attentions.share_of_keys(replace(PAPER, scales="1,1,2,4")) == Fraction(11, 16)
+    assert svr_choices.mask("window:3") == ("window", 3)
+    assert svr_attentions.padding(5) == (2, 2)
+    assert svr_attentions.padding(2) == (0, 1)
+
+
+@pytest.mark.parametrize("setting", [
+    ("beta", "2.0001"), ("beta", "1e9"), ("beta", "nan"), ("scales", "0"), ("scales", "1;2"), ("scales", "1,,2"),
+    ("mask", "strided:4097"), ("mask", ":3"), ("kernel_size", "2.0"), ("kernel_size", "²"), ("statistics", ""),
+])  # fmt: skip
+def test_what_is_out_of_range_is_refused_in_one_line(setting: tuple[str, str]) -> None:
+    with pytest.raises(BadAssumption) as refused:
+        theory("svr").assumptions(dict([setting]))
+    assert "\n" not in str(refused.value) and "allowed" in str(refused.value)
+
+
+def test_the_loss_of_a_variant_is_that_of_the_assumptions() -> None:
+    own = sv.Variant("plain").under(replace(PAPER, loss="least_squares", bias="off"))
+    assert [t.name for t in own.program().variables] == ["w", "r"]
+    plain = sv.Variant("plain", bias=False)
+    assert equal(sv.in_values(own, sv.expansion(own)), sv.in_values(plain, sv.expansion(plain)))
+
+
+def test_a_quick_record_is_shared_by_assumptions_that_do_not_touch_the_claim() -> None:
+    claim, other = load()["nguyen2023/eq25"], load()["nguyen2023/fig1"]
+
+    def name(c, **knobs):
+        return key(c, assumptions_for(c, {"svr": replace(PAPER, **knobs)}), Options(), quick=True)
+
+    assert name(claim) == name(claim, beta="0", scales="1,1")
+    assert name(claim) != name(claim, normaliser="one")
+    assert name(other) != name(other, scales="1,1")
+
+
+def test_ablation_tries_the_examples_of_a_placeholder() -> None:
+    claim = load()["nguyen2023/prose-kernel-size"]
+    found = {r.variant: r.needed for r in ablate(claim, assumptions_for(claim, {}))}
+    assert found.keys() == {f"kernel_size{t} = {n}" for t, n in (("", 1), ("", 4), ("_2d", 1), ("_2d", 3))}
+    pooling = load()["nguyen2023/rem5"]
+    found = {r.variant: r.needed for r in ablate(pooling, assumptions_for(pooling, {}))}
+    assert found == {"downsampling = first": False, "downsampling = largest": True}
+
+
+@pytest.mark.parametrize("knobs", [{"beta": "1"}, {"scales": "1,1,4", "downsampling": "largest"}, {"mask": "window:8"},
+                                   {"mask": "all"}, {"kernel_size": "2", "kernel_size_2d": "3"}, {"kernel_size": "1"}])  # fmt: skip
+def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
+    """Formulas, derived expansions and torch's layers agree for other choices too."""
+    from checks.nguyen2023 import variant_heads, variant_inputs, variant_legs, variant_versions
+
+    own, options = replace(PAPER, bias="off", **knobs), Options(max_tokens=256)
+    legs = {"beta": [variant_legs.beta_definition, variant_heads.beta_sh_definition],
+            "scales": [variant_heads.sh_definition, variant_heads.sh_kernel],
+            "mask": [variant_versions.sparse_definition, variant_versions.sparse_versions],
+            "kernel_size": [variant_inputs.conv1d, variant_inputs.conv2d]}[next(iter(knobs))]  # fmt: skip
+    for leg in legs:
+        for found in leg(own, options):
+            assert found.passed is not False, found.detail
