@@ -129,16 +129,14 @@ class Variant:
         def named(name: str, latex: str) -> Tensor:
             return vectors(name, DV, self._marked(latex), self.count)
 
-        greek, tilde = r"\boldsymbol{{\{0}}}", r"\tilde{{\boldsymbol{{\{0}}}}}"
-        pairs = [
-            named(n + t, (tilde if t else greek).format(n)) for n in ("xi", "alpha", "eta") for t in ("", "~")
-        ]
-        others = (
-            named("r", r"\boldsymbol{r}"),
-            named("s", r"\boldsymbol{s}"),
-            named("rho", r"\boldsymbol{\rho}"),
-        )
-        return Symbols(self.j, self.y, *pairs, *others)
+        def pair(name: str) -> tuple[Tensor, Tensor]:
+            symbol = rf"\boldsymbol{{\{name}}}"
+            return named(name, symbol), named(f"{name}~", rf"\tilde{{{symbol}}}")
+
+        (xi, xi_t), (alpha, alpha_t), (eta, eta_t) = pair("xi"), pair("alpha"), pair("eta")
+        residual, small = named("r", r"\boldsymbol{r}"), named("s", r"\boldsymbol{s}")
+        rho = named("rho", r"\boldsymbol{\rho}")
+        return Symbols(self.j, self.y, xi, xi_t, alpha, alpha_t, eta, eta_t, residual, small, rho)
 
     @property
     def slacks(self) -> tuple[Tensor, Tensor]:

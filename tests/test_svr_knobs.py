@@ -10,9 +10,10 @@ import pytest
 
 from checks.ablation import ablate
 from checks.claim import Options
+from checks.content import key
 from checks.registry import load
 from checks.theories import theory
-from checks.verify import assumptions_for, examine, key
+from checks.verify import assumptions_for, examine
 from derivations import svr_attentions, svr_choices
 from derivations import svr_variants as sv
 from derivations.assumptions import BadAssumption
