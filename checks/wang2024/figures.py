@@ -16,7 +16,7 @@ from derivations.term import Neg, Term, as_term, size, sum_over
 
 TRAINING = (
     "The maps and curves come from training runs whose seeds, step sizes, initialisation and normalisation of the error are not "
-    "published; they are regenerated as experiments, not proved."
+    "published; attest experiment runs them again with choices of its own, which proves nothing."
 )
 SETTING = "C = 3, d = 2, covariates uniform on [-1, 1]², N = 20, one layer and one head (so without the bias head) unless said otherwise."
 
@@ -60,7 +60,10 @@ claim(
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
-    notes="With the linear kernel the outcome depends on how the query's outcome slot is filled, (x, 0) or (x, -1/C).",
+    notes=(
+        "With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, -1/C), as Section 3 encodes "
+        "positions, a trained layer can use the constant, and ends below the designed one; with (x, 0) it cannot."
+    ),
 )
 
 claim(
@@ -86,7 +89,10 @@ claim(
     ),
     rests_on=("wang2024/eq11",),
     where="N = 30, d = 512, one head and one layer; only the rate and the kernel parameter are learned.",
-    reason="Needs ImageNet images and VGG features, which are not available here.",
+    reason=(
+        "Needs ImageNet images and VGG features, which are not available here; attest experiment wang2024/fig5 evaluates a file of "
+        "features."
+    ),
 )
 
 claim(
