@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: verify test test-slow book lint clean
+.PHONY: verify test test-slow book gpu bench lint clean
 
 verify: $(VENV)/core
 	$(BIN)/attest verify --workers $(WORKERS)
@@ -18,6 +18,13 @@ test-slow: $(VENV)/test
 
 book: $(VENV)/book
 	$(BIN)/attest book --workers $(WORKERS)
+
+# On a GPU machine with torch, numpy, scipy and sympy of its own: no environment is made, PYTHON must be that machine's.
+gpu:
+	$(PYTHON) -m checks.scale --device cuda --out checks/evidence/gpu.json
+
+bench: $(VENV)/test
+	$(BIN)/python -m tests.benchmarks
 
 lint: $(VENV)/test
 	$(BIN)/ruff check

@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from book import claim_page, figure, overview
+from book import claim_page, figure, measurements, overview
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, link
 
@@ -34,6 +34,10 @@ BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
     "changed": overview.changed_note,
     "scale": overview.scale,
+    "devices": measurements.devices,
+    "families": measurements.families,
+    "benchmarks": measurements.benchmarks,
+    "measured": measurements.measured,
     "verdicts": overview.verdict_legend,
     "severities": overview.severity_legend,
     "grades": overview.grade_legend,

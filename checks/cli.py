@@ -187,6 +187,8 @@ def _run_options(a: argparse.Namespace) -> Options:
         raise BadInput(f"--workers {a.workers} is out of range; allowed: 1 to 64")
     if a.device != "cpu":
         _require_device(a.device)
+    if a.max_tokens > Options.max_tokens:
+        ladder.require_memory(a.max_tokens, a.device)
     return Options(a.max_tokens, a.dtype, a.device, a.seed)
 
 

@@ -114,7 +114,9 @@ MATRICES, LINEAR_MATRICES = 100, 40
 
 
 def require_memory(max_tokens: int, device: Any, available: int | None = None) -> None:
-    """Raises TensorError if the tensor checks up to this length would not fit memory, by an estimate."""
+    """Raises TensorError if the tensor checks up to this length would not fit the device's memory, by an estimate."""
+    import torch
+
     from checks.tensors.errors import TensorError
     from checks.tensors.measure_memory import GIB, available_bytes
 
@@ -122,7 +124,7 @@ def require_memory(max_tokens: int, device: Any, available: int | None = None) -
     if max_tokens >= LADDER[-1]:
         needed = max(needed, LINEAR * LINEAR_MATRICES)
     needed *= 64 * 8
-    free = available_bytes(device) if available is None else available
+    free = available_bytes(torch.device(device)) if available is None else available
     if needed > free:
         raise TensorError(
             f"tensor checks up to {max_tokens} tokens need about {needed / GIB:.2g} GiB and {free / GIB:.2g} GiB are "

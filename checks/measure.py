@@ -83,7 +83,7 @@ def run(a: argparse.Namespace) -> int:
     if a.json:
         print(
             json.dumps(
-                {"source": source, "heads": [_finite(m.to_json()) for m in found]},
+                {"source": source, "about": _about(a.device), "heads": [_finite(m.to_json()) for m in found]},
                 indent=1,
                 ensure_ascii=False,
                 allow_nan=False,
@@ -92,6 +92,15 @@ def run(a: argparse.Namespace) -> int:
     else:
         _tables(found)
     return 0
+
+
+def _about(device: str) -> dict[str, Any]:
+    """What the measures were made with and on."""
+    import torch
+
+    from checks.scale import about
+
+    return about(torch.device(device), 1)
 
 
 def _settings(a: argparse.Namespace) -> Settings:

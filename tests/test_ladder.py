@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checks import ladder, verify
+from checks import cli, ladder, verify
 from checks.claim import Claim, Options
 from checks.ladder import (
     LADDER,
@@ -20,6 +20,7 @@ from checks.ladder import (
 )
 from checks.record import Evidence
 from checks.statement import Identity
+from checks.tensors import measure_memory
 from derivations.index import Tensor
 from derivations.term import as_term
 
@@ -206,6 +207,12 @@ def test_without_a_cache_nothing_is_left_and_nothing_runs_twice(tmp_path, monkey
     monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
     list(verify.verify([CLAIM], Options(max_tokens=32768)))
     assert CALLS.count(("quadratic", 32768)) == 1
+
+
+def test_lengths_that_do_not_fit_are_one_line_and_exit_2(monkeypatch, capsys):
+    monkeypatch.setattr(measure_memory, "available_bytes", lambda device: 1 << 30)
+    assert cli.main(["verify", "nguyen2023/eq1", "--max-tokens", "131072"]) == 2
+    assert "tensor checks up to 131072 tokens need about" in capsys.readouterr().err
 
 
 def test_no_paper_has_lengths_of_its_own():

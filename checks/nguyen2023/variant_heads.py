@@ -292,7 +292,7 @@ def beta_sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[E
     yield engines("scaled_dot_product_attention", system, kernel, found[0][1], n, options, other)
 
 
-@up_the_ladder()
+@up_the_ladder(linear=True)
 def head_statistics(n: int, options: Options) -> Iterable[Evidence]:
     """Mean and variance of each head's keys as declared, against torch's batch normalisation."""
     from checks.nguyen2023 import scaled_heads as sh

@@ -105,7 +105,7 @@ def bn_expansion(n: int, options: Options) -> Iterable[Evidence]:
     return [agree("derived expansion", formula, bn_system(n, options), n, options, wrong, mutate=False)]
 
 
-@up_the_ladder()
+@up_the_ladder(linear=True)
 def bn_statistics(n: int, options: Options) -> Iterable[Evidence]:
     """Mean and variance as declared, against what torch's batch normalisation keeps."""
     from checks.nguyen2023 import batchnorm as bn
@@ -197,7 +197,7 @@ def _wider(left: Any, right: Any) -> Any:
 # ---------------------------------------------------------------- linear attention
 
 
-@up_the_ladder()
+@up_the_ladder(linear=True)
 def linear_attention(n: int, options: Options) -> Iterable[Evidence]:
     """The one-pass formula and the derived expansion with elu + 1, against the streamed system."""
     from checks.nguyen2023 import linear

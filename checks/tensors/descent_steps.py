@@ -287,12 +287,13 @@ def check_steps(
         compare(f"layer {k}", one, two, torch.full_like(one, bound))
         for k, (one, two, bound) in enumerate(zip(layers, truth, allowed, strict=True), 1)
     )
-    mutants = {}
+    seen = layers[-1][-queries:]
+    mutants = {"zero": float((seen.abs() / allowed[-1]).max())}
     for name, change in _mutants(how).items():
         other, step = change(task, how)
         same = table if other.x is task.x else None
         (wrong,) = descend(other, phi, step, everywhere=False, table=same)
-        ratio = ((wrong - layers[-1][-queries:]).abs() / allowed[-1]).nan_to_num(nan=math.inf).max()
+        ratio = ((wrong - seen).abs() / allowed[-1]).nan_to_num(nan=math.inf).max()
         mutants[name] = float(ratio)
     return TensorRecord(
         comparisons, mutants, n, "float64", str(torch.device(device)), f"layers, {kernel.name} kernel",

@@ -341,8 +341,9 @@ def check_step(
         )
         return Sized(total, error)
 
-    v = maps.v
+    v, right = maps.v, law(2)
     wrong = {
+        "zero": Sized(torch.zeros_like(right.value), right.error),
         "step doubled": law(4),
         "factor 2 left out": law(1),
         "sign of the step": law(-2),
@@ -351,7 +352,7 @@ def check_step(
         "G without AᵀA": law(2, (v @ (v.T @ misfit.value.unsqueeze(-1))).squeeze(-1)),
         "A for its transpose": law(2, (maps.forward(maps.adjoint(misfit.value)) * v).sum(-1)),
     }
-    comparisons = (against("one step", left, law(2)),)
+    comparisons = (against("one step", left, right),)
     mutants = {name: against(name, left, x) for name, x in wrong.items()}
     return record(maps, comparisons, mutants, "streamed products", started)
 

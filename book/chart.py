@@ -1,0 +1,92 @@
+"""Small charts on logarithmic axes as SVG; colours come from the page's style sheet, as in `figure`."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 320, 64, 16, 18, 46
+COLOURS = 4  # series-0 … series-3 in attest.css; more series differ by their marks
+
+
+class Line(NamedTuple):
+    """One line: its name in the legend ("" for none), points (x, y), both positive, and how it is drawn."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    colour: int = 0
+    dashed: bool = False
+
+
+class _Axes:
+    def __init__(self, lines: Sequence[Line]) -> None:
+        xs = [x for line in lines for x, _ in line.points]
+        ys = [y for line in lines for _, y in line.points]
+        self.x_ticks = _spread(sorted(set(xs)))
+        self.low_x, self.high_x = math.log(min(xs)) - 0.2, math.log(max(xs)) + 0.2
+        first, last = math.floor(math.log10(min(ys)) - 0.1), math.ceil(math.log10(max(ys)) + 0.1)
+        step = max(1, math.ceil((last - first) / 5))
+        self.powers = list(range(first, last + step, step))
+
+    def x(self, value: float) -> float:
+        return LEFT + (math.log(value) - self.low_x) / (self.high_x - self.low_x) * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value: float) -> float:
+        low, high = self.powers[0], self.powers[-1]
+        return HEIGHT - BOTTOM - (math.log10(value) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    def drawn(self, x_name: str, y_name: str) -> list[str]:
+        parts = [f'<text x="{LEFT}" y="{TOP - 6}">{html.escape(y_name)}</text>']
+        for power in self.powers:
+            y = self.y(10.0**power)
+            parts.append(
+                f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
+                f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">1e{power}</text>'
+            )
+        for tick in self.x_ticks:
+            x = self.x(tick)
+            parts.append(
+                f'<path class="grid" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+                f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{tick:,.0f}</text>'
+            )
+        middle = (LEFT + WIDTH - RIGHT) / 2
+        return [
+            *parts,
+            f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(x_name)}</text>',
+        ]
+
+
+def _spread(values: list[float]) -> list[float]:
+    """At most eight of the values, evenly over their ranks, the first and the last among them."""
+    if len(values) <= 8:
+        return values
+    return [values[round(i * (len(values) - 1) / 7)] for i in range(8)]
+
+
+def chart(lines: Sequence[Line], x_name: str, y_name: str, summary: str, caption: str) -> str:
+    """The chart as a MyST block; an empty string where no line has a point. Zeros have no logarithm: left out."""
+    lines = [line._replace(points=[p for p in line.points if min(p) > 0]) for line in lines]
+    lines = [line for line in lines if line.points]
+    if not lines:
+        return ""
+    axes = _Axes(lines)
+    parts = axes.drawn(x_name, y_name)
+    for line in lines:
+        spots = [(axes.x(x), axes.y(y)) for x, y in line.points]
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in spots)
+        marks = "" if line.dashed else "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in spots)
+        kind = "bound" if line.dashed else "error"
+        title = f"<title>{html.escape(line.name)}</title>" if line.name else ""
+        parts.append(f'<g class="{kind} series-{line.colour % COLOURS}">{title}<path d="{path}"/>{marks}</g>')
+    picture = f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{html.escape(summary)}">{"".join(parts)}</svg>'
+    legend = "".join(
+        f'<span class="key series-{line.colour % COLOURS}">{html.escape(line.name)}</span>'
+        for line in lines
+        if line.name
+    )
+    return (
+        f'```{{raw}} html\n<figure class="error-plot">{picture}<p class="legend">{legend}</p>'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>\n```"
+    )

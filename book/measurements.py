@@ -1,0 +1,268 @@
+"""Pages from the data files in checks/evidence: error and bound by family, devices, benchmarks, a measured model.
+
+The files are written by `python -m checks.scale`, `python -m tests.benchmarks` and `attest measure --json`; a page says
+what it was written by and on what, and "not run" where there is no such file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from book.chart import Line, chart
+from book.claim_page import number
+from book.ledger import Ledger
+from book.markup import code, scroll, table, text
+
+FOLDER = Path(__file__).parent.parent / "checks" / "evidence"
+FAMILIES = {
+    "Softmax attention": ("nguyen2023.legs.", "bridge."),
+    "Optimality certificate of attention as a regression": ("nguyen2023.converse.",),
+    "Normalised, scaled, convolved, residual, sparse and linear heads": ("nguyen2023.variant",),
+    "Singular triplets and explicit features": ("chen2023.",),
+    "Layers as gradient descent": ("wang2024.",),
+    "Energies": ("farooq2025.",),
+}
+"""Tensor checks that have the same kind of bound, by the modules of their legs."""
+LOOSE = 1e-3
+TYPES = ("float64", "float32", "bfloat16")
+
+
+def _read(name: str) -> dict[str, Any] | None:
+    path = FOLDER / f"{name}.json"
+    return json.loads(path.read_text("utf8")) if path.is_file() else None
+
+
+def _rows() -> list[dict[str, Any]]:
+    """The rows of all runs, on whatever device."""
+    return [row for name in ("cpu", "gpu") for row in (_read(name) or {}).get("rows", [])]
+
+
+def _worst(row: dict[str, Any]) -> dict[str, Any] | None:
+    """The piece of a row's evidence whose error is largest relative to its bound; None where nothing ran."""
+    ran = [e for e in row["evidence"] if e["bound"] and e["error"] is not None]
+    return max(ran, key=lambda e: e["error"] / e["bound"], default=None)
+
+
+# ---------------------------------------------------------------- what ran where
+
+
+def devices(ledger: Ledger) -> str:
+    """One row for each run of all tensor checks; a device that was not available is said to be not run."""
+    rows = []
+    for name, command in (("cpu", "python -m checks.scale"), ("gpu", "make gpu")):
+        data = _read(name)
+        if data is None or data["status"] == "not run":
+            why = data["reason"] if data else "no data file"
+            rows.append([name.upper(), f"**not run**: {text(why)}", "", "", "", "", code(command)])
+            continue
+        found = data["rows"]
+        longest = max(r["tokens"] for r in found)
+        at = [r for r in found if r["tokens"] == longest]
+        versions = f"Python {data['python']}, torch {data['torch']}, {data['threads']} threads"
+        cells = [f"{len({r['leg'] for r in found})} checks, {len(found)} parts", f"{longest:,}"]
+        cells.append(f"{sum(r['seconds'] for r in at):,.0f} s for {len(at)} parts")
+        cells.append(f"{max(r['peak_bytes'] for r in found) / 2**30:.2f} GiB")
+        rows.append(
+            [text(f"{name.upper()}: {data['name']}"), text(versions), *cells, code(data["commit"] or "")]
+        )
+    header = ["Device", "Software", "Ran", "Longest", "There", "Peak memory", "Commit or command"]
+    return scroll(table(header, rows))
+
+
+# ---------------------------------------------------------------- error and bound, family by family
+
+
+def families(ledger: Ledger) -> str:
+    """Error and bound against the length for each family, with the ratio of every check at every length."""
+    rows, parts = _rows(), []
+    for family, prefixes in FAMILIES.items():
+        mine = [r for r in rows if r["leg"].startswith(prefixes)]
+        if mine:
+            parts += [f"### {family}", _family_chart(mine), _family_table(mine)]
+    others = [
+        r for r in rows if not r["leg"].startswith(tuple(p for each in FAMILIES.values() for p in each))
+    ]
+    if others:
+        parts += ["### Others", _family_chart(others), _family_table(others)]
+    return "\n\n".join(parts) or "There is no data file of the tensor checks: **not run**."
+
+
+def _family_chart(rows: list[dict[str, Any]]) -> str:
+    lines, words = [], []
+    for colour, dtype in enumerate(TYPES):
+        worst: dict[int, dict[str, Any]] = {}
+        for row in rows:
+            piece = _worst(row) if row["dtype"] == dtype else None
+            if piece and (n := row["tokens"]):
+                worst[n] = max(worst.get(n, piece), piece, key=lambda e: e["error"] / e["bound"])
+        at = sorted(worst.items())
+        lines.append(Line(dtype, [(n, e["error"]) for n, e in at], colour))
+        lines.append(Line("", [(n, e["bound"]) for n, e in at], colour, dashed=True))
+        words += [f"{dtype} at {n:,}: {e['error'] / e['bound']:.2g}" for n, e in at[-1:]]
+    caption = "Error (dots) and bound (dashes) of the check that comes nearest to its bound, at each length."
+    return chart(lines, "tokens N", "error, bound", f"Error over bound: {'; '.join(words)}", caption)
+
+
+def _family_table(rows: list[dict[str, Any]]) -> str:
+    """Error over bound: a row for each check and number type, a column for each length."""
+    lengths = sorted({r["tokens"] for r in rows})
+    cells: dict[tuple[str, str], dict[int, str]] = {}
+    reasons: dict[str, None] = {}
+    claims = {row["leg"]: row["claims"] for row in rows}
+    for row in rows:
+        piece = _worst(row)
+        shown = number(piece["error"] / piece["bound"]) if piece else "not run"
+        if piece and piece["error"] / piece["bound"] < LOOSE:
+            shown = f"*{shown}*"
+        if row["raised"] or any(e["passed"] is False for e in row["evidence"]):
+            shown = "**failed**"
+        reasons |= dict.fromkeys(e["not_run"] for e in row["evidence"] if e["not_run"])
+        cells.setdefault((row["leg"], row["dtype"]), {})[row["tokens"]] = shown
+    body = [
+        [_checked(leg, claims[leg]), dtype, *(at.get(n, "") for n in lengths)]
+        for (leg, dtype), at in sorted(cells.items(), key=lambda item: (item[0][0], TYPES.index(item[0][1])))
+    ]
+    shown = scroll(table(["Check", "Type", *(f"N = {n:,}" for n in lengths)], body), "numbers")
+    notes = "\n".join(f"- not run: {text(reason)}" for reason in reasons)
+    return f"{shown}\n\n{notes}" if notes else shown
+
+
+def _checked(leg: str, claims: list[str]) -> str:
+    """A check's name and the claims that it serves."""
+    return f"{text(leg.rpartition('.')[2].replace('_', ' '))} ({', '.join(map(code, claims))})"
+
+
+# ---------------------------------------------------------------- cost
+
+
+def benchmarks(ledger: Ledger) -> str:
+    """Ratios to torch's attention with fitted exponents, and the two comparisons of solvers."""
+    data = _read("benchmarks")
+    if data is None:
+        return "The benchmarks were **not run**."
+    streams, jobs = data["streams"], data["streams"]["jobs"]
+    about = (
+        f"One run of {code(data['command'])} at commit {code(data['commit'] or 'unknown')} on {text(data['name'])}, "
+        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']}, contestants in turns; other "
+        f"programs used the machine (load {data['load']:.1f}). Width {streams['width']}, {streams['dtype']} unless the name says float64."
+    )
+    slowest = sorted(jobs, key=lambda j: -j["ratio"][-1])
+    chosen = [j for j in slowest if j["job"] != jobs[0]["job"]][:: max(1, len(jobs) // 6)]
+    lines = [
+        Line(j["job"], list(zip(j["tokens"], j["ratio"], strict=False)), i) for i, j in enumerate(chosen)
+    ]
+    caption = "Time in forwards of scaled_dot_product_attention at the same length."
+    rows = [
+        [
+            text(j["job"]),
+            f"{j['tokens'][-1]:,}",
+            number(j["seconds"][-1]),
+            number(j["ratio"][-1]),
+            _exponent(j["time_exponent"]),
+            f"{j['peak_bytes'][-1] / 2**20:.0f}" if j["peak_bytes"] else "",
+            _exponent(j["memory_exponent"]),
+        ]
+        for j in jobs
+    ]
+    header = ["Check", "Tokens", "Seconds", "Forwards", "Time grows", "Peak MiB", "Memory grows"]
+    solvers = [
+        "### Singular triplets: block Krylov and svds",
+        _routes(data["krylov"], "residual", "Residual"),
+        "### Regression: libsvm with the polish and cvxpy",
+        _routes(data["regression"], "gap", "Relative gap"),
+    ]
+    picture = chart(lines, "tokens N", "forwards", "Cost of the checks in forwards", caption)
+    return "\n\n".join([about, picture, scroll(table(header, rows), "numbers"), *solvers])
+
+
+def _exponent(value: float | None) -> str:
+    return "" if value is None else f"$N^{{{value:.2f}}}$"
+
+
+def _routes(found: list[dict[str, Any]], field: str, heading: str) -> str:
+    names = list(dict.fromkeys(r["route"] for r in found))
+    lines = [
+        Line(name, [(r["tokens"], r["seconds"]) for r in found if r["route"] == name], i)
+        for i, name in enumerate(names)
+    ]
+    picture = chart(lines, "tokens N", "seconds", "Seconds of each route", "Seconds of each route, medians.")
+    rows = [
+        [f"{r['tokens']:,}", text(r["route"]), number(r["seconds"]), number(r["ratio"]), number(r[field])]
+        for r in found
+    ]
+    return f"{picture}\n\n" + scroll(table(["N", "Route", "Seconds", "Ratio", heading], rows), "numbers")
+
+
+# ---------------------------------------------------------------- a measured model
+
+
+def measured(ledger: Ledger) -> str:
+    """The heads of the small model of `checks.tensors.tiny_model`: a table and three charts."""
+    data = _read("measured")
+    if data is None:
+        return "No model was measured: **not run**."
+    heads = data["heads"]
+    decay = [
+        Line(f"head {h['head']}", list(enumerate(h["spectrum"]["values"], 1)), int(h["layer"])) for h in heads
+    ]
+    sines = [
+        Line(f"head {h['head']}", list(enumerate(sorted(h["singular"]["sines"]), 1)), int(h["layer"]))
+        for h in heads
+    ]
+    rows = [
+        [
+            h["head"],
+            number(h["svr"]["log_c_star"]),
+            number(max(h["singular"]["sines"])),
+            number(h["singular"]["objective"]),
+            number(h["spectrum"]["values"][0]),
+            number(h["spectrum"]["stable_rank"]),
+            number(h["spectrum"]["entropy_rank"]),
+            f"{h['energy']['positive']} / {h['energy']['negative']}",
+            "yes" if h["energy"]["unique"] else "no",
+            number(h["centering"]["keys"]),
+            number(h["centering"]["queries"]),
+        ]
+        for h in heads
+    ]
+    header = ["Head", "log C*", "Largest sine", "J", "σ₁", "Stable rank", "Entropy rank"]
+    header += ["c_j > 0 / < 0", "One minimiser", "Keys centred", "Queries centred"]
+    about = data["about"]
+    made = f"Measured in {heads[0]['dtype']} on {text(about['name'])} with torch {text(about['torch'])}, {heads[0]['tokens']} tokens."
+    shades = "Blue: the first layer; orange: the second."
+    return "\n\n".join(
+        [
+            made,
+            scroll(table(header, rows), "numbers"),
+            chart(
+                decay,
+                "rank",
+                "singular value",
+                "Decay of the singular values of A",
+                f"Singular values of A. {shades}",
+            ),
+            chart(
+                sines,
+                "column of V, sorted",
+                "sine",
+                "Angles of V to singular vectors",
+                f"Sine of the angle between a column of V and its image under AᵀA. {shades}",
+            ),
+            _hypotheses(heads),
+        ]
+    )
+
+
+def _hypotheses(heads: list[dict[str, Any]]) -> str:
+    """Which hypotheses hold for how many heads."""
+    claims: dict[tuple[str, str], list[bool | None]] = {}
+    for h in heads:
+        for found in h["hypotheses"]:
+            claims.setdefault((found["claim"], found["words"]), []).append(found["holds"])
+    rows = [
+        [code(claim), text(words), f"{sum(x is True for x in holds)} of {len(holds)}"]
+        for (claim, words), holds in claims.items()
+    ]
+    return scroll(table(["Claim", "Hypothesis", "Holds for"], rows))

@@ -1,0 +1,94 @@
+"""The pages of the data files: error and bound by family, what was not run, charts."""
+
+import json
+import re
+
+import pytest
+
+from book import measurements
+from book.chart import Line, chart
+
+
+def piece(error, bound=1.0, **more):
+    return {"error": error, "bound": bound, "passed": True, "not_run": None, **more}
+
+
+def row(leg, tokens, pieces, dtype="float64", raised=None):
+    return {
+        "leg": leg, "tokens": tokens, "dtype": dtype, "evidence": pieces, "raised": raised, "claims": ["p/eq1"],
+        "seconds": 1.0, "peak_bytes": 2**30,
+    }  # fmt: skip
+
+
+def run(rows):
+    about = {"python": "3", "torch": "2", "threads": 2, "name": "cpu", "commit": "abc", "status": "done"}
+    return {**about, "rows": rows}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_without_files_everything_is_not_run(folder):
+    for page in (measurements.devices, measurements.families, measurements.benchmarks, measurements.measured):
+        assert "**not run**" in page(None)
+
+
+def test_a_device_that_was_not_available_is_said_so(folder):
+    (folder / "gpu.json").write_text(json.dumps({"status": "not run", "reason": "no GPU here"}))
+    (folder / "cpu.json").write_text(json.dumps(run([row("nguyen2023.legs.a", 1024, [piece(0.1)])])))
+    page = measurements.devices(None)
+    assert "| GPU | **not run**: no GPU here |" in page and "1 checks, 1 parts" in page
+
+
+def test_ratios_failures_and_what_was_not_run_are_shown(folder):
+    skipped = {**piece(None, None), "passed": None, "not_run": "too long"}
+    rows = [
+        row("nguyen2023.legs.attention_engines", 1024, [piece(0.25), piece(0.5)]),
+        row("nguyen2023.legs.attention_engines", 4096, [piece(1e-5)]),
+        row("wang2024.tensor_legs.one", 1024, [{**piece(3.0), "passed": False}]),
+        row("chen2023.tensor_legs.two", 1024, [skipped]),
+        row("elsewhere.three", 1024, [], raised="ValueError: no"),
+    ]
+    (folder / "cpu.json").write_text(json.dumps(run(rows)))
+    page = measurements.families(None)
+    assert "### Softmax attention" in page and "### Others" in page and "### Energies" not in page
+    first = next(line for line in page.splitlines() if line.startswith("| attention engines"))
+    assert "0.5" in first and re.search(r"\*1.*\*", first), "the worst of a part, and loose ones in italics"
+    assert page.count("**failed**") == 2 and "- not run: too long" in page
+
+
+def test_a_chart_draws_points_dashes_and_legend():
+    found = chart([Line("a", [(1, 1e-3), (10, 1e-2)]), Line("", [(1, 1.0)], 1, True)], "N", "error", "s", "c")
+    assert found.count("<circle") == 2 and 'class="bound series-1"' in found and ">a</span>" in found
+    assert "1e-3" in found and "nan" not in found
+
+
+def test_a_chart_without_points_is_empty_and_zeros_are_left_out():
+    assert chart([Line("a", [])], "N", "y", "s", "c") == ""
+    assert chart([Line("a", [(1, 0.0), (2, 1.0)])], "N", "y", "s", "c").count("<circle") == 1
+
+
+COMMITTED = measurements._rows()
+
+
+@pytest.mark.skipif(not COMMITTED, reason="no data file of the tensor checks")
+def test_every_committed_result_is_within_its_bound_and_rejected_wrong_versions():
+    for found in COMMITTED:
+        assert not found["raised"], found["leg"]
+        for e in found["evidence"]:
+            if e["grade"] == "certified-float" and not e["not_run"]:
+                assert e["passed"] and e["error"] <= e["bound"], (found["leg"], found["tokens"])
+                assert "rejected" in e["detail"] and "not rejected" not in e["detail"]
+
+
+@pytest.mark.parametrize("name", ["gpu", "benchmarks", "measured"])
+def test_committed_files_say_what_they_ran_on_or_that_they_did_not(name):
+    data = measurements._read(name)
+    if data is None or data.get("status") == "not run":
+        assert data is None or data["reason"]
+        return
+    about = data.get("about", data)
+    assert about["torch"] and about["date"] and about["commit"] and about["threads"]
