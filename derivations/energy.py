@@ -10,16 +10,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import sympy as sp
+from sympy.calculus.util import continuous_domain
 
 from derivations import energy_forms as en
 from derivations import normal as nf
 from derivations.assumptions import Knob
+from derivations.energy_extrema import (
+    bounded_below,
+    descent_words,
+    step_words,
+    verdict_at_attention,
+    where_stationary,
+)
 from derivations.energy_shape import Shape, U, power_of, shape_of, sympy_function
 from derivations.energy_terms import at_point, formula, grad
 from derivations.index import Tensor
 from derivations.printing import form_latex
 from derivations.program import Step
-from derivations.term import Term, as_term, sum_over
+from derivations.term import Term, as_term, stack, sum_over, trace
 
 PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
 
@@ -73,6 +81,14 @@ def _require_real_function(text: str) -> None:
     function = sympy_function(text)
     if U not in function.free_symbols:
         raise ValueError("F must depend on u")
+    try:
+        domain = continuous_domain(function, U, sp.S.Reals)
+    except (NotImplementedError, TypeError, ValueError):  # then the values below must do
+        domain = sp.S.Reals
+    if domain != sp.S.Reals:
+        raise ValueError(
+            f"F must be continuous for every real u, since u_j takes any value; this one is so on {domain}"
+        )
     for u in (-2, -1, sp.Rational(-1, 2), 0, sp.Rational(1, 2), 1, 2):
         value = function.subs(U, u)
         if value.is_real is False or value.has(sp.zoo, sp.nan, sp.I):
@@ -173,6 +189,7 @@ def _calculus() -> list[Step]:
             rf"E_R(Z) - E_R(AV) = {en.excess().latex()}",
             "Bregman differences D_F(u, c) = F(u) - F(c) - F'(c)(u - c)",
         ),
+        *_geometry(),
         Step(
             "Hessian",
             rf"\langle W, \nabla^2 E\,W\rangle = {form.latex()}",
@@ -180,13 +197,68 @@ def _calculus() -> list[Step]:
             if proved
             else "NOT equal to the second derivative",
         ),
+        _inertia(),
     ]
+
+
+W_ = Tensor("W", (en.N, en.DV), "W", "w_{%1}", "W_{%1%2}")
+y_ = Tensor("y", (en.N,), "y", "", "y_{%1}")
+W, y = as_term(W_), as_term(y_)
+GRAM_Y = sum_over(en.r_, (en.A.T @ en.A)[en.j, en.r_] * (en.V @ en.V.T)[en.j, en.r_] * y[en.r_])
+
+
+def geometry() -> tuple[tuple[str, Term, Term], ...]:
+    """Identities (title, left, right) behind every statement on directions: u of A diag(y) V is Gy, G = (AᵀA) ∘ (VVᵀ), and
+    the inner product of W and A diag(y) V is that of u(W) and y.
+
+    So the states split into A diag(y) V and the W with u(W) = 0, orthogonal to each other, of dimensions rank G and
+    n d_v - rank G, and where G is nonsingular u takes every value.
+    """
+    image = at_point(en.u(), en.Z_, en.adjoint(y))
+    return (
+        ("Alignments of A diag(y) V", image, GRAM_Y),
+        ("Orthogonality", trace(W.T @ en.adjoint(y)), sum_over(en.j, y[en.j] * en.u(state=W))),
+    )
+
+
+def _geometry() -> list[Step]:
+    reasons = (
+        "the Gram matrix G = (AᵀA) ∘ (VVᵀ) of the alignments; where it is nonsingular they are independent",
+        "so the W with u(W) = 0 are the orthogonal complement of all A diag(y) V, among which is AV (y = 1)",
+    )
+    return [
+        Step(
+            title,
+            rf"{left.latex()} = {right.latex()}",
+            why if nf.equal(left.entry(), right.entry()) else "NOT equal",
+        )
+        for (title, left, right), why in zip(geometry(), reasons, strict=True)
+    ]
+
+
+def inertia() -> tuple[Term, Term]:
+    """The second derivative of E along A diag(y) V, and Σ_j F''(u_j) (Gy)_j²: equal, by the identities of ``geometry``."""
+    along = at_point(second_form()[0], W_, en.adjoint(y))
+    square = Tensor("s", (en.N,), "s", "", "s_{%1}")
+    right = at_point(
+        sum_over(en.j, en.F(en.u(), 2) * as_term(square)[en.j] ** 2), square, stack(en.j, GRAM_Y)
+    )
+    return along, right
+
+
+def _inertia() -> Step:
+    """What the signs of F'' say of the signs of the Hessian."""
+    left, right = inertia()
+    why = (
+        "along A diag(y) V with Gy = s it is Σ F''(u_j) s_j²: where G is nonsingular every s occurs, so the Hessian has as many "
+        "positive and negative eigenvalues as there are positive and negative F''(u_j), and the others are 0 (Sylvester)"
+    )
+    return Step("Signs of the Hessian", rf"{left.latex()} = {right.latex()}",
+                why if nf.equal(left.entry(), right.entry()) else "NOT equal")  # fmt: skip
 
 
 def second_form() -> tuple[Term, bool]:
     """Σ_j F''(u_j) u_j(W)², and whether it is proved to be the second derivative of E along W."""
-    W_ = Tensor("W", (en.N, en.DV), "W", "w_{%1}", "W_{%1%2}")
-    W = as_term(W_)
     once = sum_over(en.i, en.k, grad(en.energy(en.F), en.Z_)[en.i, en.k] * W[en.i, en.k])
     twice = sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
     form = sum_over(en.j, en.F(en.u(), 2) * en.u(state=W) ** 2)
@@ -210,15 +282,17 @@ def _for_function(a: EnergyAssumptions, text: str) -> list[Step]:
         return [*steps, Step("Regulariser", r"\text{none of this form}", str(error))]
     still = stationary(a, text)
     steps.append(Step("At AV", rf"E_R(Z) = {energy.latex()}", stationarity_words(a, text, still)))
-    verdict, reason = verdict_at_attention(text, still)
-    steps.append(Step("Verdict", rf"\text{{{_escaped(verdict)}}}", reason))
-    steps.append(
-        Step(
-            "Descent",
-            rf"Z \leftarrow Z - \eta \nabla_Z E_R,\quad Z^{{(0)}}: \text{{{a.initial_state}}}",
-            descent_words(a, text, still),
-        )
+    said = (
+        ("Stationary states", where_stationary(a, text, still)),
+        ("Verdict", verdict_at_attention(text, still)),
+        ("Lower bound", bounded_below(a, text, still)),
     )
+    steps += [Step(title, rf"\text{{{_escaped(words)}}}", reason) for title, (words, reason) in said]
+    update = r"Z \leftarrow Z - \eta \nabla_Z E_R"
+    start = rf"Z^{{(0)}}: \text{{{a.initial_state}}}"
+    steps.append(Step("Descent", rf"{update},\quad {start}", descent_words(a, text, still)))
+    size = r"\eta\ \text{small}" if a.step == "small" else rf"\eta = {sp.latex(sp.Rational(a.step))}"
+    steps.append(Step("Step size", size, step_words(a, text, still)))
     return steps
 
 
@@ -251,58 +325,3 @@ def stationarity_words(a: EnergyAssumptions, text: str, still: bool | None) -> s
         else "A diag(F'(c) - w) V with the weights w of the regulariser"
     )
     return f"the gradient at AV is {weights}; it does not vanish for one token of value {breaking_value(a, text)}"
-
-
-def verdict_at_attention(text: str, still: bool | None) -> tuple[str, str]:
-    """What AV is of E_R, for all A and V, and why."""
-    shape = shape_of(text)
-    if still is None:
-        return "undecided", "stationarity at AV is not decided"
-    if not still:
-        return "not stationary", "the condition (43) fails for some A and V"
-    if shape.affine:
-        return "every Z", "the regularised energy is constant"
-    if shape.convex:
-        return (
-            "global minimum; the minimisers are AV + {W: u(W) = 0}; bounded below",
-            "the excess is a sum of Bregman differences of a strictly convex F, zero exactly where u(Z) = c",
-        )
-    if shape.concave:
-        return (
-            "global maximum; the maximisers are AV + {W: u(W) = 0}; bounded above",
-            "the excess is a sum of Bregman differences of a strictly concave F, zero exactly where u(Z) = c",
-        )
-    unbounded = (
-        " not bounded below unless E vanishes identically;"
-        if power_of(text) and (shape.polynomial_degree or 0) % 2
-        else ""
-    )
-    return (
-        f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
-        "the Hessian along W is Σ F''(c_j) u_j(W)²: where the alignments are independent AV is a local minimum if all "
-        "F''(c_j) > 0, a local maximum if all are negative, a saddle if both signs occur",
-    )
-
-
-def descent_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
-    """Where gradient descent leads from the assumed start."""
-    shape = shape_of(text)
-    if still is None:
-        return "undecided, as stationarity at AV is"
-    if not still:
-        return "AV is not stationary for all A and V: descent started there leaves it"
-    if a.initial_state == "attention" or shape.affine:
-        return "the start is stationary: the state stays where it is, for every step size and number of steps"
-    if not shape.convex:
-        return "no limit is guaranteed: F is not convex"
-    bound = shape.curvature
-    span = (
-        rf"0 < η < {sp.Rational(2) / bound}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {bound}"
-        if bound is not None
-        else (
-            "η small enough for the start: F'' is not bounded, and no η serves all starts; near AV 0 < η < 2/λ_max(D^½GD^½), D = diag F''(c)"
-        )
-    )
-    goal = "AV" if a.initial_state == "zero" else "AV + the part of the start on which all alignments vanish"
-    chosen = "" if a.step == "small" else f"; whether the step {a.step} lies in the range depends on A and V"
-    return f"the limit is {goal}, for {span}{chosen}"

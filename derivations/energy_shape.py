@@ -144,3 +144,76 @@ def power_of(text: str) -> int | None:
     function = sympy_function(text)
     degree = shape_of(text).polynomial_degree
     return degree if degree and degree >= 1 and sp.expand(function - U**degree) == 0 else None
+
+
+# ---------------------------------------------------------------- growth
+
+
+@lru_cache(maxsize=256)
+def growth(text: str) -> tuple[sp.Expr, sp.Expr] | None:
+    """lim F(u)/|u| for u to -∞ and to +∞ (numbers or ±oo), or None if a limit is not found.
+
+    Where F is strictly convex, F' takes exactly the values strictly between minus the first and the second.
+    """
+    found = tuple(_limit(_towards(text, sign) / _x) for sign in (-1, 1))
+    return found if all(r is not None for r in found) else None  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=256)
+def bounded_slopes(text: str) -> sp.Set | None:
+    """The weights w for which F(u) - w u is bounded below on all of the reals, exactly; None if undecided.
+
+    F must be continuous: then only its growth at both ends matters.
+    """
+    rates = growth(text)
+    if rates is None:
+        return None
+    left, right = rates
+    # an end belongs to the set if F minus its own asymptote stays bounded below
+    closed = []
+    for sign, rate in ((-1, left), (1, right)):
+        rest = _limit(_towards(text, sign) - rate * _x) if rate.is_finite else sp.S.NegativeInfinity
+        if rest is None:
+            return None
+        closed.append(rest != sp.S.NegativeInfinity)
+    if -left > right:
+        return sp.S.EmptySet
+    return sp.Interval(-left, right, left_open=not closed[0], right_open=not closed[1])
+
+
+def _towards(text: str, sign: int) -> sp.Expr:
+    """F(± x) for x > 0, written with exponentials, whose limits SymPy takes reliably."""
+    return sp.simplify(sympy_function(text).rewrite(sp.exp).subs(U, sign * _x))
+
+
+def _limit(expression: sp.Expr) -> sp.Expr | None:
+    """The limit for x to oo, a real number or ±oo, else None."""
+    try:
+        found = sp.limit(sp.simplify(expression), _x, sp.oo)
+    except (NotImplementedError, ValueError, TypeError, sp.PoleError):
+        return None
+    return found if found.is_extended_real else None
+
+
+def local_kinds(text: str) -> dict[str, sp.Set] | None:
+    """Where c is a strict local minimum, a strict local maximum or neither of u ↦ F(u) - F'(c) u; None if not decided.
+
+    For polynomials of degree two and more: by the sign of F'', and at its zeros by the first derivative that does not vanish.
+    """
+    if (shape_of(text).polynomial_degree or 0) < 2:
+        return None
+    function = sympy_function(text)
+    second = sp.diff(function, U, 2)
+    kinds: dict[str, sp.Set] = {
+        "minimum": sp.solveset(second > 0, U, sp.S.Reals),
+        "maximum": sp.solveset(second < 0, U, sp.S.Reals),
+        "neither": sp.S.EmptySet,
+    }
+    for root in _roots(second, U, sp.S.Reals):
+        order = next(
+            k for k in range(3, sp.degree(function, U) + 1) if sp.diff(function, U, k).subs(U, root) != 0
+        )
+        value = sp.diff(function, U, order).subs(U, root)
+        kind = "neither" if order % 2 else "minimum" if value > 0 else "maximum"
+        kinds[kind] = sp.Union(kinds[kind], sp.FiniteSet(root))
+    return kinds

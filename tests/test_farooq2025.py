@@ -19,13 +19,16 @@ from derivations.energy import (
     EnergyAssumptions,
     breaking_value,
     derive,
+    geometry,
+    inertia,
     second_form,
     stationary,
     validate,
     verdict_at_attention,
 )
+from derivations.energy_extrema import bounded_below, descent_words, interval
 from derivations.energy_forms import A, V, i, j, k
-from derivations.energy_shape import shape_of, sign_on_reals, sympy_function
+from derivations.energy_shape import bounded_slopes, local_kinds, shape_of, sign_on_reals, sympy_function
 from derivations.energy_terms import grad
 from derivations.normal import equal
 from derivations.term import sum_over
@@ -185,17 +188,89 @@ def test_derivation_follows_the_assumptions() -> None:
         s.title
         for s in derive(EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero"))
     ]
-    assert titles[-3:] == ["At AV", "Verdict", "Descent"]
-    last = derive(EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero"))[-1]
-    assert "the limit is AV, for 0 < η < 2/λ_max(G)" in last.reason
-    printed = derive(EnergyAssumptions(F="log(cosh(u))"))[-2]
-    assert "not stationary" in printed.latex
+    assert titles[-6:] == ["At AV", "Stationary states", "Verdict", "Lower bound", "Descent", "Step size"]
+    last = derive(
+        EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero", step="1/3")
+    )
+    assert "the limit is AV" in last[-2].reason
+    assert "0 < η < 2/λ_max(G)" in last[-1].reason and "λ_max(G) < 6" in last[-1].reason
+    printed = {s.title: s for s in derive(EnergyAssumptions(F="log(cosh(u))"))}
+    assert "not stationary" in printed["Verdict"].latex
+    assert "[-1, 1]" in printed["Lower bound"].latex and "leaves it" in printed["Descent"].reason
+    assert not any("NOT" in s.reason for s in derive(EnergyAssumptions()))
+
+
+@pytest.mark.parametrize(
+    ("text", "slopes"),
+    [
+        ("u", sp.FiniteSet(1)), ("u^2", sp.S.Reals), ("u^3", sp.S.EmptySet), ("u^4-u^2", sp.S.Reals),
+        ("exp(u)", sp.Interval(0, sp.oo)), ("exp(-u)-u", sp.Interval(-sp.oo, -1)), ("log(cosh(u))", sp.Interval(-1, 1)),
+        ("-u^2", sp.S.EmptySet), ("tanh(u)", sp.FiniteSet(0)), ("log(1+exp(u))", sp.Interval(0, 1)),
+        ("log(u^2+1)", sp.FiniteSet(0)), ("-log(u^2+1)", sp.S.EmptySet), ("exp(u)-u^2", sp.S.EmptySet),
+    ],
+)  # fmt: skip
+def test_where_an_energy_of_one_alignment_is_bounded_below(text: str, slopes: sp.Set) -> None:
+    assert bounded_slopes(text) == slopes
+    u = sp.Symbol("u", real=True)
+    for w in (-2, -1, 0, sp.Rational(1, 2), 1, 3):  # far out a function with a bound does not fall below -15
+        values = [sp.N((sympy_function(text) - w * u).subs(u, far)) for far in (-(10**4), 10**4)]
+        assert (min(values) > -15) == (slopes.contains(w) == sp.true), (w, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "neither"),
+    [("u^3", "(0, ∞)", "(-∞, 0)", "{0}"), ("u^4", "(-∞, ∞)", "EmptySet", "EmptySet"),
+     ("u^4-6*u^2", "(-∞, -1) ∪ (1, ∞)", "(-1, 1)", "{-1, 1}"), ("u^5-u^4", None, None, None)],
+)  # fmt: skip
+def test_local_extrema_of_one_alignment(text: str, low: str, high: str, neither: str) -> None:
+    kinds = local_kinds(text)
+    assert kinds is not None and local_kinds("exp(u)") is None
+    if low:
+        assert [interval(kinds[k]) for k in ("minimum", "maximum", "neither")] == [low, high, neither]
+    u, step = sp.Symbol("u", real=True), sp.Rational(1, 1000)
+    F = sympy_function(text)
+    for c in (sp.Rational(n, 5) for n in range(-10, 11)):
+        beside = [
+            (F - F.subs(u, c) - sp.diff(F, u).subs(u, c) * (u - c)).subs(u, c + s * step) for s in (-1, 1)
+        ]
+        kind = "minimum" if min(beside) > 0 else "maximum" if max(beside) < 0 else "neither"
+        assert kinds[kind].contains(c) == sp.true, (c, beside)
+
+
+def test_directions_and_signs_of_the_hessian_are_proved_and_wrong_ones_are_not() -> None:
+    for _, left, right in geometry():
+        assert equal(left.entry(), right.entry()) and not equal(left.entry(), -right.entry())
+    left, right = inertia()
+    assert equal(left.entry(), right.entry()) and not equal(left.entry(), 2 * right.entry())
+
+
+@pytest.mark.parametrize(
+    ("text", "regulariser", "bounded"),
+    [("exp(u)", "section7", "if every 2c_j lies in [0, ∞)"), ("exp(u)", "matching", "bounded below, for all"),
+     ("u", "none", "not bounded below"), ("u^3", "matching", "not bounded below unless"), ("u^2", "none", "bounded below, for all"),
+     ("-u^2", "matching", "not bounded below"), ("tanh(u)", "none", "bounded below, for all")],
+)  # fmt: skip
+def test_lower_bounds(text: str, regulariser: str, bounded: str) -> None:
+    a = EnergyAssumptions(F=text, regulariser=regulariser)
+    assert bounded in bounded_below(a, text, stationary(a, text))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "regulariser", "start", "words"),
+    [("u^2", "matching", "zero", "the limit is AV"), ("u^2", "matching", "random", "part of the start"),
+     ("u^2", "none", "given", "nearest to the start among those with F'(u_j) = 0"), ("u", "section7", "zero", "same amount"),
+     ("u", "matching", "zero", "stays where it is"), ("exp(u)", "none", "zero", "no limit"), ("-u^2", "matching", "zero", "no limit"),
+     ("u^3", "matching", "zero", "no limit is guaranteed"), ("exp(u)", "section7", "attention", "descent started there leaves it")],
+)  # fmt: skip
+def test_limits_of_descent(text: str, regulariser: str, start: str, words: str) -> None:
+    a = EnergyAssumptions(F=text, regulariser=regulariser, initial_state=start)
+    assert words in descent_words(a, text, stationary(a, text))
 
 
 @pytest.mark.parametrize(
     ("knob", "value"),
     [
-        ("F", "u^"), ("F", "__import__('os')"), ("F", "log(u)"), ("F", "1/u"), ("F", "3"), ("F", "u^(3/2)"),
+        ("F", "u^"), ("F", "__import__('os')"), ("F", "log(u)"), ("F", "1/u"), ("F", "3"), ("F", "u^(3/2)"), ("F", "log(u+5)"), ("F", "1/(u-3)"),
         ("step", "0"), ("step", "-1"), ("step", "fast"), ("regulariser", "some"), ("initial_state", "one"),
     ],
 )  # fmt: skip
