@@ -148,6 +148,8 @@ def _reach(value: Any, found: dict[str, str]) -> None:
     if not (inspect.isfunction(value) or inspect.isclass(value)) or not _declares(inspect.getmodule(value)):
         return
     name = f"{value.__module__}.{value.__qualname__}"
+    if inspect.isfunction(value) and value.__code__.co_filename == "<string>":
+        return  # written by dataclass, from the source of the class, which is taken in itself
     text = inspect.getsource(value)
     if text in found.get(name, ""):
         return
