@@ -175,7 +175,9 @@ def test_the_residual_is_part_of_the_fit():
 @pytest.mark.parametrize("leg", [
     variant_optima.bn_optimum, variant_optima.beta_optimum, variant_optima.bn_head_optimum, variant_optima.heads_optimum,
     variant_optima.multihead_optimum, variant_optima.sparse_optimum, variant_optima.residual_optimum,
-    variant_optima.conv_optimum, variant_optima.linear_optimum, variant_optima.linear_bn_optimum,
+    variant_optima.conv_optimum, variant_optima.linear_optimum, variant_optima.linear_versions_optimum,
+    variant_optima.softmax_optimum, variant_optima.beta_sh_optimum, variant_optima.conv1d_optimum,
+    variant_optima.cvt_optimum, variant_optima.sparse_versions_optimum,
 ])  # fmt: skip
 def test_every_program_is_solved_exactly_and_met_by_its_system(leg):
     assert all(found.passed for found in leg(None, SMALL))

@@ -321,7 +321,7 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
         severity="misprint",
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",) if _id == "eq43" else ("nguyen2023/eq43",),
-        legs=(variant_inputs.conv2d,),
+        legs=(variant_inputs.conv2d, variant_optima.conv_optimum),
         where=WHERE,
         notes=(
             "With identical kernel channels the scores are T (Q Kᵀ) Tᵀ: the convolution acts on the score"
@@ -347,7 +347,7 @@ for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
         literal=_conv1d,
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
-        legs=(variant_inputs.conv1d,),
+        legs=(variant_inputs.conv1d, variant_optima.conv1d_optimum),
         where=WHERE,
         notes=(
             "Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
@@ -433,7 +433,7 @@ claim(
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq36", "nguyen2023/eq42", "nguyen2023/prose-converse"),
-    legs=(variant_inputs.cvt,),
+    legs=(variant_inputs.cvt, variant_optima.cvt_optimum),
     where=CVT_WHERE,
     notes=(
         "Keys and values share their middle member, which forces the two convolutions to agree; if "
@@ -455,7 +455,7 @@ claim(
     severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
-    legs=(variant_inputs.cvt,),
+    legs=(variant_inputs.cvt, variant_optima.cvt_optimum),
     where=CVT_WHERE,
     notes=(
         "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of eq36."

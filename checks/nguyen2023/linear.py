@@ -224,7 +224,7 @@ claim(
     severity="condition",
     assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
-    legs=(variant_versions.linear_versions, variant_optima.linear_bn_optimum),
+    legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),
     where=NOTATION + FEATURES,
     notes=(
         "Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for every "

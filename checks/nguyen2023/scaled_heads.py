@@ -428,7 +428,7 @@ claim(
     literal=_simplified,
     assumes=(*SH_ASSUMES, ANY_BETA),
     rests_on=("nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/prose-centering-only"),
-    legs=(variant_heads.beta_sh_definition,),
+    legs=(variant_heads.beta_sh_definition, variant_optima.beta_sh_optimum),
     where=WHERE + r" $\beta$ a constant.",
     notes=(
         "Not an identity with (49) but another attention; the text writes μ where the formula has the "

@@ -9,7 +9,7 @@ from math import factorial, prod
 import sympy as sp
 
 from checks.claim import Assumption, Options, claim
-from checks.nguyen2023 import legs
+from checks.nguyen2023 import legs, variant_legs, variant_optima
 from checks.record import Evidence
 from checks.statement import (
     All,
@@ -496,7 +496,13 @@ def theorem_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence
     return legs.rows_against_engine(term, (i, d), svr.x, {"x": "q", "k": "k", "v": "v"}, options)
 
 
-THEOREM_LEGS = (legs.primal_and_dual, legs.exact_certificate, theorem_rows)
+THEOREM_LEGS = (
+    legs.primal_and_dual,
+    legs.exact_certificate,
+    theorem_rows,
+    variant_legs.softmax_expansion,
+    variant_optima.softmax_optimum,
+)
 THEOREM = (("bias", "off"), ("box", "relaxed"))
 
 claim(

@@ -17,6 +17,37 @@ from checks.ladder import up_the_ladder
 from checks.record import Evidence
 from derivations.svr import d, i
 
+# ---------------------------------------------------------------- softmax attention
+
+
+@up_the_ladder(chosen=True)
+def softmax_expansion(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+    """(2) and the expansion that the dualiser derives from (5), against the system, and torch's kernel against it."""
+    from checks.nguyen2023 import theorem1
+    from checks.tensors import systems_nguyen as systems
+    from checks.tensors.systems_nguyen_cases import raw_heads, table
+    from checks.tensors.systems_nguyen_formulas import Formula, agree, engines
+
+    own = raw_heads(n, options)[0]
+    system, names = systems.attend(own, dtype=options.dtype), table(own)
+    yield agree("(2)", Formula(theorem1.SUM_FORM, (i, d), (names,)), system, n, options)
+    symbols = {"x": own.q, "k": own.k, "v": own.v}
+    derived = Formula(theorem1.attention(assumptions), (i, d), (symbols,), own=("x",))
+    turned = {**symbols, "k": own.k * 2}
+    wrong = {"keys doubled": replace(derived, tables=(turned,))}
+    yield agree("derived expansion", derived, system, n, options, wrong, mutate=False)
+    kernel, backend = systems.fused_attend(own, dtype=options.dtype)
+    others = {
+        "queries and keys exchanged": own._replace(q=own.k, k=own.q),
+        "keys negative": own._replace(k=-own.k),
+    }
+    runs = {
+        w: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
+        for w, h in others.items()
+    }
+    yield engines("scaled_dot_product_attention", system, kernel, backend, n, options, runs)
+
+
 # ---------------------------------------------------------------- Attention-BN
 
 

@@ -324,30 +324,36 @@ def sparse_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def sparse_versions_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """Sparse Attention-BN+SH: of the keys 1, 2, 3 of a pooled head the query 4 keeps two, normalised; and the head alone.
+    """Sparse Attention-BN, -SH and -BN+SH: a query keeps the first two of three keys, and its own program is solved exactly.
 
-    The program on the two kept keys is solved exactly; values are the query's own.
+    The keys are 1, 2, 3 as tokens or as averages of two; normalised they are -1, 0, 1 and the query 4 is 2. Values are
+    the query's own.
     """
     from checks.nguyen2023 import sparse
     from checks.tensors import systems_nguyen as systems
 
+    def normalised(h: Any) -> Any:
+        return systems.normalised(h, exact_eps())
+
+    def as_it_is(h: Any) -> Any:
+        return h
+
     found: list[Evidence] = []
-    tokens, kept = column(0, 2, 1, 3, 2, 4), (0, 1)
-    for what, labels, prepare in (
-        ("Sparse Attention-BN+SH", (-1, 0, 2), lambda h: systems.normalised(h, exact_eps())),
-        ("Sparse Attention-SH", (0, 2, 1), lambda h: h),
-    ):
-        fit = optimum(sparse.HEAD_SUBSET.without_bias(), powers([(n,) for n in labels], 2), 2, last=1)
-        normal = what.endswith("BN+SH")
-        keys = systems.pool(tokens, 2) if normal else systems.pool(root_two(-1, 1, 0, 4, 5, 7), 2)
+    pairs = systems.pool(column(0, 2, 1, 3, 2, 4), 2)
+    cases = {
+        "BN": ((-1, 0, 2), column(4), column(1, 2, 3), normalised),
+        "SH": ((0, 2, 1), root_two(1), systems.pool(root_two(-1, 1, 0, 4, 5, 7), 2), as_it_is),
+        "BN+SH": ((-1, 0, 2), column(4), pairs, normalised),
+    }
+    for name, (labels, q, keys, prepare) in cases.items():
+        own = sparse.HEAD_SUBSET.without_bias()
+        fit = optimum(own, powers([(n,) for n in labels], 2), 2, last=1)
         spread = fit._replace(values=[*fit.values, Fraction(0)])
-        q = column(4) if normal else root_two(1)
-        out = _attended(q, keys, spread, prepare, kept=len(kept), pattern="window")
-        wrong = {"all keys": _attended(q, keys, spread, prepare)}
-        if normal:
-            wrong["not normalised"] = _attended(q, keys, spread, kept=len(kept), pattern="window")
+        other = as_it_is if prepare is normalised else normalised
+        out, unlike = (_attended(q, keys, spread, p, kept=2, pattern="window") for p in (prepare, other))
+        wrong = {"all keys": _attended(q, keys, spread, prepare), "normalised or not": unlike}
         found += against_system(
-            f"{what}: program of one query on two keys of a pooled head", [fit], out, wrong
+            f"Sparse Attention-{name}: program of one query on two keys", [fit], out, wrong
         )
     return found
 
@@ -381,6 +387,88 @@ def conv_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     return against_system("program on convolved inputs", [fit], out, wrong)
 
 
+def softmax_optimum(assumptions: Any, options: Options) -> list[Evidence]:
+    """Program (5) with b = 0, solved exactly: keys -1, 0, 1 and the query 2, in units of sqrt(ln 2)."""
+    from checks.nguyen2023 import linear
+    from checks.tensors import systems_nguyen as systems
+
+    fit = optimum(linear.PLAIN.without_bias(), powers([(-1,), (0,), (1,), (2,)], 3), 3)
+    q, k = root_two(-1, 0, 1, 2), root_two(-1, 0, 1)
+    out = _attended(q, k, fit)
+    wrong = {"another scale": _attended(q, k, fit, scale=0.5), "keys centred and doubled": _attended(q, k + k, fit),
+             "linear attention": systems.attend(systems.Head(q, k, nearest(fit.values)), kernel="linear")}  # fmt: skip
+    return against_system("program (5)", [fit], out, wrong)
+
+
+def beta_sh_optimum(assumptions: Any, options: Options) -> list[Evidence]:
+    """(51): heads on the tokens 0, 2, 4, 2 and on their pairs' averages 1, 3, each less half its mean, 2 and -1 as W_O."""
+    from checks.nguyen2023 import scaled_heads as sh
+    from checks.tensors import systems_nguyen as systems
+
+    q, tokens, queries = root_two(1, 0), root_two(0, 2, 4, 2), (1, 0)
+    # both means are 2 in units of sqrt(ln 2), and β = 1/2 takes 1 off every key and query
+    labels = ((-1, 1, 3, 1), (0, 2))
+    fits = [
+        optimum(
+            sh.ONE.without_bias(),
+            powers([(n,) for n in (*own, *(x - 1 for x in queries))], len(own)),
+            len(own),
+            last=2,
+        )
+        for own in labels
+    ]
+
+    def run(beta: float) -> Any:
+        outs = [
+            _attended(q, systems.pool(tokens, w), f, lambda h: systems.centred(h, beta))
+            for w, f in zip((1, 2), fits, strict=True)
+        ]
+        return _projected(outs)
+
+    what = "programs of two heads on centred keys"
+    return against_system(what, fits, run(0.5), {"not centred": run(0.0), "β = 1": run(1.0)}, FACTORS)
+
+
+def conv1d_optimum(assumptions: Any, options: Options) -> list[Evidence]:
+    """Program (38) on a sequence, solved exactly: tokens 0, 1, -2, 1 and the new tokens 1, 0, 1, -1."""
+    import torch
+
+    from checks.nguyen2023 import convolution as cv
+    from checks.tensors import systems_nguyen as systems
+
+    taps = torch.tensor([0.0, 1, 1], dtype=torch.float64)  # token plus its right neighbour
+    fit = optimum(cv.FIT, powers([(n,) for n in (1, -1, -1, 1, 1, 1, 0, -1)], 4), 4, last=4)
+    q, k = root_two(1, 0, 1, -1), root_two(0, 1, -2, 1)
+    out = _attended(q, k, fit, lambda h: systems.convolved(h, taps))
+    wrong = {"not convolved": _attended(q, k, fit),
+             "kernel mirrored": _attended(q, k, fit, lambda h: systems.convolved(h, taps.flip(0)))}  # fmt: skip
+    return against_system("program on a convolved sequence", [fit], out, wrong)
+
+
+def cvt_optimum(assumptions: Any, options: Options) -> list[Evidence]:
+    """The program on keys that one convolution makes, at queries that another makes, solved exactly.
+
+    The values are those of the fit: that a third convolution yields them is a condition on the targets (prose-converse).
+    """
+    import torch
+
+    from checks.nguyen2023 import linear
+    from checks.tensors import systems_nguyen as systems
+
+    keys, queries = (torch.tensor(t, dtype=torch.float64) for t in ([0.0, 1, 1], [1.0, 1, 0]))
+    tokens = root_two(0, 1, -2, 3)
+    fit = optimum(
+        linear.PLAIN.without_bias(), powers([(n,) for n in (1, -1, 1, 3, 0, 1, -1, 1)], 4), 4, last=4
+    )
+
+    def run(q_taps: Any, k_taps: Any) -> Any:
+        q, k = (systems.convolve(tokens, t) for t in (q_taps, k_taps))
+        return systems.attend(systems.Head(q, k, nearest(fit.values)))
+
+    wrong = {"one convolution": run(keys, keys), "convolutions exchanged": run(keys, queries)}
+    return against_system("program on separately convolved keys", [fit], run(queries, keys), wrong)
+
+
 def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The regression on elu + 1 of keys without negative coordinates, solved exactly; query and keys two wide."""
     import torch
@@ -398,10 +486,12 @@ def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     return against_system("regression on elu + 1", [fit], out, wrong)
 
 
-def linear_bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """The regression on elu + 1 of normalised keys: keys (1, 3), (2, 2), (3, 1) with ε = 1/3 become (-1, 1), 0, (1, -1).
+def linear_versions_optimum(assumptions: Any, options: Options) -> list[Evidence]:
+    """The regression on elu + 1 for Linear Attention-BN, -SH and -BN+SH, solved exactly.
 
-    The feature 1/e is taken as the nearest float64; its rounding and that of 1/3 are charged to the system.
+    Keys (1, 3), (2, 2), (3, 1), for the scaled heads as averages of two tokens; with ε = 1/3 the normalised ones are
+    (-1, 1), 0, (1, -1). The feature 1/e is taken as the nearest float64; its rounding and that of 1/3 are charged to the
+    system.
     """
     import torch
 
@@ -410,14 +500,27 @@ def linear_bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded, U
 
-    low, one, two, three = Fraction(math.exp(-1)), Fraction(1), Fraction(2), Fraction(3)
-    fit = optimum(linear.PLAIN.without_bias(), [[low, two], [one, one], [two, low], [three, low]], 3)
-    raw = Bounded(torch.tensor([[1, 3], [2, 2], [3, 1], [4, 1]], dtype=torch.float64))
+    low, one, two, three, four, five = Fraction(math.exp(-1)), *(Fraction(n) for n in range(1, 6))
+    normal, plain = (
+        [[low, two], [one, one], [two, low], [three, low]],
+        [[two, four], [three, three], [four, two], [five, two]],
+    )
+    queries = Bounded(torch.tensor([[1, 3], [2, 2], [3, 1], [4, 1]], dtype=torch.float64))
+    tokens = Bounded(torch.tensor([[0, 4], [2, 2], [1, 2], [3, 2], [4, 0], [2, 2]], dtype=torch.float64))
     third = torch.full((2,), 1 / 3, dtype=torch.float64)
-    values = nearest(fit.values)
-    own = systems.normalised(systems.Head(raw, raw[:3], values), Bounded(third, U * third))
-    out, size = (systems.attend(own._replace(v=v), kernel="linear") for v in (values, values.abs()))
-    # features of the program within 2 ulp, as in the engine: one more engine error
-    out = Bounded(out.value, out.error + 2 * bounds.linear_attention_factor("float64", 2, 3) * size.size)
-    wrong = {"not normalised": systems.attend(systems.Head(raw, raw[:3], values), kernel="linear")}
-    return against_system("regression on elu + 1 of normalised keys", [fit], out, wrong)
+    found: list[Evidence] = []
+    for name, keys, features in (
+        ("Attention-BN", queries[:3], normal), ("Attention-SH", systems.pool(tokens, 2), plain),
+        ("Attention-BN+SH", systems.pool(tokens, 2), normal),
+    ):  # fmt: skip
+        fit = optimum(linear.PLAIN.without_bias(), features, 3)
+        values = nearest(fit.values)
+        raw = systems.Head(queries, keys, values)
+        own = systems.normalised(raw, Bounded(third, U * third)) if features is normal else raw
+        out, size = (systems.attend(own._replace(v=v), kernel="linear") for v in (values, values.abs()))
+        # features of the program within 2 ulp, as in the engine: one more engine error
+        out = Bounded(out.value, out.error + 2 * bounds.linear_attention_factor("float64", 2, 3) * size.size)
+        other = raw if features is normal else systems.normalised(raw, 1 / 3)
+        wrong = {"normalised or not": systems.attend(other, kernel="linear"), "softmax": systems.attend(own)}
+        found += against_system(f"regression on elu + 1, Linear {name}", [fit], out, wrong)
+    return found
