@@ -256,6 +256,24 @@ def test_layers_are_steps_at_half_the_rate():
     assert all(e.passed for e in legs.layers_are_steps(PAPER, Options()))
 
 
+def test_an_unmasked_query_is_one_more_example(monkeypatch):
+    assert all(e.passed for e in legs.unmasked_query(PAPER, Options(seed=3)))
+    monkeypatch.setattr(legs, "attention_layers", lambda *a, masked: attention_of_examples(*a))
+    assert not any(e.passed for e in legs.unmasked_query(PAPER, Options(seed=3)))
+
+
+attention_of_examples = legs.attention_layers
+
+
+def test_orders_that_are_claimed_too_high_are_found(monkeypatch):
+    full = legs.softmax_error
+    monkeypatch.setattr(legs, "softmax_error", lambda *a: full(*a[:5], False, a[6]))
+    failed = [e.detail for e in legs.measured_orders(PAPER, Options()) if not e.passed]
+    assert len(failed) == 6 and all(
+        d.startswith(("C = 3, linearised and frozen", "C = 3, linearised only")) for d in failed
+    )
+
+
 def test_measured_orders():
     assert all(e.passed for e in legs.measured_orders(PAPER, Options()))
 

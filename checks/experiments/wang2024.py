@@ -22,7 +22,7 @@ TRAINING = {"context": 20, "steps": 5000, "gd_contexts": 512, "tf_contexts": 204
 REDUCED = {"steps": 1500, "gd_contexts": 256, "tf_contexts": 512, "curve_evaluated": 1000}
 REDUCTION = (
     "1,500 Adam steps in place of 5,000, 256 and 512 contexts a step in place of 512 and 2,048; points of a training "
-    "curve are judged on 1,000 contexts, its last one on 10,000"
+    "curve are judged on 1,000 contexts, final errors on 10,000"
 )
 
 

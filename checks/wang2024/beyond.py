@@ -8,8 +8,8 @@ from fractions import Fraction
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
 from checks.statement import All, Fact, Given, Identity
+from checks.wang2024 import legs, tensor_legs
 from checks.wang2024 import notation as n
-from checks.wang2024 import tensor_legs
 from checks.wang2024.categorical import done_h
 from checks.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c, cp
 from derivations import functional_descent as fd
@@ -173,6 +173,7 @@ claim(
     correction_words="For softmax the mask must act before the normalisation.",
     severity="condition",
     where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention weight.",
+    legs=(legs.unmasked_query,),
     notes="An unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, one of them made up.",
 )
 
