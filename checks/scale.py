@@ -36,7 +36,7 @@ from checks.record import Evidence
 from checks.registry import UnknownClaim, select
 from checks.tensors import stream
 from checks.tensors.arrays import DTYPES, exact_matmul, peak_bytes, resolve_device
-from checks.tensors.distributed import LostRank, Ranks, connected, sharded
+from checks.tensors.distributed import LostRank, Ranks, connected, losses_noticed, sharded
 from checks.tensors.errors import TensorError
 from checks.tensors.instances import make_instance
 from checks.verify import assumptions_for, climbs, write_atomically
@@ -287,7 +287,7 @@ def main(argv: list[str] | None = None) -> int:
     a = parser.parse_args(argv)
     try:
         require_memory(a.max_tokens, resolve_device(a.device))
-        with connected(a.device, a.timeout) as ranks:
+        with losses_noticed(), connected(a.device, a.timeout) as ranks:
             return int(run(a, ranks) > 0)
     except LostRank as problem:
         print(f"attest: {problem}", file=sys.stderr, flush=True)

@@ -197,3 +197,51 @@ def same_in_two_processes(tmp_path, *claims):
 @pytest.mark.slow
 def test_two_processes_give_the_evidence_of_one(tmp_path):
     same_in_two_processes(tmp_path, "nguyen2023", "bridge")
+
+
+@pytest.mark.slow
+def test_streamed_checks_give_the_same_in_two_processes(tmp_path):
+    same_in_two_processes(tmp_path, "nguyen2023/eq1", "nguyen2023/prose-converse")
+
+
+LOST = """
+import os, sys
+from checks import scale
+from checks.claim import Claim
+from checks.ladder import ladder
+from checks.record import Evidence
+from checks.tensors import stream
+from checks.tensors.instances import make_instance
+
+def first(assumptions, options):
+    return [Evidence("tensor", "certified-float", True, "rejected", 1.0, 2.0, n) for n in ladder(options)]
+
+def second(assumptions, options):
+    for n in ladder(options):
+        if os.environ["RANK"] == "1":
+            os._exit(13)
+        stream.attention(*make_instance(n, 8))
+    return []
+
+claims = [Claim("p/eq1", "", "", None, "", legs=(first,)), Claim("p/eq2", "", "", None, "", legs=(second,))]
+scale.select = lambda ids: claims
+sys.exit(scale.main(sys.argv[1:]))
+"""
+
+
+def test_a_lost_process_ends_the_run_with_one_line_and_keeps_what_is_finished(tmp_path):
+    (tmp_path / "lost.py").write_text(LOST)
+    program = [
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        str(tmp_path / "lost.py"),
+    ]
+    done, data = scale_process(program, tmp_path, "--max-tokens", "1024", "--dtypes", "float64")
+    assert done.returncode != 0
+    ours = [line for line in done.stderr.splitlines() if line.startswith("attest:")]
+    assert len(ours) == 1, done.stderr
+    assert "lost in p/eq2 at 1024 tokens, 1 finished checks are in" in ours[0]
+    assert data["status"] == "incomplete" and [r["claims"] for r in data["rows"]] == [["p/eq1"]]

@@ -349,6 +349,16 @@ def _append(file: Path, record: dict[str, Any]) -> None:
         os.fsync(out.fileno())
 
 
+@contextmanager
+def losses_noticed() -> Iterator[None]:
+    """Inside, SIGTERM raises LostRank; the program that called keeps its own handler."""
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _terminated(*_: Any) -> None:
     raise LostRank("this rank was told to end, which torchrun does when another rank is gone")
 
@@ -370,9 +380,8 @@ def main(argv: list[str] | None = None) -> int:
         "--timeout", type=float, default=600, help="seconds to wait for another rank (default 600)"
     )
     a = parser.parse_args(argv)
-    before = signal.signal(signal.SIGTERM, _terminated)
     try:
-        with connected(a.device, a.timeout) as ranks:
+        with losses_noticed(), connected(a.device, a.timeout) as ranks:
             return int(run_checks(ranks, a.checks, a.tokens, a.out, a.dtype, a.device, a.seed) > 0)
     except LostRank as problem:
         print(f"attest: {problem}", file=sys.stderr, flush=True)
@@ -380,8 +389,6 @@ def main(argv: list[str] | None = None) -> int:
     except TensorError as problem:
         print(f"attest: {problem}", file=sys.stderr, flush=True)
         return 2
-    finally:
-        signal.signal(signal.SIGTERM, before)  # of the program that called, if it goes on
 
 
 if __name__ == "__main__":
