@@ -1,30 +1,17 @@
 """Shared out over ranks, the checks give the single-process values to the last bit; a lost rank is reported."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import textwrap
+import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 import torch
 
 from checks.tensors import fused, stream
-from checks.tensors.agreement import check_attention
-from checks.tensors.converse import certify_attention_as_svr
-from checks.tensors.distributed import (
-    CHECKS,
-    LostRank,
-    Ranks,
-    finished,
-    main,
-    run_checks,
-    sharded,
-    strip_height,
-)
+from checks.tensors.distributed import LostRank, Ranks, losses_noticed, sharded, strip_height
 from checks.tensors.instances import make_instance
 
 
@@ -145,99 +132,42 @@ def test_the_engines_are_the_same_functions_inside():
         assert (stream.attend, stream.weighted_sums, stream.needs_shift, fused.attention) == before
 
 
-def test_the_program_that_calls_main_keeps_its_handler_of_signals(tmp_path):
+def test_a_signal_to_end_is_a_loss_and_the_handler_of_the_caller_comes_back():
     before = signal.getsignal(signal.SIGTERM)
-    assert main(["--checks", "transpose", "--tokens", "256", "--out", str(tmp_path / "a.jsonl")]) == 0
+    with pytest.raises(LostRank, match="told to end"), losses_noticed():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_one_process_needs_no_group_and_gives_the_same_records(tmp_path):
-    q, k, v = make_instance(1024)
-    file = tmp_path / "a.jsonl"
-    assert run_checks(Ranks(), list(CHECKS), [1024], file) == 0
-    attention, svr, transpose = finished(file)
-    plain = check_attention(q, k, v)
-    assert [c["error"] for c in attention["comparisons"]] == [c.error for c in plain.comparisons]
-    assert attention["mutants"] == plain.mutants
-    assert svr["log_c_star"] == certify_attention_as_svr(k, v, 0.5).log_c_star
-    assert transpose["passed"] and transpose["mutants"]["zero"] > 1
-
-
-def test_a_wrong_product_fails_its_check(tmp_path, monkeypatch):
-    right = stream.transpose_product
-    monkeypatch.setattr(stream, "transpose_product", lambda q, k, u, **kw: right(k, q, u, **kw))
-    assert run_checks(Ranks(), ["transpose"], [1024], tmp_path / "a.jsonl") == 1
-
-
-def test_finished_checks_are_not_run_again_and_a_torn_line_is(tmp_path, monkeypatch, capsys):
-    file = tmp_path / "a.jsonl"
-    assert main(["--checks", "transpose", "--tokens", "256", "--out", str(file)]) == 0
-    with file.open("a") as torn:
-        torn.write('{"check": "svr", "tok')
-    assert len(finished(file)) == 1
-    monkeypatch.setitem(CHECKS, "transpose", None)  # would fail if it were called
-    assert main(["--checks", "transpose", "--tokens", "256", "--out", str(file)]) == 0
-    assert main(["--device", "tpu"]) == 2
-    assert "unknown device tpu" in capsys.readouterr().err
-
-
-WORKER = textwrap.dedent("""
-    import os, sys, torch
-    from pathlib import Path
-    from checks.tensors import fused, stream
-    from checks.tensors.distributed import CHECKS, connected, main, run_checks, sharded
-    from checks.tensors.instances import make_instance
-    out = sys.argv[1]
-    if sys.argv[2] == "results":
-        with connected() as ranks:
-            q, k, v = make_instance(2048, 32)
-            with sharded(ranks):
-                found = stream.attend(q, k, v, magnitude=True)
-                product = stream.transpose_product(q, k, v)[0]
-                kernel = fused.attention(q, k, v, log_sum=True)
-            torch.save([found.out, found.magnitude, found.log_sum, product, kernel.out, kernel.log_sum],
-                       f"{out}/rank{ranks.rank}.pt")
-            failed = run_checks(ranks, list(CHECKS), [1024], Path(out, "checks.jsonl"))
-        sys.exit(failed)
-    import checks.tensors.distributed as module
-    def die(q, k, v):
-        if os.environ["RANK"] == "1":
-            os._exit(13)
-        return module._attention(q, k, v)
-    module.CHECKS["svr"] = die
-    sys.exit(main(["--tokens", "1024", "--checks", "transpose", "svr", "attention", "--out", f"{out}/checks.jsonl"]))
-""")
-
-
-@contextmanager
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def torchrun(tmp_path, what):
-    script = tmp_path / "worker.py"
-    script.write_text(WORKER)
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        str(script),
-        str(tmp_path),
-        what,
-    ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+WORKER = """
+import sys, torch
+from checks.tensors import fused, stream
+from checks.tensors.distributed import connected, sharded
+from checks.tensors.instances import make_instance
+with connected() as ranks:
+    q, k, v = make_instance(2048, 32)
+    with sharded(ranks):
+        found = stream.attend(q, k, v, magnitude=True)
+        product = stream.transpose_product(q, k, v)[0]
+        kernel = fused.attention(q, k, v, log_sum=True)
+    results = [found.out, found.magnitude, found.log_sum, product, kernel.out, kernel.log_sum]
+    torch.save(results, f"{sys.argv[1]}/rank{ranks.rank}.pt")
+"""
 
 
 def test_two_processes_give_the_values_of_one(tmp_path):
-    result = torchrun(tmp_path, "results")
-    assert result.returncode == 0, result.stderr
+    (tmp_path / "worker.py").write_text(WORKER)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [*command, str(tmp_path / "worker.py"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
     ranks = [torch.load(tmp_path / f"rank{r}.pt", weights_only=True) for r in range(2)]
     q, k, v = make_instance(2048, 32)
     plain, kernel = stream.attend(q, k, v, magnitude=True), fused.attention(q, k, v, log_sum=True)
@@ -246,26 +176,6 @@ def test_two_processes_give_the_values_of_one(tmp_path):
     one = [plain.out, plain.magnitude, plain.log_sum, product, kernel.out, kernel.log_sum]
     for here, there, alone in zip(*ranks, one, strict=True):
         assert torch.equal(here, there) and torch.equal(here, alone)
-    found = finished(tmp_path / "checks.jsonl")
-    with (
-        one_thread()
-    ):  # as in the ranks: the sampled definitions are plain products, whose digits depend on it
-        assert run_checks(Ranks(), list(CHECKS), [1024], tmp_path / "one.jsonl") == 0
-    for two, single in zip(found, finished(tmp_path / "one.jsonl"), strict=True):
-        assert two["passed"] and two["ranks"] == 2
-        for name in ("check", "error", "bound", "mutants", "comparisons", "residuals", "log_c_star"):
-            assert two.get(name) == single.get(name), name
-
-
-def test_a_lost_rank_ends_the_run_with_one_line_and_keeps_what_is_finished(tmp_path):
-    result = torchrun(tmp_path, "lost")
-    assert result.returncode != 0
-    ours = [line for line in result.stderr.splitlines() if line.startswith("attest:")]
-    assert len(ours) == 1, result.stderr
-    assert "lost in check svr of 1024 tokens, 1 finished checks are in" in ours[0]
-    assert [json.loads(line)["check"] for line in (tmp_path / "checks.jsonl").read_text().splitlines()] == [
-        "transpose"
-    ]
 
 
 def test_a_lost_connection_is_named():

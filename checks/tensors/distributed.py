@@ -1,6 +1,6 @@
 """The streamed checks over several processes: query rows shared out, keys and values on every rank.
 
-    torchrun --nproc-per-node 2 -m checks.tensors.distributed --tokens 4096 32768 --out finished.jsonl
+    torchrun --nproc-per-node 2 -m checks.scale --max-tokens 32768 --out two.json
 
 Inside `with sharded(ranks)` every check runs unchanged; only the engines' inner products are exchanged:
 - a pass over the keys (attention, log-sums): each rank computes its queries, and all gather the rows;
@@ -13,30 +13,26 @@ The sums of the strips are added as integers, in fixed point of 105 bits below t
 integer addition is associative: any number of ranks, any order and any algorithm of the all_reduce give
 the same bits. Both hold for one kind of processor and one version of torch on all ranks.
 
-A rank that is lost ends the others with one line; finished checks are in the file already, one JSON object a
-line, and a second run goes on behind them.
+A rank that is lost ends the others with one line (`losses_noticed`, `LostRank`); `checks.scale` has written the finished
+checks by then, and a second run goes on behind them.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
 from checks.tensors import fused, stream
-from checks.tensors.arrays import DTYPES, TensorError, resolve_device
+from checks.tensors.arrays import TensorError, resolve_device
 
 FEWEST = 1024  # below so many queries every rank computes all of them: sharing costs more than it saves
 STRIPS = 16  # at least so many, so that up to 16 ranks have work
@@ -229,126 +225,6 @@ def _sum_over_strips(
     return (words[0].double() * unit + words[1].double() * (unit * 2.0**-LOW)).to(values.dtype)
 
 
-# ---------------------------------------------------------------- a run of checks
-
-
-def transpose_check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, samples: int = 32) -> dict[str, Any]:
-    """Aᵀ V, streamed, against its definition in float64 at a sample of keys, within the proved bound."""
-    from checks.tensors import bounds
-    from checks.tensors.agreement import compare
-    from checks.tensors.arrays import dtype_name, slices
-    from checks.tensors.instances import sampled_rows
-
-    (n, d), largest = q.shape, float(v.abs().max())
-    found, magnitude = stream.transpose_product(q, k, v, magnitude=True)
-    assert magnitude is not None  # it was asked for
-    bound = bounds.transpose_bound(
-        bounds.streamed(q.dtype, device=q.device), d, n, n, bounds.score_sizes(q, k), magnitude, largest
-    )
-    at = sampled_rows(n, samples).to(q.device)
-    exact = v.new_zeros(len(at), v.shape[1], dtype=torch.float64)
-    log_sum = stream.logsumexp_rows(q.double(), k.double())
-    for part in slices(n, 4096):
-        weights = torch.exp(q[part].double() @ k[at].double().T * d**-0.5 - log_sum[part, None])
-        exact += weights.T @ v[part].double()
-    # the definition's own error in float64 has the same form
-    own = bounds.transpose_bound(
-        bounds.streamed("float64"), d, n, n, bounds.score_sizes(q, k), magnitude, largest
-    )
-    right = compare("transpose product", found[at], exact, (bound + own)[at])
-    zero = compare("zero", torch.zeros_like(exact), exact, (bound + own)[at])
-    return {
-        "passed": right.passed and not zero.passed,
-        "error": right.error,
-        "bound": right.bound,
-        "tokens": n,
-        "dtype": dtype_name(q.dtype),
-        "device": str(q.device),
-        "mutants": {"zero": zero.ratio},
-    }
-
-
-def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> dict[str, Any]:
-    from checks.tensors.agreement import check_attention
-
-    return check_attention(q, k, v).to_json()
-
-
-def _svr(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> dict[str, Any]:
-    from checks.tensors.converse import certify_attention_as_svr
-
-    return certify_attention_as_svr(k, v, 0.5).to_json()
-
-
-CHECKS: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], dict[str, Any]]] = {
-    "attention": _attention,
-    "svr": _svr,
-    "transpose": transpose_check,
-}
-
-
-def finished(file: Path) -> list[dict[str, Any]]:
-    """The checks that a file holds; a last line that a lost run left half written is not one of them."""
-    if not file.exists():
-        return []
-    found = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            continue
-    return found
-
-
-def run_checks(
-    ranks: Ranks,
-    names: list[str],
-    tokens: list[int],
-    file: Path,
-    dtype: str = "float64",
-    device: str = "cpu",
-    seed: int = 0,
-) -> int:
-    """Runs the checks that the file does not hold yet, and appends each as it ends; how many failed, of all.
-
-    Raises LostRank, naming the check, when another process is gone.
-    """
-    from checks.tensors.instances import make_instance
-
-    done = ranks.agree(finished(file) if ranks.rank == 0 else None)
-    keys = {(r["check"], r["tokens"], r["dtype"], r["seed"], r["device"]) for r in done}
-    failed = sum(not r["passed"] for r in done)
-    for n in sorted(tokens):
-        for name in names:
-            if (name, n, dtype, seed, device) in keys:
-                continue
-            try:
-                with sharded(ranks):
-                    record = CHECKS[name](*make_instance(n, dtype=dtype, device=device, seed=seed))
-                ranks.agree(None)  # every rank has come to the end of this check
-            except LostRank as problem:
-                raise LostRank(
-                    f"{problem}; lost in check {name} of {n} tokens, {len(finished(file))} finished checks "
-                    f"are in {file}"
-                ) from None
-            failed += not record["passed"]
-            if ranks.rank == 0:
-                _append(file, {"check": name, "seed": seed, "ranks": ranks.size, **record, "device": device})
-                print(
-                    f"{name:10} {n:8} tokens  {dtype}  {'passed' if record['passed'] else 'FAILED'}",
-                    flush=True,
-                )
-    return failed
-
-
-def _append(file: Path, record: dict[str, Any]) -> None:
-    """One line, on the disk before the next check begins."""
-    with file.open("a", encoding="utf-8") as out:
-        out.write(json.dumps(record) + "\n")
-        out.flush()
-        os.fsync(out.fileno())
-
-
 @contextmanager
 def losses_noticed() -> Iterator[None]:
     """Inside, SIGTERM raises LostRank; the program that called keeps its own handler."""
@@ -361,35 +237,3 @@ def losses_noticed() -> Iterator[None]:
 
 def _terminated(*_: Any) -> None:
     raise LostRank("this rank was told to end, which torchrun does when another rank is gone")
-
-
-def main(argv: list[str] | None = None) -> int:
-    """0: all passed; 1: some failed; 2: unusable input; 3: a rank was lost."""
-    parser = argparse.ArgumentParser(
-        prog="checks.tensors.distributed", description="The streamed checks, over the processes of torchrun."
-    )
-    parser.add_argument("--tokens", type=int, nargs="+", default=[1024, 4096])
-    parser.add_argument("--checks", nargs="+", default=list(CHECKS), choices=list(CHECKS))
-    parser.add_argument(
-        "--out", type=Path, default=Path("distributed.jsonl"), help="finished checks, one a line"
-    )
-    parser.add_argument("--dtype", default="float64", choices=list(DTYPES))
-    parser.add_argument("--device", default="cpu", help="cpu or cuda (each rank its own card)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--timeout", type=float, default=600, help="seconds to wait for another rank (default 600)"
-    )
-    a = parser.parse_args(argv)
-    try:
-        with losses_noticed(), connected(a.device, a.timeout) as ranks:
-            return int(run_checks(ranks, a.checks, a.tokens, a.out, a.dtype, a.device, a.seed) > 0)
-    except LostRank as problem:
-        print(f"attest: {problem}", file=sys.stderr, flush=True)
-        os._exit(3)  # the threads of a broken process group would keep the interpreter from ending
-    except TensorError as problem:
-        print(f"attest: {problem}", file=sys.stderr, flush=True)
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())
