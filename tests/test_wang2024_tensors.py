@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from checks.claim import Options
+from checks.claim import ROOT, Options
 from checks.tensors import descent_layers, descent_steps
 from checks.tensors.arrays import TensorError
 from checks.tensors.descent_features import Features, features
@@ -262,6 +264,25 @@ def test_no_block_of_weights_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sizes) > 1 and max(sizes) * 8 <= descent_layers.BLOCK_BYTES
 
 
+def test_a_layer_keeps_to_memory_that_grows_with_the_length() -> None:
+    """The peak of a process of its own: 12,000 x 12,000 weights would be 1.1 GiB."""
+    program = (
+        "import resource, torch\n"
+        "from checks.tensors.descent_kernels import Kernel\n"
+        "from checks.tensors.descent_layers import DescentTransformer\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "x = torch.rand(12000, 2, dtype=torch.float64)\n"
+        "model, before = DescentTransformer(3, 2, Kernel('linear')), peak()\n"
+        "with torch.no_grad():\n"
+        "    model(x, x, x[:4]), model.states(x, x, x[:4])\n"
+        "print((peak() - before) // 1024)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert int(run.stdout) < 200
+
+
 def test_the_softmax_over_the_queries_refuses_what_does_not_fit() -> None:
     model = DescentTransformer(2, 1, Kernel("softmax", axis="queries"))
     x = torch.zeros(8193, 1).double()
@@ -355,3 +376,13 @@ def test_both_width_conventions_descend_each_in_its_own_space() -> None:
     assert (found - descend(task, other, Descent(3, 0.25))[-1][-1:]).abs().max() > 1e-4
     wider = Kernel("rbf", sigma=2.0 * 2**0.5)
     assert torch.allclose(doubled(task.x, task.x), wider(task.x, task.x))
+
+
+def test_the_example_in_the_book_runs() -> None:
+    page = (ROOT / "book" / "pages" / "python.md").read_text()
+    (example,) = [block for block in page.split("```") if "DescentTransformer(" in block]
+    names: dict[str, Any] = {}
+    exec(example.removeprefix("python\n"), names)
+    assert names["h"].shape == (5, 2)
+    same = names["trained"](names["x"], codes(names["labels"], 3), names["queries"], start=1 / 3)
+    assert same.shape == (5, 2) and same.requires_grad

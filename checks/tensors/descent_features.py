@@ -8,6 +8,7 @@ features as rows. The sigmoid kernel has none: it is not positive semidefinite.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,13 +136,14 @@ def _lattice(kernel: Kernel, d: int) -> Features:
     """
     low = 0.1 if kernel.name == "chi_squared" else -1.0  # chi-squared needs positive covariates
     values = torch.linspace(low, 1.0, LATTICE, dtype=torch.float64)
+    own = copy.deepcopy(kernel).cpu()  # the matrix is small; the features follow their covariates' device
     with torch.no_grad():
-        factor = torch.linalg.cholesky(kernel(values[:, None], values[:, None]))
+        factor = torch.linalg.cholesky(own(values[:, None], values[:, None]))
 
     def phi(x: torch.Tensor) -> torch.Tensor:
-        own, rows = values.to(x.device), factor.to(x.device)
-        place = torch.searchsorted(own, x.contiguous())
-        if not torch.equal(own[place.clamp(max=LATTICE - 1)], x):
+        steps, rows = values.to(x.device), factor.to(x.device)
+        place = torch.searchsorted(steps, x.contiguous())
+        if not torch.equal(steps[place.clamp(max=LATTICE - 1)], x):
             raise TensorError(f"covariates off the lattice of {LATTICE} values a coordinate")
         value = x.new_ones(len(x), 1)
         for a in range(d):

@@ -9,6 +9,7 @@ real outcomes (Section 2) and 1/C for the codes of categories (Section 3): examp
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -59,16 +60,17 @@ def head(w: Weights, kernel: Kernel, keys: torch.Tensor, tokens: torch.Tensor, d
     """
     projected, values = keys @ w.key.mT, keys @ w.value.mT @ w.project.mT
     count = keys.shape[-2]
-    height = chunk_rows(count, BLOCK_BYTES)
-    if tokens.requires_grad or values.requires_grad or kernel.axis == "queries":
+    trained = any(p.requires_grad for p in (tokens, values, *kernel.parameters()))
+    if kernel.axis == "queries" or (trained and torch.is_grad_enabled()):
         if tokens.shape[-2] * count > 8192**2:
             raise TensorError(f"{tokens.shape[-2]} x {count} weights at once; at most 8192 x 8192")
-        height = tokens.shape[-2]
-    found = [
-        kernel(projected, tokens[..., part, :] @ w.query.mT) @ values
-        for part in slices(tokens.shape[-2], height)
-    ]
-    out = torch.cat(found, -2)
+        out = kernel(projected, tokens @ w.query.mT) @ values
+    else:
+        # written in place: small results kept between large blocks would keep the allocator from reusing those
+        out = tokens.new_empty(tokens.shape)
+        height = chunk_rows(count * math.prod(tokens.shape[:-2]), BLOCK_BYTES)
+        for part in slices(tokens.shape[-2], height):
+            out[..., part, :] = kernel(projected, tokens[..., part, :] @ w.query.mT) @ values
     return out / count if divide else out
 
 
