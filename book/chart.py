@@ -26,24 +26,22 @@ class _Axes:
         ys = [y for line in lines for _, y in line.points]
         self.x_ticks = _spread(sorted(set(xs)))
         self.low_x, self.high_x = math.log(min(xs)) - 0.2, math.log(max(xs)) + 0.2
-        first, last = math.floor(math.log10(min(ys)) - 0.1), math.ceil(math.log10(max(ys)) + 0.1)
-        step = max(1, math.ceil((last - first) / 5))
-        self.powers = list(range(first, last + step, step))
+        self.y_ticks = _ticks(min(ys), max(ys))
 
     def x(self, value: float) -> float:
         return LEFT + (math.log(value) - self.low_x) / (self.high_x - self.low_x) * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
-        low, high = self.powers[0], self.powers[-1]
-        return HEIGHT - BOTTOM - (math.log10(value) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+        low, high = math.log(self.y_ticks[0]), math.log(self.y_ticks[-1])
+        return HEIGHT - BOTTOM - (math.log(value) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
     def drawn(self, x_name: str, y_name: str) -> list[str]:
         parts = [f'<text x="{LEFT}" y="{TOP - 6}">{html.escape(y_name)}</text>']
-        for power in self.powers:
-            y = self.y(10.0**power)
+        for tick in self.y_ticks:
+            y = self.y(tick)
             parts.append(
                 f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-                f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">1e{power}</text>'
+                f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(tick)}</text>'
             )
         for tick in self.x_ticks:
             x = self.x(tick)
@@ -56,6 +54,22 @@ class _Axes:
             *parts,
             f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(x_name)}</text>',
         ]
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers around the range: powers of ten, or single digits too where it is narrow."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high * 1.001))
+    if math.log10(high / low) > 1.3:
+        step = max(1, math.ceil((last - first) / 5))
+        return [10.0**power for power in range(first, last + step, step)]
+    fine = [digit * 10.0**power for power in range(first, last + 1) for digit in range(1, 10)]
+    below = [t for t in fine if t <= low][-1:]
+    between = [t for t in fine if low < t < high]
+    return [*below, *between[:: max(1, len(between) // 5)], *[t for t in fine if t >= high and t > low][:1]]
+
+
+def _label(tick: float) -> str:
+    return f"{tick:.3g}" if 1e-3 < tick < 1e5 else f"1e{round(math.log10(tick))}"
 
 
 def _spread(values: list[float]) -> list[float]:

@@ -10,14 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from book.chart import Line, chart
+from book.chart import COLOURS, Line, chart
 from book.claim_page import number
 from book.ledger import Ledger
 from book.markup import code, scroll, table, text
 
 FOLDER = Path(__file__).parent.parent / "checks" / "evidence"
 FAMILIES = {
-    "Softmax attention": ("nguyen2023.legs.", "bridge."),
+    "Softmax attention": ("nguyen2023.legs.", "nguyen2023.theorem1.", "bridge."),
     "Optimality certificate of attention as a regression": ("nguyen2023.converse.",),
     "Normalised, scaled, convolved, residual, sparse and linear heads": ("nguyen2023.variant",),
     "Singular triplets and explicit features": ("chen2023.",),
@@ -149,7 +149,7 @@ def benchmarks(ledger: Ledger) -> str:
         f"programs used the machine (load {data['load']:.1f}). Width {streams['width']}, {streams['dtype']} unless the name says float64."
     )
     slowest = sorted(jobs, key=lambda j: -j["ratio"][-1])
-    chosen = [j for j in slowest if j["job"] != jobs[0]["job"]][:: max(1, len(jobs) // 6)]
+    chosen = [j for j in slowest if j["job"] != jobs[0]["job"]][:: max(1, -(-len(jobs) // COLOURS))]
     lines = [
         Line(j["job"], list(zip(j["tokens"], j["ratio"], strict=False)), i) for i, j in enumerate(chosen)
     ]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from book import measurements
-from book.chart import Line, chart
+from book.chart import Line, _ticks, chart
 
 
 def piece(error, bound=1.0, **more):
@@ -63,7 +63,14 @@ def test_ratios_failures_and_what_was_not_run_are_shown(folder):
 def test_a_chart_draws_points_dashes_and_legend():
     found = chart([Line("a", [(1, 1e-3), (10, 1e-2)]), Line("", [(1, 1.0)], 1, True)], "N", "error", "s", "c")
     assert found.count("<circle") == 2 and 'class="bound series-1"' in found and ">a</span>" in found
-    assert "1e-3" in found and "nan" not in found
+    assert ">0.01</text>" in found and "nan" not in found
+
+
+@pytest.mark.parametrize("low, high", [(1e-15, 1e-3), (0.6, 0.97), (1.0, 1.0), (3.0, 4.0), (0.9, 11.0)])
+def test_ticks_are_few_distinct_and_around_the_points(low, high):
+    ticks = _ticks(low, high)
+    assert ticks == sorted(set(ticks)) and 2 <= len(ticks) <= 9
+    assert ticks[0] <= low and ticks[-1] >= high and ticks[0] < ticks[-1]
 
 
 def test_a_chart_without_points_is_empty_and_zeros_are_left_out():

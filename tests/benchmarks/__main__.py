@@ -132,7 +132,8 @@ def main(argv: list[str] | None = None) -> int:
     streams = ["--max-tokens", str(a.max_tokens), "--repeats", str(a.repeats), "--width", str(a.width)]
     data = {
         **about(torch.device("cpu"), 1),
-        "command": "python -m tests.benchmarks " + " ".join(sys.argv[1:] if argv is None else argv),
+        "command": f"python -m tests.benchmarks {' '.join([*streams, '--krylov', *map(str, a.krylov)])} "
+        f"--regression {' '.join(map(str, a.regression))} --budget {a.budget:g}",
         "repeats": a.repeats,
         "streams": bench_streams.measured([*streams, "--budget", str(a.budget)]),
         "krylov": krylov(a.krylov, a.repeats),
