@@ -14,6 +14,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -187,17 +188,30 @@ def _dead_links(root: Path, seen: dict[str, dict[str, Any]]) -> list[str]:
     return problems
 
 
-def check_pages(running: Any, root: Path) -> list[str]:
-    """Every page from the file system."""
-    reader, seen = Reader(running), {}
-    for path in sorted(root.rglob("*.html")):
-        name = path.relative_to(root).as_posix()
-        if name.startswith("_static/"):
-            continue
-        reader.open(path.as_uri(), name)
-        seen[name] = _inspect(reader, path)
-    reader.expect(sum(page["formulas"] for page in seen.values()), "no formula in the whole book")
-    return reader.problems + _dead_links(root, seen)
+def check_pages(root: Path, workers: int = 1) -> list[str]:
+    """Every page from the file system, shared out to as many browsers. Raises NoBrowser."""
+    pages = [
+        p for p in sorted(root.rglob("*.html")) if not p.relative_to(root).as_posix().startswith("_static/")
+    ]
+    with ThreadPoolExecutor(workers) as pool:
+        shares = list(pool.map(functools.partial(_read, root), [pages[n::workers] for n in range(workers)]))
+    seen = {name: page for _, share in shares for name, page in share.items()}
+    problems = [problem for found, _ in shares for problem in found]
+    if not any(page["formulas"] for page in seen.values()):
+        problems.append("no formula in the whole book")
+    return problems + _dead_links(root, seen)
+
+
+def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """Problems of some pages, and what each knows of itself."""
+    seen = {}
+    with browser() as running:
+        reader = Reader(running)
+        for path in pages:
+            name = path.relative_to(root).as_posix()
+            reader.open(path.as_uri(), name)
+            seen[name] = _inspect(reader, path)
+    return reader.problems, seen
 
 
 def check_ledger(running: Any, root: Path) -> list[str]:
@@ -289,18 +303,20 @@ def check_served(running: Any, root: Path) -> list[str]:
     return reader.problems
 
 
-def check(out: Path) -> list[str]:
-    """Every problem found in the book in a folder, one line each; an empty list is a good book."""
+def check(out: Path, workers: int = 1) -> list[str]:
+    """Every problem found in the book in a folder, one line each; an empty list is a good book.
+
+    workers: browsers that read pages at a time.
+    """
     root = Path(out).resolve()
     if not (root / "index.html").is_file():
         return [f"{out} holds no book (no index.html)"]
     try:
+        problems = check_pages(root, workers)
         with browser() as running:
-            return [
-                problem
-                for part in (check_pages, check_ledger, check_graph, check_served)
-                for problem in part(running, root)
-            ]
+            for part in (check_ledger, check_graph, check_served):
+                problems += part(running, root)
+        return problems
     except NoBrowser as error:
         return [str(error)]
 

@@ -159,7 +159,7 @@ def build(
         make(Path(ledger_path), out, work, settings, options, workers, derive)
         if pdf:
             say(f"printed {browser.print_pdf(out)}")
-        problems = browser.check(out) if browser_check else []
+        problems = browser.check(out, workers) if browser_check else []
     except LedgerError as error:
         say(str(error))
         return 2

@@ -167,7 +167,7 @@ def ledger_table(ledger: Ledger) -> str:
                 link(claim),
                 paper_name(claim.paper),
                 text(claim.title),
-                text(claim.kind),
+                text(", ".join(claim.kind.split("+"))),
                 badge(claim.verdict),
                 badge(claim.severity, "severity") if claim.severity else "",
                 str(len(ledger.dependents(claim.id))),

@@ -26,7 +26,7 @@ from derivations.components import NotExact, evaluate
 from derivations.exact import Exponential
 from derivations.index import Index, Tensor
 from derivations.program import Raw, convexity, degree_in, dualise
-from derivations.term import NonConformable, Term, free
+from derivations.term import NonConformable, Term, free, show_shapes
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
 
@@ -129,9 +129,8 @@ def conformable(*terms: Term) -> Evidence:
     except NonConformable as error:
         return Evidence("derivation", "exact-symbolic", False, f"shapes do not agree: {error}")
     if len(shapes) > 1:
-        return Evidence(
-            "derivation", "exact-symbolic", False, f"the two sides have different shapes: {sorted(shapes)}"
-        )
+        detail = f"the two sides have different shapes: {show_shapes(shapes)}"
+        return Evidence("derivation", "exact-symbolic", False, detail)
     loose = set().union(*(free(t) for t in terms))
     detail = f"all shapes agree; {len(loose)} free indices" if loose else "all shapes agree"
     return Evidence("derivation", "exact-symbolic", True, detail)

@@ -181,5 +181,10 @@ def unicode_math(latex: str) -> str:
     return "\n".join(re.sub(r" +", " ", line).strip() for line in text.splitlines() if line.strip())
 
 
+def with_letters(words: str) -> str:
+    """Words with letters and signs for LaTeX names, such as φ for \\phi; everything else stays as it is."""
+    return re.sub(r"\\([A-Za-z]+)", lambda m: _SYMBOLS.get(m[1], m[0]), words)
+
+
 def _grouped(text: str) -> str:
     return text if re.fullmatch(r"√?[\w~]+(\([^()]*\))?", text) else f"({text})"

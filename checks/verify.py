@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from checks.claim import ROOT, Claim, Options
 from checks.content import key
 from checks.engines import Finding, Inconsistent, judge
 from checks.ladder import Climb, Part, Parts, Progress, ascend, attempt, names_ladder, one_by_one
+from checks.printing import part_latex, with_letters
 from checks.record import Evidence, Mutants, Record
 from checks.registry import load
 from checks.statement import Statement, kind, parts
@@ -127,19 +128,17 @@ def _fill(
     statement = claim.literal(assumptions)
     record.kind = kind(statement)
     record.statement = {"latex": latex(statement), "words": claim.words}
-    record.evidence, record.steps, record.mutants = (
-        list(literal.evidence),
-        list(literal.steps),
-        literal.mutants,
-    )
+    record.evidence = [_worded(e) for e in literal.evidence]
+    record.steps, record.mutants = list(literal.steps), literal.mutants
     if literal.counterexample:
         record.severity = claim.severity
-        record.counterexample = literal.counterexample
+        record.counterexample = with_letters(literal.counterexample)
     if corrected is not None and claim.corrected is not None:
         fixed = latex(claim.corrected(assumptions))
         record.correction = fixed
         record.corrected = {"latex": fixed, "words": claim.correction_words}
-        record.evidence += corrected.evidence
+        record.evidence = [_worded(e, "as printed: ") for e in literal.evidence]
+        record.evidence += [_worded(e, "as corrected: ") for e in corrected.evidence]
         record.steps = corrected.steps
         record.mutants = corrected.mutants
     if claim.derivation:
@@ -156,10 +155,13 @@ def _fill(
         record.steps = derived + record.steps
 
 
+def _worded(evidence: Evidence, which: str = "") -> Evidence:
+    """Evidence that says which version it is about, with Greek letters for their LaTeX names."""
+    return replace(evidence, detail=which + with_letters(evidence.detail))
+
+
 def latex(statement: Statement) -> str:
     """A statement as displayed mathematics, one line for each part."""
-    from checks.printing import part_latex
-
     lines = [part_latex(p) for p in parts(statement)]
     if len(lines) == 1:
         return lines[0]

@@ -8,7 +8,7 @@ Each operation is one small class with three rules: shape, entry and latex.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -189,7 +189,7 @@ class Sum_(Term):
     def shape(self) -> Shape:
         shapes = {a.shape() for a in self.args}
         if len(shapes) != 1:
-            raise NonConformable(f"terms of shapes {_show(shapes)} are added")
+            raise NonConformable(f"terms of shapes {show_shapes(shapes)} are added")
         return shapes.pop()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -200,8 +200,10 @@ class Sum_(Term):
         for a in self.args[1:]:
             if isinstance(a, Neg):
                 text += " - " + a.args[0].wrapped(_PRODUCT)
+            elif (term := a.wrapped(_PRODUCT)).startswith("-"):  # a product with a negative factor in front
+                text += " - " + term[1:].lstrip()
             else:
-                text += " + " + a.wrapped(_PRODUCT)
+                text += " + " + term
         return text
 
 
@@ -229,7 +231,7 @@ class Product(Term):
         shapes = [s for a in self.args if (s := a.shape())]
         if len(shapes) > 1:
             raise NonConformable(
-                f"objects of shapes {_show(shapes)} stand side by side as if one were a scalar"
+                f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar"
             )
         return shapes[0] if shapes else ()
 
@@ -248,7 +250,7 @@ class Hadamard(Term):
     def shape(self) -> Shape:
         shapes = {a.shape() for a in self.args}
         if len(shapes) != 1:
-            raise NonConformable(f"objects of shapes {_show(shapes)} are multiplied entry by entry")
+            raise NonConformable(f"objects of shapes {show_shapes(shapes)} are multiplied entry by entry")
         return shapes.pop()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -266,12 +268,12 @@ class MatMul(Term):
     def _sides(self) -> tuple[Shape, Shape]:
         left, right = self.args[0].shape(), self.args[1].shape()
         if not left or not right or len(left) > 2 or len(right) > 2:
-            raise NonConformable(f"matrix product of shapes {_show((left, right))}")
+            raise NonConformable(f"matrix product of shapes {show_shapes((left, right))}")
         if len(left) == 1:
             left = (left[0], "1")
         if left[1] != right[0]:
             raise NonConformable(
-                f"matrix product of shapes {_show((left, right))}: {left[1]} against {right[0]}"
+                f"matrix product of shapes {show_shapes((left, right))}: {left[1]} against {right[0]}"
             )
         return left, right
 
@@ -328,7 +330,7 @@ class Frac(Term):
 
     def shape(self) -> Shape:
         if self.args[1].shape():
-            raise NonConformable(f"division by an object of shape {_show([self.args[1].shape()])}")
+            raise NonConformable(f"division by an object of shape {show_shapes([self.args[1].shape()])}")
         return self.args[0].shape()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -439,7 +441,7 @@ class RowSoftmax(Term):
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 2:
-            raise NonConformable(f"row softmax of an object of shape {_show([shape])}")
+            raise NonConformable(f"row softmax of an object of shape {show_shapes([shape])}")
         return shape
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -461,7 +463,7 @@ class Trace(Term):
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 2 or shape[0] != shape[1]:
-            raise NonConformable(f"trace of an object of shape {_show([shape])}")
+            raise NonConformable(f"trace of an object of shape {show_shapes([shape])}")
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -505,7 +507,7 @@ class Diagonal(Term):
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 1:
-            raise NonConformable(f"diag of an object of shape {_show([shape])}")
+            raise NonConformable(f"diag of an object of shape {show_shapes([shape])}")
         return (shape[0], shape[0])
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -579,7 +581,7 @@ class Blocks(Term):
         heights, widths = [row[0][0] for row in shapes], [s[1] for s in shapes[0]] if columns else []
         for row, height in zip(shapes, heights, strict=True):
             if any(s[0] != height for s in row) or (columns and [s[1] for s in row] != widths):
-                every = _show(s for line in shapes for s in line)
+                every = show_shapes(s for line in shapes for s in line)
                 raise NonConformable(f"blocks of shapes {every} do not fit together")
         if len(set(heights)) < len(heights) or len(set(widths)) < len(widths):
             raise NonConformable("blocks along one axis must have different dimensions")
@@ -621,7 +623,8 @@ def _base(latex: str) -> str:
     return f"{{{latex}}}" if "^" in latex or "_" in latex else latex
 
 
-def _show(shapes: Any) -> str:
+def show_shapes(shapes: Iterable[Shape]) -> str:
+    """Shapes in words, such as "n×d_v and scalar"."""
     return " and ".join(sorted("×".join(s) if s else "scalar" for s in shapes))
 
 

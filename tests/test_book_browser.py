@@ -39,7 +39,12 @@ def running(built):
         yield open_browser
 
 
-@pytest.mark.parametrize("part", ["check_pages", "check_ledger", "check_graph", "check_served"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_nothing_is_wrong_on_any_page(workers, running, built):
+    assert browser_check.check_pages(built, workers) == []
+
+
+@pytest.mark.parametrize("part", ["check_ledger", "check_graph", "check_served"])
 def test_nothing_is_wrong(part, running, built):
     assert getattr(browser_check, part)(running, built) == []
 
@@ -66,7 +71,7 @@ def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
     (tmp_path / "index.html").write_text(
         f"<!doctype html><title>x</title>{body}<article><h1>x</h1></article>"
     )
-    assert any(said in problem for problem in browser_check.check_pages(running, tmp_path))
+    assert any(said in problem for problem in browser_check.check_pages(tmp_path))
 
 
 def test_corrections_are_printed(running, built):

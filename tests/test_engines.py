@@ -91,7 +91,7 @@ def test_a_statement_true_only_for_size_one_is_not_proved() -> None:
 @pytest.mark.parametrize("lhs, rhs, words", [
     (A @ x, x, "matrix product of shapes N and N×D: D against N"),
     (x + A, x, "terms of shapes N and N×D are added"),
-    (A.T @ x, x, "the two sides have different shapes: [('D',), ('N',)]"),
+    (A.T @ x, x, "the two sides have different shapes: D and N"),
 ])  # fmt: skip
 def test_shapes_that_do_not_agree_refute(lhs: Any, rhs: Any, words: str) -> None:
     finding = found(Identity(lhs, rhs))

@@ -189,3 +189,9 @@ def test_printed_letters_of_bound_indices_avoid_free_ones() -> None:
     renamed = Index("j#5", "N")
     text = form_latex(nf.normal(x[renamed] * ix.Sum(i, x[i])))
     assert text == r"\sum_{k=1}^{N} {x}_{k}\,{x}_{j}"
+
+
+def test_a_negative_product_is_subtracted() -> None:
+    x, y = (tm.as_term(Tensor(name, ())) for name in "xy")
+    two_y = tm.Product((tm.as_term(2), y))
+    assert (x + tm.Product((tm.as_term(-2), y))).latex() == (x - two_y).latex()

@@ -186,6 +186,18 @@ def test_a_leg_depends_on_the_helpers_and_constants_that_it_reaches(
     assert (keys[0] != keys[1]) is matters
 
 
+def test_a_leg_that_makes_a_dataclass_has_a_source(tmp_path: Path) -> None:
+    text = "from dataclasses import dataclass\n@dataclass\nclass Size:\n    width: int = 3\n"
+    text += "def leg(assumptions, options):\n    return [repr(Size())]\n"
+    try:
+        keys = [
+            key(made(legs=(module_of(tmp_path, t).leg,)), None, QUICK) for t in (text, text.replace("3", "4"))
+        ]
+    finally:
+        sys.modules.pop("checks.nguyen2023.made_up", None)
+    assert keys[0] != keys[1]
+
+
 def test_an_engine_counts_for_all_claims_and_any_other_module_for_those_that_import_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,8 @@
   const FILTERS = { paper: 1, kind: 3, verdict: 4, severity: 5 };
   const PAPER_KEY = (row) => row.cells[0].querySelector("a").getAttribute("href").split("/")[1];
   const value = (row, column) => row.cells[column].textContent.trim();
+  // What a row is filtered by: the address's key of its paper, each of its kinds, its one verdict and severity.
+  const keys = (row, name) => name === "paper" ? [PAPER_KEY(row)] : value(row, FILTERS[name]).split(", ");
 
   function buildControls(rows) {
     const controls = document.createElement("div");
@@ -14,8 +16,9 @@
       const select = document.createElement("select");
       select.id = `ledger-${name}`;
       select.add(new Option("all", ""));
-      const options = new Map(rows.map((row) => [name === "paper" ? PAPER_KEY(row) : value(row, column), value(row, column)]));
-      options.forEach((shown, key) => { if (key) select.add(new Option(shown, key)); });
+      const options = new Map(rows.flatMap((row) => keys(row, name).map((key) => [key, name === "paper" ? value(row, column) : key])));
+      const listed = name === "kind" ? [...options].sort() : [...options];
+      listed.forEach(([key, shown]) => { if (key) select.add(new Option(shown, key)); });
       label.append(`${name[0].toUpperCase()}${name.slice(1)} `, select);
       controls.append(label);
     }
@@ -29,8 +32,7 @@
     let shown = 0;
     for (const row of rows) {
       const text = `${row.textContent} ${row.cells[0].querySelector("a").getAttribute("href")}`.toLowerCase();
-      const fits = chosen.every(([name, want]) =>
-        !want || (name === "paper" ? PAPER_KEY(row) : value(row, FILTERS[name])) === want);
+      const fits = chosen.every(([name, want]) => !want || keys(row, name).includes(want));
       row.hidden = !(fits && words.every((word) => text.includes(word)));
       shown += !row.hidden;
     }
