@@ -34,9 +34,15 @@ def _read(name: str) -> dict[str, Any] | None:
     return json.loads(path.read_text("utf8")) if path.is_file() else None
 
 
+def _runs() -> dict[str, dict[str, Any]]:
+    """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have none."""
+    found = {path.stem: _read(path.stem) for path in sorted(FOLDER.glob("*.json"))}
+    return {name: data for name, data in found.items() if data and ("rows" in data or "reason" in data)}
+
+
 def _rows() -> list[dict[str, Any]]:
     """The rows of all runs, on whatever device."""
-    return [row for name in ("cpu", "gpu") for row in (_read(name) or {}).get("rows", [])]
+    return [row for data in _runs().values() for row in data.get("rows", [])]
 
 
 def _worst(row: dict[str, Any]) -> dict[str, Any] | None:
@@ -51,22 +57,32 @@ def _worst(row: dict[str, Any]) -> dict[str, Any] | None:
 def devices(ledger: Ledger) -> str:
     """One row for each run of all tensor checks; a device that was not available is said to be not run."""
     rows = []
-    for name, command in (("cpu", "python -m checks.scale"), ("gpu", "make gpu")):
-        data = _read(name)
-        if data is None or data["status"] == "not run":
-            why = data["reason"] if data else "no data file"
-            rows.append([name.upper(), f"**not run**: {text(why)}", "", "", "", "", code(command)])
+    for name, data in _runs().items():
+        if data["status"] == "not run":
+            rows.append(
+                [name.upper(), f"**not run**: {text(data['reason'])}", "", "", "", "", code(data["command"])]
+            )
             continue
         found = data["rows"]
         longest = max(r["tokens"] for r in found)
         at = [r for r in found if r["tokens"] == longest]
-        versions = f"Python {data['python']}, torch {data['torch']}, {data['threads']} threads"
-        cells = [f"{len({r['leg'] for r in found})} checks, {len(found)} parts", f"{longest:,}"]
-        cells.append(f"{sum(r['seconds'] for r in at):,.0f} s for {len(at)} parts")
-        cells.append(f"{max(r['peak_bytes'] for r in found) / 2**30:.2f} GiB")
-        rows.append(
-            [text(f"{name.upper()}: {data['name']}"), text(versions), *cells, code(data["commit"] or "")]
+        versions = (
+            f"Python {data['python']}, torch {data['torch']}, {data['threads']} threads, load {data['load']}"
         )
+        stopped = "" if data["status"] == "done" else ", stopped before its end"
+        rows.append(
+            [
+                text(f"{data['device']}: {data['name']}"),
+                text(versions),
+                f"{len({r['leg'] for r in found})} checks, {len(found)} parts{stopped}",
+                f"{longest:,}",
+                f"{sum(r['seconds'] for r in at):,.0f} s for {len(at)} parts",
+                f"{max(r['peak_bytes'] for r in found) / 2**30:.2f} GiB",
+                code(data["commit"] or ""),
+            ]
+        )
+    if not rows:
+        return "There is no data file of the tensor checks: **not run**."
     header = ["Device", "Software", "Ran", "Longest", "There", "Peak memory", "Commit or command"]
     return scroll(table(header, rows))
 

@@ -20,9 +20,9 @@ def row(leg, tokens, pieces, dtype="float64", raised=None):
     }  # fmt: skip
 
 
-def run(rows):
-    about = {"python": "3", "torch": "2", "threads": 2, "name": "cpu", "commit": "abc", "status": "done"}
-    return {**about, "rows": rows}
+def run(rows, status="done"):
+    about = {"python": "3", "torch": "2", "threads": 2, "name": "x86", "device": "cpu", "load": 1.0}
+    return {**about, "commit": "abc", "status": status, "rows": rows}
 
 
 @pytest.fixture
@@ -37,10 +37,16 @@ def test_without_files_everything_is_not_run(folder):
 
 
 def test_a_device_that_was_not_available_is_said_so(folder):
-    (folder / "gpu.json").write_text(json.dumps({"status": "not run", "reason": "no GPU here"}))
+    (folder / "gpu.json").write_text(
+        json.dumps({"status": "not run", "reason": "no GPU here", "command": "x"})
+    )
     (folder / "cpu.json").write_text(json.dumps(run([row("nguyen2023.legs.a", 1024, [piece(0.1)])])))
     page = measurements.devices(None)
-    assert "| GPU | **not run**: no GPU here |" in page and "1 checks, 1 parts" in page
+    assert "| GPU | **not run**: no GPU here |" in page and "1 checks, 1 parts |" in page
+    (folder / "cpu.json").write_text(
+        json.dumps(run([row("nguyen2023.legs.a", 1024, [piece(0.1)])], "incomplete"))
+    )
+    assert "1 checks, 1 parts, stopped before its end" in measurements.devices(None)
 
 
 def test_ratios_failures_and_what_was_not_run_are_shown(folder):
