@@ -34,7 +34,7 @@ def rows(name: str, letter: str, width: str, many: str = N) -> Tensor:
 A_ = Tensor("A", (N, N), "A", r"A_{%1}", r"A_{%1%2}")
 V_, Z_ = rows("V", "v", DV), rows("Z", "z", DV)
 c_vector = Tensor("c", (N,), "c", "", r"c_{%1}")
-ETA = Tensor("eta", (), r"\eta")
+ETA = Tensor("eta", (), r"\eta", positive=True)
 A, V, Z, C_J = (as_term(t) for t in (A_, V_, Z_, c_vector))
 HALF = Fraction(1, 2)
 AV = A @ V

@@ -287,6 +287,28 @@ def test_eq76_follows_the_assumptions() -> None:
     assert examine(claim, EnergyAssumptions(F="exp(u)"), Options(), quick=True).verdict == "corrected"
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "verdict"),
+    [("tab1-step8", "attention", "corrected"), ("tab1-step8", "zero", "proved"), ("tab1-step8", "random", "proved"),
+     ("prose-algorithm", "attention", "corrected"), ("prose-algorithm", "zero", "corrected"), ("prose-algorithm", "given", "refuted")],
+)  # fmt: skip
+def test_where_the_loop_starts_matters(name: str, start: str, verdict: str) -> None:
+    assert (
+        examine(CLAIMS[name], EnergyAssumptions(initial_state=start), Options(), quick=True).verdict
+        == verdict
+    )
+
+
+def test_the_algorithm_with_a_function_that_its_weights_match() -> None:
+    for chosen in (
+        {"F": "u^2"},
+        {"F": "u^2", "initial_state": "random"},
+        {"F": "exp(u)", "regulariser": "matching"},
+    ):
+        claim = replace(CLAIMS["prose-algorithm"], legs=())
+        assert examine(claim, EnergyAssumptions(**chosen), Options()).verdict == "proved"
+
+
 def test_the_state_is_not_a_symbol_of_the_coefficients() -> None:
     assert en.Z_ not in {t for t in _tensors(en.c(j))}
     assert en.Z_ in _tensors(en.u(j))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from checks.claim import Assumption, claim
 from checks.farooq2025 import legs, solver_legs
@@ -14,9 +15,11 @@ from checks.kinds.examples import Point
 from checks.kinds.family import Family
 from checks.kinds.limit import Limit
 from checks.statement import All, Identity
+from derivations import energy as theory
 from derivations import energy_forms as en
+from derivations.energy import EnergyAssumptions, stationary
 from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, j, m, r_
-from derivations.energy_terms import at_point, grad
+from derivations.energy_terms import at_point, grad, zeros
 from derivations.index import Tensor
 from derivations.term import Term, apply, as_term, sum_over, trace
 
@@ -179,39 +182,67 @@ CLIPPED = Point(
 )
 
 
+STARTED = Assumption("started at AV", "the loop starts at AV, as (71) says", "initial_state", "attention")
+
+
 def _loop(function: Callable[[Term], Term]) -> Limit:
     return Limit(en.Z_, en.descent(regularised(function), eta), None, given=(C_RULE,))
 
 
-def _stays(energy: Term, **more: object) -> Identity:
-    return Identity(
-        en.descent(energy, eta), AV, given=(AT_AV, *((C_RULE,) if more.pop("c", False) else ())), **more
+def _settles(a: EnergyAssumptions, text: str) -> Any:
+    """The loop for one F under the assumptions: it stays where it starts, or goes to some limit."""
+    if a.initial_state == "attention" and stationary(a, text):
+        return Identity(en.descent(theory.regularised(a, text), eta), AV, given=(AT_AV,))
+    if text == "u^2" and stationary(a, text):
+        return _convergence()
+    return Limit(en.Z_, en.descent(theory.regularised(a, text), eta), None)
+
+
+def _algorithm(a: EnergyAssumptions) -> Any:
+    """The loop settles, for each F that the assumptions allow, from the start that they name."""
+    if a == EnergyAssumptions():
+        return Family(_loop(en.F), tuple((n, _loop(f)) for n, f in FUNCTIONS), printed_only=True)
+    cases = tuple((f"F(u) = {text}", _settles(a, text)) for text in theory.functions(a))
+    return Family(_loop(en.F), cases, printed_only=True) if a.F == "any" else cases[0][1]
+
+
+def start(a: EnergyAssumptions) -> Term:
+    """Where the loop starts: AV, 0, or AV + W for any W."""
+    return {"attention": AV, "zero": zeros(N, DV)}.get(a.initial_state, AV + W)
+
+
+def _returns(a: EnergyAssumptions) -> All:
+    """The loop returns AV: at once from AV, in the limit from 0; another start need not."""
+    if a.initial_state == "zero":
+        return _convergence()
+    matched, point = en.energy(en.F) + en.matching(), start(a)
+    square = regularised(en.square)
+    return All(
+        (
+            _stays(at_point(en.descent(matched, eta), en.Z_, point), label="any F, weights F'(c_j)"),
+            _stays(at_point(en.descent(square, eta), en.Z_, point), c=True, label="F = u² with (75)"),
+        )
     )
+
+
+def _stays(step: Term, c: bool = False, label: str = "") -> Identity:
+    return Identity(step, AV, given=(C_RULE,) if c else (), label=label)
 
 
 claim(
     HERE + "prose-algorithm",
     "Section 7",
     "The algorithm as a whole",
+    theory="energy",
     words="For F linear, quadratic, polynomial or exponential, the loop (79) started at (71) settles at a state that has its gradient zero.",
-    literal=lambda a: Family(_loop(en.F), tuple((n, _loop(f)) for n, f in FUNCTIONS), printed_only=True),
-    corrected=lambda a: All(
-        (
-            _stays(
-                en.energy(en.F) + en.matching(),
-                label="any F, weights F'(c_j): the loop started at AV stays there",
-            ),
-            _stays(
-                regularised(en.square), c=True, label="F = u² with (75): the loop started at AV stays there"
-            ),
-        )
-    ),
+    literal=_algorithm,
+    corrected=_returns,
     correction_words=(
         "With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and number of steps. So does the "
         "printed algorithm for F = u²: its non-linear head is the linear head. Another result needs another start."
     ),
     severity="substance",
-    assumes=(SMOOTH,),
+    assumes=(SMOOTH, STARTED),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
     legs=(legs.loop, solver_legs.printed_weights),
     where=ETA_WHERE,

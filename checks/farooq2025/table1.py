@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checks.claim import Assumption, claim
 from checks.farooq2025 import legs, solver_legs
-from checks.farooq2025.dynamics import MATCHED, STEP, eta
+from checks.farooq2025.dynamics import MATCHED, STARTED, STEP, eta, start
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section4 import SQUARE, W_
 from checks.farooq2025.section7 import FACTORED, S_, W_K, W_Q, W_V, S
@@ -13,6 +13,7 @@ from checks.kinds.differs import Differs
 from checks.kinds.stationary import Stationary
 from checks.statement import All, Identity
 from derivations import energy_forms as en
+from derivations.energy import EnergyAssumptions
 from derivations.energy_forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m, r_
 from derivations.energy_terms import at_point, grad, zeros
 from derivations.index import Index, Tensor
@@ -277,15 +278,23 @@ claim(
 
 WIDE = as_term(W_)
 BESIDE = at_point(STEP, en.Z_, AV + WIDE)
+
+
+def _first_step(a: EnergyAssumptions) -> Term:
+    """The state after one step from the assumed start."""
+    return at_point(STEP, en.Z_, start(a))
+
+
 claim(
     HERE + "tab1-step8",
     "Table 1, step 8",
     "The output",
+    theory="energy",
     words="The optimised Z of the quadratic case may differ from AV, the start of step 2.",
-    literal=lambda a: Differs(at_point(STEP, en.Z_, AV), AV, given=(C_RULE,)),
+    literal=lambda a: Differs(_first_step(a), AV, given=(C_RULE,)),
     corrected=lambda a: All(
         (
-            STAYS,
+            Identity(_first_step(a), AV, given=(C_RULE,), label="the step from the start leads to AV"),
             Identity(
                 BESIDE,
                 AV + WIDE - 2 * eta * (A @ diag(stack(j, at_point(en.u(j), en.Z_, WIDE))) @ V),
@@ -300,6 +309,7 @@ claim(
         "vanish stays for ever, so the output may differ from AV."
     ),
     severity="substance",
+    assumes=(STARTED,),
     rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
     legs=(legs.loop_quadratic, solver_legs.kept_part),
     where=SIZES,

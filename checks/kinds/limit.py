@@ -23,7 +23,7 @@ EXTRA = {
     "clip": lambda x, order: max(Fraction(-1), min(Fraction(1), x)),
 }
 _PERIOD = 12
-ETA = Tensor("eta", (), r"\eta")
+ETA = Tensor("eta", (), r"\eta", positive=True)
 
 
 class _Orbit(dict):
