@@ -251,7 +251,8 @@ def test_every_experiment_runs_at_a_tiny_size(id: str) -> None:
     result = runner.run(experiment, tiny, 0, False)
     assert set(tiny) >= set(experiment.full) and set(experiment.reduced) <= {*experiment.full, *TINY}
     lines = experiment.summary(result["data"])
-    assert lines and result["full_time_is"] == "extrapolated"
+    assert lines and result["full_time_is"] == ("extrapolated" if experiment.reduced else "measured")
+    assert result["size"] == ("reduced" if experiment.reduced else "full")
     for name, found in result["data"].items():
         if "maps" in found:
             classes = torch.tensor(found["maps"])

@@ -42,7 +42,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: ``parts(settings, seed)`` builds it, at the settings ``full`` of the paper or at ``reduced`` ones.
+    """One experiment: ``parts(settings, seed)`` builds it, at the settings ``full`` of the paper or with the changes
+    ``reduced`` to them, which may be none.
 
     A setting named "seeds" is how many random initialisations are run. ``reduction`` says in words what the reduced
     size leaves out. ``summary`` turns the data of the parts into the lines that the command prints. ``needs`` says in
@@ -166,11 +167,12 @@ def run(
     work = _work(parts)
     given: dict[str, Any] = {name: settings[name] for name in ("data", "digest") if name in settings}
     whole = _work(experiment.parts({**experiment.full, **given}, seed))
+    whole_size = full or not experiment.reduced
     return {
         "experiment": experiment.id,
         "title": experiment.title,
-        "size": "full" if full else "reduced",
-        "reduction": "" if full else experiment.reduction,
+        "size": "full" if whole_size else "reduced",
+        "reduction": "" if whole_size else experiment.reduction,
         "settings": settings,
         "full_settings": experiment.full,
         "seed": seed,

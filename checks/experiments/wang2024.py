@@ -1,4 +1,4 @@
-"""Figures 2 to 9 of Wang, Henao and Carin (2024), on synthetic contexts; Figure 5 is in `images`."""
+"""Figures 1 to 9 of Wang, Henao and Carin (2024), on synthetic contexts; Figure 5 is in `images`."""
 
 from __future__ import annotations
 
@@ -58,6 +58,38 @@ def _work(settings: Settings, name: str, heads: int = 1, curve: bool = False) ->
     contexts = settings["gd_contexts" if name == "GD" else "tf_contexts"]
     judged = _judged(settings) * cat.CURVE if curve else 0
     return heads * (settings["steps"] * contexts + judged)
+
+
+# ---------------------------------------------------------------- Figure 1
+
+
+def _counts(settings: Settings, seed: int, watch: Watch) -> dict[str, Any]:
+    """How often each label is the dominating one of its quadrant, the next and the one after, and each quadrant's share."""
+    batch = cat.draw(settings["counted"], settings["context"], torch.Generator().manual_seed(seed))
+    place = cat.quadrant(batch.x)
+    shifted = (batch.labels - batch.dominating.gather(1, place)) % cat.CLASSES
+    watch.step()
+    return {
+        "points": batch.labels.numel(),
+        "labels": torch.bincount(shifted.flatten(), minlength=cat.CLASSES).tolist(),
+        "quadrants": torch.bincount(place.flatten(), minlength=4).tolist(),
+    }
+
+
+def figure_1(settings: Settings, seed: int) -> list[Part]:
+    """The context that is shown, and the frequencies of labels over many contexts."""
+    return [
+        Part("contexts", 1, partial(_shown, settings)),
+        Part("counts", 1, partial(_counts, settings, seed)),
+    ]
+
+
+def _frequencies(data: dict[str, Any]) -> list[str]:
+    found = data["counts"]
+    shares = ", ".join(f"{count / found['points']:.4f}" for count in found["labels"])
+    return [
+        f"labels over {found['points']} points: dominating and the two others {shares}; published 0.8, 0.1, 0.1"
+    ]
 
 
 # ---------------------------------------------------------------- Figures 3 and 4
@@ -233,6 +265,15 @@ def _maps(figure: int, kernel: str, models: list[str], contexts: int = 1) -> Exp
 
 BOTH = ["GD", TRAINED]
 EXPERIMENTS = (
+    Experiment(
+        "wang2024/fig1",
+        "Contexts by quadrants: an example, and the frequencies of labels",
+        {"context": 20, "contexts": 1, "counted": 10_000},
+        {},
+        "",
+        figure_1,
+        _frequencies,
+    ),
     _maps(2, "softmax", BOTH),
     Experiment(
         "wang2024/fig3",
