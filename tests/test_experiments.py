@@ -236,6 +236,18 @@ def test_training_resumes_to_the_last_bit(tmp_path: Path, name: str) -> None:
     assert json.dumps(go(tmp_path / "stopped.pt", None)) == json.dumps(plain)
 
 
+def test_training_that_diverges_ends_and_is_recorded_as_such(tmp_path: Path) -> None:
+    model = cat.make("Trained TF", "exponential", 0)
+    watch = Watch(tmp_path / "x.pt", lambda _: None)
+    curve = cat.train(
+        watch, model, 1e80, 50, partial(cat.query_loss, 8, 5), 1, lambda m: cat.centre_error(m, 9, 5, 1)
+    )
+    assert curve[-1][0] < 50 and curve[0][1] is not None and curve[-1][1] is None
+    assert json.loads(json.dumps(curve, allow_nan=False))
+    for p in model.parameters():
+        assert bool(p.isfinite().all())
+
+
 def test_training_the_designed_transformer_lowers_its_error(tmp_path: Path) -> None:
     model = cat.make("GD", "softmax", 0)
     before = cat.centre_error(model, 1000, 20, 9)

@@ -10,6 +10,7 @@ error is the mean over contexts, centres and the C - 1 components.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -105,7 +106,7 @@ def best_error(count: int, size: int, seed: int) -> float:
     batch = draw(count, size, generator)
     seen = torch.nn.functional.one_hot(quadrant(batch.x), 4).double()
     counts = seen.mT @ torch.nn.functional.one_hot(batch.labels, CLASSES).double()
-    posterior = torch.softmax(counts * torch.log(torch.tensor(MOST / LEAST)), -1)
+    posterior = torch.softmax(counts * math.log(MOST / LEAST), -1)
     predicted = LEAST + (MOST - LEAST) * posterior
     truth = probabilities(CENTRES.expand(count, 4, WIDTH), batch.dominating)
     return float((predicted - truth)[..., 1:].square().mean())
@@ -119,14 +120,15 @@ def train(
     loss: Callable[[Transformer, torch.Generator], torch.Tensor],
     seed: int,
     judge: Callable[[Transformer], float] | None = None,
-) -> list[tuple[int, float]]:
+) -> list[tuple[int, float | None]]:
     """Adam on ``loss(model, generator)``, which draws fresh contexts; the curve of ``judge`` over the steps, if given.
 
-    Goes on from a saved state. Where the loss is not finite training ends, and with it the curve.
+    Goes on from a saved state. Where the loss or its gradient is not finite, training ends with the last parameters, and
+    the curve with that step; a point of the curve is None where it is not finite.
     """
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], rate)
-    curve: list[tuple[int, float]] = []
+    curve: list[tuple[int, float | None]] = []
     first = 0
     if (kept := watch.restore()) is not None:
         model.load_state_dict(kept["model"])
@@ -136,16 +138,19 @@ def train(
         watch.step(first)
 
     every = max(1, steps // CURVE)
+    end = steps
     for step in range(first, steps):
         if judge and step % every == 0:
-            curve.append((step, judge(model)))
+            curve.append((step, finite(judge(model))))
         value = loss(model, generator)
-        if not bool(torch.isfinite(value)):
-            watch.step(steps - step)
-            return curve
         optimiser.zero_grad()
         value.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if not math.isfinite(
+            float(value.detach()) + float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+        ):
+            watch.step(steps - step)
+            end = step
+            break
         optimiser.step()
         watch.step()
 
@@ -160,8 +165,13 @@ def train(
 
         watch.save_if_due(state)
     if judge:
-        curve.append((steps, judge(model)))
+        curve.append((end, finite(judge(model))))
     return curve
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where it is not finite: JSON has no such numbers."""
+    return value if math.isfinite(value) else None
 
 
 def learned(model: Transformer) -> dict[str, Any]:

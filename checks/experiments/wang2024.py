@@ -9,6 +9,7 @@ import torch
 
 from checks.experiments import categories as cat
 from checks.experiments import images
+from checks.experiments.errors import ExperimentError
 from checks.experiments.experiment import Experiment, Part, Watch
 from checks.tensors.descent_layers import Transformer, codes
 
@@ -33,7 +34,7 @@ def _judged(settings: Settings) -> int:
 
 def trained(
     watch: Watch, settings: Settings, seed: int, name: str, kernel: str, heads: int = 1, curve: bool = False
-) -> tuple[Transformer, list[tuple[int, float]]]:
+) -> tuple[Transformer, list[tuple[int, float | None]]]:
     """A model after training, and its curve of the error at the centres."""
     model = cat.make(name, kernel, seed, heads)
 
@@ -100,8 +101,10 @@ def _curve(
 ) -> dict[str, Any]:
     model, curve = trained(watch, settings, seed, name, kernel, heads, curve=True)
     found = {
-        "curve": [[step, round(value, 7)] for step, value in curve],
-        "error": cat.centre_error(model, settings["evaluated"], settings["context"], cat.HELD_OUT + 1),
+        "curve": [[step, _short(value)] for step, value in curve],
+        "error": cat.finite(
+            cat.centre_error(model, settings["evaluated"], settings["context"], cat.HELD_OUT + 1)
+        ),
         "learned": cat.learned(model),
     }
     if sizes:
@@ -109,8 +112,16 @@ def _curve(
             size: cat.centre_error(model, settings["evaluated"], size, cat.HELD_OUT + 1)
             for size in settings["sizes"]
         }
-        found["sizes"] = [[size, round(value, 7)] for size, value in errors.items()]
+        found["sizes"] = [[size, _short(cat.finite(value))] for size, value in errors.items()]
     return found
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 7)
+
+
+def _shown_error(value: float | None) -> str:
+    return "diverged" if value is None else f"{value:.5f}"
 
 
 def _curve_part(
@@ -161,7 +172,7 @@ def figure_4(settings: Settings, seed: int) -> list[Part]:
 
 def _errors(data: dict[str, Any]) -> list[str]:
     """The error of each model, next to its references."""
-    lines = [f"{name:24} {found['error']:.5f}" for name, found in data.items() if "error" in found]
+    lines = [f"{name:24} {_shown_error(found['error'])}" for name, found in data.items() if "error" in found]
     best = ", ".join(f"{value:.5f} (N = {size})" for size, value in data["references"]["best"])
     uniform = f"always 1/3: {data['references']['uniform']:.5f}; posterior mean: {best}"
     return ["mean squared error at the centres", *lines, uniform]
@@ -199,6 +210,10 @@ def _map(settings: Settings, seed: int, name: str, kernel: str, watch: Watch) ->
     model, _ = trained(watch, settings, seed, name, kernel)
     contexts = [shown_context(k, settings["context"]) for k in range(settings["contexts"])]
     maps = [probability_map(model, context) for context in contexts]
+    if not all(bool(m.isfinite().all()) for m in maps):
+        raise ExperimentError(
+            f"{name} with the {kernel} kernel diverged in training: there is no map to draw"
+        )
     return {
         "learned": cat.learned(model),
         "error": cat.centre_error(model, settings["evaluated"], settings["context"], cat.HELD_OUT + 1),
