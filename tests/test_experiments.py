@@ -95,6 +95,19 @@ def test_the_full_time_is_extrapolated_by_the_work(tmp_path: Path) -> None:
     assert runner.read(tmp_path / "r.json") == json.loads(json.dumps(whole))
 
 
+@pytest.mark.parametrize("id", [id for id in EXPERIMENTS if runner.committed(id).exists()])
+def test_a_recorded_result_is_that_of_the_experiment_as_it_is(id: str) -> None:
+    result, experiment = runner.read(runner.committed(id)), EXPERIMENTS[id]
+    assert result["experiment"] == id and result["title"] == experiment.title
+    assert result["settings"] == experiment.settings(result["size"] == "full")
+    assert result["full_settings"] == experiment.full
+    assert result["reduction"] == ("" if result["size"] == "full" else experiment.reduction)
+    parts = experiment.parts(result["settings"], result["seed"])
+    assert list(result["data"]) == [part.name for part in parts]
+    assert result["seconds"] > 0 and result["provenance"]["torch"]
+    assert experiment.summary(result["data"])
+
+
 def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:
     for text in ("", "[]", '{"data": 3}'):
         (tmp_path / "x.json").write_text(text)

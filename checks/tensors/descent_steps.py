@@ -195,7 +195,7 @@ def step_bounds(
         own = 8 * UNIT * (2 + before) if entropy else 0.0
         there, here = (e / 2 + own if entropy else e for e in (layers, steps))
         total += r + there + here
-        layers += rate * s_layers * (there + (r + there) * own_layers) + UNIT * (after + r)
+        layers += rate * s_layers * (there + (r + there) * own_layers) + UNIT * (after + 2 * r)
         passed += rate * s_steps * (here + (r + here) * own_steps + UNIT * total)
         # evaluating W φ (over D), and forming the residual
         once = rate * s_steps * total * (gamma(phi.width + 3, UNIT) + (own_steps if weighted else 0.0))
