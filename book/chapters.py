@@ -52,6 +52,7 @@ PARTS: dict[str, Callable[[Claim], str]] = {
     "corrected": claim_page.corrected,
     "counterexample": claim_page.counterexample,
     "steps": claim_page.steps,
+    "chain": claim_page.chain,
     "outline": claim_page.outline,
     "evidence": claim_page.evidence,
     "mutants": claim_page.mutants,

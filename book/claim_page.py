@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from book import figure
@@ -56,6 +57,16 @@ def steps(claim: Claim, room: Room | None = None) -> str:
         parts = [head, show(step.get("latex") or ""), reason, foot]
         blocks.append("::::{div} step\n" + "\n\n".join(part for part in parts if part) + "\n::::")
     return "\n\n".join(blocks)
+
+
+CHAIN = ("Program", "Solve for w", "Dual program", "Values")
+
+
+def chain(claim: Claim) -> str:
+    """From the program to the expansion: the four steps of a derivation by dualising that a reader needs to see."""
+    named = {step.get("title"): step for step in claim.steps}
+    found = [named[title] for title in CHAIN if title in named]
+    return steps(replace(claim, steps=found)) if len(found) > 1 else ""
 
 
 def outline(claim: Claim) -> str:

@@ -9,9 +9,10 @@ import pytest
 from checks.engines import judge
 from checks.nguyen2023 import batchnorm as bn
 from checks.nguyen2023 import centering, convolution, linear, multihead, residual, scaled_heads, sparse
-from checks.nguyen2023.efficiency import Counter, operations, reduction, share_of
+from checks.nguyen2023.efficiency import Counter, operations, reduction, scales_of
 from checks.statement import Identity
 from derivations import svr_variants as sv
+from derivations.head_costs import share
 from derivations.index import Tensor
 from derivations.normal import equal
 from derivations.program import Raw
@@ -143,7 +144,7 @@ def test_derived_expansions_print():
 
 def test_operations_are_those_of_the_formula_and_no_others():
     count, sizes = Counter((1, 2)), {"N": 4, "D": 4, "F": 3}
-    scaled = operations(share_of(PAPER))
+    scaled = operations(share(scales_of(PAPER)))
     names = {s: sizes[str(s)] for s in scaled.free_symbols}
     assert count(4, 4, 3) == scaled.subs(names)
     assert count(4, 4, 3) != operations().subs(names)

@@ -73,6 +73,7 @@ claim(
     literal=lambda a: All((Definition(as_term(H)[i], both(a), (MEAN,)), _derived(a))),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, ANY_BETA),
     rests_on=("nguyen2023/eq22",),
+    derivation=lambda a: sv.derive(OWN.under(a)),
     legs=(variant_legs.beta_definition, variant_optima.beta_optimum),
     where=BETA_WHERE,
     notes=(

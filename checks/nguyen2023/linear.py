@@ -141,6 +141,7 @@ claim(
     literal=_katharopoulos,
     assumes=(KERNEL_SUM, BIAS_OFF, ELU),
     rests_on=("nguyen2023/eq27",),
+    derivation=lambda a: sv.derive(PLAIN.under(a)),
     legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
     where=NOTATION + FEATURES,
     notes=(

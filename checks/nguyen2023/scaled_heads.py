@@ -154,6 +154,7 @@ claim(
     ),
     assumes=SH_ASSUMES,
     rests_on=("nguyen2023/eq17", "nguyen2023/eq18"),
+    derivation=lambda a: sv.derive(ONE.under(a)),
     legs=(variant_heads.sh_definition, variant_optima.heads_optimum),
     where=WHERE,
     notes="Each head is a regression of its own, so different numbers of keys need nothing new.",

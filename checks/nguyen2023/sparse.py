@@ -173,6 +173,7 @@ claim(
         "each head and query."
     ),
     literal=lambda a: All((version(a, False), version(a, True))),
+    derivation=lambda a: sv.derive(HEAD_SUBSET.under(a)),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS),
     rests_on=("nguyen2023/eq16", "nguyen2023/eq25", "nguyen2023/eq48"),
     legs=(

@@ -515,6 +515,7 @@ claim(
     under=THEOREM,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq14",),
+    derivation=svr.derive,
     legs=THEOREM_LEGS,
     where=NOTATION,
 )
