@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from book import claim_page, figure, measurements, overview
+from book import claim_page, figure, measurements, overview, systems
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, link
 
@@ -45,6 +45,7 @@ BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "table": overview.ledger_table,
     "assumptions": overview.assumptions,
     "graph-list": overview.graph_list,
+    "systems": systems.systems,
 }
 PARTS: dict[str, Callable[[Claim], str]] = {
     "formula": claim_page.formula,
