@@ -110,6 +110,8 @@ Lambda_inverse = PrintedDiagonal((as_term(lam) ** -1,), r"\Lambda^{-1}")
 d = Tensor("d", (N,), r"\boldsymbol{d}", "", "d_{%1}", positive=True)
 # |L_l| of the released loss: only its square enters; at L_l = 0 nothing determines e, which is left out
 released = Tensor("L", (S,), r"\boldsymbol{L}", "", "L_{%1}", positive=True)
+T_E = Tensor("T_e", (N, S), "KH_r", "", r"(KH_r)_{%1%2}")
+T_R = Tensor("T_r", (N, S), r"K^{\top}H_e", "", r"(K^{\top}H_e)_{%1%2}")
 q = Tensor("q", (N, P), "Q", r"q(\boldsymbol{x}_{%1})", r"q(\boldsymbol{x}_{%1})_{%2}")
 k = Tensor("k", (N, P), r"\mathcal{K}", r"k(\boldsymbol{x}_{%1})", r"k(\boldsymbol{x}_{%1})_{%2}")
 random_w = Tensor("w", (P, P), r"\boldsymbol{w}", r"\boldsymbol{w}_{%1}", r"\boldsymbol{w}_{%1,%2}")
@@ -318,6 +320,7 @@ def derive(a: KsvdAssumptions) -> list[Step]:
     at = form_latex(nf.normal(objective_at_solution(a)))
     why = "minus the eliminated Lagrangian: zero wherever the eigenvalue problem holds"
     steps.append(Step("Objective", rf"J = {at}", why))
+    steps.append(_at_triplets(a))
     if a.Lambda == "free":
         steps.append(_free_lambda(a))
     return steps
@@ -335,6 +338,69 @@ def _matrix_form(a: KsvdAssumptions) -> Step:
     if a.scores == "e_only":
         latex = f"K H_e = H_e {name}"
     return Step("Matrix form", latex, "the same with the kernel below; compared as normal forms")
+
+
+def in_images(a: KsvdAssumptions) -> ix.Expr:
+    """J at the weights of the stationarity conditions, as a function of T_e = K H_r and T_r = Kᵀ H_e (N × s).
+
+    Raises ArithmeticError if J with these weights put in is not that function of the kernel's products.
+    """
+    factor, between = score_weight(a)
+    t_e, t_r = as_term(T_E), as_term(T_R)
+    value = factor * sum_over(i, t_e[i].T @ between @ t_e[i])
+    if a.scores == "e_only":
+        value = value - HALF * trace(as_term(h_e).T @ t_e)
+    else:
+        value = value + factor * sum_over(j, t_r[j].T @ between @ t_r[j]) - trace(as_term(h_e).T @ t_e)
+    whole = in_weights(a)
+    for weight in weights(a)[: 1 if a.scores == "e_only" else 2]:
+        whole = ix.define(whole, weight, lambda *at, w=weight: solved(a, w, *at))
+    other = h_e if a.scores == "e_only" else h_r
+
+    def first(row: Index, column: Index) -> ix.Expr:
+        inner = row.fresh()
+        return ix.Sum(inner, kernel(a, row, inner).entry() * other[inner, column])
+
+    def second(row: Index, column: Index) -> ix.Expr:
+        inner = row.fresh()
+        return ix.Sum(inner, kernel(a, inner, row).entry() * h_e[inner, column])
+
+    expr = value.entry()
+    if not nf.equal(whole, ix.define(ix.define(expr, T_E, first), T_R, second)):
+        raise ArithmeticError("J at the solved weights is not a function of the kernel's products")
+    return expr
+
+
+def at_triplets(a: KsvdAssumptions) -> ix.Expr:
+    """J at the weights of exact solutions of K H_r = H_e Σ, Kᵀ H_e = H_r Σ, for any Λ: Σ_l σ_l |h_e,l|² (λ_l σ_l - 1).
+
+    Paired columns have equal norms (19), and only these norms are left of H_r. With the released loss λ is L²/N.
+    Raises ArithmeticError if that is not what J comes to.
+    """
+    expr = ix.define(in_images(a), T_E, lambda row, column: sigma[column] * h_e[row, column])
+    expr = ix.define(expr, T_R, lambda row, column: sigma[column] * h_r[row, column])
+    expr = ix.define(expr, h_r, lambda row, column: h_e[row, column])
+    weight = released[l_] ** 2 * ix.Dim(N) ** -1 if a.objective == "released" else lam[l_]
+    square = ix.Sum(i, h_e[i, l_] ** 2)
+    target = ix.Sum(l_, sigma[l_] * square * (weight * sigma[l_] - ix.Num(Fraction(1))))
+    if a.scores == "e_only":
+        target = ix.Num(HALF) * target
+    if not nf.equal(expr, target):
+        raise ArithmeticError("J at exact triplets is not the sum over their values")
+    return target
+
+
+def _at_triplets(a: KsvdAssumptions) -> Step:
+    zero = r"\boldsymbol{L}^2 = N\Sigma^{-1}" if a.objective == "released" else r"\Lambda = \Sigma^{-1}"
+    why = (
+        "J at the weights of exact triplets of the kernel, whatever Λ is: by the eigenvalue problem and equal norms of paired "
+        "columns. It vanishes direction by direction for this choice only; a sum of terms of both signs vanishes for many"
+    )
+    return Step(
+        "Objective at triplets",
+        rf"J = {form_latex(nf.normal(at_triplets(a)))},\quad \text{{zero for }} {zero}",
+        why,
+    )
 
 
 def _free_lambda(a: KsvdAssumptions) -> Step:

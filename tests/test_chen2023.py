@@ -184,3 +184,18 @@ def test_families_have_orthonormal_columns() -> None:
         for x, one in enumerate(columns):
             for y, two in enumerate(columns):
                 assert sum(p * q for p, q in zip(one, two, strict=True)) == int(x == y)
+
+
+@pytest.mark.parametrize("scores", ["both", "e_only"])
+@pytest.mark.parametrize("objective", ["paper", "released"])
+def test_where_the_objective_vanishes_is_derived(
+    scores: str, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = KsvdAssumptions(f_X="sampled", scores=scores, objective=objective)
+    (step,) = (s for s in ksvd.derive(a) if s.title == "Objective at triplets")
+    assert (r"\boldsymbol{L}^2 = N\Sigma^{-1}" in step.latex) == (objective == "released")
+    right = ksvd.score_weight
+    # a doubled square is J of neither form: the sum over values is not what it comes to
+    monkeypatch.setattr(ksvd, "score_weight", lambda a: (2 * right(a)[0], right(a)[1]))
+    with pytest.raises(ArithmeticError, match="sum over their values"):
+        ksvd.at_triplets(a)

@@ -111,6 +111,8 @@ def test_heads_that_cancel_have_no_loss():
     )
     assert ksvd_objective(scores).tolist() == [[-0.5, 0.5]]
     assert float(KsvdLoss(1.0)([scores])) == 0
+    for batch in ("sample", "mean"):  # squared first, they do not cancel
+        assert float(KsvdLoss(1.0, batch=batch, heads="each")([scores])) == 0.25
 
 
 def test_the_batch_knob():
@@ -163,6 +165,7 @@ def test_unusable_input_is_one_clear_line():
         lambda: ksvd_objective(scores, "sum"),
         lambda: ksvd_objective(scores._replace(weights=-scores.weights)),
         lambda: KsvdLoss(1.0, batch="all"),
+        lambda: KsvdLoss(1.0, heads="some"),
         lambda: CanonicalAttention(7, 2),
     ):
         with pytest.raises(TensorError) as caught:

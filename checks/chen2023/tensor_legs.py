@@ -20,7 +20,7 @@ WIDTH, DIRECTIONS = 64, 30
 ROWS = 10 * DIRECTIONS  # sampled rows of f(X), as the paper takes them
 SOFTMAX_LONGEST = 32768
 SOFTMAX_COUNT = 8
-F_X = {"tokens": "all tokens", "sampled": "300 tokens", "identity": "absent"}
+F_X = {"tokens": "all tokens", "sampled": "at most 300 tokens", "identity": "absent"}
 FEATURE_MAPS = ("any", "cosine", "exponential", "identity")  # "any" is checked with the paper's, cosine
 Check = Callable[[int, Any, Options], Evidence]
 PLAIN = (("normalisation", "none"), ("scores", "both"), ("objective", "paper"))
@@ -182,7 +182,7 @@ def lagrangian(n: int, a: Any, options: Options) -> Evidence:
 
 @up_the_ladder()
 def few_directions(n: int, a: Any, options: Options) -> Evidence:
-    """Of s = 96 triplets asked for, at most p = 64 have a positive value, and those are the whole of K."""
+    """At most p = 64 triplets have a positive value, however many directions are asked for, and they are the whole of K."""
     record = _judged(("reconstruction",), "all", n, a.feature_map, a.f_X, options.device, options.seed)
     count = len(features(n, a.feature_map, a.f_X, options.seed)[3].values)
     found = evidence(record, f"{count} positive values for features of width {WIDTH}, and K is their sum")
@@ -282,7 +282,7 @@ def _module_leg(what: str, *, causal: bool = False, dependent: bool = True) -> L
     return leg
 
 
-module_dependent = _module_leg("the module against the formula, f(X) of 300 tokens")
+module_dependent = _module_leg("the module against the formula, f(X) of at most 300 tokens")
 module_independent = _module_leg("the module against the formula, f(X) absent", dependent=False)
 module_causal = _module_leg("the causal module against the formula", causal=True)
 

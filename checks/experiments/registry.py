@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from checks.experiments import wang2024
+from checks.experiments import decay, primal_costs, wang2024
 from checks.experiments.experiment import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {e.id: e for module in (wang2024,) for e in module.EXPERIMENTS}
+EXPERIMENTS: dict[str, Experiment] = {
+    e.id: e for e in (decay.EXPERIMENT, primal_costs.EXPERIMENT, *wang2024.EXPERIMENTS)
+}

@@ -137,21 +137,31 @@ class KsvdLoss(nn.Module):
     """eta sum over layers of J_l², the regulariser of (10), J_l the mean over heads.
 
     `batch`: "sample" squares each sample's J and averages (the release's time series, reinforcement learning and
-    language models), "mean" averages over the batch first (its vision and long-range models).
+    language models), "mean" averages over the batch first (its vision and long-range models). `heads`: "mean" averages
+    J over heads before the square, as (10) and the release do; "each" squares every head's own J, so that heads
+    cannot cancel.
+    Raises TensorError for unknown knobs.
     """
 
-    def __init__(self, eta: float, objective: str = "paper", batch: str = "sample") -> None:
+    def __init__(
+        self, eta: float, objective: str = "paper", batch: str = "sample", heads: str = "mean"
+    ) -> None:
         super().__init__()
         _one_of("objective", objective, ("paper", "released"))
         _one_of("batch", batch, ("sample", "mean"))
-        self.eta, self.objective, self.batch = eta, objective, batch
+        _one_of("heads", heads, ("mean", "each"))
+        self.eta, self.objective, self.batch, self.heads = eta, objective, batch, heads
 
     def forward(self, layers: list[PrimalScores]) -> torch.Tensor:
         """Scores of the layers -> scalar."""
         total = layers[0].e.new_zeros(())
         for scores in layers:
-            each = ksvd_objective(scores, self.objective).mean(1)
-            total = total + (each.square().mean() if self.batch == "sample" else each.mean().square())
+            each = ksvd_objective(scores, self.objective)  # (B, H)
+            if self.heads == "mean":
+                each = each.mean(1, keepdim=True)
+            if self.batch == "mean":
+                each = each.mean(0, keepdim=True)
+            total = total + each.square().mean()
         return self.eta * total
 
 

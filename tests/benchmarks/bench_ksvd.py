@@ -26,6 +26,9 @@ from checks.tensors.ksvd_triplets import check_softmax_triplets
 from checks.tensors.systems_primal import CanonicalAttention, PrimalAttention
 from solvers.krylov import top_triplets
 
+FASTER, ACCURATE = 10, 1e-12  # than numpy's dense SVD; values
+SECONDS, GIB = 60, 2  # of the explicit-feature decomposition
+
 CHILD = """
 import json, sys, time, torch
 from checks.tensors.arrays import peak_bytes
@@ -50,8 +53,9 @@ def seconds(job) -> tuple[float, object]:
     return time.perf_counter() - started, result
 
 
-def krylov(tokens: int, kinds: list[str]) -> None:
-    """Each spectrum: block Krylov (products streamed), then numpy's SVD of the dense matrix."""
+def krylov(tokens: int, kinds: list[str]) -> bool:
+    """Each spectrum: block Krylov (products streamed), then numpy's SVD of the dense matrix; whether targets are met."""
+    met = True
     base = make_instance(tokens)
     queries = {"retrieval": base.q, "mixed": base.q / 2, "independent": make_instance(tokens, seed=7).k}
     for kind in kinds:
@@ -67,10 +71,12 @@ def krylov(tokens: int, kinds: list[str]) -> None:
             f"{full / fast:5.1f}; values differ by {off:.1e}, proved within {record.value_bound:.1e}; certificate "
             f"{record.seconds:.2f} s, passed: {record.passed}"
         )
+        met = met and record.passed and full / fast >= FASTER and off <= ACCURATE
+    return met
 
 
-def features(tokens: int, rows: int) -> None:
-    """Exact SVD of the kernel of 64 cosine features in a process of its own."""
+def features(tokens: int, rows: int) -> bool:
+    """Exact SVD of the kernel of 64 cosine features in a process of its own; whether targets are met."""
     command = [sys.executable, "-c", CHILD, str(tokens), str(rows), "30"]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(run.stdout.splitlines()[-1])
@@ -80,6 +86,7 @@ def features(tokens: int, rows: int) -> None:
         f"{gib['peak']:.2f} GiB (before {gib['before']:.2f}); check {found['check']:.2f} s, peak "
         f"{gib['peak_with_check']:.2f} GiB, passed: {found['passed']}"
     )
+    return found["passed"] and found["solve"] < SECONDS and gib["peak"] < GIB
 
 
 def layers(lengths: list[int], width: int = 512, heads: int = 8, directions: int = 30) -> None:
@@ -104,7 +111,7 @@ def layers(lengths: list[int], width: int = 512, heads: int = 8, directions: int
         )
 
 
-def main() -> None:
+def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--tokens", type=int, default=4096)
     options.add_argument("--kinds", nargs="+", default=["mixed", "independent", "retrieval"])
@@ -113,15 +120,17 @@ def main() -> None:
     options.add_argument("--only", nargs="+", default=["krylov", "features", "layers"])
     given = options.parse_args()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}, numpy {np.__version__}")
+    met = []
     if "krylov" in given.only:
-        krylov(given.tokens, given.kinds)
+        met.append(krylov(given.tokens, given.kinds))
     if "features" in given.only:
-        for n in given.long:
-            for rows in (0, 300):
-                features(n, rows)
+        met += [features(n, rows) for n in given.long for rows in (0, 300)]
     if "layers" in given.only:
         layers(given.lengths)
+    if met:
+        print("targets met" if all(met) else "targets missed")
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
