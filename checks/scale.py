@@ -108,7 +108,10 @@ class Run:
             yield climb, None if row["raised"] else Part(evidence, True, row["linear"], row["seconds"])
 
     def _run(self, climb: Climb, n: int) -> dict[str, Any] | None:
-        """The row of a part; None for a leg that has no lengths. Raises LostRank, naming the check."""
+        """The row of a part; None for a leg without lengths, or one that computes in another number type whatever is asked.
+
+        Raises LostRank, naming the check.
+        """
         device, part, raised = torch.device(climb.options.device), None, None
         _reset_peak(device)
         started = time.perf_counter()
@@ -121,7 +124,9 @@ class Run:
             raise LostRank(f"{problem}; lost in {climb.claim} at {n} tokens, {kept}") from None
         except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raised = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        if part is not None and not part.climbs:
+        if part is not None and not (
+            part.climbs and any(e.dtype == climb.options.dtype for e in part.evidence)
+        ):
             return None
         return {
             "leg": leg_name(climb),

@@ -15,12 +15,13 @@ import argparse
 import ctypes
 import gc
 import json
+import multiprocessing
 import platform
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,9 @@ JOBS: dict[str, Job] = {
 }
 
 
+PRELOADED = ["checks.scale", *(m for m in list(sys.modules) if m.startswith(("checks.tensors.", "solvers.")))]
+
+
 def ladder(most: int) -> list[int]:
     """1024, 2048, ... up to `most`."""
     return [n for n in (1024 << i for i in range(20)) if n <= most]
@@ -137,23 +141,35 @@ def times(
 
 
 def peak_growth(name: str, n: int, dtype: str, width: int) -> int:
-    """Bytes by which one job raises the peak of a process of its own, above torch and the inputs."""
-    command = [sys.executable, __file__, "--child", name, str(n), dtype, str(width)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(result.stdout.split()[-1])
+    """Bytes by which one job raises the peak of a process of its own, above torch and the inputs.
+
+    Raises RuntimeError where that process ends without an answer.
+    """
+    context = multiprocessing.get_context("forkserver")  # its children need not import torch again
+    context.set_forkserver_preload(PRELOADED)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(name, n, dtype, width, sender))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        raise RuntimeError(f"{name} at {n} tokens ended without an answer") from None
+    finally:
+        process.join()
 
 
-def _child(name: str, n: str, dtype: str, width: str) -> None:
+def _child(name: str, n: int, dtype: str, width: int, sender: Connection) -> None:
     """Runs in a process of its own. A first run at 128 tokens loads what torch loads once."""
-    JOBS[name](*make_instance(128, int(width), dtype=dtype))
-    tensors = make_instance(int(n), int(width), dtype=dtype)
+    JOBS[name](*make_instance(128, width, dtype=dtype))
+    tensors = make_instance(n, width, dtype=dtype)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(
         0
     )  # pages that were freed but are still resident would hide what the job takes
     before = _reset_peak()
     JOBS[name](*tensors)
-    print(_status("VmHWM") - before)
+    sender.send(_status("VmHWM") - before)
 
 
 def _reset_peak() -> int:
@@ -199,8 +215,6 @@ def measured(argv: list[str]) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
     a = _options().parse_args(argv)
-    if a.child:
-        return _child(*a.child)
     found = measured(argv)
     if a.out:
         a.out.write_text(json.dumps(found, indent=1))
@@ -221,7 +235,6 @@ def _options() -> argparse.ArgumentParser:
         "--no-memory", action="store_true", help="leave out memory (a process a job and length)"
     )
     parser.add_argument("--out", type=Path, help="write the results as JSON")
-    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     return parser
 
 
