@@ -379,15 +379,14 @@ def at_triplets(a: KsvdAssumptions) -> ix.Expr:
     """
     expr = ix.define(in_images(a), T_E, lambda row, column: sigma[column] * h_e[row, column])
     expr = ix.define(expr, T_R, lambda row, column: sigma[column] * h_r[row, column])
-    expr = ix.define(expr, h_r, lambda row, column: h_e[row, column])
     weight = released[l_] ** 2 * ix.Dim(N) ** -1 if a.objective == "released" else lam[l_]
-    square = ix.Sum(i, h_e[i, l_] ** 2)
-    target = ix.Sum(l_, sigma[l_] * square * (weight * sigma[l_] - ix.Num(Fraction(1))))
-    if a.scores == "e_only":
-        target = ix.Num(HALF) * target
-    if not nf.equal(expr, target):
+    own, other = (ix.Sum(i, h[i, l_] ** 2) for h in (h_e, h_e if a.scores == "e_only" else h_r))
+    half, one = ix.Num(HALF), ix.Num(Fraction(1))
+    share = half if a.scores == "e_only" else one
+    value = ix.Sum(l_, share * sigma[l_] * (half * weight * sigma[l_] * (own + other) - own))
+    if not nf.equal(expr, value):
         raise ArithmeticError("J at exact triplets is not the sum over their values")
-    return target
+    return ix.define(value, h_r, lambda row, column: h_e[row, column])
 
 
 def _at_triplets(a: KsvdAssumptions) -> Step:
