@@ -32,8 +32,8 @@ def interval(found: sp.Set) -> str:
     return sp.sstr(found)
 
 
-def _slopes(text: str) -> sp.Set | None:
-    """The values of F' for a strictly convex F."""
+def slope_values(text: str) -> sp.Set | None:
+    """The values of F' for a strictly convex F, an open interval; None for others, or where its ends are not decided."""
     rates = growth(text)
     return sp.Interval.open(-rates[0], rates[1]) if rates and shape_of(text).convex else None
 
@@ -49,7 +49,7 @@ def where_stationary(a: EnergyAssumptions, text: str, still: bool | None) -> tup
         return f"exactly {FLAT}", f"{one_sign}; {DIMENSION}"
     reason = "the alignments of the gradient are G(F'(u) - w), and it vanishes with F'(u) - w"
     words = f"all Z with F'(u_j) = {weights} for every j, {INDEPENDENT}"
-    slopes = _slopes(text)
+    slopes = slope_values(text)
     if slopes is not None and not still:
         exist = (
             ("they exist" if slopes.contains(0) == sp.true else "there are none")
@@ -162,7 +162,7 @@ def descent_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
 
 def _other_limit(a: EnergyAssumptions, text: str) -> str:
     """Strictly convex F with weights that do not match: where descent goes if it goes anywhere."""
-    slopes, weights = _slopes(text), WEIGHTS[a.regulariser]
+    slopes, weights = slope_values(text), WEIGHTS[a.regulariser]
     if a.regulariser == "none" and slopes is not None and slopes.contains(0) != sp.true:
         return "no limit: F' has no zero, and the energy no minimum"
     always = slopes is None or slopes == sp.S.Reals or a.regulariser == "none"

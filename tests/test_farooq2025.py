@@ -306,7 +306,14 @@ def test_the_algorithm_with_a_function_that_its_weights_match() -> None:
         {"F": "exp(u)", "regulariser": "matching"},
     ):
         claim = replace(CLAIMS["prose-algorithm"], legs=())
-        assert examine(claim, EnergyAssumptions(**chosen), Options()).verdict == "proved"
+        record = examine(claim, EnergyAssumptions(**chosen), Options())
+        assert record.verdict == "proved" and not record.mutants.survivors, (record.evidence, record.mutants)
+
+
+@pytest.mark.parametrize("text", ["exp(u)", "exp(-u)", "log(cosh(u))", "log(1+exp(u))"])
+def test_printed_weights_outside_the_slopes_leave_no_state_of_rest(text: str) -> None:
+    record = examine(CLAIMS["prose-algorithm"], EnergyAssumptions(F=text), Options(), quick=True)
+    assert record.verdict == "corrected" and "inside the values of F'" in record.counterexample
 
 
 def test_the_state_is_not_a_symbol_of_the_coefficients() -> None:

@@ -6,22 +6,26 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import sympy as sp
+
 from checks.claim import Assumption, claim
 from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, STOCHASTIC, WHERE
 from checks.farooq2025.section4 import INDEX_FORM, SMOOTH, SQUARE, W_
 from checks.farooq2025.section7 import FUNCTIONS, regularised
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.family import Family
 from checks.kinds.limit import Limit
-from checks.statement import All, Identity
+from checks.statement import All, Fact, Identity
 from derivations import energy as theory
 from derivations import energy_forms as en
 from derivations.energy import EnergyAssumptions, stationary
-from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, j, m, r_
-from derivations.energy_terms import at_point, grad, zeros
+from derivations.energy_extrema import slope_values
+from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, i, j, k, m, r_
+from derivations.energy_shape import shape_of
+from derivations.energy_terms import at_point, grad, kronecker, zeros
 from derivations.index import Tensor
-from derivations.term import Term, apply, as_term, sum_over, trace
+from derivations.term import Term, apply, as_term, squared_norm, sum_over, trace
 
 eta = as_term(en.ETA)
 ETA_WHERE = WHERE + r" $\eta>0$ the step size."
@@ -189,12 +193,75 @@ def _loop(function: Callable[[Term], Term]) -> Limit:
     return Limit(en.Z_, en.descent(regularised(function), eta), None, given=(C_RULE,))
 
 
+def _convex_convergence() -> All:
+    """Any convex F with F'' <= B and the weights F'(c): descent with 0 < η < 2/(Bλ) goes to AV plus the unseen part."""
+    energy = en.energy(en.F) + en.matching()
+    step, slopes = en.descent(energy, eta), en.F(en.u(j), 1) - en.F(en.c(j), 1)
+    gram = sum_over(
+        r_, sum_over(m, A[m, j] * A[m, r_]) * (V[j].T @ V[r_]) * (en.F(en.u(r_), 1) - en.F(en.c(r_), 1))
+    )
+    fall = -2 * eta * sum_over(j, slopes * (en.u(j) - en.c(j))) + eta**2 * squared_norm(
+        grad(energy, en.Z_, "E_R")
+    )
+    return All(
+        (
+            Identity(
+                at_point(en.u(j), en.Z_, step), en.u(j) - eta * gram, label="u moves by -ηG(F'(u) - F'(c))"
+            ),
+            Identity(
+                squared_norm(step - AV),
+                squared_norm(Z - AV) + fall,
+                label="the distance to AV falls, as (F'(u) - F'(c))(u - c) ≥ (F'(u) - F'(c))²/B",
+            ),
+            Identity(
+                trace(W.T @ (step - Z)),
+                -eta * sum_over(j, slopes * w_j),
+                label="components W with u(W) = 0 stay",
+            ),
+            Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
+        )
+    )
+
+
+def _rest(values: sp.Interval) -> Rule:
+    """The gradient with weights 2c vanishes somewhere, so that each 2c_j is a value of F'; A and all values are nonsingular."""
+    low, high = values.args[:2]
+    inside = Fraction(str(high)) - 2 * en.c(j) if high.is_Rational else 2 * en.c(j) - Fraction(str(low))
+    return Rule(
+        (
+            Fact("A A⁻¹ - 1", (A @ as_term(INVERSE_))[i, r_] - kronecker(i, r_), "="),
+            Fact("the values", V[i, k], "!="),
+        ),
+        Fact("2c_j inside the values of F'", inside, ">"),
+        TWO_TOKENS,
+        label="independent alignments, gradient zero",
+    )
+
+
+third = Fraction(1, 3)
+INVERSE_ = Tensor("A^-1", (N, N), "A^{-1}")
+TWO_TOKENS = Point(
+    ((N, 2), (DV, 1)),
+    (
+        (en.A_, ((Fraction(1, 2), Fraction(1, 2)), (third, 2 * third))),
+        (INVERSE_, ((4, -3), (-2, 3))),
+        (en.V_, ((6,), (-6,))),
+    ),
+)
+
+
 def _settles(a: EnergyAssumptions, text: str) -> Any:
     """The loop for one F under the assumptions: it stays where it starts, or goes to some limit."""
-    if a.initial_state == "attention" and stationary(a, text):
+    still, shape = stationary(a, text), shape_of(text)
+    if a.initial_state == "attention" and still:
         return Identity(en.descent(theory.regularised(a, text), eta), AV, given=(AT_AV,))
-    if text == "u^2" and stationary(a, text):
+    if text == "u^2" and still:
         return _convergence()
+    if still and shape.convex and shape.curvature is not None:
+        return _convex_convergence()
+    values = slope_values(text)
+    if a.regulariser == "section7" and values is not None and any(end.is_Rational for end in values.args[:2]):
+        return _rest(values)
     return Limit(en.Z_, en.descent(theory.regularised(a, text), eta), None)
 
 
