@@ -180,3 +180,25 @@ def test_no_leg_hides_a_failure_of_another() -> None:
     failing = replace(claim, legs=(lambda a, o: [Evidence("tensor", "certified-float", False, "made up")],))
     record = examine(failing, assumptions_for(claim, {}), OPTIONS)
     assert record.verdict == "inconsistent" and "made up" in record.notes
+
+
+def test_long_formulas_take_a_few_queries_at_a_time_and_no_softmax_over_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Memory grows with N d and not with N²."""
+    from checks import formula
+
+    seen: list[int] = []
+
+    def spy(expr: Any, values: Any, at: Any, rows: Any) -> Any:
+        seen.append(len(next(iter(rows.values()))))
+        return real(expr, values, at, rows)
+
+    real = formula.evaluate
+    monkeypatch.setattr(formula, "evaluate", spy)
+    (short,) = theorem1.eq2_rows(THEOREM, OPTIONS)
+    assert max(seen) == 24 and "10 mutants" in short.detail
+    seen.clear()
+    monkeypatch.setattr(legs, "ladder", lambda options: [8192])
+    (long,) = theorem1.eq2_rows(THEOREM, OPTIONS)
+    assert max(seen) == 16 and "9 mutants" in long.detail and long.passed
