@@ -145,9 +145,50 @@ def _matrices(a: FunctionalAssumptions) -> list[Step]:
     ]
     for name, weight in weights.items():
         steps.append(Step("Attention weight", rf"\kappa(x_i, x) = {weight.latex()}", f"kernel: {name}"))
-    heads = "two heads, the second constantly one" if a.bias == "on" else "one head"
-    steps.append(Step("Layer", r"e_{j,k} = e_{j,k-1} + \tfrac{1}{N} W_V E_{k-1}\,\kappa + \dots", heads))
-    return steps
+    second, why = _second_head(a)
+    layer = (
+        rf"e_{{j,k}} = e_{{j,k-1}} + \tfrac{{1}}{{N}} W_V E_{{k-1}}\,\kappa(E_{{k-1}}, e_{{j,k-1}}){second}"
+    )
+    return [*steps, Step("Layer", layer, why)]
+
+
+def _second_head(a: FunctionalAssumptions) -> tuple[str, str]:
+    """The term of head 2, whose zero queries and keys give the kernel's value at 0 over and over; and the reason.
+
+    P_2 divides by N times that value. Where it is 0 or undefined there is no such head.
+    """
+    if a.bias == "off":
+        return "", "one head"
+    sum_of_residuals = r" + \tfrac{1}{N} W_V E_{k-1} 1_N"
+    if a.kernel == "softmax":
+        return (
+            sum_of_residuals,
+            "two heads; weights of the second are 1/N already, so its P_2 is I and not I/N",
+        )
+    if a.kernel == "features":
+        return sum_of_residuals, "two heads, the second constantly one"
+    if a.kernel in ("linear", "cosine"):
+        return "", f"one head: no constant second one for the {a.kernel} kernel, so attention leaves b out"
+    value = _AT_ZERO.get(a.kernel)
+    if value is None:
+        zero = ix.Num(Fraction(0))
+        try:
+            form = nf.normal(parse(a.kernel, {"dot": zero, "xx": zero, "yy": zero}))
+        except ZeroDivisionError:
+            return (
+                "",
+                "one head: this kernel is not defined at zero queries and keys, so attention leaves b out",
+            )
+        value = form_latex(form)
+        if nf.equal(to_expr(form), zero):
+            return "", "one head: this kernel is 0 at zero queries and keys, so attention leaves b out"
+    return sum_of_residuals, f"two heads, the second constantly {value}, which P_2 divides by"
+
+
+_AT_ZERO = {
+    "rbf": "1", "laplacian": "1", "chi_squared": "1", "exponential": "1",
+    "sigmoid": r"\tanh c", "polynomial": rf"c^{fk.DEGREE}",
+}  # fmt: skip
 
 
 def _softmax(a: FunctionalAssumptions) -> list[Step]:

@@ -301,6 +301,28 @@ def test_the_unrolled_layers_satisfy_the_update():
 
 
 @pytest.mark.parametrize(
+    ("kernel", "heads", "words"),
+    [
+        ("features", 2, "constantly one"),
+        ("linear", 1, "no constant second one"),
+        ("cosine", 1, "no constant second one"),
+        ("softmax", 2, "P_2 is I"),
+        ("sigmoid", 2, r"\tanh c"),
+        ("polynomial", 2, "c^2"),
+        ("exp(dot) + 2", 2, "constantly 3"),
+        ("dot*xx", 1, "is 0 at zero"),
+        ("1/dot", 1, "not defined at zero"),
+    ],
+)
+def test_the_derived_layer_has_a_second_head_where_the_kernel_gives_a_constant(kernel, heads, words):
+    for bias in ("on", "off"):
+        steps = functional_steps.derive(replace(PAPER, kernel=kernel, bias=bias))
+        (layer,) = [s for s in steps if s.title == "Layer"]
+        assert layer.latex.count("W_V") == (heads if bias == "on" else 1)
+        assert words in layer.reason if bias == "on" else layer.reason == "one head"
+
+
+@pytest.mark.parametrize(
     "knobs", [{}, {"bias": "off", "rates": "per_layer", "kernel": "softmax", "jacobian": "full"}]
 )
 def test_every_step_of_the_derivation_prints(knobs):
