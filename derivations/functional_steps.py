@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
+
+import sympy as sp
 
 from derivations import functional_descent as fd
 from derivations import functional_kernels as fk
 from derivations import index as ix
 from derivations import normal as nf
 from derivations.assumptions import Knob
+from derivations.components import evaluate
 from derivations.functional_descent import CLASSES, Categories, D, FunctionalAssumptions, N, i, named
 from derivations.functional_softmax import component
 from derivations.index import Index, Tensor
@@ -171,18 +175,31 @@ def _second_head(a: FunctionalAssumptions) -> tuple[str, str]:
         return "", f"one head: no constant second one for the {a.kernel} kernel, so attention leaves b out"
     value = _AT_ZERO.get(a.kernel)
     if value is None:
-        zero = ix.Num(Fraction(0))
-        try:
-            form = nf.normal(parse(a.kernel, {"dot": zero, "xx": zero, "yy": zero}))
-        except ZeroDivisionError:
-            return (
-                "",
-                "one head: this kernel is not defined at zero queries and keys, so attention leaves b out",
-            )
-        value = form_latex(form)
-        if nf.equal(to_expr(form), zero):
-            return "", "one head: this kernel is 0 at zero queries and keys, so attention leaves b out"
+        number = _at_zero(a.kernel)
+        if not number:
+            words = "not defined" if number is None else "0"
+            return "", f"one head: this kernel is {words} at zero queries and keys, so attention leaves b out"
+        value = sp.latex(number)
     return sum_of_residuals, f"two heads, the second constantly {value}, which P_2 divides by"
+
+
+def _named(function: Any) -> Any:
+    return lambda argument, _: function(argument)
+
+
+_NAMED = {name: _named(getattr(sp, name)) for name in ("exp", "log", "cosh", "sinh", "tanh")}
+_NAMED["root"] = lambda base, exponent: sp.sympify(base) ** sp.Rational(exponent)
+
+
+def _at_zero(kernel: str) -> sp.Expr | None:
+    """The value of a user's kernel at two zero vectors, or None where it has none."""
+    zero = ix.Num(Fraction(0))
+    try:
+        expr = parse(kernel, {"dot": zero, "xx": zero, "yy": zero})
+        value = sp.sympify(evaluate(expr, {}, lambda *_: sp.S.Zero, _NAMED))
+    except ZeroDivisionError:
+        return None
+    return value if value.is_finite else None
 
 
 _AT_ZERO = {

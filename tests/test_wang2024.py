@@ -311,7 +311,9 @@ def test_the_unrolled_layers_satisfy_the_update():
         ("polynomial", 2, "c^2"),
         ("exp(dot) + 2", 2, "constantly 3"),
         ("dot*xx", 1, "is 0 at zero"),
+        ("tanh(dot)", 1, "is 0 at zero"),
         ("1/dot", 1, "not defined at zero"),
+        ("log(dot)", 1, "not defined at zero"),
     ],
 )
 def test_the_derived_layer_has_a_second_head_where_the_kernel_gives_a_constant(kernel, heads, words):
