@@ -27,7 +27,7 @@ def systems(ledger: Ledger) -> str:
 
 
 def _cell(ledger: Ledger, cell: Any) -> str:
-    """The claim with the outcome at the longest sequence, or at the small instance of an exact fit."""
+    """The claim with the longest sequence, or "exact" for the small instance of a fit; the outcome where it did not pass."""
     if isinstance(cell, str):
         return "none"
     claim = ledger.by_id.get(cell.claim)
@@ -38,5 +38,5 @@ def _cell(ledger: Ledger, cell: Any) -> str:
         return f"{link(claim)} not in this ledger"
     worst = next((e for e in pieces if e.get("passed") is not True), None)
     longest = worst or max(pieces, key=lambda e: e.get("tokens") or 0)
-    size = f"{number(longest['tokens'])} tokens" if longest.get("tokens") else "exact instance"
-    return f"{link(claim)} {outcome(longest)} {size}"
+    size = number(longest["tokens"]) if longest.get("tokens") else "exact"
+    return f"{link(claim)}: {size}" + ("" if worst is None else f" {outcome(worst)}")

@@ -180,7 +180,7 @@ claim(
     where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$.",
     notes="Clipping bounds the step, not the product of step size and curvature, which decides.",
 )
-CLIPPED = Point(
+CLIPPED: Point = Point(
     ((N, 1), (DV, 1)),
     ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 2), (en.Z_, ((Fraction(3, 2),),))),
 )

@@ -316,11 +316,14 @@ def memory(assumptions: Any, options: Options) -> list[Evidence]:
         if bound >= dense:  # on a card, whose tiles are large
             found.append(skipped(n, options, "one tile of scores is as large as all of them at this length"))
             continue
-        most = largest_tensor(
-            lambda x=(q, k, v): slope(m := AttentionMap(*x), potential("quadratic"), m.v.to(m.attention))
-        )
+
+        def step(q: Any = q, k: Any = k, v: Any = v) -> Any:
+            own = AttentionMap(q, k, v)
+            return slope(own, potential("quadratic"), own.v.to(own.attention))
+
+        most = largest_tensor(step)
         detail = f"c and a gradient step: the largest tensor has {most:,} bytes; n x n scores have {dense:,}"
-        record = {
+        record: dict[str, Any] = {
             "tokens": n,
             "dtype": options.dtype,
             "device": str(q.device),

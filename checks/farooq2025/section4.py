@@ -169,8 +169,8 @@ claim(
     rests_on=(HERE + "eq29",),
     where=WHERE,
 )
-SLOPE_ = Tensor("u", (), "u")
-SLOPE_ENERGY = as_term(SLOPE_) ** 2
+SLOPE_: Tensor = Tensor("u", (), "u")
+SLOPE_ENERGY: Term = as_term(SLOPE_) ** 2
 
 claim(
     HERE + "eq35",

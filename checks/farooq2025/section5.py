@@ -351,7 +351,7 @@ def _literal_minimum(p: Exponent) -> Extremum:
             witness=NEGATIVE_C,
             direction=((4,), (-3,)),
         )
-    return _minimum(p, "a local minimum", SQUARES.get(p.value))
+    return _minimum(p, "a local minimum", SQUARES.get(p.value or 0))
 
 
 SQUARES = {2: sum_over(j, (en.u(j) - C_J[j]) ** 2)}

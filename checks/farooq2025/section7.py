@@ -52,7 +52,7 @@ claim(
     where=WHERE,
     notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
 )
-SIDE_BY_SIDE = as_term(
+SIDE_BY_SIDE: Term = as_term(
     Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]")
 )
 
@@ -277,7 +277,7 @@ claim(
     where=WHERE,
     notes="With the matching regulariser the bracket is F'(u_j) - F'(c_j).",
 )
-FUNCTIONS_PAIR = (("F(u) = u^2", _first_equality(en.square)),)
+FUNCTIONS_PAIR: tuple[tuple[str, Identity], ...] = (("F(u) = u^2", _first_equality(en.square)),)
 
 SLOPES = stack(j, en.F(en.u(j), 1) - 2 * C_J[j])
 MATRIX = A @ diag(SLOPES) @ V

@@ -355,7 +355,8 @@ def _no_bound(options: Options) -> Evidence:
     started = time.perf_counter()
     A = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 3), Fraction(2, 3)]]
     V = [[Fraction(1)], [Fraction(-1)]]
-    problem = EnergyProblem(*(np.array(x, dtype=float) for x in (A, V)), FUNCTIONS["exponential"], "printed")
+    dense = [np.array(x, dtype=float) for x in (A, V)]
+    problem = EnergyProblem(dense[0], dense[1], FUNCTIONS["exponential"], "printed")
     found = unbounded_direction(problem)
     matched = unbounded_direction(EnergyProblem(problem.A, problem.V, problem.F, "matching"))
     c = lift(A, V, product(A, V))
@@ -414,7 +415,7 @@ def descents(assumptions: Any, options: Options) -> list[Evidence]:
         bound = rate**steps * size + 64 * np.finfo(float).eps * size / (1 - rate)
         away = descend(problem, start, 1.05 * everywhere, steps)
         apart = name == "zero" or float(np.linalg.norm(limit - output)) > 1e3 * bound
-        passed = error <= bound and apart and _far(problem, away)
+        passed = bool(error <= bound and apart and _far(problem, away))
         words = "AV" if name == "zero" else "AV plus the unseen part of the start"
         detail = f"from {name}, η = 0.95/λ: {steps} steps end at {words} (slowest λ {slowest:.1e}); η = 1.05/λ runs away"
         found.append(Evidence("solver", "certified-float", passed, detail, error, bound, dtype="float64",

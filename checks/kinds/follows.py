@@ -243,7 +243,7 @@ def _mutate(finding: Finding, statement: Follows, samples: list[Instance]) -> No
     """Mutants of both sides: an equation must fail on an instance, an inequality must lose its certificate."""
     for side in ("lhs", "rhs"):
         for what, mutant in mutants(getattr(statement, side), 16) or _scaled(statement, side):
-            changed = replace(statement, **{side: mutant})
+            changed = replace(statement, lhs=mutant) if side == "lhs" else replace(statement, rhs=mutant)
             finding.mutants.tried += 1
             if _rejected(changed, samples):
                 finding.mutants.killed += 1

@@ -125,6 +125,8 @@ def _linear_weight(query: Term, shift_query: bool, shift_keys: bool) -> Term:
 
 def _linear(a: SvrAssumptions, shift_query: bool) -> Example:
     """Centering the queries alone, or the keys alone, changes the first weight of linear attention."""
+    keys: tuple[tuple[int, ...], ...]
+    query: tuple[int, ...]
     if shift_query:
         sizes, keys, query, before = (("N", 2), ("D", 2)), ((4, 0), (0, 2)), (4, 1), Fraction(27, 38)
         beta, known = _number(a, Fraction(1)), Fraction(8, 11)

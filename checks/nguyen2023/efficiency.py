@@ -261,7 +261,13 @@ def memory(assumptions: Any, options: Options) -> list[Evidence]:
         model = matrices(own, together, False)
         error = float(abs(peaks[name, False] - model))
         detail = f"inference, {name}: {peaks[name, False]:.2f} N x N matrices, of scores and weights {model}"
-        record = {"error": error, "bound": bound, "tokens": n, "dtype": "float32", "device": "cpu"}
+        record: dict[str, Any] = {
+            "error": error,
+            "bound": bound,
+            "tokens": n,
+            "dtype": "float32",
+            "device": "cpu",
+        }
         found.append(Evidence("tensor", "measured", error <= bound, detail, backend="live tensors", **record))
     for train, text in ((True, "31.9 %"), (False, "47.3 %")):
         ours = peaks["BN+SH, head by head", train]

@@ -202,9 +202,7 @@ def _largest() -> Rule:
     )
 
 
-def _pooling(a: SvrAssumptions = PAPER) -> All | Rule:
-    if a.downsampling == "largest":
-        return _largest()
+def _pooling() -> All:
     pool, tokens, keys, values = (as_term(x) for x in (POOL, X_IN, W_K, W_V))
     pooled = (pool @ tokens) @ keys.T
     n = Index("n", N)
@@ -230,7 +228,7 @@ claim(
         "The keys and values of a head come from downsampled tokens; average pooling commutes with "
         "projecting."
     ),
-    literal=_pooling,
+    literal=lambda a: _largest() if a.downsampling == "largest" else _pooling(),
     assumes=(AVERAGES,),
     rests_on=("nguyen2023/eq25",),
     legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),

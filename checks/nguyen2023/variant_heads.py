@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from checks.claim import Options
@@ -165,11 +165,14 @@ def sh_kernel(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     def pool(how: str) -> Callable[[Any, int], Any]:
         return lambda h, w: layers.pooled(h, w, how)
 
+    def by(how: str, rows: Any) -> Any:
+        return run(pool(how), rows)
+
     wrong: dict[str, Callable[[Any], Any]] = {}
     if max(own.widths) > 1:
         wrong["keys not pooled"] = lambda rows: run(lambda h, w: h, rows)
         for how in {"average", "first", "largest"} - {own.downsampling}:
-            wrong[f"{how} of the tokens"] = lambda rows, how=how: run(pool(how), rows)
+            wrong[f"{how} of the tokens"] = partial(by, how)
     if len(own.widths) > 1:
         turned = torch.arange(len(own.widths)).roll(1)
         wrong["projections exchanged"] = lambda rows: run(pool(own.downsampling), rows, turned)

@@ -50,8 +50,8 @@ def linear_versions(n: int, options: Options) -> Iterable[Evidence]:
     wrong = {"one head alone": replace(formula, tables=tables[:1])}
     yield from _formula_and_expansion("Linear Attention-SH", formula, sh.lhs, system, n, options, wrong)
 
-    heads = prepared_heads(n, options, "normalised")
-    system = systems.multihead(heads, weights, kernel="linear", dtype=options.dtype)
+    normalised = prepared_heads(n, options, "normalised")
+    system = systems.multihead(normalised, weights, kernel="linear", dtype=options.dtype)
     formula = Formula(bn_sh.rhs, (i, d), sh_tables(n, options, scaled_heads.STATISTICS_S))
     softmax = replace(formula, term=scaled_heads.BN_SH)
     yield from _formula_and_expansion(

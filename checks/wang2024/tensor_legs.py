@@ -11,7 +11,7 @@ from checks.record import Evidence
 RATE = {"rate": 0.5}
 
 
-def _steps(options: Options, n: int, name: str, values: dict[str, float], **settings: Any) -> Evidence:
+def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settings: Any) -> Evidence:
     """Three layers with one kernel against three steps; every wrong descent must be further away than rounding explains."""
     from checks.tensors.descent_kernels import Kernel
     from checks.tensors.descent_steps import check_steps
