@@ -199,7 +199,7 @@ def _at_zero(kernel: str) -> sp.Expr | None:
         value = sp.sympify(evaluate(expr, {}, lambda *_: sp.S.Zero, _NAMED))
     except ZeroDivisionError:
         return None
-    return value if value.is_finite else None
+    return value if value.is_finite and value.is_real else None
 
 
 _AT_ZERO = {

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -82,6 +83,42 @@ def test_its_matrices_are_the_printed_ones() -> None:
     assert torch.equal(two.value, one.value) and not two.query.any() and not two.key.any()
     full = DescentTransformer(3, 2, Kernel("rbf"), rates=0.9, jacobian="full").heads(0, 10)[0][0]
     assert torch.allclose(full.value[2:, 2:], -0.1 * torch.tensor([[2.0, -1], [-1, 2]]).double())
+
+
+def test_each_layer_and_each_class_may_have_its_own_rate() -> None:
+    x, y, q = data()
+    kernel, rates = Kernel("rbf"), torch.tensor([[0.2, 0.5], [0.7, 0.1]]).double()
+    found = DescentTransformer(3, 2, kernel, 2, rates=rates)(x, y, q)
+    for c in range(2):  # the components do not mix, so each is a problem of two categories
+        f, g = torch.zeros(7, 1).double(), torch.zeros(3, 1).double()
+        for rate in rates[:, c]:
+            left = y[:, c : c + 1] - f
+            f, g = f + rate / 7 * kernel(x, x).detach() @ left, g + rate / 7 * kernel(x, q).detach() @ left
+        assert torch.allclose(found[:, c : c + 1], g, atol=1e-14)
+    shared = DescentTransformer(3, 2, kernel, 2, rates=torch.tensor([0.2, 0.7]))(x, y, q)
+    assert torch.allclose(
+        shared[:, 0], DescentTransformer(3, 2, kernel, 2, rates=rates[:, :1])(x, y, q)[:, 0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("jacobian", "classes", "order"), [("diagonal", 3, 1), ("full", 3, 2), ("full", 2, 3)]
+)
+def test_categorical_layers_approximate_the_cross_entropy_to_their_order(
+    jacobian: str, classes: int, order: int
+) -> None:
+    x, _, q = data(12)
+    y = codes(torch.arange(12) % classes, classes)
+    errors = []
+    for rate in (1e-2, 1e-3):
+        # the printed rates are α times the derivative of the softmax at 0
+        own = rate * (classes - 1) / classes**2 if jacobian == "diagonal" else rate
+        model = DescentTransformer(classes, 2, Kernel("rbf"), 3, rates=own, bias=True, jacobian=jacobian)
+        plain = DescentTransformer(classes, 2, Kernel("rbf"), rates=rate, bias=True)
+        f = descent_steps.latent_steps(Task(x, y, q), plain, 3)[-1][12:].detach()
+        h = torch.softmax(torch.nn.functional.pad(f, (1, 0)), 1)[:, 1:]
+        errors.append(float((model(x, y, q, 1 / classes).detach() - h).abs().max()))
+    assert abs(np.log10(errors[0] / errors[1]) - order) < 0.1
 
 
 @pytest.mark.parametrize("name", CONSTANT)
