@@ -124,6 +124,14 @@ def _judged(
     return ksvd_primal.record(parts, s, started)
 
 
+@lru_cache(maxsize=16)
+def _off(n: int, feature_map: str, f_x: str, options: Options) -> float:
+    """Proved distance of the unit triplets' values from singular values."""
+    from checks.tensors.ksvd_statements import value_bound
+
+    return value_bound(solved(n, feature_map, f_x, "unit", options.device, options.seed))
+
+
 def on_explicit(what: str, *names: str, kind: str = "scaled", linear: bool = False) -> Leg:
     """A leg from checks of `ksvd_primal` and `ksvd_statements` by name ("name:form" passes the form of J)."""
 
@@ -132,7 +140,8 @@ def on_explicit(what: str, *names: str, kind: str = "scaled", linear: bool = Fal
         f_x = "sampled" if n >= LINEAR and f_x == "tokens" else f_x
         record = _judged(names, kind, n, feature_map, f_x, options.device, options.seed)
         columns = {"scaled": "columns of norm 1 to 30", "unit": "unit columns", "all": "all triplets"}[kind]
-        return evidence(record, f"{what} ({columns}, f(X): {F_X[f_x]})")
+        values = f", values within {_off(n, feature_map, f_x, options):.0e}" if kind == "unit" else ""
+        return evidence(record, f"{what} ({columns}{values}, f(X): {F_X[f_x]})")
 
     return up_the_ladder(linear)(check)
 
