@@ -41,8 +41,12 @@ def _runs() -> dict[str, dict[str, Any]]:
 
 
 def _rows() -> list[dict[str, Any]]:
-    """The rows of all runs, on whatever device."""
-    return [row for data in _runs().values() for row in data.get("rows", [])]
+    """The rows of all runs, on whatever device; where two runs have the same part, the later one's."""
+    found = {}
+    for data in sorted(_runs().values(), key=lambda run: run.get("date", "")):
+        for row in data.get("rows", []):
+            found[row["leg"], row["dtype"], row["tokens"], row["device"]] = row
+    return list(found.values())
 
 
 def _worst(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ def piece(error, bound=1.0, **more):
 def row(leg, tokens, pieces, dtype="float64", raised=None):
     return {
         "leg": leg, "tokens": tokens, "dtype": dtype, "evidence": pieces, "raised": raised, "claims": ["p/eq1"],
-        "seconds": 1.0, "peak_bytes": 2**30,
+        "seconds": 1.0, "peak_bytes": 2**30, "device": "cpu",
     }  # fmt: skip
 
 
@@ -64,6 +64,14 @@ def test_ratios_failures_and_what_was_not_run_are_shown(folder):
     first = next(line for line in page.splitlines() if line.startswith("| attention engines"))
     assert "0.5" in first and re.search(r"\*1.*\*", first), "the worst of a part, and loose ones in italics"
     assert page.count("**failed**") == 2 and "- not run: too long" in page
+
+
+def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
+    for name, date, error in (("a", "2026-02", 0.25), ("b", "2026-01", 0.75)):
+        rows = [row("nguyen2023.legs.a", 1024, [piece(error)])]
+        (folder / f"{name}.json").write_text(json.dumps({**run(rows), "date": date}))
+    page = measurements.families(None)
+    assert "0.25" in page and "0.75" not in page
 
 
 def test_a_chart_draws_points_dashes_and_legend():
