@@ -28,6 +28,7 @@ from checks.tensors.energy_checks import (
 )
 from checks.tensors.energy_operators import AttentionMap, exactly
 from checks.tensors.energy_states import (
+    check_descent,
     check_energy_change,
     check_lift,
     check_loop,
@@ -145,6 +146,15 @@ def test_the_loop_started_at_attention_returns_it(F, dtype):
 def test_laws_of_the_quadratic_descent(check):
     record = check(*instance(300))
     assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("F", ["quadratic", "logcosh"])
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_descent_from_zero_has_the_rate_of_gradient_descent(F, dtype):
+    record = check_descent(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+    with pytest.raises(TensorError, match="no bounded second derivative"):
+        check_descent(*instance(20, d=4), "exponential")
 
 
 def test_the_bound_from_column_sums_is_above_the_eigenvalue():

@@ -10,7 +10,7 @@ SMALL = Options(max_tokens=256)
 CLIMBING = [
     "attention", "lift", "alignment", "gradient", "gradient_quadratic", "gradient_powers", "gradient_exponential", "gradient_printed",
     "stationary", "stationary_quadratic", "stationary_powers", "stationary_exponential", "loop", "loop_quadratic", "descent_step",
-    "stable_range", "self_adjoint", "update_rule", "simplified", "retrieval",
+    "stable_range", "descent", "self_adjoint", "update_rule", "simplified", "retrieval",
 ]  # fmt: skip
 
 

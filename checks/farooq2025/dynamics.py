@@ -148,7 +148,7 @@ claim(
     severity="substance",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
-    legs=(legs.descent_step, legs.stable_range, solver_legs.descents),
+    legs=(legs.descent_step, legs.stable_range, legs.descent, solver_legs.descents),
     where=ETA_WHERE,
     notes=(
         "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ from AV: n = 1, "

@@ -229,6 +229,20 @@ def stable_range(assumptions: Any, options: Options) -> list[Evidence]:
     ]
 
 
+def descent(assumptions: Any, options: Options) -> list[Evidence]:
+    """Eight steps from zero: the energy above that of AV is below the rate of gradient descent, for u² and log cosh."""
+    from checks.tensors.energy_states import check_descent
+
+    def one(F: str, options: Options) -> list[Evidence]:
+        what = f"eight steps from zero, F {F}: energy above that of AV against ‖AV‖²/(16η)"
+        return [
+            replace(e, grade="measured")  # the rate holds in exact arithmetic; rounding has no bound here
+            for e in _climb(options, what, lambda x: check_descent(*x, F), F)
+        ]
+
+    return _each(options, ("quadratic", "logcosh"), one)
+
+
 def self_adjoint(assumptions: Any, options: Options) -> list[Evidence]:
     """The linear part of a step for F = u² is its own adjoint; in float64."""
     from checks.tensors.energy_states import check_self_adjoint

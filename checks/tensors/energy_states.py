@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from checks.tensors.agreement import Comparison, TensorRecord
+from checks.tensors.arrays import TensorError
 from checks.tensors.energy import Potential, bregman, largest_eigenvalue, potential, slope_sized, start
 from checks.tensors.energy_checks import (
     against,
@@ -222,6 +223,47 @@ def check_stable_range(
         for factor in (1.5, 2.0, 4.0)
     }
     return record(maps, comparisons, beyond, "streamed products", started)
+
+
+def check_descent(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    F: str | Potential = "quadratic",
+    steps: int = 8,
+    scale: float | None = None,
+    *,
+    iterations: int = 6,
+    **how: Any,
+) -> TensorRecord:
+    """Descent from zero with the weights F'(c): E_R(Z_k) - E_R(AV) <= ‖AV‖² / (2 step k), for steps of 1 / (B lambda).
+
+    That is the rate of gradient descent on a convex function whose gradient has the Lipschitz constant B lambda, F'' <= B, and
+    whose minimiser next to the start is AV; lambda is the proved upper bound. The mutants descend with other weights, or upwards.
+    Raises TensorError for an F without a bounded second derivative.
+    """
+    started, F = time.perf_counter(), potential(F)
+    maps = AttentionMap(q, k, v, scale, **how)
+    if not F.curvature:
+        raise TensorError(f"F = {F.name} has no bounded second derivative")
+    step = 1 / (F.curvature * largest_eigenvalue(maps, max_steps=iterations).upper)
+    c = maps.alignment
+    limit = float(maps.attention.double().square().sum()) / (2 * step * steps)
+
+    def excess(weights: torch.Tensor, step: float) -> float:
+        z = torch.zeros_like(maps.attention)
+        for _ in range(steps):
+            z = z - step * maps.adjoint(F.slope(maps.lift(z)) - weights)
+        return float(bregman(F, maps.lift(z), c).double().sum())
+
+    w = F.slope(c)
+    comparisons = (Comparison("energy above that of AV", excess(w, step), limit),)
+    mutants = {
+        "no weights": Comparison("", excess(0 * w, step), limit),
+        "twice the weights": Comparison("", excess(2 * w, step), limit),
+        "upwards": Comparison("", excess(w, -step), limit),
+    }
+    return record(maps, comparisons, mutants, "streamed products", started)
 
 
 def check_energy_change(
