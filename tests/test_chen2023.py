@@ -199,3 +199,8 @@ def test_where_the_objective_vanishes_is_derived(
     monkeypatch.setattr(ksvd, "score_weight", lambda a: (2 * right(a)[0], right(a)[1]))
     with pytest.raises(ArithmeticError, match="sum over their values"):
         ksvd.at_triplets(a)
+
+
+def test_sampling_keeps_the_gram_matrix_on_average() -> None:
+    exact = sum(row[0] * row[1] for row in attention.ROWS_OF_X)
+    assert {attention.mean_gram(n, 0, 1) for n in (1, 2, 3, 4)} == {Fraction(exact)}
