@@ -65,7 +65,7 @@ FIGURES = tuple(f"fig{k}" for k in range(2, 10))
 
 def record(slug: str, quick: bool = True, **knobs: str):
     claim = CLAIMS[f"wang2024/{slug}"]
-    return examine(claim, replace(PAPER, **knobs) if claim.theory else None, Options(), quick)
+    return examine(claim, replace(PAPER, **knobs) if claim.theory else None, Options(max_tokens=256), quick)
 
 
 @pytest.mark.parametrize("slug", PROVED)

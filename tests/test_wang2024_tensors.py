@@ -302,14 +302,14 @@ def test_no_block_of_weights_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_layer_keeps_to_memory_that_grows_with_the_length() -> None:
-    """The peak of a process of its own: 12,000 x 12,000 weights would be 1.1 GiB."""
+    """The peak of a process of its own: 8,000 x 8,000 weights would be 0.5 GiB."""
     program = (
         "import torch\n"
         "from checks.tensors.arrays import peak_bytes\n"
         "from checks.tensors.descent_kernels import Kernel\n"
         "from checks.tensors.descent_layers import DescentTransformer\n"
         "cpu = torch.device('cpu')\n"
-        "x = torch.rand(12000, 2, dtype=torch.float64)\n"
+        "x = torch.rand(8000, 2, dtype=torch.float64)\n"
         "model, before = DescentTransformer(3, 2, Kernel('linear')), peak_bytes(cpu)\n"
         "with torch.no_grad():\n"
         "    model(x, x, x[:4]), model.states(x, x, x[:4])\n"
