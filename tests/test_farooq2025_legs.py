@@ -98,6 +98,7 @@ def lift_by_rows(A, V, Z):
         ("quadratic_minimises", "lift", lift_by_rows),
         ("printed_weights", "lift", lambda A, V, Z: [2 * u for u in lift_by_rows(A, V, Z)]),
         ("balls", "_arb_function", lambda name: (lambda u: u.cosh(), lambda u: 2 * u)),
+        ("descents", "slope", lambda A, V, w: [[0 for _ in v] for v in V]),
         ("kept_part", "moved", lambda Z, W, step, right=solver_legs.moved: right(Z, W, -step)),
     ],
 )
@@ -119,4 +120,4 @@ def test_a_descent_with_half_the_gradient_misses_its_range(monkeypatch):
 
     right = energy.EnergyProblem.gradient
     monkeypatch.setattr(energy.EnergyProblem, "gradient", lambda self, Z: right(self, Z) / 2)
-    assert not all(e.passed for e in solver_legs.descents(None, SMALL)[1:])
+    assert not all(e.passed for e in solver_legs.descents(None, SMALL)[2:])

@@ -394,7 +394,7 @@ def descents(assumptions: Any, options: Options) -> list[Evidence]:
     from solvers.energy import descend, stable_steps
 
     started = time.perf_counter()
-    found = [_kept_part()]
+    found = [_kept_part(), _cubic_runs_off()]
     problem = _problem("quadratic", "matching", options.seed)
     output, M, G = problem.A @ problem.V, problem.M, problem.G
     everywhere, _ = stable_steps(problem)
@@ -421,6 +421,24 @@ def descents(assumptions: Any, options: Options) -> list[Evidence]:
         found.append(Evidence("solver", "certified-float", passed, detail, error, bound, dtype="float64",
                               backend="gradient descent", seconds=time.perf_counter() - started))  # fmt: skip
     return found
+
+
+def _cubic_runs_off() -> Evidence:
+    """F = u³ with weights 3c², one token of value 1: from z = -2 each step subtracts at least 9η, the more the further it is."""
+    started, step = time.perf_counter(), Fraction(1, 50)
+    A, V, states = [[Fraction(1)]], [[Fraction(1)]], [[[Fraction(-2)]]]
+    c = lift(A, V, product(A, V))
+    for _ in range(7):
+        u = lift(A, V, states[-1])
+        gradient = slope(A, V, [3 * x**2 - 3 * y**2 for x, y in zip(u, c, strict=True)])
+        states.append(moved(states[-1], gradient, step))
+    falls = [one[0][0] - two[0][0] for one, two in pairwise(states)]
+    passed = falls[0] == 9 * step and all(after > before for before, after in pairwise(falls))
+    return _exact(
+        passed,
+        f"F = u³, value 1, start -2, η = {step}: seven steps to the left, each longer than the one before",
+        started,
+    )
 
 
 def _far(problem: Any, end: Any) -> bool:
