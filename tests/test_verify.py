@@ -106,6 +106,8 @@ def test_what_a_record_depends_on_changes_its_key_and_nothing_else_does() -> Non
     for other in (Options(max_tokens=64), Options(dtype="float32"), Options(device="cuda")):
         assert key(made(), None, other) == before  # no leg reads them
         assert key(made(legs=(_leg,)), None, other) != key(made(legs=(_leg,)), None, options)
+        assert key(made(failing=(_leg,)), None, other) != key(made(failing=(_leg,)), None, options)
+    assert key(made(failing=(_leg,)), None, options) != before
 
 
 def _leg(assumptions: Any, options: Options) -> list[Evidence]:

@@ -33,6 +33,7 @@ class Layer:
 
 
 UEA_LAYER = Layer(512, 8, 30, 300)
+UEA_INDEPENDENT = Layer(512, 8, 30)
 LRA_LAYER = Layer(64, 2, 30, 300)
 
 
@@ -61,24 +62,25 @@ def whole(kind: str, layer: Layer, n: int) -> int:
     )
 
 
+def module(kind: str, layer: Layer, n: int) -> Any:
+    """The "canonical" or "primal" module of these sizes, for sequences of N tokens."""
+    from checks.tensors.systems_primal import CanonicalAttention, PrimalAttention
+
+    if kind == "canonical":
+        return CanonicalAttention(layer.width, layer.heads)
+    rows = min(layer.rows, n) if layer.rows else None
+    return PrimalAttention(layer.width, layer.heads, layer.directions, tokens=rows)
+
+
 def counted(kind: str, layer: Layer, n: int) -> int:
     """The multiplications that torch's counter sees in a forward pass of the module, without computing it."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from checks.tensors.systems_primal import CanonicalAttention, PrimalAttention
-
     with torch.device("meta"):
-        module: Any = (
-            CanonicalAttention(layer.width, layer.heads)
-            if kind == "canonical"
-            else PrimalAttention(
-                layer.width, layer.heads, layer.directions, tokens=min(layer.rows, n) if layer.rows else None
-            )
-        )
-        x = torch.empty(1, n, layer.width)
+        own, x = module(kind, layer, n), torch.empty(1, n, layer.width)
         with FlopCounterMode(display=False) as counter:
-            module(x)
+            own(x)
     return counter.get_total_flops() // 2
 
 
@@ -86,17 +88,8 @@ def stored(kind: str, layer: Layer, n: int) -> int:
     """Numbers that a layer keeps for its backward pass, as autograd saves them, parameters and input left out."""
     import torch
 
-    from checks.tensors.systems_primal import CanonicalAttention, PrimalAttention
-
-    module: Any = (
-        CanonicalAttention(layer.width, layer.heads)
-        if kind == "canonical"
-        else PrimalAttention(
-            layer.width, layer.heads, layer.directions, tokens=min(layer.rows, n) if layer.rows else None
-        )
-    )
-    x = torch.zeros(1, n, layer.width, requires_grad=True)
-    own = {p.untyped_storage().data_ptr() for p in (*module.parameters(), x)}
+    layer_, x = module(kind, layer, n), torch.zeros(1, n, layer.width, requires_grad=True)
+    own = {p.untyped_storage().data_ptr() for p in (*layer_.parameters(), x)}
     kept: dict[int, int] = {}
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
@@ -106,7 +99,7 @@ def stored(kind: str, layer: Layer, n: int) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        result = module(x)  # held, so that no storage is used twice
+        result = layer_(x)  # held, so that no storage is used twice
     del result
     return sum(kept.values())
 
@@ -116,7 +109,7 @@ def counted_operations(a: Any, options: Options) -> list[Evidence]:
     found = []
     for n in ladder(options):
         started, off = time.perf_counter(), 0
-        for layer in (UEA_LAYER, LRA_LAYER, Layer(512, 8, 30)):
+        for layer in (UEA_LAYER, LRA_LAYER, UEA_INDEPENDENT):
             for kind in ("canonical", "primal"):
                 off = max(off, abs(counted(kind, layer, n) - whole(kind, layer, n)))
         ratio = canonical(UEA_LAYER, n) / primal(UEA_LAYER, n)

@@ -138,9 +138,9 @@ def checkpoints() -> Path:
 
 
 def key(experiment: Experiment, settings: dict[str, Any], seed: int) -> str:
-    """Everything that the data depends on, as a hash: settings, seed, torch and the sources of experiments and tensors."""
+    """Everything that the data depends on, as a hash: settings, seed, torch and the sources of experiments, tensors and the paper."""
     digest = hashlib.sha256(json.dumps([experiment.id, settings, seed, torch.__version__]).encode())
-    for folder in ("experiments", "tensors"):
+    for folder in ("experiments", "tensors", experiment.id.partition("/")[0]):
         for path in sorted((ROOT / "checks" / folder).glob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

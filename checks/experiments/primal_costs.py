@@ -15,16 +15,12 @@ import torch
 
 from checks.chen2023 import costs
 from checks.experiments.experiment import Experiment, Part, Watch
-from checks.tensors.systems_primal import CanonicalAttention, PrimalAttention
 
-KINDS = ("canonical", "primal, f(X) of 300 tokens", "primal, f(X) absent")
-
-
-def _layer(kind: str, layer: costs.Layer, n: int) -> torch.nn.Module:
-    if kind == "canonical":
-        return CanonicalAttention(layer.width, layer.heads)
-    rows = min(layer.rows, n) if "300" in kind else None
-    return PrimalAttention(layer.width, layer.heads, layer.directions, tokens=rows)
+KINDS = {
+    "canonical": ("canonical", costs.UEA_LAYER),
+    "primal, f(X) of 300 tokens": ("primal", costs.UEA_LAYER),
+    "primal, f(X) absent": ("primal", costs.UEA_INDEPENDENT),
+}
 
 
 @torch.no_grad()
@@ -32,7 +28,7 @@ def measured(settings: dict[str, Any], n: int, watch: Watch) -> dict[str, Any]:
     """Seconds of each kind of layer at N tokens of width 512, with its multiplications and the numbers kept for training."""
     torch.manual_seed(0)
     x = torch.randn(1, n, costs.UEA_LAYER.width)
-    modules = {kind: _layer(kind, costs.UEA_LAYER, n) for kind in KINDS}
+    modules = {name: costs.module(kind, layer, n) for name, (kind, layer) in KINDS.items()}
     taken: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for _ in range(settings["repeats"]):
         for kind, module in modules.items():
@@ -41,16 +37,14 @@ def measured(settings: dict[str, Any], n: int, watch: Watch) -> dict[str, Any]:
             taken[kind].append(time.perf_counter() - started)
     watch.step()
     found = {}
-    for kind in KINDS:
-        layer = costs.UEA_LAYER if "absent" not in kind else costs.Layer(512, 8, 30)
-        own = "canonical" if kind == "canonical" else "primal"
+    for name, (kind, layer) in KINDS.items():
         with torch.enable_grad():
-            stored = costs.stored(own, layer, n)
-        found[kind] = {
-            "seconds": round(median(taken[kind]), 5),
-            "attention": costs.canonical(layer, n) if own == "canonical" else costs.primal(layer, n),
-            "layer": costs.whole(own, layer, n),
-            "counted": costs.counted(own, layer, n),
+            stored = costs.stored(kind, layer, n)
+        found[name] = {
+            "seconds": round(median(taken[name]), 5),
+            "attention": costs.canonical(layer, n) if kind == "canonical" else costs.primal(layer, n),
+            "layer": costs.whole(kind, layer, n),
+            "counted": costs.counted(kind, layer, n),
             "stored": stored,
         }
     return found
@@ -75,7 +69,7 @@ def summary(data: dict[str, Any]) -> list[str]:
     for n, found in data.items():
         if n.isdigit():
             base = found["canonical"]
-            for kind in KINDS[1:]:
+            for kind in list(KINDS)[1:]:
                 own = found[kind]
                 lines.append(
                     f"N = {n}, {kind}: canonical takes {base['seconds'] / own['seconds']:.2f} times as long; multiplications of the "
