@@ -230,11 +230,11 @@ def stable_range(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def descent(assumptions: Any, options: Options) -> list[Evidence]:
-    """Eight steps from zero: the energy above that of AV is below the rate of gradient descent, for u² and log cosh."""
+    """Four steps from zero: the energy above that of AV is below the rate of gradient descent, for u² and log cosh."""
     from checks.tensors.energy_states import check_descent
 
     def one(F: str, options: Options) -> list[Evidence]:
-        what = f"eight steps from zero, F {F}: energy above that of AV against ‖AV‖²/(16η)"
+        what = f"four steps from zero, F {F}: energy above that of AV against ‖AV‖²/(8η)"
         return [
             replace(e, grade="measured")  # the rate holds in exact arithmetic; rounding has no bound here
             for e in _climb(options, what, lambda x: check_descent(*x, F), F)
