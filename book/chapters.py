@@ -10,6 +10,7 @@ shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) a vi
 {claim}`nguyen2023/rem1=corrected,condition` is the same and fails the build where the ledger says otherwise, so that
 a sentence that states a verdict cannot go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the
 cell may import: a cell that derives something is executed again when they change.
+`@SOURCE checks/x.py@` is the digest of one file that the cell imports.
 `@LEDGER@` in a code cell is the name of a JSON file with the records that the page names; the name changes
 with their content, so that an executed page is never stale. `@RESULT wang2024/fig3@` is, in the same way, the name of a
 JSON file with the recorded result of an experiment.
@@ -60,6 +61,7 @@ PARTS: dict[str, Callable[[Claim], str]] = {
     "figure": figure.block,
 }
 _BLOCK = re.compile(r"^(`{3,})\{ledger\} +(\S+)(?: +(\S+))?[ \t]*\n\1[ \t]*$", re.MULTILINE)
+_SOURCE = re.compile(r"@SOURCE (\S+)@")
 _ROLE = re.compile(r"\{claim\}`([^`\s=]+)(?:=(\w+)(?:,(\w+))?)?`")
 _RESULT = re.compile(r"@RESULT ([a-z0-9]+/[A-Za-z0-9.-]+)@")
 _ID = re.compile(r"\b[a-z]+\d*/[A-Za-z0-9.-]*[A-Za-z0-9]")
@@ -112,6 +114,14 @@ def derivations_digest() -> str:
     return digest.hexdigest()[:12]
 
 
+def source_digest(name: str, page: str) -> str:
+    """Digest of one file of the repository that a cell imports. Raises LedgerError where there is none."""
+    path = Path(__file__).parent.parent / name
+    if not path.is_file():
+        raise LedgerError(f"{page}: there is no {name}")
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
 def extract(source: str, records: list[dict[str, Any]]) -> str:
     """JSON with the raw records whose ids the page names."""
     named = set(_ID.findall(source))
@@ -131,6 +141,7 @@ def result(experiment: str, page: str) -> str:
 def render(path: Path, ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:
     """The files a written page becomes: itself, and its extract of the ledger where it asks for one."""
     source = path.read_text("utf8").replace("@DERIVATIONS@", derivations_digest())
+    source = _SOURCE.sub(lambda m: source_digest(m[1], path.name), source)
     files = {}
     if "@LEDGER@" in source:
         data = extract(source, records)

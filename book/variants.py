@@ -47,6 +47,14 @@ WORKED = (
         "apply any more, and those claims fail under this assumption.",
     ),
     Worked(
+        "svr",
+        {"statistics": "of_queries"},
+        "Normalising by the statistics of the queries",
+        "Batch normalisation takes its statistics over a set, and the paper takes that of the keys. With the mean and the "
+        "deviation of the queries the program is still (5) with other inputs and the expansion stands; but the mean that "
+        "is subtracted is no longer the keys' own, so the printed similarity between keys (24) is another attention.",
+    ),
+    Worked(
         "energy",
         {"F": "log(cosh(u))", "regulariser": "matching", "initial_state": "zero"},
         "Another energy: log cosh with the matching regulariser",

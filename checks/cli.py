@@ -477,7 +477,7 @@ def _changes(a: argparse.Namespace, chosen: Any, assumptions: Any) -> int:
         why = (
             new.counterexample
             or "; ".join(e.detail for e in new.evidence if e.passed is not True)
-            or new.notes
+            or ("holds as printed" if new.literal_holds else new.notes)
         )
         shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", escape(why[:160]))
     OUT.print(shown)

@@ -267,6 +267,14 @@ def test_extract_changes_its_name_with_its_content_only(ledger, records):
     assert name(records) == name(other) != name(named)
 
 
+def test_a_cell_that_imports_a_file_changes_with_it():
+    assert chapters.source_digest("book/chapters.py", "page") != chapters.source_digest(
+        "book/build.py", "page"
+    )
+    with pytest.raises(LedgerError, match="there is no nowhere"):
+        chapters.source_digest("nowhere.py", "page")
+
+
 def test_a_page_may_name_a_claim_that_the_ledger_lacks(ledger):
     shown = chapters.expand("```{ledger} steps nguyen2023/eq999\n```\n{claim}`nguyen2023/eq999`", ledger)
     assert "no record of" in shown and shown.endswith("`nguyen2023/eq999`")
