@@ -300,14 +300,16 @@ def test_where_the_loop_starts_matters(name: str, start: str, verdict: str) -> N
 
 
 def test_the_algorithm_with_a_function_that_its_weights_match() -> None:
+    claim = replace(CLAIMS["prose-algorithm"], legs=())
     for chosen in (
         {"F": "u^2"},
         {"F": "u^2", "initial_state": "random"},
         {"F": "exp(u)", "regulariser": "matching"},
     ):
-        claim = replace(CLAIMS["prose-algorithm"], legs=())
-        record = examine(claim, EnergyAssumptions(**chosen), Options())
-        assert record.verdict == "proved" and not record.mutants.survivors, (record.evidence, record.mutants)
+        assert examine(claim, EnergyAssumptions(**chosen), Options(), quick=True).verdict == "proved"
+    convex = EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero")
+    record = examine(claim, convex, Options())
+    assert record.verdict == "proved" and not record.mutants.survivors, (record.evidence, record.mutants)
 
 
 @pytest.mark.parametrize("text", ["exp(u)", "exp(-u)", "log(cosh(u))", "log(1+exp(u))"])

@@ -197,17 +197,14 @@ def _convex_convergence() -> All:
     """Any convex F with F'' <= B and the weights F'(c): descent with 0 < η < 2/(Bλ) goes to AV plus the unseen part."""
     energy = en.energy(en.F) + en.matching()
     step, slopes = en.descent(energy, eta), en.F(en.u(j), 1) - en.F(en.c(j), 1)
-    gram = sum_over(
-        r_, sum_over(m, A[m, j] * A[m, r_]) * (V[j].T @ V[r_]) * (en.F(en.u(r_), 1) - en.F(en.c(r_), 1))
-    )
+    gram = sum_over(m, A[m, j] * A[m, i]) * (V[j].T @ V[i])  # summed over i: c has an index p of its own
+    moved = eta * sum_over(i, gram * (en.F(en.u(i), 1) - en.F(en.c(i), 1)))
     fall = -2 * eta * sum_over(j, slopes * (en.u(j) - en.c(j))) + eta**2 * squared_norm(
         grad(energy, en.Z_, "E_R")
     )
     return All(
         (
-            Identity(
-                at_point(en.u(j), en.Z_, step), en.u(j) - eta * gram, label="u moves by -ηG(F'(u) - F'(c))"
-            ),
+            Identity(at_point(en.u(j), en.Z_, step), en.u(j) - moved, label="u moves by -ηG(F'(u) - F'(c))"),
             Identity(
                 squared_norm(step - AV),
                 squared_norm(Z - AV) + fall,
