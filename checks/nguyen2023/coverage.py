@@ -57,7 +57,7 @@ ROWS = (
          ("eq18", heads.multihead_expansion, "derived expansions"), ("eq18", optima.multihead_optimum, "two heads"),
          ("eq3", heads.multihead_definition, "linear layer")),
     _row("residual with projections (36)", ("eq36", inputs.residual_projections, "projections and residual"),
-         ("eq36", inputs.residual_projections, "derived expansion"), ("eq36", optima.residual_optimum, "residual"),
+         ("eq36", inputs.residual_projections, "derived expansion"), ("eq36", optima.residual_optimum, "program with residual"),
          ("eq36", inputs.residual_projections, KERNEL)),
     _row("Attention-BN (22)", ("def1", legs.bn_definition, "(22)"), ("eq21", legs.bn_expansion, "derived expansion"),
          ("eq21", optima.bn_optimum, "normalised keys"), ("def1", legs.bn_kernel, KERNEL)),
