@@ -41,12 +41,16 @@ AV = A @ V
 
 
 def u(at: Index = j, over: Index = m, state: Term = Z) -> Term:
-    """u_j = Σ_m A_mj z_mᵀv_j, equation (26)."""
+    """u_j = Σ_m A_mj z_mᵀv_j, equation (26). Raises ValueError at the index that it sums over."""
+    if at == over:
+        raise ValueError(f"u sums over {over.name}; choose another index for it")
     return sum_over(over, A[over, at] * (state[over].T @ V[at]))
 
 
 def c(at: Index = j) -> Term:
-    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j, the value of u_j at Z = AV."""
+    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j, the value of u_j at Z = AV. Raises ValueError at an index that it sums over."""
+    if at in (m, r_):
+        raise ValueError(f"c sums over {m.name} and {r_.name}; {at.name} would be taken for one of them")
     return sum_over(m, A[m, at] * sum_over(r_, A[m, r_] * (V[r_].T @ V[at])))
 
 
