@@ -15,7 +15,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
@@ -166,7 +166,10 @@ class Parts:
             return None
 
     def put(self, name: str, part: Part) -> None:
-        """Stores a part so that readers see all of it or none. Raises OSError where the folder cannot be written."""
+        """Stores a part so that readers see all of it or none.
+
+        What cannot be stored is only lost to a later run; the record that needs the same disk says so.
+        """
         from checks.verify import write_atomically
 
         if self.folder is not None:
@@ -175,7 +178,8 @@ class Parts:
                 "seconds": part.seconds,
                 "evidence": [asdict(e) for e in part.evidence],
             }
-            write_atomically(self.folder / f"{name}.json", json.dumps(data, ensure_ascii=False))
+            with suppress(OSError):
+                write_atomically(self.folder / f"{name}.json", json.dumps(data, ensure_ascii=False))
 
 
 @dataclass(frozen=True)

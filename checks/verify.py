@@ -197,9 +197,13 @@ class Cache:
         try:
             write_atomically(self.folder / f"{name}.json", json.dumps(record.to_json(), ensure_ascii=False))
         except OSError as error:
-            raise DamagedCache(
-                f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
-            ) from None
+            raise self.unwritable(error) from None
+
+    def unwritable(self, error: OSError) -> DamagedCache:
+        """The complaint about a folder that cannot be written."""
+        return DamagedCache(
+            f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
+        )
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -291,12 +295,17 @@ class _Work:
 
 @contextmanager
 def _parts(cache: Cache | None) -> Iterator[Parts]:
-    """Where parts are kept: in the cache; without one, in a folder that goes with the run."""
+    """Where parts are kept: in the cache; without one, in a folder that goes with the run. Raises DamagedCache."""
     if cache is not None:
-        yield Parts(cache.folder / "parts")
+        folder = cache.folder / "parts"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cache.unwritable(error) from None
+        yield Parts(folder)
         return
-    with TemporaryDirectory(prefix="attest-") as folder:
-        yield Parts(Path(folder))
+    with TemporaryDirectory(prefix="attest-") as temporary:
+        yield Parts(Path(temporary))
 
 
 @contextmanager

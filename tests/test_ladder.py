@@ -144,6 +144,19 @@ def test_a_damaged_part_is_run_again(tmp_path):
     assert climb(quadratic, parts, Options()).all() == found and len(CALLS) == 4
 
 
+def test_a_cache_that_cannot_be_written_is_one_complaint_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(verify.DamagedCache, match="cannot write to the cache"):
+        list(verify.verify([CLAIM], Options(max_tokens=32768), cache=verify.Cache(tmp_path / "file")))
+    assert CALLS == []
+
+
+def test_a_part_that_cannot_be_stored_is_still_found(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert len(climb(quadratic, Parts(tmp_path / "file")).all()) == len(LADDER)
+
+
 def test_all_legs_climb_together_and_shared_ones_once():
     legs = [climb(quadratic), climb(linear, claim="p/eq2"), climb(quadratic, claim="p/eq3"), climb(plain)]
     seen = list(ascend(legs, one_by_one))
