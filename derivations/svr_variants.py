@@ -226,7 +226,7 @@ def derive(variant: Variant) -> list[Step]:
     """Program, Lagrangian, stationarity, dual, expansion, values: the chain behind a variant's attention."""
     head, found = r"f(\boldsymbol{x})(d) = ", expansion(variant)
     put_in = "the weights that stationarity gives, in the fitted function"
-    named = "v_j(d) is α_j(d) - α̃_j(d) over the height h of its own training point"
+    named = "v_j(d) is the weight that the multipliers give training point j, over its own h"
     return [
         *dual(variant).steps,
         Step("Expansion", head + form_latex(nf.normal(found)), put_in),
