@@ -236,4 +236,4 @@ def losses_noticed() -> Iterator[None]:
 
 
 def _terminated(*_: Any) -> None:
-    raise LostRank("this rank was told to end, which torchrun does when another rank is gone")
+    raise LostRank("this process was told to end (torchrun does so when another rank is gone)")
