@@ -15,6 +15,15 @@ from checks.tensors.distributed import LostRank, Ranks, losses_noticed, sharded,
 from checks.tensors.instances import make_instance
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As torchrun sets it: with several, a product's bits depend on how its rows fall to the threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 class Alone(Ranks):
     """One rank of several whose collectives only note what it would send."""
 

@@ -11,7 +11,7 @@ Order of reduction, and which digits may depend on the number of ranks: none. Qu
 height that depends on their number alone; a rank gets whole strips, and a strip is computed as one process would.
 The sums of the strips are added as integers, in fixed point of 105 bits below the largest possible sum, and
 integer addition is associative: any number of ranks, any order and any algorithm of the all_reduce give
-the same bits. Both hold for one kind of processor and one version of torch on all ranks.
+the same bits. Both hold for one kind of processor, one version of torch and one thread (what torchrun sets) on all ranks.
 
 A rank that is lost ends the others with one line (`losses_noticed`, `LostRank`); `checks.scale` has written the finished
 checks by then, and a second run goes on behind them.
