@@ -25,6 +25,8 @@ PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1360, "height": 900}
 LARGEST_PAGE = 1_000_000
 PDF = "corrections.pdf"
+SHARE = 60
+"""Pages that one browser reads; its memory grows with each."""
 
 # What a page knows of itself once it is open.
 _INSPECT = r"""() => {
@@ -107,20 +109,25 @@ def server(root: Path) -> Iterator[str]:
             serving.shutdown()
 
 
+def _is_local(address: str) -> bool:
+    parts = urlsplit(address)
+    return parts.scheme in ("file", "data", "blob") or parts.hostname == "127.0.0.1"
+
+
 class Reader:
     """One tab that notes everything that goes wrong in it."""
 
-    def __init__(self, running: Any, **options: Any) -> None:
+    def __init__(self, running: Any, served: bool = False, **options: Any) -> None:
         self.problems: list[str] = []
-        self.tab = running.new_context(viewport=DESKTOP, **options).new_page()
+        # Pages of the file system are read offline: every request that would leave them fails, and is seen to fail.
+        self.tab = running.new_context(viewport=DESKTOP, offline=not served, **options).new_page()
         self.where = ""
-        self.tab.on("console", lambda m: self.note(f"console: {m.text}") if m.type == "error" else None)
+        self.tab.on("console", self._console)
         self.tab.on("pageerror", lambda e: self.note(f"script error: {e}"))
         self.tab.on("requestfailed", self._failed)
-        self.tab.on(
-            "response", lambda r: self.note(f"status {r.status}: {r.url}") if r.status >= 400 else None
-        )
-        self.tab.on("request", self._request)
+        if served:  # noting every request takes longer than reading a page
+            self.tab.on("response", lambda r: self.expect(r.status < 400, f"status {r.status}: {r.url}"))
+            self.tab.on("request", self._request)
 
     def note(self, problem: str) -> None:
         """Record a problem of the page that is open."""
@@ -131,16 +138,17 @@ class Reader:
         if not holds:
             self.note(problem)
 
+    def _console(self, message: Any) -> None:
+        self.expect(message.type != "error", f"console: {message.text}")
+
     def _failed(self, request: Any) -> None:
         # Leaving a page ends the requests that it still has under way.
-        self.expect(request.failure == "net::ERR_ABORTED", f"request failed: {request.url}")
+        if request.failure != "net::ERR_ABORTED":
+            self.expect(_is_local(request.url), f"request to another host: {request.url}")
+            self.note(f"request failed: {request.url}")
 
     def _request(self, request: Any) -> None:
-        parts = urlsplit(request.url)
-        self.expect(
-            parts.scheme in ("file", "data", "blob") or parts.hostname == "127.0.0.1",
-            f"request to another host: {request.url}",
-        )
+        self.expect(_is_local(request.url), f"request to another host: {request.url}")
 
     def open(self, address: str, name: str) -> None:
         """Open a page and wait until it is loaded."""
@@ -193,8 +201,9 @@ def check_pages(root: Path, workers: int = 1) -> list[str]:
     pages = [
         p for p in sorted(root.rglob("*.html")) if not p.relative_to(root).as_posix().startswith("_static/")
     ]
+    count = -(-len(pages) // SHARE)
     with ThreadPoolExecutor(workers) as pool:
-        shares = list(pool.map(functools.partial(_read, root), [pages[n::workers] for n in range(workers)]))
+        shares = list(pool.map(functools.partial(_read, root), [pages[n::count] for n in range(count)]))
     seen = {name: page for _, share in shares for name, page in share.items()}
     problems = [problem for found, _ in shares for problem in found]
     if not any(page["formulas"] for page in seen.values()):
@@ -282,7 +291,9 @@ def check_graph(running: Any, root: Path) -> list[str]:
 
 def check_served(running: Any, root: Path) -> list[str]:
     """Over http, in dark mode: the front page, a search, and copying a formula as LaTeX."""
-    reader = Reader(running, color_scheme="dark", permissions=["clipboard-read", "clipboard-write"])
+    reader = Reader(
+        running, served=True, color_scheme="dark", permissions=["clipboard-read", "clipboard-write"]
+    )
     tab = reader.tab
     with server(root) as base:
         reader.open(f"{base}/index.html", "index.html (http)")
@@ -334,7 +345,7 @@ _GATHER = """async () => {
 def print_corrections(running: Any, out: Path) -> Path:
     """Print the corrections of all papers to one PDF in the book's folder."""
     with server(out) as base:
-        reader = Reader(running)
+        reader = Reader(running, served=True)
         reader.open(f"{base}/corrections.html", PDF)
         reader.tab.evaluate(_GATHER)
         reader.tab.pdf(

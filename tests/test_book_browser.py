@@ -1,9 +1,8 @@
-"""The built book in a real browser, and builds that must fail."""
+"""What the check of pages in a real browser sees (`attest book --check` reads the book with it), and builds that must fail."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import book_fake_ledger
 import pytest
@@ -14,22 +13,9 @@ pytest.importorskip("playwright", reason="the book's tools are an extra: make .v
 from book import browser_check
 from book.build import build
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    """The book of the invented ledger."""
-    pytest.importorskip("jupyter_book", reason="the book extra is not installed")
-    folder = tmp_path_factory.mktemp("book")
-    ledger = folder / "ledger.json"
-    ledger.write_text(json.dumps(book_fake_ledger.records()))
-    assert build(ledger, folder / "out", work=folder / "work", derive=False) == 0
-    return folder / "out"
-
-
-@pytest.fixture(scope="module")
-def running(built):
+def running():
     """Chromium without other hosts."""
     try:
         browser_check.chromium()
@@ -37,16 +23,6 @@ def running(built):
         pytest.skip(str(error))
     with browser_check.browser() as open_browser:
         yield open_browser
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_nothing_is_wrong_on_any_page(workers, running, built):
-    assert browser_check.check_pages(built, workers) == []
-
-
-@pytest.mark.parametrize("part", ["check_ledger", "check_graph", "check_served"])
-def test_nothing_is_wrong(part, running, built):
-    assert getattr(browser_check, part)(running, built) == []
 
 
 @pytest.mark.parametrize(
@@ -74,10 +50,18 @@ def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
     assert any(said in problem for problem in browser_check.check_pages(tmp_path))
 
 
-def test_corrections_are_printed(running, built):
-    assert browser_check.print_corrections(running, built).read_bytes().startswith(b"%PDF")
+def test_pages_are_shared_out_and_none_is_left_out(running, tmp_path):
+    for n in range(browser_check.SHARE + 5):
+        body = "<article><h1>x</h1></article>" + ("<p>\\(x\\)</p>" if n % 9 == 0 else "")
+        (tmp_path / f"p{n}.html").write_text(f"<!doctype html><title>x</title><main>{body}</main>")
+    for workers in (1, 3):
+        found = browser_check.check_pages(tmp_path, workers)
+        raw = sorted(problem.split(":")[0] for problem in found if "raw markup" in problem)
+        assert raw == sorted(f"p{n}.html" for n in range(0, browser_check.SHARE + 5, 9))
+        assert "no formula in the whole book" in found
 
 
+@pytest.mark.slow
 def test_a_formula_that_does_not_render_stops_the_build(tmp_path, capsys):
     pytest.importorskip("jupyter_book", reason="the book extra is not installed")
     record = book_fake_ledger.record(
