@@ -128,7 +128,8 @@ def _fill(
     statement = claim.literal(assumptions)
     record.kind = kind(statement)
     record.statement = {"latex": latex(statement), "words": claim.words}
-    record.evidence = [_worded(e) for e in literal.evidence]
+    both = corrected is not None and claim.corrected is not None
+    record.evidence = [_worded(e, "as printed: " if both else "") for e in literal.evidence]
     record.steps, record.mutants = list(literal.steps), literal.mutants
     if literal.counterexample:
         record.severity = claim.severity
@@ -137,7 +138,6 @@ def _fill(
         fixed = latex(claim.corrected(assumptions))
         record.correction = fixed
         record.corrected = {"latex": fixed, "words": claim.correction_words}
-        record.evidence = [_worded(e, "as printed: ") for e in literal.evidence]
         record.evidence += [_worded(e, "as corrected: ") for e in corrected.evidence]
         record.steps = corrected.steps
         record.mutants = corrected.mutants
@@ -155,7 +155,7 @@ def _fill(
         record.steps = derived + record.steps
 
 
-def _worded(evidence: Evidence, which: str = "") -> Evidence:
+def _worded(evidence: Evidence, which: str) -> Evidence:
     """Evidence that says which version it is about, with Greek letters for their LaTeX names."""
     return replace(evidence, detail=which + with_letters(evidence.detail))
 

@@ -28,14 +28,9 @@ PLAIN = (("normalisation", "none"), ("scores", "both"), ("objective", "paper"))
 
 def evidence(record: Any, what: str) -> Evidence:
     """A tensor record as evidence: the comparison closest to its bound, and the wrong readings."""
-    alive = [name for name, ratio in record.mutants.items() if not ratio > 1]
     rejected = f"{len(record.mutants)} wrong readings rejected"
-    detail = f"{what}; {rejected if not alive else 'not rejected: ' + ', '.join(alive)}"
-    worst = record.worst
-    return Evidence(
-        "tensor", "certified-float", record.passed, f"{detail}; closest to its bound: {worst.name}", worst.error, worst.bound,
-        record.tokens, record.dtype, record.device, record.backend, record.seconds, record.peak_bytes,
-    )  # fmt: skip
+    found = "not rejected: " + ", ".join(record.survivors) if record.survivors else rejected
+    return record.evidence(f"{what}; {found}; closest to its bound: {record.worst.name}")
 
 
 def up_the_ladder(linear: bool = False) -> Callable[[Check], Leg]:

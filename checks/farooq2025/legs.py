@@ -39,25 +39,11 @@ def _climb(options: Options, what: str, check: Check, F: str = "quadratic") -> l
 
 
 def _evidence(what: str, found: TensorRecord) -> Evidence:
-    alive = [name for name, ratio in found.mutants.items() if not ratio > 1]
     failed = [c.name for c in found.comparisons if not c.passed]
     detail = f"{what}; {found.killed} wrong formulas rejected"
     detail += f"; outside the bound: {', '.join(failed)}" if failed else ""
-    detail += f"; not rejected: {', '.join(alive)}" if alive else ""
-    return Evidence(
-        "tensor",
-        "certified-float",
-        found.passed,
-        detail,
-        found.worst.error,
-        found.worst.bound,
-        found.tokens,
-        found.dtype,
-        found.device,
-        found.backend,
-        found.seconds,
-        found.peak_bytes,
-    )
+    detail += f"; not rejected: {', '.join(found.survivors)}" if found.survivors else ""
+    return found.evidence(detail)
 
 
 def _each(

@@ -306,28 +306,12 @@ def attention_engines(assumptions: Any, options: Options) -> list[Evidence]:
     for n in ladder(options):
         instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
         record = check_attention(instance.q, instance.k, instance.v)
-        alive = [name for name, ratio in record.mutants.items() if ratio <= 1]
         detail = (
             f"{len(record.mutants)} wrong formulas rejected"
-            if not alive
-            else f"not rejected: {', '.join(alive)}"
+            if not record.survivors
+            else f"not rejected: {', '.join(record.survivors)}"
         )
-        found.append(
-            Evidence(
-                "tensor",
-                "certified-float",
-                record.passed and not alive,
-                detail,
-                record.worst.error,
-                record.worst.bound,
-                n,
-                record.dtype,
-                record.device,
-                record.backend,
-                record.seconds,
-                record.peak_bytes,
-            )
-        )
+        found.append(record.evidence(detail))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
+from checks.record import Evidence
 from checks.tensors import bounds, fused, stream
 from checks.tensors.arrays import TensorError, dtype_name, peak_bytes, prepare, resolve_scale, slices
 from checks.tensors.instances import sampled_rows
@@ -55,8 +56,30 @@ class TensorRecord:
         return sum(ratio > 1 for ratio in self.mutants.values())
 
     @property
+    def survivors(self) -> list[str]:
+        """The wrong formulas that stayed within the bound; a ratio that is not a number rejects nothing."""
+        return [name for name, ratio in self.mutants.items() if not ratio > 1]
+
+    @property
     def passed(self) -> bool:
-        return all(c.passed for c in self.comparisons) and self.killed == len(self.mutants)
+        return all(c.passed for c in self.comparisons) and not self.survivors
+
+    def evidence(self, detail: str) -> Evidence:
+        """The record as a leg's finding: the comparison closest to its bound, and what the check ran on."""
+        return Evidence(
+            "tensor",
+            "certified-float",
+            self.passed,
+            detail,
+            self.worst.error,
+            self.worst.bound,
+            self.tokens,
+            self.dtype,
+            self.device,
+            self.backend,
+            self.seconds,
+            self.peak_bytes,
+        )
 
     def to_json(self) -> dict[str, object]:
         """The evidence fields of the ledger, with the single comparisons and mutants beside them."""

@@ -17,26 +17,12 @@ def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settin
     from checks.tensors.descent_steps import check_steps
 
     record = check_steps(Kernel(name, **values), n, device=options.device, seed=options.seed, **settings)
-    alive = [what for what, ratio in record.mutants.items() if ratio <= 1]
-    detail = (
-        f"{name} kernel, {len(record.comparisons)} steps; {record.killed} wrong descents rejected"
-        if not alive
-        else f"{name} kernel: not rejected: {', '.join(alive)}"
+    found = (
+        f", {len(record.comparisons)} steps; {record.killed} wrong descents rejected"
+        if not record.survivors
+        else f": not rejected: {', '.join(record.survivors)}"
     )
-    return Evidence(
-        "tensor",
-        "certified-float",
-        record.passed,
-        detail,
-        record.worst.error,
-        record.worst.bound,
-        n,
-        record.dtype,
-        record.device,
-        record.backend,
-        record.seconds,
-        record.peak_bytes,
-    )
+    return record.evidence(f"{name} kernel{found}")
 
 
 def _smallest(options: Options) -> list[int]:
