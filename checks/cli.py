@@ -11,21 +11,14 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 from rich.table import Table
 
 from checks import ladder, ledger, measure
 from checks.ablation import ablate
 from checks.claim import Options
+from checks.console import ERR, OUT, progress_bar
 from checks.experiments import command as experiment_command
 from checks.experiments.errors import ExperimentError
 from checks.ledger import BadLedger
@@ -37,10 +30,6 @@ from checks.theories import THEORIES, theory
 from checks.verify import VERDICTS, Cache, DamagedCache, assumptions_for, link, verify
 from derivations.assumptions import BadAssumption, load_settings, parse_settings
 
-OUT = Console(
-    width=None if sys.stdout.isatty() else 170
-)  # a pipe has no width; 80 columns would break every row
-ERR = Console(stderr=True)
 COLOURS = {
     "proved": "green",
     "confirmed": "green",
@@ -218,15 +207,7 @@ def _records(
     cache = None if a.no_cache else Cache()
     found: dict[str, Record] = {}
     cached = 0
-    columns = (
-        TextColumn("{task.description:32.32}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    # where no one watches, a bar would only leave an empty line before a complaint
-    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("judging", total=len(claims))
         climbing = _Climbing(bar)
         for record, stored in verify(

@@ -5,31 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
+from checks.console import OUT, progress_bar
 from checks.tensors.errors import TensorError
 
 if TYPE_CHECKING:
     from checks.tensors.measure import Measurement, Settings
     from checks.tensors.measure_load import Head
 
-OUT = Console(width=None if sys.stdout.isatty() else 170)
-ERR = Console(stderr=True)
 GIB = 2**30
 PLOTS = (".png", ".svg", ".pdf")
 
@@ -171,14 +160,7 @@ def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Mea
     from checks.tensors.measure import measure
 
     found = []
-    columns = (
-        TextColumn("{task.description:32.32}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=ERR, transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("measuring", total=total)
         for head in heads:
             bar.update(task, description=f"head {head.name}")

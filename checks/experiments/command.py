@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from difflib import get_close_matches
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
+from checks.console import ERR, OUT, progress_bar
 from checks.experiments.errors import ExperimentError
-
-OUT = Console(width=None if sys.stdout.isatty() else 170)
-ERR = Console(stderr=True)
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:
@@ -67,14 +55,7 @@ def run(a: argparse.Namespace) -> int:
     chosen = EXPERIMENTS[a.id]
     settings = chosen.settings(a.full, a.seeds, a.data)
     total = sum(part.steps for part in chosen.parts(settings, a.seed))
-    columns = (
-        TextColumn("{task.description:32.32}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task(a.id, total=total)
         try:
             result = runner.run(
