@@ -5,6 +5,8 @@ O(N d) memory. Behind its first singular value the spectrum is nearly flat, wher
 sketches give few digits: here every block is orthogonalised against all earlier ones, twice, so that the basis
 stays orthonormal to rounding and multiple values appear with their multiplicity.
 
+Long blocks are torch's: two libraries of linear algebra that alternate have their threads wait against each other.
+
 Ritz values never exceed the singular value of their rank (Cauchy interlacing). What the triplets are worth is not
 for this module to say: `checks.tensors.ksvd_triplets` bounds their errors from residuals.
 """
@@ -16,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy.linalg
+import torch
 
 from .program import Array
 
@@ -92,7 +95,7 @@ def top_triplets(
 ) -> Triplets:
     """The `count` largest singular triplets, in O(columns * block * steps) memory.
 
-    `block` (default count + 48) vectors a step: products with wide blocks are nearly free, and convergence
+    `block` (default count + 32) vectors a step: products with wide blocks are nearly free, and convergence
     depends on the gap between the values of rank `count` and `block`. Values below about 1e-8 of the first
     are lost in A'A; kernels of explicit features have `solvers.ksvd.feature_triplets` instead.
     Raises ValueError unless 1 <= count <= min(rows, columns).
@@ -100,31 +103,31 @@ def top_triplets(
     smaller = min(products.rows, products.columns)
     if not 1 <= count <= smaller:
         raise ValueError(f"{count} triplets of a {products.rows} x {products.columns} matrix")
-    width = min(count + 48 if block is None else max(block, count), products.columns)
-    start = np.random.default_rng(seed).standard_normal((products.columns, width))
-    basis = np.empty((products.columns, 0))
-    projected = np.zeros((0, 0))
-    vectors, _ = np.linalg.qr(start)
+    width = min(count + 32 if block is None else max(block, count), products.columns)
+    vectors = _orthonormal(
+        torch.from_numpy(np.random.default_rng(seed).standard_normal((products.columns, width)))
+    )
+    basis, projected = vectors[:, :0], np.zeros((0, 0))
     estimate, ritz, steps, look = np.inf, np.zeros((0, 0)), 0, 2
     while True:
-        image = products.gram(vectors)
+        image = torch.from_numpy(np.ascontiguousarray(products.gram(vectors.numpy())))
         steps += 1
-        basis = np.concatenate([basis, vectors], axis=1)
+        basis = torch.cat([basis, vectors], 1)
         along = basis.T @ image
-        projected = _extended(projected, along)
+        projected = _extended(projected, along.numpy())
         room = products.columns - basis.shape[1]
         following, coupling = _next_block(basis, image, along, min(width, room))
         # the small eigenproblem grows with every step, and is solved the more rarely
         if steps == look or room == 0 or steps == max_steps:
-            look = steps + max(2, steps // 5)
+            look = steps + max(1, steps // 6)
             squares, ritz = _largest(projected, count)
-            last = coupling @ ritz[-vectors.shape[1] :]
+            last = coupling.numpy() @ ritz[-vectors.shape[1] :]
             sizes = np.sqrt(np.maximum(squares * squares[0], np.finfo(float).tiny))
             estimate = float((np.linalg.norm(last, axis=0) / sizes).max()) if room else 0.0
             if estimate <= tolerance or room == 0 or steps >= max_steps:
                 break
         vectors = following
-    right = basis @ ritz
+    right = basis.numpy() @ ritz
     left, values, turn = scipy.linalg.svd(products.apply(right), full_matrices=False)
     return Triplets(left, values, right @ turn.T, estimate, estimate <= tolerance, steps)
 
@@ -140,20 +143,26 @@ def _extended(projected: Array, column: Array) -> Array:
     return wider
 
 
-def _next_block(basis: Array, image: Array, along: Array, width: int) -> tuple[Array, Array]:
+def _next_block(
+    basis: torch.Tensor, image: torch.Tensor, along: torch.Tensor, width: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Orthonormal vectors (columns, width) that span what `image` adds to the basis, and their products with it.
 
     `along` is basis' image. Orthogonalised again after normalising: where the image adds nothing, rounding is left,
     and what that is blown up to must not lean on the basis.
     """
     if width == 0:
-        return image[:, :0], np.zeros((0, image.shape[1]))
+        return image[:, :0], image.new_zeros(0, image.shape[1])
     rest = image - basis @ along
     if width < image.shape[1]:  # the space is nearly full: keep the largest part of the image
-        rest = scipy.linalg.svd(rest, full_matrices=False)[0][:, :width]
-    rest, _ = np.linalg.qr(rest)
-    rest, _ = np.linalg.qr(rest - basis @ (basis.T @ rest))
+        rest = torch.linalg.svd(rest, full_matrices=False)[0][:, :width]
+    rest = _orthonormal(rest)
+    rest = _orthonormal(rest - basis @ (basis.T @ rest))
     return rest, rest.T @ image
+
+
+def _orthonormal(block: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.qr(block).Q.contiguous()
 
 
 def _largest(symmetric: Array, count: int) -> tuple[Array, Array]:

@@ -87,10 +87,13 @@ def test_what_is_missed_is_bounded():
     assert bound > found.values[0]
 
 
-def test_the_gram_product_is_both_products():
+@pytest.mark.parametrize("keep_bytes", [0, 1 << 29])
+def test_the_gram_product_is_both_products(keep_bytes, monkeypatch):
+    monkeypatch.setattr("checks.tensors.ksvd_products.STRIP_BYTES", 64 * 200 * 8)  # strips of 64 queries
     q, k = queries_and_keys("mixed", 300)
-    products, x = SoftmaxProducts(q, k[:200]), np.random.default_rng(0).standard_normal((200, 5))
-    np.testing.assert_allclose(products.gram(x), products.adjoint(products.apply(x)), atol=1e-13)
+    products, random = SoftmaxProducts(q, k[:200], keep_bytes=keep_bytes), np.random.default_rng(0)
+    for x in (random.standard_normal((200, 5)), random.standard_normal((200, 3))):
+        np.testing.assert_allclose(products.gram(x), products.adjoint(products.apply(x)), atol=1e-13)
 
 
 @pytest.fixture(scope="module")

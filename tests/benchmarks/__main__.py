@@ -71,12 +71,16 @@ def krylov(lengths: list[int], repeats: int) -> list[dict[str, Any]]:
         )
         operator.dtype = np.dtype(float)
         jobs: dict[str, Callable[[], Any]] = {
-            "block Krylov": lambda a=a: (lambda t: (t.left, t.values, t.right))(top_triplets(a, COUNT)),
+            "block Krylov": lambda q=q, k=k: _krylov(SoftmaxProducts(q / 2, k)),
+            "block Krylov, no weights kept": lambda q=q, k=k: _krylov(
+                SoftmaxProducts(q / 2, k, keep_bytes=0)
+            ),
             "svds, streamed products": lambda o=operator: _svds(o),
         }
         if n <= DENSE_LIMIT:
             dense = torch.cat([block for _, block in rows(q / 2, k)]).numpy()
             jobs["svds, dense matrix given"] = lambda d=dense: _svds(d)
+            jobs["numpy's SVD, dense matrix given"] = lambda d=dense: _full(d)
         seconds, results = in_turns(jobs, repeats)
         for name, (left, values, right) in results.items():
             found.append(
@@ -89,6 +93,16 @@ def krylov(lengths: list[int], repeats: int) -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+def _krylov(products: SoftmaxProducts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    found = top_triplets(products, COUNT)
+    return found.left, found.values, found.right
+
+
+def _full(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    left, values, right = np.linalg.svd(matrix)
+    return left[:, :COUNT], values[:COUNT], right[:COUNT].T
 
 
 def _svds(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
