@@ -1,4 +1,4 @@
-"""Assertions of the text that have no number: the residual of Section 1.1, ε-precision, kernel sizes, (22) against (26)."""
+"""Assertions without a number: residuals, ε-precision, ridge regression, kernel sizes, scales, models, (22) against (26)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,25 @@ from fractions import Fraction
 
 from checks.claim import Assumption, claim
 from checks.kinds.arithmetic import Arithmetic, Figure
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
 from checks.nguyen2023 import batchnorm as bn
 from checks.nguyen2023 import centering, converse
-from checks.nguyen2023.theorem1 import NOTATION, H
+from checks.nguyen2023.theorem1 import (
+    NOTATION,
+    SIGNS,
+    H,
+    alpha,
+    alpha_t,
+    b,
+    eps,
+    eta,
+    eta_t,
+    stationarity,
+    xi,
+    xi_t,
+)
+from checks.nguyen2023.theorem1 import c as cost
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations import svr, svr_choices
 from derivations.index import Index, Tensor
@@ -101,6 +115,90 @@ claim(
     ),
 )
 
+# ---------------------------------------------------------------- ridge regression
+
+own, mine = alpha[j, d] - alpha_t[j, d], alpha[m, d] - alpha_t[m, d]
+error, other = (y[at, d] - w[d].T @ phi[at] / h[at] - b[d] for at in (j, m))
+OPTIMAL = (
+    *SIGNS,
+    Fact("(7)", sum_over(j, own), "="),
+    Fact("(8)", w[d, svr.f_] - sum_over(j, own * phi[j, svr.f_] / h[j]), "="),
+    Fact("fit from below", eps + xi[j, d] - error, ">="),
+    Fact("fit from above", eps + xi_t[j, d] + error, ">="),
+    Fact("xi", xi[j, d], ">="),
+    Fact("xi~", xi_t[j, d], ">="),
+    Fact("slack of α", alpha[j, d] * (eps + xi[j, d] - error), "="),
+    Fact("slack of α̃", alpha_t[j, d] * (eps + xi_t[j, d] + error), "="),
+    Fact("slack of η", eta[j, d] * xi[j, d], "="),
+    Fact("slack of η̃", eta_t[j, d] * xi_t[j, d], "="),
+)
+
+
+def _column(*values: str | int) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple((Fraction(v),) for v in values)
+
+
+# three keys, fitted by Φ/2: the errors are -1/2, 0 and 7/2, the coefficients -C, 0 and C
+FITTED_BY_HALF = Point(
+    ((N, 3), (DPHI, 1), (DV, 1)),
+    (
+        (svr.phi_k, _column(-1, 0, 1)),
+        (svr.h_k, (1, 1, 1)),
+        (svr.y, _column(-1, 0, 4)),
+        (svr.w, _column("1/2")),
+        (svr.b, (0,)),
+        (svr.C, Fraction(1, 4)),
+        (svr.epsilon, Fraction(1, 4)),
+        (svr.alpha, _column(0, 0, "1/4")),
+        (svr.alpha_t, _column("1/4", 0, 0)),
+        (svr.eta, _column("1/4", "1/4", 0)),
+        (svr.eta_t, _column(0, "1/4", "1/4")),
+        (svr.xi, _column(0, 0, "13/4")),
+        (svr.xi_t, _column("1/4", 0, 0)),
+    ),
+)
+
+
+def _least_squares(a: SvrAssumptions) -> Identity:
+    """What the dualiser's condition for the residual of the squared loss says of the coefficients."""
+    squared = SvrAssumptions(loss="least_squares", bias=a.bias)
+    return Identity(
+        stationarity(squared, svr.OWN.residual, j, d),
+        cost * as_term(svr.OWN.residual)[j, d] - as_term(svr.OWN.rho)[j, d],
+        label="the derivative by the residual",
+        reason="the dualiser's Lagrangian of (5) with the loss C r²/2, r = y - f, whose multiplier is ρ",
+    )
+
+
+claim(
+    "nguyen2023/prose-ridge-regression",
+    "Section 2.1, above (5), and Appendix H",
+    "The fit is a ridge regression",
+    words=(
+        "The function is fitted with an L2 penalty on W, that is, by ridge regression: as there, the coefficients of "
+        "the expansion are in proportion to the errors of the fit."
+    ),
+    literal=lambda a: Rule(
+        OPTIMAL,
+        Fact("coefficient times the other error, less the same exchanged", own * other - mine * error, "="),
+        FITTED_BY_HALF,
+        label="coefficients in proportion to errors",
+    ),
+    corrected=lambda a: _least_squares(SvrAssumptions()),
+    correction_words=(
+        "With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge regression, and each "
+        "coefficient is C times its error."
+    ),
+    severity="misprint",
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq7", "nguyen2023/eq8"),
+    where=NOTATION,
+    notes=(
+        "The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the box ±C and 0 "
+        "inside the ε-tube, which is what makes the expansion one in support vectors; ridge regression gives every key "
+        "a coefficient. `--set loss=least_squares` derives the expansion for ridge regression."
+    ),
+)
+
 # ---------------------------------------------------------------- sizes of kernels
 
 
@@ -150,6 +248,75 @@ claim(
     notes=(
         "The padding is not described. The formulas need a convolved query for every i and a convolved key for every "
         "v_j. With p zeros on each side and stride 1 a kernel of s taps gives N + 2p + 1 - s tokens: N only for odd s."
+    ),
+)
+
+# ---------------------------------------------------------------- models of the experiments
+
+LISTED = {"UEA": (1, 1, 2, 2, 4, 4, 8, 8), "LRA": (1, 2), "ImageNet": (1, 1, 2, 4)}  # Appendix J
+DESCRIBED = {  # Appendix A: halved after every two of eight heads; one head whole and the others halved; as a list
+    "UEA": tuple(2 ** (head // 2) for head in range(8)),
+    "LRA": (1, 2),
+    "ImageNet": (1, 1, 2, 4),
+}
+
+
+def _scales() -> Arithmetic:
+    counts = (
+        Figure(f"heads listed for {name}", Fraction(len(listed)), "=", Fraction(len(DESCRIBED[name])), 0)
+        for name, listed in LISTED.items()
+    )
+    single = (
+        Figure(f"tokens a key of head {n} on {name}", Fraction(one), "=", Fraction(other), 0)
+        for name, listed in LISTED.items()
+        for n, (one, other) in enumerate(zip(DESCRIBED[name], listed, strict=True), 1)
+    )
+    return Arithmetic((*counts, *single))
+
+
+claim(
+    "nguyen2023/prose-scales",
+    "Appendices A and J",
+    "The scales of the heads, described and listed",
+    words=(
+        "Keys and values halved after every two of eight heads (UEA), one head whole and the other halved (LRA), four "
+        "heads with one, one, two and four tokens a key (ImageNet) are the scales that Appendix J lists."
+    ),
+    literal=lambda a: _scales(),
+    rests_on=("nguyen2023/eq25",),
+    notes="For the Long Range Arena Appendix A speaks of the other heads, Appendix J lists one: its models have two heads.",
+)
+
+DEIT_TINY = {"layers": 12, "heads": 3, "width": 192}  # Touvron et al. (2021), Table 1
+USED = {"layers": 12, "heads": 4, "width": 192}
+
+
+claim(
+    "nguyen2023/prose-deit-tiny",
+    "Appendix A.3",
+    "The baseline on ImageNet is DeiT-tiny",
+    words="The baseline is DeiT-tiny, with 12 layers, 4 heads a layer and width 192.",
+    literal=lambda a: Arithmetic(
+        tuple(
+            Figure(f"{name} of DeiT-tiny", Fraction(DEIT_TINY[name]), "=", Fraction(USED[name]), 0)
+            for name in USED
+        )
+    ),
+    corrected=lambda a: Arithmetic(
+        (
+            Figure("layers of DeiT-tiny", Fraction(DEIT_TINY["layers"]), "=", Fraction(USED["layers"]), 0),
+            Figure("width of DeiT-tiny", Fraction(DEIT_TINY["width"]), "=", Fraction(USED["width"]), 0),
+            Figure("width of a head", Fraction(USED["width"], USED["heads"]), "=", Fraction(48), 0),
+        )
+    ),
+    correction_words=(
+        "The model has the layers and the width of DeiT-tiny, but four heads of width 48 where DeiT-tiny has three of "
+        "width 64."
+    ),
+    severity="misprint",
+    notes=(
+        "Layers, heads and width of DeiT-tiny are those of Table 1 of its paper (Touvron et al., 2021). Four heads are "
+        "needed for the scales 1, 1, 2, 4. The number of parameters is the same; scores are divided by √48."
     ),
 )
 
