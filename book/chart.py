@@ -1,4 +1,4 @@
-"""Small charts on logarithmic axes as SVG; colours come from the page's style sheet, as in `figure`."""
+"""Small charts on logarithmic axes as SVG; colours come from the page's style sheet, light or dark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLOURS = 4  # series-0 … series-3 in attest.css; more series differ by their 
 
 
 class Line(NamedTuple):
-    """One line: its name in the legend ("" for none), points (x, y), both positive, and how it is drawn."""
+    """One line: its name in the legend ("" for none), points (x, y) with x > 0 and y >= 0, and how it is drawn."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -23,17 +23,20 @@ class Line(NamedTuple):
 class _Axes:
     def __init__(self, lines: Sequence[Line]) -> None:
         xs = [x for line in lines for x, _ in line.points]
-        ys = [y for line in lines for _, y in line.points]
+        ys = [y for line in lines for _, y in line.points if y > 0]
         self.x_ticks = _spread(sorted(set(xs)))
         self.low_x, self.high_x = math.log(min(xs)) - 0.2, math.log(max(xs)) + 0.2
-        self.y_ticks = _ticks(min(ys), max(ys))
+        zeros = any(y == 0 for line in lines for _, y in line.points)
+        self.y_ticks = _ticks(min(ys) / (2 if zeros else 1), max(ys))
 
     def x(self, value: float) -> float:
         return LEFT + (math.log(value) - self.low_x) / (self.high_x - self.low_x) * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
+        """Zero has no logarithm: it is drawn on the bottom line."""
         low, high = math.log(self.y_ticks[0]), math.log(self.y_ticks[-1])
-        return HEIGHT - BOTTOM - (math.log(value) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+        part = (math.log(value) - low) / (high - low) if value > 0 else 0
+        return HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
 
     def drawn(self, x_name: str, y_name: str) -> list[str]:
         parts = [f'<text x="{LEFT}" y="{TOP - 6}">{html.escape(y_name)}</text>']
@@ -80,10 +83,9 @@ def _spread(values: list[float]) -> list[float]:
 
 
 def chart(lines: Sequence[Line], x_name: str, y_name: str, summary: str, caption: str) -> str:
-    """The chart as a MyST block; an empty string where no line has a point. Zeros have no logarithm: left out."""
-    lines = [line._replace(points=[p for p in line.points if min(p) > 0]) for line in lines]
+    """The chart as a MyST block; an empty string where nothing is above zero."""
     lines = [line for line in lines if line.points]
-    if not lines:
+    if not any(y > 0 for line in lines for _, y in line.points):
         return ""
     axes = _Axes(lines)
     parts = axes.drawn(x_name, y_name)

@@ -197,3 +197,8 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 def scroll(block: str, extra: str = "") -> str:
     """A block that scrolls sideways on a narrow screen instead of widening the page."""
     return f"::::{{div}} scroll {extra}".rstrip() + f"\n{block}\n::::"
+
+
+def folded(title: str, block: str) -> str:
+    """A block that is closed until the reader opens it by its title."""
+    return f":::::{{dropdown}} {title}\n{block}\n:::::"

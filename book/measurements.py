@@ -13,7 +13,7 @@ from typing import Any
 from book.chart import COLOURS, Line, chart
 from book.claim_page import number
 from book.ledger import Ledger
-from book.markup import code, scroll, table, text
+from book.markup import code, folded, scroll, table, text
 
 FOLDER = Path(__file__).parent.parent / "checks" / "evidence"
 FAMILIES = {
@@ -146,7 +146,7 @@ def _family_table(rows: list[dict[str, Any]]) -> str:
     ]
     shown = scroll(table(["Check", "Type", *(f"N = {n:,}" for n in lengths)], body), "numbers")
     notes = "\n".join(f"- not run: {text(reason)}" for reason in reasons)
-    return f"{shown}\n\n{notes}" if notes else shown
+    return folded(f"Error over bound of {len(cells)} checks", f"{shown}\n\n{notes}" if notes else shown)
 
 
 def _checked(leg: str, claims: list[str]) -> str:

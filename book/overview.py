@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
-from book.markup import badge, code, link, scroll, table, text
+from book.markup import badge, code, folded, link, scroll, table, text
 
 LONGEST_PAGE = 9000
 """Characters of LaTeX on a page of corrections; KaTeX makes 60 to 90 bytes of each."""
@@ -223,30 +223,21 @@ def _certified(piece: dict[str, Any]) -> bool:
 
 
 def scale(ledger: Ledger) -> str:
-    """For every claim with tensor evidence: error over bound at each length, as a table and a picture."""
-    parts, rows = [], []
+    """Every piece of tensor evidence with a bound, as a table to open; the pictures are on the claims' pages."""
+    rows = []
     for claim in ledger.claims:
-        pieces = [p for group in figure.points(claim).values() for p in group if _certified(p)]
-        for piece in pieces:
+        for piece in (p for group in figure.points(claim).values() for p in group if _certified(p)):
             cells = [piece.get("tokens"), piece["error"], piece["bound"], piece["error"] / piece["bound"]]
             rows.append(
                 [link(claim), paper_name(claim.paper), text(piece.get("dtype") or "")]
                 + [claim_page.number(value) for value in cells]
                 + [text(piece.get("backend") or ""), claim_page.number(piece.get("seconds"))]
             )
-        if pieces and (picture := figure.block(claim)):
-            parts.append(f"### {text(claim.reference)}: {text(claim.title)}\n\n{link(claim)}\n\n{picture}")
     if not rows:
         return "The ledger of this book holds no tensor evidence."
     header = ["Claim", "Paper", "Type", "Tokens", "Error", "Bound", "Error / bound", "Done by", "Seconds"]
-    return "\n\n".join(
-        [
-            scroll(table(header, rows), "numbers"),
-            "## Error and bound over the length",
-            *parts,
-            _not_run(ledger),
-        ]
-    )
+    shown = folded(f"{len(rows)} pieces of evidence", scroll(table(header, rows), "numbers"))
+    return f"{shown}\n\n{_not_run(ledger)}"
 
 
 def _not_run(ledger: Ledger) -> str:

@@ -331,7 +331,7 @@ def test_corrections_fill_pages_of_bounded_size(records):
 
 def test_scale_shows_certified_pieces_only(ledger):
     shown = overview.scale(ledger)
-    assert "Theorem 1" in shown and "What was not run" in shown
+    assert "claims/nguyen2023/thm1" in shown and "What was not run" in shown
     measured = [{**p, "grade": "measured"} for p in ledger.by_id["nguyen2023/thm1"].evidence]
     record = book_fake_ledger.record("a/x", "X", "x", evidence=measured)
     assert "no tensor evidence" in overview.scale(parse([record], "ledger"))
@@ -365,8 +365,8 @@ def test_unusable_settings_are_one_line_and_exit_2(settings, said, records, tmp_
 
 
 def test_plot_needs_two_lengths(ledger):
-    assert "float64" in figure.svg(ledger.by_id["nguyen2023/thm1"])
-    assert figure.svg(ledger.by_id["nguyen2023/eq8"]) == ""
+    assert "float64" in figure.block(ledger.by_id["nguyen2023/thm1"])
+    assert figure.block(ledger.by_id["nguyen2023/eq8"]) == ""
 
 
 def test_second_assembly_rewrites_only_what_changed(records, tmp_path, no_layout, monkeypatch):

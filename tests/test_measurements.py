@@ -6,7 +6,7 @@ import re
 import pytest
 
 from book import measurements
-from book.chart import Line, _ticks, chart
+from book.chart import BOTTOM, HEIGHT, Line, _ticks, chart
 
 
 def piece(error, bound=1.0, **more):
@@ -87,9 +87,11 @@ def test_ticks_are_few_distinct_and_around_the_points(low, high):
     assert ticks[0] <= low and ticks[-1] >= high and ticks[0] < ticks[-1]
 
 
-def test_a_chart_without_points_is_empty_and_zeros_are_left_out():
+def test_a_chart_without_points_is_empty_and_zeros_lie_on_its_bottom_line():
     assert chart([Line("a", [])], "N", "y", "s", "c") == ""
-    assert chart([Line("a", [(1, 0.0), (2, 1.0)])], "N", "y", "s", "c").count("<circle") == 1
+    assert chart([Line("a", [(1, 0.0)])], "N", "y", "s", "c") == ""
+    bottom = f'cy="{HEIGHT - BOTTOM:.1f}"'
+    assert chart([Line("a", [(1, 0.0), (2, 1.0)])], "N", "y", "s", "c").count(bottom) == 1
 
 
 COMMITTED = measurements._rows()
