@@ -226,25 +226,50 @@ def _run(name: str, scales: tuple[int, ...]) -> tuple[tuple[int, ...], bool, boo
     return (scales if "SH" in name else (1,) * len(scales), *RUNS[name])
 
 
+MONOMIALS = (N**2, N * D, D**2, D, sp.Integer(1))
+READ_AT = ((8192, 32), (8192, 64), (16384, 32), (16384, 128), (24576, 64))  # as many sizes as monomials
+CHECKED_AT = ((24576, 128), (32768, 32), (40960, 256))
+
+
+def peak_formula(scales: tuple[int, ...], normalise: bool, together: bool, train: bool) -> sp.Expr:
+    """The peak in numbers, for N well above D, as a polynomial read off exact counts at ``READ_AT``."""
+    sizes = [dict(zip((N, D), at, strict=True)) for at in READ_AT]
+    counts = [peak(*at, scales, normalise, together, train, "meta") for at in READ_AT]
+    system = sp.Matrix([[sp.sympify(m).subs(at) for m in MONOMIALS] for at in sizes])
+    return sp.Add(*(c * m for c, m in zip(system.LUsolve(sp.Matrix(counts)), MONOMIALS, strict=True)))
+
+
 def memory_formula(assumptions: Any, options: Options) -> list[Evidence]:
-    """The number of N x N matrices in the peak is that of the formula: second differences over N, in exact integers."""
-    found, first, step, width = [], 8192, 8192, 32
+    """The peaks are polynomials in N and D, exactly, and their N x N matrices are those of the derived formula."""
+    found = []
     for scales in dict.fromkeys((scales_of(assumptions), (1, 2), (1, 1, 2, 4), (1, 1, 2, 2, 4, 4, 8, 8))):
-        wrong, sizes = [], [first + step * t for t in range(3)]
+        wrong, shown = [], []
         for name in RUNS:
             own, normalise, together = _run(name, scales)
             for train in (False, True):
-                peaks = [peak(n, width, own, normalise, together, train, "meta") for n in sizes]
-                bend = peaks[0] - 2 * peaks[1] + peaks[2]
-                if bend != 2 * matrices(own, together, train) * step**2:
-                    wrong.append(f"{name}, {'training' if train else 'inference'}")
-        detail = (
-            f"N x N matrices at the peak, scales {scales}: 8 runs as in the formula"
-            if not wrong
-            else "; ".join(wrong)
+                what = f"{name}, {'training' if train else 'inference'}"
+                formula = peak_formula(own, normalise, together, train)
+                exact = all(
+                    formula.subs({N: n, D: d}) == peak(n, d, own, normalise, together, train, "meta")
+                    for n, d in CHECKED_AT
+                )
+                if not exact or formula.coeff(N, 2) != matrices(own, together, train):
+                    wrong.append(what)
+                shown.append(f"{what} {formula}".replace("**", "^").replace("*", " "))
+        said = [f"not as derived: {w}" for w in wrong] or shown
+        detail = f"scales {scales}, numbers held at the peak: {'; '.join(said)}"
+        found.append(
+            Evidence(
+                "tensor",
+                "measured",
+                not wrong,
+                detail,
+                tokens=CHECKED_AT[-1][0],
+                dtype="float32",
+                device="meta",
+                backend="live tensors",
+            )
         )
-        found.append(Evidence("tensor", "measured", not wrong, detail, tokens=sizes[-1], dtype="float32", device="meta",
-                              backend="live tensors"))  # fmt: skip
     return found
 
 
@@ -253,14 +278,11 @@ def memory(assumptions: Any, options: Options) -> list[Evidence]:
     n, scales, width = max(1024, min(options.max_tokens, 2048)), scales_of(assumptions), 64
     names = ("softmax, heads together", "softmax, head by head", "BN+SH, head by head")
     found, bound = [], 8 * width / n  # activations of width D: a few, against N x N
-    peaks: dict[tuple[str, bool], float] = {}
     for name in names:
         own, normalise, together = _run(name, scales)
-        for train in (False, True):
-            peaks[name, train] = peak(n, width, own, normalise, together, train) / n**2
-        model = matrices(own, together, False)
-        error = float(abs(peaks[name, False] - model))
-        detail = f"inference, {name}: {peaks[name, False]:.2f} N x N matrices, of scores and weights {model}"
+        most, model = peak(n, width, own, normalise, together, False) / n**2, matrices(own, together, False)
+        error = float(abs(most - model))
+        detail = f"inference, {name}: {most:.2f} N x N matrices, of scores and weights {model}"
         record: dict[str, Any] = {
             "error": error,
             "bound": bound,
@@ -270,15 +292,22 @@ def memory(assumptions: Any, options: Options) -> list[Evidence]:
         }
         found.append(Evidence("tensor", "measured", error <= bound, detail, backend="live tensors", **record))
     for train, text in ((True, "31.9 %"), (False, "47.3 %")):
-        ours = peaks["BN+SH, head by head", train]
-        saved = [100 * (1 - ours / peaks[name, train]) for name in names[:2]]
+        counts = {}
+        for name in names:
+            own, normalise, together = _run(name, scales)
+            counts[name] = peak(*TEXT_AT, own, normalise, together, train, "meta")
+        saved = [100 * (1 - counts["BN+SH, head by head"] / counts[name]) for name in names[:2]]
         limit = [float(100 * saved_memory(scales, together, train)) for together in (True, False)]
-        what = "training with dropout" if train else "inference"
+        what = f"{'training with dropout' if train else 'inference'}, N = {TEXT_AT[0]}, D = {TEXT_AT[1]}"
         detail = f"{what}: {saved[0]:.1f} % less than softmax with heads together (in the limit {limit[0]:.1f} %), "
         detail += f"{saved[1]:.1f} % less than head by head ({limit[1]:.1f} %); the text says {text}"
-        found.append(Evidence("tensor", "measured", None, detail, tokens=n, dtype="float32", device="cpu"))
+        found.append(
+            Evidence("tensor", "measured", None, detail, tokens=TEXT_AT[0], dtype="float32", device="meta")
+        )
     return found
 
+
+TEXT_AT = (4096, 64)  # N and D of the text's percentages
 
 MEMORY = (
     "Memory: what counts are the N x N matrices held at once. In inference batched heads hold scores and "
