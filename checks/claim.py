@@ -103,6 +103,10 @@ def claim(id: str, reference: str, title: str, **rest: Any) -> Claim:
         raise ValueError(f"{id}: severity must be one of {', '.join(SEVERITIES)}")
     if rest.get("role", "claim") not in ("claim", "definition", "empirical"):
         raise ValueError(f"{id}: role must be claim, definition or empirical")
+    if not rest.get("theory") and any(a.knob for a in rest.get("assumes", ())):
+        raise ValueError(
+            f"{id}: an assumption names a knob, but the claim is of no theory that could turn it"
+        )
     module, source = _declared_at()
     CLAIMS[id] = new = Claim(
         id, reference, title, **{"literal": None, "words": "", **rest}, source=source, module=module

@@ -377,6 +377,7 @@ def test_declarations_out_of_range_are_refused() -> None:
         ("noslash", {}),
         ("x/2", {"severity": "awful"}),
         ("x/3", {"role": "fun"}),
+        ("x/4", {"assumes": (Assumption("bias", "b is learned", "bias", "on"),)}),
     ):
         with pytest.raises(ValueError):
             claim(id, "", "", **more)

@@ -74,7 +74,14 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
         return Finding([exact], counterexample=refuted)
     if s.rate is None or s.limit is None:
         return Finding(
-            [Evidence("derivation", "exact-symbolic", None, "no recurrence of the error is given")]
+            [
+                Evidence(
+                    "derivation",
+                    "exact-symbolic",
+                    None,
+                    "neither a recurrence of the error nor an orbit is known",
+                )
+            ]
         )
     finding = identity(_recurrence(s, s.step, s.limit), seed, False)
     span = _interval(s.rate, s.size)

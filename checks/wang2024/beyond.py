@@ -130,7 +130,7 @@ claim(
     ),
     correction_words="f lies in the space of the kernel κ + 1; f - b in that of κ.",
     severity="condition",
-    assumes=(BIAS_ON,),
+    assumes=(replace(BIAS_ON, knob="", value=""),),
     rests_on=("wang2024/eq1",),
     where=WHERE
     + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step from 0.",

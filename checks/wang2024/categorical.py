@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import claim
 from checks.kinds.examples import Point
 from checks.kinds.order import Order
@@ -111,7 +113,7 @@ claim(
     "Derivative of a softmax component by its own latent output",
     words="∂h_c/∂f_c = p(Y = c) p(Y ≠ c).",
     literal=lambda a: softmax_derivative(),
-    assumes=(REFERENCE,),
+    assumes=(replace(REFERENCE, knob="", value=""),),
     where=WHERE,
     notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = -h_c h_{c'}.",
 )
@@ -209,7 +211,7 @@ claim(
     corrected=lambda a: initial_state(False),
     correction_words="Δf_{θ_0} = 0; the index k is 0.",
     severity="misprint",
-    assumes=(REFERENCE,),
+    assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
     where=WHERE,
     notes="The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
