@@ -126,6 +126,21 @@ def outcome(piece: dict[str, Any]) -> str:
     return badge("not-run" if piece.get("not_run") else settled, "outcome")
 
 
+def _cell(piece: dict[str, Any], field: str) -> str:
+    value, show = piece.get(field), COLUMNS[field][1]
+    return outcome(piece) if show is None else "" if value is None else show(value)
+
+
+def _row(fields: list[str], pieces: list[dict[str, Any]]) -> list[str]:
+    """One row for pieces that differ in their seconds alone."""
+    cells = {f: _cell(pieces[0], f) for f in fields}
+    if len(pieces) > 1:
+        cells["passed"] += f" {len(pieces)} times"
+        if "seconds" in cells:
+            cells["seconds"] = number(sum(piece.get("seconds") or 0.0 for piece in pieces))
+    return list(cells.values())
+
+
 def evidence(claim: Claim) -> str:
     """The evidence table without the columns that no piece fills, then why what did not run did not."""
     if not claim.evidence:
@@ -133,15 +148,10 @@ def evidence(claim: Claim) -> str:
     used = [
         f for f in COLUMNS if f == "passed" or any(piece.get(f) not in (None, "") for piece in claim.evidence)
     ]
-    rows = []
+    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # parts of a statement that were judged alike
     for piece in claim.evidence:
-        cells = [(f, piece.get(f), COLUMNS[f][1]) for f in used]
-        rows.append(
-            [
-                outcome(piece) if show is None else "" if value is None else show(value)
-                for f, value, show in cells
-            ]
-        )
+        alike.setdefault(tuple(_cell(piece, f) for f in used if f != "seconds"), []).append(piece)
+    rows = [_row(used, pieces) for pieces in alike.values()]
     parts = [scroll(table([COLUMNS[f][0] for f in used], rows), "evidence")]
     for piece in claim.evidence:
         if piece.get("not_run"):

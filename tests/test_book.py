@@ -364,6 +364,23 @@ def test_unusable_settings_are_one_line_and_exit_2(settings, said, records, tmp_
     assert said in message and message.count("\n") == 1
 
 
+def test_parts_judged_alike_share_a_row_and_sum_their_seconds():
+    piece = {
+        "leg": "exact",
+        "grade": "exact-rational",
+        "passed": True,
+        "detail": "32 instances",
+        "seconds": 0.25,
+    }
+    other = {**piece, "passed": False}
+    claim = parse(
+        [book_fake_ledger.record("a/x", "X", "x", evidence=[piece, other, piece])], "ledger"
+    ).claims[0]
+    rows = [line for line in claim_page.evidence(claim).splitlines() if "32 instances" in line]
+    assert len(rows) == 2 and "2 times" in rows[0] and "0.5" in rows[0]
+    assert "failed" in rows[1] and "times" not in rows[1] and "0.25" in rows[1]
+
+
 def test_plot_needs_two_lengths(ledger):
     assert "float64" in figure.block(ledger.by_id["nguyen2023/thm1"])
     assert figure.block(ledger.by_id["nguyen2023/eq8"]) == ""
