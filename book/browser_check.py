@@ -55,6 +55,9 @@ _INSPECT = r"""() => {
     headings: document.querySelectorAll("article h1").length,
   };
 }"""
+_SHOWN = (
+    "() => [...document.querySelectorAll('.ledger-table tbody tr')].filter((r) => r.checkVisibility()).length"
+)
 _OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -228,11 +231,10 @@ def check_ledger(running: Any, root: Path) -> list[str]:
     reader = Reader(running)
     tab = reader.tab
     reader.open((root / "ledger.html").as_uri(), "ledger.html")
-    rows = tab.locator(".ledger-table tbody tr")
-    total = rows.count()
+    total = tab.locator(".ledger-table tbody tr").count()
 
     def visible() -> int:
-        return sum(rows.nth(i).is_visible() for i in range(total))
+        return tab.evaluate(_SHOWN)
 
     reader.expect(total and visible() == total, "not all claims are shown at first")
     verdicts = [

@@ -182,6 +182,13 @@ class Parts:
                 write_atomically(self.folder / f"{name}.json", json.dumps(data, ensure_ascii=False))
 
 
+def known_as(leg: Leg) -> str:
+    """Module and name under which a leg's module holds it, a function's result too; "" for one that no module names."""
+    module = sys.modules.get(getattr(leg, "__module__", ""))
+    names = (name for name, value in vars(module).items() if value is leg) if module else ()
+    return next((f"{leg.__module__}.{name}" for name in names), "")
+
+
 @dataclass(frozen=True)
 class Climb:
     """One leg of a claim under assumptions, with the place of its parts."""
@@ -197,15 +204,13 @@ class Climb:
         """What a part depends on besides its length; legs that are functions of a module serve all claims alike."""
         from checks.content import engine_version, source
 
-        module = getattr(self.leg, "__module__", "")
-        name = f"{module}.{getattr(self.leg, '__qualname__', '')}"
-        shared = inspect.isfunction(self.leg) and "<locals>" not in name
-        if not shared and self.claim in CLAIMS:
+        module, name = getattr(self.leg, "__module__", ""), known_as(self.leg)
+        if not name and self.claim in CLAIMS:
             module = CLAIMS[self.claim].module  # what such a leg was made with may come from there
         o = self.options
         return "\x00".join(
             [
-                name if shared else f"{self.claim} {self.index}",
+                name or f"{self.claim} {self.index}",
                 source(self.leg),
                 repr(self.assumptions),
                 repr((o.dtype, o.device, o.seed)),

@@ -31,7 +31,7 @@ os.environ.setdefault(
 import torch
 
 from checks.claim import Options
-from checks.ladder import LADDER, Climb, Part, ascend, names_ladder, require_memory
+from checks.ladder import LADDER, Climb, Part, ascend, known_as, names_ladder, require_memory
 from checks.record import Evidence
 from checks.registry import UnknownClaim, select
 from checks.tensors import stream
@@ -146,8 +146,8 @@ class Run:
 
 
 def leg_name(climb: Climb) -> str:
-    """Module and name of a leg below `checks`."""
-    return f"{climb.leg.__module__}.{getattr(climb.leg, '__qualname__', climb.index)}".removeprefix("checks.")
+    """Module and name of a leg below `checks`; for one that no module names, its claim and its place there."""
+    return (known_as(climb.leg) or f"{climb.claim}.{climb.index}").removeprefix("checks.")
 
 
 def _reset_peak(device: torch.device) -> None:

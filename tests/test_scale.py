@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from checks import scale
-from checks.claim import Claim
+from checks.claim import Claim, Options
 from checks.ladder import ladder, require_memory
 from checks.record import Evidence
 from checks.tensors.errors import TensorError
@@ -256,3 +256,10 @@ def test_a_lost_process_ends_the_run_with_one_line_and_keeps_what_is_finished(tm
     assert len(ours) == 1, done.stderr
     assert "lost in p/eq2 at 1024 tokens, 1 finished checks are in" in ours[0]
     assert data["status"] == "incomplete" and [r["claims"] for r in data["rows"]] == [["p/eq1"]]
+
+
+def test_every_leg_has_a_name_of_its_own():
+    found, users = scale.climbing_legs([], Options())
+    legs = {scale.leg_name(climb): climb.leg for climb in found}
+    assert all(legs[scale.leg_name(climb)] is climb.leg for climb in found)
+    assert len(users["chen2023.tensor_legs.zero_objective"]) > 1  # made by a function, named by its module
