@@ -49,9 +49,16 @@ def _rows() -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _worst(row: dict[str, Any]) -> dict[str, Any] | None:
-    """The piece of a row's evidence whose error is largest relative to its bound; None where nothing ran."""
-    ran = [e for e in row["evidence"] if e["bound"] and e["error"] is not None]
+def _worst(row: dict[str, Any], proved: bool = False) -> dict[str, Any] | None:
+    """The piece of a row's evidence whose error is largest relative to its bound; None where nothing ran.
+
+    proved: only pieces whose bound is proved for rounding errors; others compare energies or bytes.
+    """
+    ran = [
+        e
+        for e in row["evidence"]
+        if e["bound"] and e["error"] is not None and (not proved or e["grade"] == "certified-float")
+    ]
     return max(ran, key=lambda e: e["error"] / e["bound"], default=None)
 
 
@@ -114,7 +121,7 @@ def _family_chart(rows: list[dict[str, Any]]) -> str:
     for colour, dtype in enumerate(TYPES):
         worst: dict[int, dict[str, Any]] = {}
         for row in rows:
-            piece = _worst(row) if row["dtype"] == dtype else None
+            piece = _worst(row, proved=True) if row["dtype"] == dtype else None
             if piece and (n := row["tokens"]):
                 worst[n] = max(worst.get(n, piece), piece, key=lambda e: e["error"] / e["bound"])
         at = sorted(worst.items())

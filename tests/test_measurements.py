@@ -10,7 +10,8 @@ from book.chart import BOTTOM, HEIGHT, Line, _ticks, chart
 
 
 def piece(error, bound=1.0, **more):
-    return {"error": error, "bound": bound, "passed": True, "not_run": None, **more}
+    about = {"grade": "certified-float", "passed": True, "not_run": None}
+    return {"error": error, "bound": bound, **about, **more}
 
 
 def row(leg, tokens, pieces, dtype="float64", raised=None):
@@ -72,6 +73,13 @@ def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
         (folder / f"{name}.json").write_text(json.dumps({**run(rows), "date": date}))
     page = measurements.families(None)
     assert "0.25" in page and "0.75" not in page
+
+
+def test_the_pictures_leave_out_what_has_no_bound_for_rounding(folder):
+    rows = [row("nguyen2023.legs.a", 1024, [piece(5e6, 1e7, grade="measured"), piece(1e-9, 1e-6)])]
+    (folder / "cpu.json").write_text(json.dumps(run(rows)))
+    page = measurements.families(None)
+    assert "float64 at 1,024: 0.001" in page and "0.5" in page  # the table has all
 
 
 def test_a_chart_draws_points_dashes_and_legend():

@@ -159,14 +159,21 @@ FITTED_BY_HALF = Point(
 )
 
 
-def _least_squares(a: SvrAssumptions) -> Identity:
+SLOPE = Tensor(
+    "dL/dr", (N, DV), r"\frac{\partial L}{\partial r}", "", r"\frac{\partial L}{\partial r_{%1}(%2)}"
+)
+
+
+def _least_squares() -> Identity:
     """What the dualiser's condition for the residual of the squared loss says of the coefficients."""
-    squared = SvrAssumptions(loss="least_squares", bias=a.bias)
+    residual, coefficient = as_term(svr.OWN.residual)[j, d], as_term(svr.OWN.rho)[j, d]
+    derived = stationarity(SvrAssumptions(loss="least_squares"), svr.OWN.residual, j, d)
+    reason = "the dualiser's Lagrangian of (5) with the loss C r²/2, r = y - f, whose multiplier ρ is the coefficient"
     return Identity(
-        stationarity(squared, svr.OWN.residual, j, d),
-        cost * as_term(svr.OWN.residual)[j, d] - as_term(svr.OWN.rho)[j, d],
-        label="the derivative by the residual",
-        reason="the dualiser's Lagrangian of (5) with the loss C r²/2, r = y - f, whose multiplier is ρ",
+        as_term(SLOPE)[j, d],
+        cost * residual - coefficient,
+        given=(Given(SLOPE, (j, d), derived, reason),),
+        label="the derivative by the residual, zero at the optimum",
     )
 
 
@@ -184,7 +191,7 @@ claim(
         FITTED_BY_HALF,
         label="coefficients in proportion to errors",
     ),
-    corrected=lambda a: _least_squares(SvrAssumptions()),
+    corrected=lambda a: _least_squares(),
     correction_words=(
         "With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge regression, and each "
         "coefficient is C times its error."
