@@ -7,6 +7,7 @@ from fractions import Fraction
 from derivations import index as ix
 from derivations.normal import Atom, Form, Mono, Token, normal
 
+_COMMANDS = {name: f"\\{name}" for name in ("exp", "log", "cosh", "sinh", "tanh")} | {"elu1": r"\varphi"}
 _LETTERS = {"N": "jklmnp", "D": "cdef", "D_v": "dce", r"D_\phi": "fgh"}
 
 
@@ -156,7 +157,7 @@ def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> s
             return rf"\delta_{{{letter(atom[1])}{letter(atom[2])}}}"
         case "C":
             inner = form_latex(atom[3], taken, names)
-            name = rf"\{atom[1]}" if atom[1] in ("exp", "log") else atom[1] + "'" * atom[2]
+            name = _COMMANDS.get(atom[1], atom[1]) + "'" * atom[2]
             return rf"{name}\left({inner}\right)"
         case "P":
             return rf"\left({form_latex(atom[1], taken, names)}\right)"
