@@ -62,7 +62,8 @@ claim(
     reason=TRAINING,
     notes=(
         "With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, -1/C), as Section 3 encodes "
-        "positions, a trained layer can use the constant, and ends below the designed one; with (x, 0) it cannot."
+        "positions, a trained layer can use the constant, and most initialisations end below the designed one; with (x, 0) it "
+        "cannot. Single initialisations stay stuck above it with either."
     ),
 )
 
