@@ -42,7 +42,12 @@ SUBSTANCE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(CLAIMS))
+# seconds each; their verdicts with all legs are tested in tests/test_claims.py as well
+LONG = {"eq11", "eq18", "eq56", "eq60", "prose-convergence", "prose-polynomial-minimum"}
+NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in sorted(CLAIMS)]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_claim_is_settled_and_kills_its_mutants(name: str) -> None:
     claim = replace(CLAIMS[name], legs=())  # the verdict must not need them; tests/test_claims.py runs them
     record = examine(claim, assumptions_for(claim, {}), Options())
@@ -299,6 +304,7 @@ def test_where_the_loop_starts_matters(name: str, start: str, verdict: str) -> N
     )
 
 
+@pytest.mark.slow
 def test_the_algorithm_with_a_function_that_its_weights_match() -> None:
     claim = replace(CLAIMS["prose-algorithm"], legs=())
     for chosen in (
