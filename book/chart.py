@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 320, 64, 16, 18, 46
-COLOURS = 4  # series-0 … series-3 in attest.css; more series differ by their marks
+COLOURS = 5  # series-0 … series-4 in attest.css; a sixth series has the colour of the first
 
 
 class Line(NamedTuple):

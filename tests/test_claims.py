@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks import ledger
-from checks.claim import Options
+from checks.claim import SEVERITIES, Options
 from checks.content import key
 from checks.registry import load
 from checks.verify import Cache, assumptions_for, examine
@@ -23,8 +23,11 @@ def test_claim(id: str) -> None:
     Cache().put(key(claim, assumptions, OPTIONS), record)
     assert record.verdict == EXPECTED.get(id), record.notes or record.counterexample
     assert not record.mutants.survivors, record.mutants.survivors
+    assert record.mutants.tried == record.mutants.killed + record.mutants.equivalent
     if record.verdict in ("corrected", "refuted"):
-        assert record.counterexample and record.severity
+        assert record.counterexample and record.severity in SEVERITIES
+    if record.verdict == "corrected":
+        assert record.correction
     if record.verdict in ("proved", "confirmed", "definition"):
         assert record.severity is None and record.counterexample is None
     for piece in record.evidence:

@@ -229,6 +229,7 @@ def _run(name: str, scales: tuple[int, ...]) -> tuple[tuple[int, ...], bool, boo
 MONOMIALS = (N**2, N * D, D**2, D, sp.Integer(1))
 READ_AT = ((8192, 32), (8192, 64), (16384, 32), (16384, 128), (24576, 64))  # as many sizes as monomials
 CHECKED_AT = ((24576, 128), (32768, 32), (40960, 256))
+TEXT_AT = (4096, 64)  # N and D of the text's percentages
 
 
 def peak_formula(scales: tuple[int, ...], normalise: bool, together: bool, train: bool) -> sp.Expr:
@@ -274,7 +275,7 @@ def memory_formula(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def memory(assumptions: Any, options: Options) -> list[Evidence]:
-    """Peak memory in inference against the formula on the CPU, and both of the text's numbers beside what was measured."""
+    """Peak memory in inference against the formula on the CPU, and both of the text's numbers beside exact counts."""
     n, scales, width = max(1024, min(options.max_tokens, 2048)), scales_of(assumptions), 64
     names = ("softmax, heads together", "softmax, head by head", "BN+SH, head by head")
     found, bound = [], 8 * width / n  # activations of width D: a few, against N x N
@@ -306,8 +307,6 @@ def memory(assumptions: Any, options: Options) -> list[Evidence]:
         )
     return found
 
-
-TEXT_AT = (4096, 64)  # N and D of the text's percentages
 
 MEMORY = (
     "Memory: what counts are the N x N matrices held at once. In inference batched heads hold scores and "
