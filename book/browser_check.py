@@ -291,7 +291,7 @@ def check_graph(running: Any, root: Path) -> list[str]:
         x, y = tab.evaluate(spots, [node])
         tab.mouse.click(box["x"] + x, box["y"] + y)
         try:
-            tab.wait_for_url(f"**/{href}", timeout=5000)
+            tab.wait_for_url(f"**/{href}", timeout=15_000)
         except Exception:
             reader.note(f"a click on {node} does not open {href}")
     reader.open(address, "graph.html")
@@ -319,7 +319,9 @@ def check_served(running: Any, root: Path) -> list[str]:
         formula = tab.locator("div.math").first
         tab.locator(".copy-latex").first.focus()
         tab.keyboard.press("Enter")
-        tab.wait_for_function("document.querySelector('.copy-latex').textContent === 'copied'", timeout=5000)
+        tab.wait_for_function(
+            "document.querySelector('.copy-latex').textContent === 'copied'", timeout=15_000
+        )
         copied = tab.evaluate("navigator.clipboard.readText()")
         reader.expect(
             copied and copied == formula.locator("annotation").first.text_content(), "copied something else"

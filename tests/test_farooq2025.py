@@ -42,14 +42,10 @@ SUBSTANCE = {
 }  # fmt: skip
 
 
-# seconds each; their verdicts with all legs are tested in tests/test_claims.py as well
-LONG = {"eq11", "eq18", "eq56", "eq60", "prose-convergence", "prose-polynomial-minimum"}
-NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in sorted(CLAIMS)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_claim_is_settled_and_kills_its_mutants(name: str) -> None:
-    claim = replace(CLAIMS[name], legs=())  # the verdict must not need them; tests/test_claims.py runs them
+@pytest.mark.slow  # tests/test_claims.py judges every claim with its legs
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_every_claim_is_settled_without_its_legs(name: str) -> None:
+    claim = replace(CLAIMS[name], legs=())
     record = examine(claim, assumptions_for(claim, {}), Options())
     assert record.verdict in ("proved", "corrected", "definition", "refuted"), record.evidence
     assert (record.verdict == "refuted") == (name in REFUTED)

@@ -100,6 +100,7 @@ def test_every_claim_is_named_above_and_rests_on_declared_ones():
     assert all(parent in CLAIMS for c in ours.values() for parent in c.rests_on)
 
 
+@pytest.mark.slow  # tests/test_claims.py judges every claim with its mutants
 @pytest.mark.parametrize(
     "slug",
     ["eq1", "eq3", "eq8", "prose-taylor", "prose-mercer-rbf", "prose-mercer-chi2", "prose-least-squares"],

@@ -31,13 +31,17 @@
     return done;
   }
 
-  // Wide formulas scroll sideways, so they must be reachable with the keyboard.
-  function reach(formula) {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-  }
+  // Formulas that scroll sideways must be reachable with the keyboard. The observer measures after the layout of the page:
+  // measuring each formula as its button is added would lay the page out once a formula.
+  const reach = new ResizeObserver((entries) => {
+    const scroll = entries.map(({ target }) => target.scrollWidth > target.clientWidth);
+    entries.forEach(({ target }, i) => { scroll[i] ? (target.tabIndex = 0) : target.removeAttribute("tabindex"); });
+  });
 
   document.addEventListener("DOMContentLoaded", () => {
-    document.querySelectorAll("div.math").forEach((formula) => { addButton(formula); reach(formula); });
+    const formulas = document.querySelectorAll("div.math");
+    formulas.forEach(addButton);
+    formulas.forEach((formula) => reach.observe(formula));
   });
 
   document.addEventListener("copy", (event) => {
