@@ -251,12 +251,14 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
     positive = lengths.clamp_min(float(lengths.max()) * 1e-6)
     lower, upper, products = 0.0, math.inf, 0
     for _ in range(max_steps):
-        image = maps.adjoint(x)
-        quotient = float(image.double().square().sum() / x.double().square().sum())
-        x = maps.lift(image)
+        # both iterations in the same passes over the scores
+        weighted = torch.cat([x.unsqueeze(-1) * maps.v, (positive * lengths).unsqueeze(-1)], -1)
+        images = maps.forward(weighted)
+        quotient = float(images[:, :-1].double().square().sum() / x.double().square().sum())
+        back = maps.backward(images)
+        x = (back[:, :-1] * maps.v).sum(-1)
         x = x / torch.linalg.vector_norm(x)
-        weighted = (positive * lengths).unsqueeze(-1)
-        spread = maps.backward(maps.forward(weighted)).squeeze(-1) * lengths
+        spread = back[:, -1] * lengths
         above = float((spread.double() / positive.double()).max())
         positive = (spread / spread.max()).clamp_min(1e-6)
         products += 2

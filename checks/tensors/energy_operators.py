@@ -92,6 +92,15 @@ class AttentionMap:
         """L*(w) = A diag(w) V: (n,) -> (n, d_v), or its rows asked for."""
         return self.forward(w.unsqueeze(-1) * self.v, rows)
 
+    def lifts(self, z: torch.Tensor) -> torch.Tensor:
+        """u of several states in one pass over the scores: (n, r, d_v) -> (n, r)."""
+        return (self.backward(z.flatten(1)).unflatten(1, z.shape[1:]) * self.v.unsqueeze(1)).sum(-1)
+
+    def adjoints(self, w: torch.Tensor) -> torch.Tensor:
+        """L* of several weights in one pass over the scores: (n, r) -> (n, r, d_v)."""
+        weighted = w.unsqueeze(-1) * self.v.unsqueeze(1)
+        return self.forward(weighted.flatten(1)).unflatten(1, weighted.shape[1:])
+
     @cached_property
     def alignment(self) -> torch.Tensor:
         """c = L(AV), (n,): the first member of (38) and (74)."""

@@ -215,20 +215,18 @@ def check_stable_range(
         x = x / torch.linalg.vector_norm(x)
     c = maps.alignment
     first = maps.attention + maps.adjoint(x)
-
-    def energy_after(step: float) -> float:
-        moved = first - step * maps.adjoint(2 * (maps.lift(first) - c))
-        return float(bregman(F, maps.lift(moved), c).double().sum())
-
-    before = energy_after(0.0)
-    inside = energy_after(0.95 * found.stable())
+    slope = maps.adjoint(2 * (maps.lift(first) - c))
+    factors = (1.5, 2.0, 4.0)
+    steps = [0.0, 0.95 * found.stable(), *(factor * found.unstable() for factor in factors)]
+    u = maps.lifts(torch.stack([first - step * slope for step in steps], 1))
+    before, inside, *after = bregman(F, u, c.unsqueeze(-1)).double().sum(0).tolist()
     comparisons = (
         Comparison("lambda against the bound from column sums", found.lower, column_bound(maps)),
         Comparison("energy after a step inside the range", inside, before),
     )
     beyond = {
-        f"a step of {factor} times the range": Comparison("", energy_after(factor * found.unstable()), before)
-        for factor in (1.5, 2.0, 4.0)
+        f"a step of {factor} times the range": Comparison("", energy, before)
+        for factor, energy in zip(factors, after, strict=True)
     }
     return record(maps, comparisons, beyond, "streamed products", started)
 
@@ -261,19 +259,17 @@ def check_descent(
     ended = descend(maps, F, "zero", step, steps)
     assert ended.excess is not None
 
-    def excess(weights: torch.Tensor, step: float) -> float:
-        z = torch.zeros_like(maps.attention)
-        for _ in range(steps):
-            z = z - step * maps.adjoint(F.slope(maps.lift(z)) - weights)
-        return float(bregman(F, maps.lift(z), c).double().sum())
-
     w = F.slope(c)
+    wrong = {"no weights": (0 * w, step), "twice the weights": (2 * w, step), "upwards": (w, -step)}
+    weights = torch.stack([weight for weight, _ in wrong.values()], 1)
+    lengths = w.new_tensor([length for _, length in wrong.values()])
+    z, u = maps.v.new_zeros(len(maps), len(wrong), maps.v.shape[1]).to(w), torch.zeros_like(weights)
+    for _ in range(steps):
+        z = z - lengths[:, None] * maps.adjoints(F.slope(u) - weights)
+        u = maps.lifts(z)
+    excess = bregman(F, u, c.unsqueeze(-1)).double().sum(0).tolist()
     comparisons = (Comparison("energy above that of AV", ended.excess, limit),)
-    mutants = {
-        "no weights": Comparison("", excess(0 * w, step), limit),
-        "twice the weights": Comparison("", excess(2 * w, step), limit),
-        "upwards": Comparison("", excess(w, -step), limit),
-    }
+    mutants = {name: Comparison("", size, limit) for name, size in zip(wrong, excess, strict=True)}
     return record(maps, comparisons, mutants, "streamed products", started)
 
 
