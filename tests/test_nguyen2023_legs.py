@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from checks.claim import Options
+from checks.farooq2025.legs import largest_tensor
 from checks.ladder import up_the_ladder
+from checks.mutants import mutants
 from checks.nguyen2023 import batchnorm as bn
 from checks.nguyen2023 import (
     residual,
@@ -21,7 +23,7 @@ from checks.nguyen2023 import (
 )
 from checks.tensors import systems_nguyen as systems
 from checks.tensors.systems_nguyen_bounded import Bounded
-from checks.tensors.systems_nguyen_formulas import Formula, agree, engines, worst_of
+from checks.tensors.systems_nguyen_formulas import Formula, agree, engines, of_all_pairs, worst_of
 from derivations import svr_variants as sv
 from derivations.svr import d, i
 
@@ -188,3 +190,21 @@ def test_the_scaled_heads_formula_needs_every_head():
     whole = Formula(scaled_heads.SH, (i, d), tables)
     assert agree("(25)", whole, system, 256, SMALL, mutate=False).passed
     assert agree("(25)", replace(whole, tables=tables[:1]), system, 256, SMALL, mutate=False).passed is False
+
+
+def test_formulas_and_their_mutants_form_no_square_of_the_tokens():
+    n = 2048
+    most = largest_tensor(
+        lambda: list(variant_heads.multihead_definition(None, Options(max_tokens=n, only=n)))
+    )
+    assert most < n * n * 8 / 2
+
+
+def test_a_mutant_of_all_pairs_is_known_by_its_formula():
+    from checks.nguyen2023 import multihead as mh
+
+    formula = Formula(mh._eq3().rhs, (i, mh.c), ())
+    wrong = mutants(formula.term, 12)
+    found = {what for what, m in wrong if of_all_pairs(formula.entry(m), formula.at)}
+    assert found == {"softmax of the columns"}
+    assert not of_all_pairs(formula.entry(), formula.at)

@@ -27,6 +27,7 @@ from derivations.term import Term
 
 SAMPLES, MUTANTS = 12, 12  # queries at which a formula is evaluated, and wrong versions of it
 QUERIES = 64  # at which wrong systems are
+ALL_PAIRS = 1024  # tokens up to which a wrong formula that needs every pair of them is evaluated
 
 
 @dataclass(frozen=True)
@@ -126,19 +127,28 @@ def agree(
 
 
 def _survivors(formula: Formula, outside: Callable[[Formula, Term], bool], n: int) -> tuple[list[str], int]:
-    """Mutants of the term that are not rejected and not provably the same, and how many were tried.
-
-    Above 1,024 tokens those that normalise over the queries are left out: they need every pair of tokens.
-    """
-    tried = mutants(formula.term, MUTANTS)
+    """Mutants of the term that are not rejected and not provably the same, and how many were tried."""
     tried = [
         (what, m)
-        for what, m in tried
-        if _sized(formula.entry(m)) and (n <= 1024 or "softmax over" not in what)
+        for what, m in mutants(formula.term, MUTANTS)
+        if _sized(formula.entry(m)) and (n <= ALL_PAIRS or not of_all_pairs(formula.entry(m), formula.at))
     ]
     alive = [(what, m) for what, m in tried if not outside(formula, m)]
     same = [what for what, m in alive if nf.equal(formula.entry(m), formula.entry())]
     return [what for what, _ in alive if what not in same], len(tried) - len(same)
+
+
+def of_all_pairs(expr: ix.Expr, at: tuple[Index, ...]) -> bool:
+    """Whether a function is taken of every pair of tokens, as where a mutant normalises over the queries.
+
+    ``at``: the free indices, of which the query, the first, is restricted to a sample.
+    """
+    for node in ix.walk(expr):
+        if isinstance(node, ix.Call):
+            dims = [index.dim for index in ix.free_indices(node) if index != at[0]]
+            if len(set(dims)) < len(dims):
+                return True
+    return False
 
 
 def _sized(expr: ix.Expr) -> bool:
