@@ -71,12 +71,13 @@ def devices(ledger: Ledger) -> str:
     for name, data in _runs().items():
         if data["status"] == "not run":
             rows.append(
-                [name.upper(), f"**not run**: {text(data['reason'])}", "", "", "", "", code(data["command"])]
+                [name.upper(), f"**not run**: {text(data['reason'])}", "", "", "", code(data["command"])]
             )
             continue
         found = data["rows"]
-        longest = max(r["tokens"] for r in found)
-        at = [r for r in found if r["tokens"] == longest]
+        at = {
+            n: [r["seconds"] for r in found if r["tokens"] == n] for n in sorted({r["tokens"] for r in found})
+        }
         versions = (
             f"Python {data['python']}, torch {data['torch']}, {data['threads']} threads, load {data['load']}"
         )
@@ -86,15 +87,14 @@ def devices(ledger: Ledger) -> str:
                 text(f"{data['device']}: {data['name']}"),
                 text(versions),
                 f"{len({r['leg'] for r in found})} checks, {len(found)} parts{stopped}",
-                f"{longest:,}",
-                f"{sum(r['seconds'] for r in at):,.0f} s for {len(at)} parts",
+                "; ".join(f"{n:,}: {len(taken)} in {sum(taken):,.0f} s" for n, taken in at.items()),
                 f"{max(r['peak_bytes'] for r in found) / 2**30:.2f} GiB",
                 code(data["commit"] or ""),
             ]
         )
     if not rows:
         return "There is no data file of the tensor checks: **not run**."
-    header = ["Device", "Software", "Ran", "Longest", "There", "Peak memory", "Commit or command"]
+    header = ["Device", "Software", "Ran", "Parts by tokens", "Peak memory", "Commit or command"]
     return scroll(table(header, rows))
 
 
