@@ -25,6 +25,8 @@ PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1360, "height": 900}
 LARGEST_PAGE = 1_000_000
 PDF = "corrections.pdf"
+PATIENCE = 10_000
+"""Milliseconds until what a click or a key asks for must be there; the tests may run beside the check."""
 SHARE = 60
 """Pages that one browser reads; its memory grows with each."""
 
@@ -291,7 +293,7 @@ def check_graph(running: Any, root: Path) -> list[str]:
         x, y = tab.evaluate(spots, [node])
         tab.mouse.click(box["x"] + x, box["y"] + y)
         try:
-            tab.wait_for_url(f"**/{href}", timeout=15_000)
+            tab.wait_for_url(f"**/{href}", timeout=PATIENCE)
         except Exception:
             reader.note(f"a click on {node} does not open {href}")
     reader.open(address, "graph.html")
@@ -311,7 +313,7 @@ def check_served(running: Any, root: Path) -> list[str]:
     with server(root) as base:
         reader.open(f"{base}/index.html", "index.html (http)")
         reader.open(f"{base}/search.html?q=softmax", "search.html (http)")
-        tab.wait_for_selector("#search-results li", timeout=10_000)
+        tab.wait_for_selector("#search-results li", timeout=PATIENCE)
         page = next(
             p for p in sorted((root / "claims").rglob("*/*.html")) if 'class="math' in p.read_text("utf8")
         )
@@ -320,7 +322,7 @@ def check_served(running: Any, root: Path) -> list[str]:
         tab.locator(".copy-latex").first.focus()
         tab.keyboard.press("Enter")
         tab.wait_for_function(
-            "document.querySelector('.copy-latex').textContent === 'copied'", timeout=15_000
+            "document.querySelector('.copy-latex').textContent === 'copied'", timeout=PATIENCE
         )
         copied = tab.evaluate("navigator.clipboard.readText()")
         reader.expect(

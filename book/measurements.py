@@ -172,8 +172,8 @@ def benchmarks(ledger: Ledger) -> str:
     streams, jobs = data["streams"], data["streams"]["jobs"]
     about = (
         f"One run of {code(data['command'])} at commit {code(data['commit'] or 'unknown')} on {text(data['name'])}, "
-        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']}, contestants in turns; other "
-        f"programs used the machine (load {data['load']:.1f}). Width {streams['width']}, {streams['dtype']} unless the name says float64."
+        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']}, contestants in turns; the "
+        f"machine's load was {data['load']:.1f} when it began. Width {streams['width']}, {streams['dtype']} unless the name says float64."
     )
     slowest = sorted(jobs, key=lambda j: -j["ratio"][-1])
     chosen = [j for j in slowest if j["job"] != jobs[0]["job"]][:: max(1, -(-len(jobs) // COLOURS))]

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
+from checks import ledger
 from checks.claim import Options
 from checks.farooq2025 import legs, solver_legs
 from checks.registry import load
@@ -40,6 +41,14 @@ SUBSTANCE = {
     "eq14", "eq15", "eq17", "eq38", "eq39", "eq74", "eq76", "prose-update-rule", "prose-no-iterations", "prose-convergence",
     "prose-algorithm", "prose-mhn-sign", "prose-choose-F", "tab1-step5", "tab1-step7", "tab1-step8",
 }  # fmt: skip
+
+
+def test_what_fails_is_recorded_with_its_severity() -> None:
+    recorded = {name: ledger.expected()[claim.id] for name, claim in CLAIMS.items()}
+    failing = {name for name, verdict in recorded.items() if verdict in ("corrected", "refuted")}
+    assert {name for name, verdict in recorded.items() if verdict == "refuted"} == REFUTED
+    assert {name for name in failing if CLAIMS[name].severity == "substance"} == SUBSTANCE
+    assert all(parent.split("/")[1] in CLAIMS for c in CLAIMS.values() for parent in c.rests_on)
 
 
 @pytest.mark.slow  # tests/test_claims.py judges every claim with its legs
