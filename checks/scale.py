@@ -236,8 +236,13 @@ def _median_seconds(call: Any, device: torch.device) -> float:
 # ---------------------------------------------------------------- the command
 
 
-def climbing_legs(claims: list[str], options: Options) -> tuple[list[Climb], dict[str, list[str]]]:
-    """The legs of these claims that may have lengths, and the claims that each serves. Raises UnknownClaim."""
+def climbing_legs(
+    claims: list[str], options: Options, legs: list[str] | None = None
+) -> tuple[list[Climb], dict[str, list[str]]]:
+    """The legs of these claims that may have lengths, of those named if any are, and the claims that each serves.
+
+    Raises UnknownClaim, and TensorError for a name that is none of them.
+    """
     found: list[Climb] = []
     users: dict[str, list[str]] = {}
     for claim in select(claims):
@@ -245,7 +250,11 @@ def climbing_legs(claims: list[str], options: Options) -> tuple[list[Climb], dic
             if names_ladder(climb.leg):
                 found.append(climb)
                 users.setdefault(leg_name(climb), []).append(claim.id)
-    return found, users
+    if unknown := set(legs or ()) - set(users):
+        raise TensorError(
+            f"no leg {', '.join(sorted(unknown))} has lengths; these have: {', '.join(sorted(users))}"
+        )
+    return [climb for climb in found if not legs or leg_name(climb) in legs], users
 
 
 def run(a: argparse.Namespace, ranks: Ranks) -> int:
@@ -255,7 +264,7 @@ def run(a: argparse.Namespace, ranks: Ranks) -> int:
     results = ranks.agree(Results.at(a.out, about(device, ranks.size)) if ranks.rank == 0 else None)
     results.writes = ranks.rank == 0
     for dtype in a.dtypes:
-        found, users = climbing_legs(a.claims, Options(a.max_tokens, dtype, a.device, a.seed))
+        found, users = climbing_legs(a.claims, Options(a.max_tokens, dtype, a.device, a.seed), a.legs)
         for at in ascend(found, Run(results, ranks, users)):
             if ranks.rank == 0:
                 left = f"about {at.seconds_left:.0f} s of {dtype} left"
@@ -282,6 +291,12 @@ def main(argv: list[str] | None = None) -> int:
     """0: all passed; 1: some failed; 2: unusable input; 3: a rank was lost."""
     parser = argparse.ArgumentParser(prog="checks.scale", description="All tensor checks, as a data file.")
     parser.add_argument("claims", nargs="*", metavar="ID", help="claims or papers (default: all)")
+    parser.add_argument(
+        "--legs",
+        nargs="+",
+        metavar="LEG",
+        help="of their legs only these, as the data file names them (default: all)",
+    )
     parser.add_argument("--out", type=Path, required=True, help="data file; an earlier one is continued")
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:0, … (default cpu)")
     parser.add_argument("--dtypes", nargs="+", default=list(DTYPES), choices=list(DTYPES))

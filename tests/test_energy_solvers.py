@@ -1,5 +1,7 @@
 """Convex energies: minima certified by duality, unbounded ones by a direction, steps by eigenvalues."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.special
@@ -159,3 +161,30 @@ def test_unusable_input_is_one_clear_line():
         EnergyProblem(good.A[:3], good.V, good.F)
     with pytest.raises(ValueError, match="NaN or infinite"):
         EnergyProblem(good.A * np.nan, good.V, good.F)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_small_steps_on_a_coercive_energy_without_a_bound_of_curvature_end_at_its_minimum(seed):
+    p = problem("quartic", "printed", seed=seed)
+    first = np.random.default_rng(seed).standard_normal(p.V.shape)
+    # F(u) - w u >= -F*(w) for every token, so where the energy is at most its first value no |u_j| exceeds `most`
+    room = p.value(first) + p.F.conjugate(p.w).sum()
+    most = max(np.abs(np.roots([1, 0, 0, -w, -room])).max() for w in np.abs(p.w))
+    step = 1 / (12 * most**2 * np.linalg.eigvalsh(p.G)[-1])
+    states = [first]
+    for _ in range(20):
+        states.append(descend(p, states[-1], step, 1000).Z)
+    values = [p.value(Z) for Z in states]
+    assert all(after <= before + 1e-12 for before, after in pairwise(values))
+    assert values[-1] - p.value(solve_convex(p).Z) < 1e-2 * (values[0] - values[-1])
+    assert np.linalg.norm(p.gradient(states[-1])) < 1e-2 * np.linalg.norm(p.gradient(first))
+    moved = (states[-1] - first).ravel()
+    np.testing.assert_allclose(moved, np.linalg.pinv(p.M) @ (p.M @ moved), atol=1e-9)
+
+
+def test_a_large_step_on_the_same_energy_may_cycle():
+    p = EnergyProblem(np.array([[1.0]]), np.full((1, 3), 1 / 3), FUNCTIONS["quartic"], "printed")
+    start = np.full((1, 3), 1 / 3)  # u = 1/3, 2/3, 1/3, ...
+    once, twice = (descend(p, start, 27 / 14, steps).Z for steps in (1, 2))
+    np.testing.assert_allclose(p.lift(once), [2 / 3])
+    np.testing.assert_allclose(twice, start)

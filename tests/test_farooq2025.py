@@ -330,6 +330,29 @@ def test_the_algorithm_for_convex_functions_has_no_mutants_left() -> None:
     assert record.mutants.tried > 50 and not record.mutants.survivors, record.mutants
 
 
+@pytest.mark.parametrize(
+    ("text", "regulariser", "verdict"),
+    [("u^4", "section7", "proved"), ("u^4", "none", "proved"), ("cosh(u)", "section7", "proved"), ("exp(u)", "matching", "proved"),
+     ("exp(u)", "none", "refuted"),
+     ("log(1+exp(u))", "none", "refuted")],
+)  # fmt: skip
+def test_descent_on_a_strictly_convex_energy_settles_exactly_if_its_weights_are_slopes(
+    text: str, regulariser: str, verdict: str
+) -> None:
+    assumed = EnergyAssumptions(F=text, regulariser=regulariser, initial_state="given")
+    claim = replace(CLAIMS["prose-algorithm"], legs=())
+    assert examine(claim, assumed, Options(), quick=True).verdict == verdict
+
+
+@pytest.mark.slow
+def test_small_steps_have_no_mutants_left() -> None:
+    claim = replace(CLAIMS["prose-algorithm"], legs=())
+    record = examine(
+        claim, EnergyAssumptions(F="u^4", regulariser="section7", initial_state="given"), Options()
+    )
+    assert record.mutants.tried > 20 and not record.mutants.survivors, record.mutants
+
+
 def test_alignments_are_not_taken_at_an_index_that_they_sum_over() -> None:
     for wrong in (lambda: en.c(en.r_), lambda: en.c(en.m), lambda: en.u(en.m)):
         with pytest.raises(ValueError, match="sums over"):

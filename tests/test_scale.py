@@ -126,6 +126,25 @@ def test_an_unknown_claim_is_one_line(tmp_path, capsys):
     assert "no claim or paper" in capsys.readouterr().err
 
 
+def other_leg(assumptions, options):
+    return [
+        Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, options.dtype) for n in ladder(options)
+    ]
+
+
+def test_single_legs_are_run_and_an_unknown_one_is_one_line(tmp_path, monkeypatch, capsys):
+    claims = [Claim("p/eq1", "", "", None, "", legs=(tensor_leg, other_leg))]
+    monkeypatch.setattr(scale, "select", lambda ids: claims)
+    _, data = run(tmp_path, "--dtypes", "float64", "--legs", "test_scale.other_leg")
+    assert [(r["leg"], r["tokens"]) for r in data["rows"]] == [
+        ("test_scale.other_leg", n) for n in (1024, 4096)
+    ]
+    capsys.readouterr()
+    assert run(tmp_path, "--legs", "other_leg")[0] == 2
+    known = "test_scale.other_leg, test_scale.tensor_leg"
+    assert capsys.readouterr().err == f"attest: no leg other_leg has lengths; these have: {known}\n"
+
+
 def test_lengths_that_do_not_fit_are_refused_before_anything_runs(tmp_path, one_claim, capsys):
     assert run(tmp_path, "--max-tokens", str(2**40)) == (2, None) and CALLS == []
     assert "GiB are available; use a smaller --max-tokens" in capsys.readouterr().err

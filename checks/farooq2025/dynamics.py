@@ -23,7 +23,7 @@ from derivations.energy import EnergyAssumptions, stationary
 from derivations.energy_extrema import slope_values
 from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, i, j, k, m, r_
 from derivations.energy_shape import shape_of
-from derivations.energy_terms import at_point, grad, kronecker, zeros
+from derivations.energy_terms import at_point, formula, grad, kronecker, zeros
 from derivations.index import Tensor
 from derivations.term import Term, apply, as_term, squared_norm, sum_over, trace
 
@@ -220,16 +220,41 @@ def _convex_convergence() -> All:
     )
 
 
-def _rest(values: sp.Interval) -> Rule:
-    """The gradient with weights 2c vanishes somewhere, so that each 2c_j is a value of F'; A and all values are nonsingular."""
-    low, high = values.args[:2]
-    inside = Fraction(str(high)) - 2 * en.c(j) if high.is_Rational else 2 * en.c(j) - Fraction(str(low))
+def _small_steps(a: EnergyAssumptions, text: str) -> All:
+    """A strictly convex F, and weights among the values of F': descent goes to a state with gradient zero, for small steps.
+
+    Then Σ F(u_j) - w_j u_j is strictly convex in u, and the u where it is at most its first value form a compact set, on
+    which F'' <= B for some B. A step below 2/(Bλ) stays in it and lowers the energy by a share of the squared gradient; so
+    the gradients go to 0, and Z, which moves by some A diag(y) V alone, to the only such state where it vanishes.
+    """
+    energy = theory.regularised(a, text)
+    once = sum_over(i, k, grad(energy, en.Z_, "E_R")[i, k] * W[i, k])
+    pull = formula(text, en.u(j), 1) - theory.weight(a, text, en.c(j))
+    bend = "for steps below 2/(Bλ): the second derivative along W, at most Bλ‖W‖² where all F''(u_j) ≤ B"
+    return All(
+        (
+            Identity(once, sum_over(j, pull * w_j), label="the first derivative along W"),
+            Identity(
+                sum_over(m, en.l, grad(once, en.Z_)[m, en.l] * W[m, en.l]),
+                sum_over(j, formula(text, en.u(j), 2) * w_j**2),
+                label=bend,
+            ),
+            *(Identity(left, right, label=title) for title, left, right in theory.geometry()),
+        )
+    )
+
+
+def _rest(weight: Term, values: sp.Interval) -> Rule:
+    """The gradient vanishes somewhere, so that each weight is a value of F'; A and all values are nonsingular."""
+    low, high = (Fraction(str(end)) if end.is_Rational else None for end in values.args[:2])
+    above = as_term(1) if low is None else weight - low
+    inside = above if high is None else above * (high - weight)
     return Rule(
         (
             Fact("A A⁻¹ - 1", (A @ as_term(INVERSE_))[i, r_] - kronecker(i, r_), "="),
             Fact("the values", V[i, k], "!="),
         ),
-        Fact("2c_j inside the values of F'", inside, ">"),
+        Fact("weights inside the values of F'", inside, ">"),
         TWO_TOKENS,
         label="independent alignments, gradient zero",
     )
@@ -257,8 +282,10 @@ def _settles(a: EnergyAssumptions, text: str) -> Any:
     if still and shape.convex and shape.curvature is not None:
         return _convex_convergence()
     values = slope_values(text)
-    if a.regulariser == "section7" and values is not None and any(end.is_Rational for end in values.args[:2]):
-        return _rest(values)
+    if values is not None and (still or values == sp.S.Reals or (a.regulariser == "none" and 0 in values)):
+        return _small_steps(a, text)
+    if values is not None and not still and any(end.is_Rational for end in values.args[:2]):
+        return _rest(theory.weight(a, text, en.c(j)), values)
     return Limit(en.Z_, en.descent(theory.regularised(a, text), eta), None)
 
 

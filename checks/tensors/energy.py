@@ -85,12 +85,6 @@ def coefficients(maps: AttentionMap, F: Potential, regulariser: str) -> torch.Te
     return {"matching": lambda: F.slope(c), "printed": lambda: 2 * c, "none": lambda: 0 * c}[regulariser]()
 
 
-def energy(maps: AttentionMap, F: Potential, z: torch.Tensor, regulariser: str = "matching") -> float:
-    """E_R(Z), z (n, d_v)."""
-    u = maps.lift(z)
-    return float((F.value(u) - coefficients(maps, F, regulariser) * u).sum())
-
-
 def gradient(
     maps: AttentionMap, F: Potential, z: torch.Tensor, regulariser: str = "matching"
 ) -> torch.Tensor:
@@ -111,23 +105,6 @@ def slope_sized(F: Potential, u: Sized) -> Sized:
 
 
 # ---------------------------------------------------------------- descent
-
-
-@dataclass(frozen=True)
-class Descent:
-    """A run of gradient descent: the state, and what certifies where it is.
-
-    `gradient` is |grad E_R| at `state`, `excess` the E_R(Z) - E_R(AV) of the matching regulariser as a sum of
-    Bregman divergences (a certified distance to the minimum where F is convex; None for other regularisers),
-    `moved` |Z - Z_0|, `misfit` |L(Z) - c|.
-    """
-
-    state: torch.Tensor
-    gradient: float
-    excess: float | None
-    moved: float
-    misfit: float
-    steps: int
 
 
 def start(maps: AttentionMap, initial_state: str | torch.Tensor, seed: int = 0) -> torch.Tensor:
@@ -151,42 +128,24 @@ def start(maps: AttentionMap, initial_state: str | torch.Tensor, seed: int = 0) 
 
 
 def descend(
-    maps: AttentionMap,
-    F: Potential,
-    initial_state: str | torch.Tensor = "attention",
-    step: float | None = None,
-    steps: int = 100,
-    regulariser: str = "matching",
-    tolerance: float = 0.0,
-    seed: int = 0,
-) -> Descent:
-    """Gradient descent (79) with the given regulariser, until `steps` or |grad| <= tolerance.
+    maps: AttentionMap, F: Potential, z: torch.Tensor, w: torch.Tensor, lengths: torch.Tensor, steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradient descent (79) with several weights at once: states (n, r, d_v) and their alignments u (n, r).
 
-    `step` None is 1 / (B lambda_max(G)) for F'' <= B, half the largest that is stable for every start. Raises
-    TensorError where F'' has no bound and no step is given, for a step that is not positive, and when the
-    state overflows.
+    z (n, r, d_v) are the starts, w (n, r) the weights of the regularisers, lengths (r,) the step sizes; all columns share
+    the passes over the scores. Raises TensorError when a state overflows.
     """
-    if step is None:
-        if not F.curvature:
-            raise TensorError(f"F = {F.name} has no bounded second derivative; a step must be given")
-        step = 1 / (F.curvature * largest_eigenvalue(maps, relative=1e-2).upper)
-    if not step > 0:
-        raise TensorError(f"step is {step}; a positive number is needed")
-    z = first = start(maps, initial_state, seed)
-    w, c = coefficients(maps, F, regulariser), maps.alignment
-    taken = 0
-    while True:
-        u = maps.lift(z)
-        slope = maps.adjoint(F.slope(u) - w)
-        size = float(torch.linalg.vector_norm(slope))
-        if not math.isfinite(size):
-            raise TensorError(f"descent left the range of the dtype after {taken} steps of {step:g}")
-        if size <= tolerance or taken == steps:
-            break
-        z, taken = z - step * slope, taken + 1
-    excess = float(bregman(F, u, c).sum()) if regulariser == "matching" else None
-    moved, misfit = (float(torch.linalg.vector_norm(x)) for x in (z - first, u - c))
-    return Descent(z, size, excess, moved, misfit, taken)
+    u = maps.lifts(z) if bool(z.any()) else torch.zeros_like(w)
+    for _ in range(steps):
+        z = _within_range(z - lengths[:, None] * maps.adjoints(_within_range(F.slope(u) - w)))
+        u = maps.lifts(z)
+    return z, u
+
+
+def _within_range(x: torch.Tensor) -> torch.Tensor:
+    if not bool(x.isfinite().all()):
+        raise TensorError("descent left the range of the dtype")
+    return x
 
 
 def bregman(F: Potential, u: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
@@ -194,40 +153,16 @@ def bregman(F: Potential, u: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     return F.value(u) - F.value(c) - F.slope(c) * (u - c)
 
 
-def quadratic_limit(
-    maps: AttentionMap, z: torch.Tensor, tolerance: float = 1e-10, max_steps: int = 500
-) -> tuple[torch.Tensor, float, int]:
-    """The limit AV + P_ker(L)(Z_0) of stable descent on F = u² (any strictly convex F): Z_0 + L*(y), G y = c - L(Z_0).
-
-    By conjugate gradients on the semidefinite, consistent system; returns the limit, |L(limit) - c| / |c| as
-    computed afresh, and the number of iterations. z (n, d_v) is Z_0.
-    """
-    right = maps.alignment - maps.lift(z)
-    y, residual = torch.zeros_like(right), right.clone()
-    direction, square = residual.clone(), float(residual @ residual)
-    goal = (tolerance * float(torch.linalg.vector_norm(maps.alignment))) ** 2
-    taken = 0
-    while square > goal and taken < max_steps:
-        image = maps.gram(direction)
-        length = square / float(direction @ image)
-        y, residual = y + length * direction, residual - length * image
-        square, before = float(residual @ residual), square
-        direction, taken = residual + (square / before) * direction, taken + 1
-    limit = z + maps.adjoint(y)
-    misfit = torch.linalg.vector_norm(maps.lift(limit) - maps.alignment)
-    return limit, float(misfit / torch.linalg.vector_norm(maps.alignment)), taken
-
-
 # ---------------------------------------------------------------- stable steps
 
 
 @dataclass(frozen=True)
 class Eigenvalue:
-    """Proved bounds lower <= lambda_max(G) <= upper, and the products with G that they took."""
+    """Proved bounds lower <= lambda_max(G) <= upper, and the vector (n,) of norm 1 that the iterations ended at."""
 
     lower: float
     upper: float
-    products: int
+    vector: torch.Tensor
 
     def stable(self, curvature: float = 2.0) -> float:
         """Every smaller step is stable: 2 / (B upper); for F = u² (B = 2) this is 1 / upper."""
@@ -249,8 +184,8 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
     lengths = torch.linalg.vector_norm(maps.v.double(), dim=-1).to(maps.v)
     x = torch.ones_like(lengths)
     positive = lengths.clamp_min(float(lengths.max()) * 1e-6)
-    lower, upper, products = 0.0, math.inf, 0
-    for _ in range(max_steps):
+    lower, upper = 0.0, math.inf
+    for taken in range(max_steps):
         # both iterations in the same passes over the scores
         weighted = torch.cat([x.unsqueeze(-1) * maps.v, (positive * lengths).unsqueeze(-1)], -1)
         images = maps.forward(weighted)
@@ -261,17 +196,14 @@ def largest_eigenvalue(maps: AttentionMap, relative: float = 1e-2, max_steps: in
         spread = back[:, -1] * lengths
         above = float((spread.double() / positive.double()).max())
         positive = (spread / spread.max()).clamp_min(1e-6)
-        products += 2
-        settled = (
-            products > 4 and above > upper * (1 - relative / 4) and quotient < lower * (1 + relative / 4)
-        )
+        settled = taken > 1 and above > upper * (1 - relative / 4) and quotient < lower * (1 + relative / 4)
         lower, upper = max(lower, quotient), min(upper, above)
         if upper <= lower * (1 + relative) or settled:
             break
     slack = _relative_error(maps)
     # the error of L*(x) is relative to A|x ∘ V|, whose norm is at most upper^½ |x|
     least = max(0.0, math.sqrt(lower) - slack * math.sqrt(upper)) ** 2 * (1 - slack)
-    return Eigenvalue(least, upper * (1 + slack), products)
+    return Eigenvalue(least, upper * (1 + slack), x)
 
 
 def _relative_error(maps: AttentionMap) -> float:

@@ -1,6 +1,6 @@
 """All comparisons of speed in one run: ratios of medians, growth with the length, one data file.
 
-    python -m tests.benchmarks [--max-tokens 16384] [--repeats 3] [--out checks/evidence/benchmarks.json]      (make bench)
+    python -m tests.benchmarks [--max-tokens 131072] [--repeats 3] [--out checks/evidence/benchmarks.json]      (make bench)
 
 - streams: every streamed check against torch's own attention at each length, with exponents of time and memory;
 - krylov: block Krylov against scipy's svds, on the same streamed products and on the dense matrix where it fits;
@@ -133,7 +133,7 @@ def main(argv: list[str] | None = None) -> int:
         prog="tests.benchmarks", description="all comparisons of speed in one run"
     )
     parser.add_argument(
-        "--max-tokens", type=int, default=16384, help="of the streamed checks (default 16384)"
+        "--max-tokens", type=int, default=131072, help="of the streamed checks (default 131072)"
     )
     parser.add_argument("--krylov", type=int, nargs="+", default=[1024, 4096], metavar="N")
     parser.add_argument("--regression", type=int, nargs="+", default=[250, 500, 1000], metavar="N")
@@ -144,17 +144,19 @@ def main(argv: list[str] | None = None) -> int:
     a = parser.parse_args(argv)
     started = time.perf_counter()
     streams = ["--max-tokens", str(a.max_tokens), "--repeats", str(a.repeats), "--width", str(a.width)]
-    data = {
-        **about(torch.device("cpu"), 1),
-        "command": f"python -m tests.benchmarks {' '.join([*streams, '--krylov', *map(str, a.krylov)])} "
-        f"--regression {' '.join(map(str, a.regression))} --budget {a.budget:g}",
-        "repeats": a.repeats,
-        "streams": bench_streams.measured([*streams, "--budget", str(a.budget)]),
-        "krylov": krylov(a.krylov, a.repeats),
-        "regression": regression(a.regression, a.repeats),
-    }
-    data["seconds"] = round(time.perf_counter() - started, 1)
-    write_atomically(a.out, json.dumps(data, indent=1) + "\n")
+    command = f"python -m tests.benchmarks {' '.join([*streams, '--krylov', *map(str, a.krylov)])} "
+    command += f"--regression {' '.join(map(str, a.regression))} --budget {a.budget:g}"
+    data = {**about(torch.device("cpu"), 1), "command": command, "repeats": a.repeats}
+
+    def keep(**parts: Any) -> None:
+        data.update(parts, seconds=round(time.perf_counter() - started, 1))
+        write_atomically(a.out, json.dumps(data, indent=1) + "\n")
+
+    keep(status="incomplete", streams=None, krylov=[], regression=[])
+    options = [*streams, "--budget", str(a.budget)]
+    keep(streams=bench_streams.measured(options, lambda found: keep(streams=found)))
+    keep(krylov=krylov(a.krylov, a.repeats))
+    keep(regression=regression(a.regression, a.repeats), status="done")
     for part in ("krylov", "regression"):
         for r in data[part]:
             print(f"{part:10} {r['tokens']:6} {r['route']:26} {r['seconds']:8.3f} s  ratio {r['ratio']:.2f}")

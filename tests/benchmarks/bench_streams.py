@@ -1,12 +1,13 @@
 """Cost and growth of every streamed check: ratios to torch's own attention, and fitted exponents, in one run.
 
-    python tests/benchmarks/bench_streams.py [--max-tokens 16384] [--repeats 3] [--dtype float32] [--out FILE]
+    python tests/benchmarks/bench_streams.py [--max-tokens 16384] [--repeats 3] [--budget 120] [--dtype float32] [--out FILE]
 
 Each length from 1,024 (doubling) to --max-tokens is measured with the jobs taking turns, so that other load hits all
-alike; a job whose next run would take longer than --budget seconds stops growing. Prints median seconds, the
-ratio to `scaled_dot_product_attention` at the same length, and the exponents p, q of time ~ N^p and memory ~ N^q, fitted
-by least squares in logarithms to the upper half of the lengths. Memory is the growth of the peak resident size of a
-process that does one job once. --out writes all of it as JSON.
+alike. A job runs as often as fits in --budget seconds at one length, --repeats times at most; where its next length
+would take longer than the budget it stops growing. Prints median seconds, the ratio to `scaled_dot_product_attention` at
+the same length, and the exponents p, q of time ~ N^p and memory ~ N^q, fitted by least squares in logarithms to the upper
+half of the lengths. Memory is the growth of the peak resident size of a process that does one job once; where a job is run
+once only, its time is that process's too. --out writes all of it as JSON, again after each length.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ from checks.tensors.ksvd_features import make_features
 from checks.tensors.ksvd_primal import check_ksvd
 from checks.tensors.ksvd_triplets import check_softmax_triplets
 from checks.tensors.measure_matrix import AttentionMatrix, spectrum
+from checks.verify import write_atomically
 from solvers.krylov import top_triplets
 from solvers.ksvd import feature_triplets
 
@@ -114,34 +117,61 @@ def fitted_exponent(lengths: list[int], amounts: list[float]) -> float | None:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def times(
-    names: list[str], lengths: list[int], repeats: int, dtype: str, device: str, width: int, budget: float
-) -> dict[str, list[float]]:
-    """Median seconds of each job at each length, as long as it stays in its budget."""
-    found: dict[str, list[float]] = {name: [] for name in names}
-    for n in lengths:
-        tensors = make_instance(n, width, dtype=dtype, device=device)
-        # an exponent of two at most, so four times the last time
-        running = [
-            m
-            for m in names
-            if len(found[m]) == lengths.index(n) and (not found[m] or 4 * found[m][-1] * repeats <= budget)
-        ]
-        taken: dict[str, list[float]] = {name: [] for name in running}
-        for _ in range(repeats):
-            for name in running:
-                started = time.perf_counter()
-                JOBS[name](*tensors)
-                if torch.device(device).type == "cuda":
-                    torch.cuda.synchronize()
-                taken[name].append(time.perf_counter() - started)
-        for name in running:
-            found[name].append(statistics.median(taken[name]))
-    return found
+@dataclass
+class Growth:
+    """What one job took at the first lengths, as far as it came: medians, how many runs, and peaks by the length."""
+
+    seconds: list[float] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
+    peaks: dict[int, int] = field(default_factory=dict)
+
+    def affordable(self, repeats: int, budget: float) -> int:
+        """How often the job may run at the next length, which takes four times as long at most."""
+        return min(repeats, int(budget / (4 * self.seconds[-1]))) if self.seconds else repeats
 
 
-def peak_growth(name: str, n: int, dtype: str, width: int) -> int:
-    """Bytes by which one job raises the peak of a process of its own, above torch and the inputs.
+def grow(found: dict[str, Growth], lengths: list[int], a: argparse.Namespace) -> Iterator[int]:
+    """Measures the jobs at each length, as long as they stay in the budget; gives the lengths as they are done."""
+    alone = not a.no_memory and a.device == "cpu" and sys.platform == "linux"
+    for at, n in enumerate(lengths):
+        runs = {
+            name: job.affordable(a.repeats, a.budget) for name, job in found.items() if len(job.seconds) == at
+        }
+        once = [name for name, often in runs.items() if often == 1 and alone]
+        turns = {name: often for name, often in runs.items() if often and name not in once}
+        for name, seconds in in_turns(turns, n, a).items():
+            found[name].seconds.append(seconds)
+        for name in once:
+            seconds, found[name].peaks[n] = in_own_process(name, n, a.dtype, a.width)
+            found[name].seconds.append(seconds)
+        for name, often in runs.items():
+            if often:
+                found[name].runs.append(often)
+                print(f"{n:9,} tokens  {name:34} {found[name].seconds[-1]:9.3f} s", file=sys.stderr)
+        yield n
+    for name, job in found.items() if alone else ():
+        for n in lengths[: len(job.seconds)][-3:]:  # where fixed costs matter least
+            if n not in job.peaks:
+                _, job.peaks[n] = in_own_process(name, n, a.dtype, a.width)
+                print(f"{n:9,} tokens  {name:34} {job.peaks[n] / 2**20:9.0f} MiB", file=sys.stderr)
+
+
+def in_turns(runs: dict[str, int], n: int, a: argparse.Namespace) -> dict[str, float]:
+    """Median seconds of each job at a length, all of them before any has its next turn."""
+    tensors = make_instance(n, a.width, dtype=a.dtype, device=a.device)
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(max(runs.values(), default=0)):
+        for name in (name for name, often in runs.items() if turn < often):
+            started = time.perf_counter()
+            JOBS[name](*tensors)
+            if torch.device(a.device).type == "cuda":
+                torch.cuda.synchronize()
+            taken[name].append(time.perf_counter() - started)
+    return {name: statistics.median(each) for name, each in taken.items()}
+
+
+def in_own_process(name: str, n: int, dtype: str, width: int) -> tuple[float, int]:
+    """Seconds of one job, and bytes by which it raises the peak of a process of its own, above torch and the inputs.
 
     Raises RuntimeError where that process ends without an answer.
     """
@@ -164,12 +194,11 @@ def _child(name: str, n: int, dtype: str, width: int, sender: Connection) -> Non
     JOBS[name](*make_instance(128, width, dtype=dtype))
     tensors = make_instance(n, width, dtype=dtype)
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(
-        0
-    )  # pages that were freed but are still resident would hide what the job takes
-    before = _reset_peak()
+    # pages that were freed but are still resident would hide what the job takes
+    ctypes.CDLL(None).malloc_trim(0)
+    before, started = _reset_peak(), time.perf_counter()
     JOBS[name](*tensors)
-    sender.send(_status("VmHWM") - before)
+    sender.send((time.perf_counter() - started, _status("VmHWM") - before))
 
 
 def _reset_peak() -> int:
@@ -183,19 +212,12 @@ def _status(field: str) -> int:
     return int(lines[field].split()[0]) * 1024
 
 
-def measured(argv: list[str]) -> dict[str, Any]:
-    """Measures as the options say, and prints a row for each job."""
+def measured(argv: list[str], keep: Callable[[dict[str, Any]], object] = lambda _: None) -> dict[str, Any]:
+    """Measures as the options say, and prints a row for each job; hands what there is to `keep` after each length."""
     a = _options().parse_args(argv)
-    names = list(dict.fromkeys([BASE, *a.jobs]))
+    found = {name: Growth() for name in dict.fromkeys([BASE, *a.jobs])}
     lengths = ladder(a.max_tokens)
     JOBS[BASE](*make_instance(1024, a.width, dtype=a.dtype, device=a.device))
-    seconds = times(names, lengths, a.repeats, a.dtype, a.device, a.width, a.budget)
-    results = [_result(name, lengths, seconds) for name in names]
-    if not a.no_memory and a.device == "cpu" and sys.platform == "linux":
-        for r in results:
-            r["memory_tokens"] = r["tokens"][-3:]  # where fixed costs matter least
-            r["peak_bytes"] = [peak_growth(r["job"], n, a.dtype, a.width) for n in r["memory_tokens"]]
-            r["memory_exponent"] = fitted_exponent(r["memory_tokens"], r["peak_bytes"])
     about = {
         "width": a.width,
         "dtype": a.dtype,
@@ -204,20 +226,28 @@ def measured(argv: list[str]) -> dict[str, Any]:
         "torch": torch.__version__,
         "machine": platform.processor() or platform.machine(),
         "repeats": a.repeats,
-        "lengths": lengths,
     }
+
+    def so_far() -> dict[str, Any]:
+        jobs = [_result(name, lengths, job, found[BASE].seconds) for name, job in found.items()]
+        return {**about, "lengths": lengths, "jobs": jobs}
+
+    for _ in grow(found, lengths, a):
+        keep(so_far())
+    results = so_far()
     print(", ".join(f"{name} {value}" for name, value in about.items()))
-    for r in results:
+    for r in results["jobs"]:
         print(_row(r))
-    return {**about, "jobs": results}
+    return results
 
 
 def main(argv: list[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
-    a = _options().parse_args(argv)
-    found = measured(argv)
-    if a.out:
-        a.out.write_text(json.dumps(found, indent=1))
+    out = _options().parse_args(argv).out
+    keep = (
+        (lambda found: write_atomically(out, json.dumps(found, indent=1) + "\n")) if out else (lambda _: None)
+    )
+    keep(measured(argv, keep))
 
 
 def _options() -> argparse.ArgumentParser:
@@ -238,18 +268,19 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _result(name: str, lengths: list[int], seconds: dict[str, list[float]]) -> dict[str, Any]:
-    mine = seconds[name]
-    done = lengths[: len(mine)]
+def _result(name: str, lengths: list[int], job: Growth, base: list[float]) -> dict[str, Any]:
+    done, measured = lengths[: len(job.seconds)], sorted(job.peaks)
+    peaks = [job.peaks[n] for n in measured]
     return {
         "job": name,
         "tokens": done,
-        "seconds": mine,
-        "ratio": [t / base for t, base in zip(mine, seconds[BASE], strict=False)],
-        "time_exponent": fitted_exponent(done, mine),
-        "memory_tokens": [],
-        "peak_bytes": [],
-        "memory_exponent": None,
+        "seconds": job.seconds,
+        "runs": job.runs,
+        "ratio": [t / base for t, base in zip(job.seconds, base, strict=False)],
+        "time_exponent": fitted_exponent(done, job.seconds),
+        "memory_tokens": measured,
+        "peak_bytes": peaks,
+        "memory_exponent": fitted_exponent(measured, peaks),
     }
 
 
