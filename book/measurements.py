@@ -172,19 +172,25 @@ def benchmarks(ledger: Ledger) -> str:
     streams, jobs = data["streams"], data["streams"]["jobs"]
     about = (
         f"One run of {code(data['command'])} at commit {code(data['commit'] or 'unknown')} on {text(data['name'])}, "
-        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']}, contestants in turns; the "
-        f"machine's load was {data['load']:.1f} when it began. Width {streams['width']}, {streams['dtype']} unless the name says float64."
+        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']} runs, fewer where they take long, "
+        f"contestants in turns; the machine's load was {data['load']:.1f} when it began. Width {streams['width']}, "
+        f"{streams['dtype']} unless the name says float64."
+        + ("" if data["status"] == "done" else " **It was stopped before its end.**")
     )
     slowest = sorted(jobs, key=lambda j: -j["ratio"][-1])
     chosen = [j for j in slowest if j["job"] != jobs[0]["job"]][:: max(1, -(-len(jobs) // COLOURS))]
-    lines = [
+    times = [
         Line(j["job"], list(zip(j["tokens"], j["ratio"], strict=False)), i) for i, j in enumerate(chosen)
     ]
-    caption = "Time in forwards of scaled_dot_product_attention at the same length."
+    peaks = [
+        Line(j["job"], [(n, x / 2**20) for n, x in zip(j["memory_tokens"], j["peak_bytes"], strict=True)], i)
+        for i, j in enumerate(chosen)
+    ]
     rows = [
         [
             text(j["job"]),
             f"{j['tokens'][-1]:,}",
+            str(j["runs"][-1]),
             number(j["seconds"][-1]),
             number(j["ratio"][-1]),
             _exponent(j["time_exponent"]),
@@ -193,15 +199,19 @@ def benchmarks(ledger: Ledger) -> str:
         ]
         for j in jobs
     ]
-    header = ["Check", "Tokens", "Seconds", "Forwards", "Time grows", "Peak MiB", "Memory grows"]
+    header = ["Check", "Tokens", "Runs", "Seconds", "Forwards", "Time grows", "Peak MiB", "Memory grows"]
     solvers = [
         "### Singular triplets: block Krylov and svds",
         _routes(data["krylov"], "residual", "Residual"),
         "### Regression: libsvm with the polish and cvxpy",
         _routes(data["regression"], "gap", "Relative gap"),
     ]
-    picture = chart(lines, "tokens N", "forwards", "Cost of the checks in forwards", caption)
-    return "\n\n".join([about, picture, scroll(table(header, rows), "numbers"), *solvers])
+    pictures = [
+        chart(times, "tokens N", "forwards", "Cost of the checks in forwards",
+              "Time in forwards of scaled_dot_product_attention at the same length."),
+        chart(peaks, "tokens N", "MiB", "Memory of the checks", "Growth of the peak resident size, above torch and the inputs."),
+    ]  # fmt: skip
+    return "\n\n".join([about, *pictures, scroll(table(header, rows), "numbers"), *solvers])
 
 
 def _exponent(value: float | None) -> str:
@@ -209,6 +219,8 @@ def _exponent(value: float | None) -> str:
 
 
 def _routes(found: list[dict[str, Any]], field: str, heading: str) -> str:
+    if not found:
+        return "**Not run.**"
     names = list(dict.fromkeys(r["route"] for r in found))
     lines = [
         Line(name, [(r["tokens"], r["seconds"]) for r in found if r["route"] == name], i)

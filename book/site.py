@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,12 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [_part("Start here", first)]
     for paper in ledger.papers:
         claims: dict[str, Any] = {"file": f"claims/{paper}", "title": "All claims"}
-        claims["sections"] = [{"file": c.doc, "title": c.reference} for c in ledger.of(paper)]
+        places = Counter(c.reference for c in ledger.of(paper))
+        claims["sections"] = [
+            # a place alone where it says which claim is meant
+            {"file": c.doc, "title": c.reference if places[c.reference] == 1 else f"{c.reference}: {c.title}"}
+            for c in ledger.of(paper)
+        ]
         names = [f"chapters/{paper}/{chapters.page_name(path)}" for path in written(paper)]
         part = _part(paper_name(paper), names)
         part["chapters"].append(claims)

@@ -95,6 +95,19 @@ def test_contents_list_every_page_once(ledger, pages):
     assert sorted([*listed, "index"]) == sorted(name[:-3] for name in pages if name.endswith(".md"))
 
 
+def test_contents_name_a_claim_by_its_place_and_where_that_is_not_enough_by_its_title():
+    given = (("a/x", "Section 3", "Width"), ("a/y", "Section 3", "Depth"), ("a/eq1", "Eq. (1)", "Head"))
+    ledger = parse([book_fake_ledger.record(*one) for one in given], "ledger")
+    shown = {
+        entry["title"]
+        for part in site.contents(ledger)["parts"]
+        for chapter in part["chapters"]
+        if chapter["file"] == "claims/a"
+        for entry in chapter["sections"]
+    }
+    assert shown == {"Section 3: Width", "Section 3: Depth", "Eq. (1)"}
+
+
 def test_nothing_of_the_marks_is_left_in_a_page(pages):
     assert not [
         name

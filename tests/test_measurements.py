@@ -50,6 +50,28 @@ def test_a_device_that_was_not_available_is_said_so(folder):
     assert "1 checks, 1 parts, stopped before its end" in measurements.devices(None)
 
 
+def test_benchmarks_that_were_stopped_show_what_they_have(folder):
+    job = {
+        "job": "attention",
+        "tokens": [1024],
+        "seconds": [0.5],
+        "runs": [3],
+        "ratio": [1.0],
+    }
+    job |= {"time_exponent": None, "memory_tokens": [], "peak_bytes": [], "memory_exponent": None}
+    data = {k: v for k, v in run([], "incomplete").items() if k != "rows"} | {
+        "command": "make bench",
+        "repeats": 3,
+    }
+    data |= {"streams": {"width": 64, "dtype": "float32", "jobs": [job]}, "krylov": [], "regression": []}
+    (folder / "benchmarks.json").write_text(json.dumps(data))
+    page = measurements.benchmarks(None)
+    assert "**It was stopped before its end.**" in page and page.count("**Not run.**") == 2
+    assert "| attention | 1,024 | 3 | 0.5 |" in page
+    (folder / "benchmarks.json").write_text(json.dumps(data | {"status": "done"}))
+    assert "stopped" not in measurements.benchmarks(None)
+
+
 def test_ratios_failures_and_what_was_not_run_are_shown(folder):
     skipped = {**piece(None, None), "passed": None, "not_run": "too long"}
     rows = [

@@ -146,13 +146,13 @@ def main(argv: list[str] | None = None) -> int:
     streams = ["--max-tokens", str(a.max_tokens), "--repeats", str(a.repeats), "--width", str(a.width)]
     command = f"python -m tests.benchmarks {' '.join([*streams, '--krylov', *map(str, a.krylov)])} "
     command += f"--regression {' '.join(map(str, a.regression))} --budget {a.budget:g}"
-    data = {**about(torch.device("cpu"), 1), "command": command, "repeats": a.repeats}
+    machine = {**about(torch.device("cpu"), 1), "command": command, "repeats": a.repeats}
+    data = {**machine, "status": "incomplete", "krylov": [], "regression": []}
 
     def keep(**parts: Any) -> None:
         data.update(parts, seconds=round(time.perf_counter() - started, 1))
         write_atomically(a.out, json.dumps(data, indent=1) + "\n")
 
-    keep(status="incomplete", streams=None, krylov=[], regression=[])
     options = [*streams, "--budget", str(a.budget)]
     keep(streams=bench_streams.measured(options, lambda found: keep(streams=found)))
     keep(krylov=krylov(a.krylov, a.repeats))
