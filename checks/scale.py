@@ -122,7 +122,7 @@ class Run:
         except LostRank as problem:
             kept = f"{len(self.results.rows)} finished checks are in {self.results.file}"
             raise LostRank(f"{problem}; lost in {climb.claim} at {n} tokens, {kept}") from None
-        except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
             raised = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         if part is not None and not (
             part.climbs and any(e.dtype == climb.options.dtype for e in part.evidence)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 
 from .krylov import Triplets
 from .program import Array
-from .qp import SolverError, run_cvxpy
 
 __all__ = [
     "Training",
@@ -106,6 +104,11 @@ def minimise_primal(a: Array, b: Array, lam: Array, tolerance: float = 1e-9) -> 
     is 0 and includes W = 0. Raises SolverError with status "nonconvex" otherwise: J is then unbounded below,
     and unbounded above in every case, so that (6) as a maximisation has no convex form at all.
     """
+    # here, since machines for tensor checks have no cvxpy and need the triplets above
+    import cvxpy as cp
+
+    from .qp import SolverError, run_cvxpy
+
     size, count = a.shape[1], len(lam)
     for value in lam:
         lowest = curvature(a, b, value)[0]

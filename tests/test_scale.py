@@ -89,13 +89,13 @@ def test_a_longer_run_keeps_the_shorter_one_and_reaches_linear_lengths(tmp_path,
     assert [n for _, n in CALLS] == [32768, 131072, 1048576] and len(data["rows"]) == 5
 
 
-@pytest.mark.parametrize("answer", [False, ValueError("no digit left")])
+@pytest.mark.parametrize("answer", [False, ValueError("no digit left"), ImportError("no digit left")])
 def test_a_check_that_fails_or_raises_is_in_the_file_and_the_exit_status(tmp_path, one_claim, answer, capsys):
     FOUND["float32", 1024] = answer
     status, data = run(tmp_path)
     assert status == 1 and "FAILED test_scale.tensor_leg float32 1024 tokens" in capsys.readouterr().err
     (row,) = [r for r in data["rows"] if r["dtype"] == "float32" and r["tokens"] == 1024]
-    assert row["raised"] == (None if answer is False else "ValueError: no digit left")
+    assert row["raised"] == (None if answer is False else f"{type(answer).__name__}: no digit left")
 
 
 def test_a_device_that_is_not_there_is_one_line(tmp_path, capsys, monkeypatch):
@@ -181,25 +181,10 @@ def scale_process(program, tmp_path, *options):
     return done, json.loads(file.read_text()) if file.exists() else {"rows": []}
 
 
-CHEAP = (
-    "nguyen2023/eq1",
-    "nguyen2023/thm1",
-    "nguyen2023/prose-linear-attention",
-    "nguyen2023/prose-converse",
-)
-
-
-def test_nothing_is_imported_but_torch_numpy_scipy_and_sympy(tmp_path):
-    done, data = scale_process(["-c", BLOCKED], tmp_path, *CHEAP, "--max-tokens", "256")
+def test_all_legs_run_with_torch_numpy_scipy_and_sympy_alone(tmp_path):
+    done, data = scale_process(["-c", BLOCKED], tmp_path, "--max-tokens", "256", "--dtypes", "float64")
     assert done.returncode == 0, done.stderr
-    assert len({r["leg"] for r in data["rows"]}) >= 4 and not any(r["raised"] for r in data["rows"])
-
-
-@pytest.mark.slow
-def test_all_legs_run_without_the_solvers_packages(tmp_path):
-    done, data = scale_process(["-c", BLOCKED], tmp_path, "--max-tokens", "1024")
-    assert done.returncode == 0, done.stderr
-    assert len({r["leg"] for r in data["rows"]}) > 30
+    assert len({r["leg"] for r in data["rows"]}) > 80 and not any(r["raised"] for r in data["rows"])
 
 
 def by_torchrun(tmp_path, *options):
