@@ -238,12 +238,12 @@ def _geometry() -> list[Step]:
 
 def inertia() -> tuple[Term, Term]:
     """The second derivative of E along A diag(y) V, and Σ_j F''(u_j) (Gy)_j²: equal, by the identities of ``geometry``."""
-    along = at_point(second_form()[0], W_, en.adjoint(y))
+    left = at_point(second_form()[0], W_, en.adjoint(y))
     square = Tensor("s", (en.N,), "s", "", "s_{%1}")
     right = at_point(
         sum_over(en.j, en.F(en.u(), 2) * as_term(square)[en.j] ** 2), square, stack(en.j, GRAM_Y)
     )
-    return along, right
+    return left, right
 
 
 def _inertia() -> Step:
@@ -257,10 +257,15 @@ def _inertia() -> Step:
                 why if nf.equal(left.entry(), right.entry()) else "NOT equal")  # fmt: skip
 
 
+def along(energy: Term, name: str = "E") -> tuple[Term, Term]:
+    """First and second derivative of an energy of Z along W; ``name`` is the energy's in the gradient's notation."""
+    once = sum_over(en.i, en.k, grad(energy, en.Z_, name)[en.i, en.k] * W[en.i, en.k])
+    return once, sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
+
+
 def second_form() -> tuple[Term, bool]:
     """Σ_j F''(u_j) u_j(W)², and whether it is proved to be the second derivative of E along W."""
-    once = sum_over(en.i, en.k, grad(en.energy(en.F), en.Z_)[en.i, en.k] * W[en.i, en.k])
-    twice = sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
+    _, twice = along(en.energy(en.F))
     form = sum_over(en.j, en.F(en.u(), 2) * en.u(state=W) ** 2)
     return form, nf.equal(twice.entry(), form.entry())
 

@@ -181,8 +181,15 @@ def scale_process(program, tmp_path, *options):
     return done, json.loads(file.read_text()) if file.exists() else {"rows": []}
 
 
-def test_all_legs_run_with_torch_numpy_scipy_and_sympy_alone(tmp_path):
-    done, data = scale_process(["-c", BLOCKED], tmp_path, "--max-tokens", "256", "--dtypes", "float64")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--max-tokens", "256", "--dtypes", "float64"),
+        pytest.param(("--max-tokens", "1024"), marks=pytest.mark.slow),
+    ],
+)
+def test_all_legs_run_with_torch_numpy_scipy_and_sympy_alone(tmp_path, options):
+    done, data = scale_process(["-c", BLOCKED], tmp_path, *options)
     assert done.returncode == 0, done.stderr
     assert len({r["leg"] for r in data["rows"]}) > 80 and not any(r["raised"] for r in data["rows"])
 

@@ -227,18 +227,13 @@ def _small_steps(a: EnergyAssumptions, text: str) -> All:
     which F'' <= B for some B. A step below 2/(Bλ) stays in it and lowers the energy by a share of the squared gradient; so
     the gradients go to 0, and Z, which moves by some A diag(y) V alone, to the only such state where it vanishes.
     """
-    energy = theory.regularised(a, text)
-    once = sum_over(i, k, grad(energy, en.Z_, "E_R")[i, k] * W[i, k])
+    once, twice = theory.along(theory.regularised(a, text), "E_R")
     pull = formula(text, en.u(j), 1) - theory.weight(a, text, en.c(j))
     bend = "for steps below 2/(Bλ): the second derivative along W, at most Bλ‖W‖² where all F''(u_j) ≤ B"
     return All(
         (
             Identity(once, sum_over(j, pull * w_j), label="the first derivative along W"),
-            Identity(
-                sum_over(m, en.l, grad(once, en.Z_)[m, en.l] * W[m, en.l]),
-                sum_over(j, formula(text, en.u(j), 2) * w_j**2),
-                label=bend,
-            ),
+            Identity(twice, sum_over(j, formula(text, en.u(j), 2) * w_j**2), label=bend),
             *(Identity(left, right, label=title) for title, left, right in theory.geometry()),
         )
     )

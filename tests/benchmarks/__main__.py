@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -38,18 +37,6 @@ from solvers.krylov import top_triplets
 from solvers.svr import polish, solve_dual, solve_libsvm
 
 COUNT = 16  # singular triplets
-
-
-def in_turns(jobs: dict[str, Callable[[], Any]], repeats: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Median seconds and the last result of each job."""
-    taken: dict[str, list[float]] = {name: [] for name in jobs}
-    results: dict[str, Any] = {}
-    for _ in range(repeats):
-        for name, job in jobs.items():
-            started = time.perf_counter()
-            results[name] = job()
-            taken[name].append(time.perf_counter() - started)
-    return {name: statistics.median(each) for name, each in taken.items()}, results
 
 
 def _residual(a: SoftmaxProducts, left: np.ndarray, values: np.ndarray, right: np.ndarray) -> float:
@@ -81,7 +68,7 @@ def krylov(lengths: list[int], repeats: int) -> list[dict[str, Any]]:
             dense = torch.cat([block for _, block in rows(q / 2, k)]).numpy()
             jobs["svds, dense matrix given"] = lambda d=dense: _svds(d)
             jobs["numpy's SVD, dense matrix given"] = lambda d=dense: _full(d)
-        seconds, results = in_turns(jobs, repeats)
+        seconds, results = bench_streams.in_turns(jobs, dict.fromkeys(jobs, repeats))
         for name, (left, values, right) in results.items():
             found.append(
                 {
@@ -120,7 +107,7 @@ def regression(lengths: list[int], repeats: int) -> list[dict[str, Any]]:
             "libsvm alone": lambda p=problem: solve_libsvm(p),
             "cvxpy (Clarabel)": lambda p=problem: solve_dual(p),
         }
-        seconds, results = in_turns(jobs, repeats)
+        seconds, results = bench_streams.in_turns(jobs, dict.fromkeys(jobs, repeats))
         for name, answer in results.items():
             gap = float(problem.certificate(answer.beta, answer.b).gap.relative)
             ratio = seconds[name] / seconds["libsvm and polish"]

@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,7 @@ def grow(found: dict[str, Growth], lengths: list[int], a: argparse.Namespace) ->
         }
         once = [name for name, often in runs.items() if often == 1 and alone]
         turns = {name: often for name, often in runs.items() if often and name not in once}
-        for name, seconds in in_turns(turns, n, a).items():
+        for name, seconds in in_turns(jobs_on(n, a), turns)[0].items():
             found[name].seconds.append(seconds)
         for name in once:
             seconds, found[name].peaks[n] = in_own_process(name, n, a.dtype, a.width)
@@ -156,18 +157,30 @@ def grow(found: dict[str, Growth], lengths: list[int], a: argparse.Namespace) ->
                 print(f"{n:9,} tokens  {name:34} {job.peaks[n] / 2**20:9.0f} MiB", file=sys.stderr)
 
 
-def in_turns(runs: dict[str, int], n: int, a: argparse.Namespace) -> dict[str, float]:
-    """Median seconds of each job at a length, all of them before any has its next turn."""
+def jobs_on(n: int, a: argparse.Namespace) -> dict[str, Callable[[], None]]:
+    """The jobs on the same head of n tokens; a result is dropped, and waited for where the device works by itself."""
     tensors = make_instance(n, a.width, dtype=a.dtype, device=a.device)
+
+    def run(job: Job) -> None:
+        job(*tensors)
+        if torch.device(a.device).type == "cuda":
+            torch.cuda.synchronize()
+
+    return {name: partial(run, job) for name, job in JOBS.items()}
+
+
+def in_turns(
+    jobs: dict[str, Callable[[], Any]], runs: dict[str, int]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Median seconds and the last result of each job that is run, all of them before any has its next turn."""
     taken: dict[str, list[float]] = {name: [] for name in runs}
+    results: dict[str, Any] = {}
     for turn in range(max(runs.values(), default=0)):
         for name in (name for name, often in runs.items() if turn < often):
             started = time.perf_counter()
-            JOBS[name](*tensors)
-            if torch.device(a.device).type == "cuda":
-                torch.cuda.synchronize()
+            results[name] = jobs[name]()
             taken[name].append(time.perf_counter() - started)
-    return {name: statistics.median(each) for name, each in taken.items()}
+    return {name: statistics.median(each) for name, each in taken.items()}, results
 
 
 def in_own_process(name: str, n: int, dtype: str, width: int) -> tuple[float, int]:
@@ -226,11 +239,12 @@ def measured(argv: list[str], keep: Callable[[dict[str, Any]], object] = lambda 
         "torch": torch.__version__,
         "machine": platform.processor() or platform.machine(),
         "repeats": a.repeats,
+        "lengths": lengths,
     }
 
     def so_far() -> dict[str, Any]:
         jobs = [_result(name, lengths, job, found[BASE].seconds) for name, job in found.items()]
-        return {**about, "lengths": lengths, "jobs": jobs}
+        return {**about, "jobs": jobs}
 
     for _ in grow(found, lengths, a):
         keep(so_far())
