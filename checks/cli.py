@@ -27,7 +27,8 @@ from checks.record import Evidence, Record
 from checks.registry import PAPERS, UnknownClaim, select
 from checks.tensors.errors import TensorError
 from checks.theories import THEORIES, theory
-from checks.verify import VERDICTS, Cache, DamagedCache, assumptions_for, link, verify
+from checks.verdict import VERDICTS
+from checks.verify import Cache, DamagedCache, assumptions_for, link, verify
 from derivations.assumptions import BadAssumption, load_settings, parse_settings
 
 COLOURS = {

@@ -1,118 +1,58 @@
 """Engines: each decides one statement kind and says by what evidence.
 
-A finding is never typed: ``holds`` follows from evidence. A symbolic proof or two independent numerical legs make
-it True, an exact counterexample makes it False, anything else leaves it None.
+An engine abstains wherever something is not visibly so: a proof needs both sides defined on the stated domain and at
+least three instances at which they were evaluated and equal.
 """
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
-import sympy as sp
-
 from checks import statement as st
-from checks.instances import FUNCTIONS, Instance, base_tensors, describe, dimensions, draw
+from checks.finding import Finding, conjunction
+from checks.hypotheses import apply_definitions, defined
+from checks.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
+from derivations import functions as fn
 from derivations import index as ix
 from derivations import normal as nf
+from derivations import signs as sg
 from derivations.components import NotExact, evaluate
 from derivations.exact import Exponential
 from derivations.index import Index, Tensor
 from derivations.program import Raw, convexity, degree_in, dualise
-from derivations.term import NonConformable, Term, free, show_shapes
+from derivations.term import Apply, NonConformable, Symbol, Term, free, show_shapes
 
-SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
-
-
-class Inconsistent(RuntimeError):
-    """Two legs contradict each other: one of the engines is wrong, and no verdict may be given."""
-
-
-@dataclass
-class Finding:
-    """What the engines found about one statement.
-
-    Of a statement with parts, ``unproved_parts`` counts those without a proof; ``open_legs`` are the legs that each part
-    still open has passed (None if there is none), and the first ``own`` pieces of evidence belong to the parts.
-    """
-
-    evidence: list[Evidence] = field(default_factory=list)
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    counterexample: str | None = None
-    mutants: Mutants = field(default_factory=Mutants)
-    unproved_parts: int | None = None
-    open_legs: frozenset[str] | None = None
-    own: int = 0
-
-    @property
-    def proved(self) -> bool:
-        """Whether symbolic derivations settle every part."""
-        if self.unproved_parts is not None:
-            return self.unproved_parts == 0
-        return any(e.settles and e.passed for e in self.evidence)
-
-    @property
-    def holds(self) -> bool | None:
-        """True, False or not settled. Raises Inconsistent where a proof meets a counterexample."""
-        failed = any(e.passed is False for e in self.evidence)
-        if failed and self.proved:
-            failing = "; ".join(
-                f"{e.leg} ({e.grade}): {e.detail}" for e in self.evidence if e.passed is False
-            )
-            raise Inconsistent(f"proved, and yet a leg fails: {failing}")
-        if failed:
-            return False
-        if self.proved:
-            return True
-        return True if len(self.legs()) >= 2 else None
-
-    def legs(self) -> frozenset[str]:
-        """The legs that speak for the whole statement; shapes and definedness are none, nor is one part's leg."""
-        if self.open_legs is None:
-            return _legs(self.evidence)
-        return self.open_legs | _legs(self.evidence[self.own :])
-
-    def merge(self, other: Finding, label: str) -> None:
-        """Add the finding of one part of a larger statement."""
-        self.evidence += other.evidence
-        self.steps += [{**s, "title": f"{label}: {s['title']}" if label else s["title"]} for s in other.steps]
-        if other.counterexample:
-            text = f"{label}: {other.counterexample}" if label else other.counterexample
-            self.counterexample = f"{self.counterexample}; {text}" if self.counterexample else text
-        self.mutants.tried += other.mutants.tried
-        self.mutants.killed += other.mutants.killed
-        self.mutants.equivalent += other.mutants.equivalent
-        self.mutants.survivors += other.mutants.survivors
-
-
-def _legs(evidence: list[Evidence]) -> frozenset[str]:
-    return frozenset(e.leg for e in evidence if e.passed and (e.settles or e.leg != "derivation"))
+ENOUGH = 3
+"""Instances at which both sides of a proved equality were evaluated and found equal."""
 
 
 def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> Finding:
-    """Run the engine of every part of a statement."""
-    whole, unproved = Finding(), 0
+    """Run the engine of every part of a statement. Raises Malformed for one that says nothing."""
     pieces = st.parts(statement)
+    found = []
     for part in pieces:
+        check_symbols(part)
         started = time.perf_counter()
         finding = ENGINES[type(part)](part, seed, with_mutants)
         elapsed = time.perf_counter() - started
         finding.evidence = [_timed(e, elapsed / max(1, len(finding.evidence))) for e in finding.evidence]
-        unproved += not finding.proved
-        if finding.holds is None:
-            passed = finding.legs()
-            whole.open_legs = passed if whole.open_legs is None else whole.open_legs & passed
-        whole.merge(finding, part.label if len(pieces) > 1 else "")
-    whole.own = len(whole.evidence)
-    whole.unproved_parts = unproved if pieces else None  # nothing was said, so nothing is proved
-    return whole
+        found.append((part.label if len(pieces) > 1 else "", finding))
+    return conjunction(found)
+
+
+def check_symbols(statement: Any) -> None:
+    """Raise Malformed where two different symbols of a statement have one name: a reader could not tell them apart."""
+    seen: dict[str, Tensor] = {}
+    for tensor in sorted(st.tensors_of(statement), key=repr):
+        other = seen.setdefault(tensor.name, tensor)
+        if other != tensor:
+            raise st.Malformed(f"two different symbols are called {tensor.name}")
 
 
 def _timed(evidence: Evidence, seconds: float) -> Evidence:
@@ -136,87 +76,6 @@ def conformable(*terms: Term) -> Evidence:
     return Evidence("derivation", "exact-symbolic", True, detail)
 
 
-def denominators(expr: ix.Expr) -> Iterator[ix.Expr]:
-    """The base of every negative power that occurs in an expression."""
-    for node in ix.walk(expr):
-        if isinstance(node, ix.Pow) and node.exponent < 0:
-            yield node.base
-
-
-def never_zero(base: ix.Expr, given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...]) -> bool:
-    """Whether ``base`` visibly vanishes nowhere: positive, or a product of positive factors and ``nonzero`` tensors.
-
-    ``given`` are definitions, which are put in; False decides nothing.
-    """
-    form = nf.normal(base)
-    if nf.form_positive(form) or nf.form_positive(nf.normal(apply_definitions(base, given))):
-        return True
-    if len(form) == 1 and not form[0][0][0]:
-        factors = form[0][0][2]
-        if all(nf.is_positive(a) or (a[0] == "T" and a[1] in nonzero) for a, _ in factors):
-            return True
-    same = nf.normal(apply_definitions(base, given))
-    for g in given:
-        if g.tensor in nonzero and same and _matches(same, g, base):
-            return True
-    return False
-
-
-def _matches(form: nf.Form, g: st.Given, base: ix.Expr) -> bool:
-    candidates = sorted(ix.free_indices(base), key=lambda i: i.name)
-    for choice in product(candidates, repeat=len(g.at)):
-        if tuple(i.dim for i in choice) == tuple(i.dim for i in g.at):
-            renamed = ix.rename(g.value.entry(), dict(zip(g.at, choice, strict=True)))
-            if nf.normal(renamed) == form:
-                return True
-    return False
-
-
-def defined(
-    expressions: list[ix.Expr], given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...], seed: int
-) -> tuple[Evidence, str | None]:
-    """No denominator vanishes on the stated domain; otherwise an exact instance at which one does."""
-    open_ones = []
-    for e in [*expressions, *(g.value.entry() for g in given)]:
-        open_ones += [b for b in denominators(e) if not never_zero(b, given, nonzero)]
-    if not open_ones:
-        detail = "every denominator is positive"
-        if nonzero:
-            detail += " or assumed not to vanish: " + ", ".join(t.name for t in nonzero)
-        return Evidence("derivation", "exact-symbolic", True, detail), None
-    for base in open_ones:
-        found = _vanishes(base, given, seed)
-        if found:
-            return Evidence(
-                "exact", "exact-rational", False, "a denominator vanishes"
-            ), f"{found}: the denominator is 0"
-    return Evidence("derivation", "exact-symbolic", None, "a denominator is not shown to be nonzero"), None
-
-
-def _vanishes(base: ix.Expr, given: tuple[st.Given, ...], seed: int) -> str | None:
-    for instance, points in exact_instances([base], given, seed, tries=60, small=True):
-        for at in points:
-            try:
-                if instance.evaluate(base, at) == 0:
-                    return describe(instance, at) or "always"
-            except (NotExact, ZeroDivisionError):
-                continue
-    return None
-
-
-def apply_definitions(expr: ix.Expr, given: tuple[st.Given, ...]) -> ix.Expr:
-    """An expression with the tensors of ``given`` replaced by their values, until no definition applies."""
-    for _ in range(len(given) + 1):
-        for g in given:
-            value = g.value.entry()
-            expr = ix.define(
-                expr,
-                g.tensor,
-                lambda *idx, value=value, g=g: ix.rename(value, dict(zip(g.at, idx, strict=True))),
-            )
-    return expr
-
-
 # ---------------------------------------------------------------- identities
 
 
@@ -228,9 +87,10 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     if not shapes.passed:
         finding.counterexample = shapes.detail
         return finding
-    at = tuple(Index(f"e{n}", d) for n, d in enumerate(statement.lhs.shape()))
+    at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(statement.lhs.shape()))
     sides = [statement.lhs.entry(*at), statement.rhs.entry(*at)]
-    evidence, where = defined(sides, statement.given, statement.nonzero, seed)
+    links = [link.term.entry(*at) for link in statement.chain]
+    evidence, where = defined([*sides, *links], statement.given, statement.nonzero, seed)
     finding.evidence.append(evidence)
     if evidence.passed is False:
         finding.counterexample = where
@@ -238,7 +98,12 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     exact, counterexample = _exact_check(sides, statement, seed)
     finding.counterexample = counterexample
     if not counterexample:
-        finding.evidence.append(_prove(statement, at, finding))
+        proof = _prove(statement, at, finding)
+        unsupported = "" if evidence.passed else evidence.detail
+        unsupported = unsupported or ("" if exact.passed else exact.not_run or "")
+        if proof.passed and unsupported:
+            proof = replace(proof, passed=None, detail=f"{proof.detail}, but {unsupported}")
+        finding.evidence.append(proof)
     finding.evidence.append(exact)
     if with_mutants and not counterexample:
         finding.mutants = _mutate(statement, at, seed)
@@ -248,33 +113,44 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
 def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> Evidence:
     terms = [statement.lhs, *(link.term for link in statement.chain), statement.rhs]
     reasons = [*(link.reason for link in statement.chain), statement.reason]
-    passed = True
+    remains = ""
     for left, right, reason in zip(terms[:-1], terms[1:], reasons, strict=True):
-        same = nf.equal(
-            apply_definitions(left.entry(*at), statement.given),
-            apply_definitions(right.entry(*at), statement.given),
-        )
-        passed &= same
-        finding.steps.append(
-            {
-                "title": "equality",
-                "latex": rf"{left.latex()} = {right.latex()}",
-                "reason": reason,
-                "grade": "exact-symbolic",
-                "passed": same,
-            }
-        )
+        one, two = (apply_definitions(t.entry(*at), statement.given) for t in (left, right))
+        same = equal(one, two)
+        remains = remains or ("" if same else _difference(one, two))
+        finding.steps.append(step("equality", rf"{left.latex()} = {right.latex()}", reason, same))
     for g in statement.given:
-        name = ix.At(g.tensor, g.at)
-        latex = rf"{nf_latex(name)} = {g.value.latex()}"
-        finding.steps.insert(
-            0,
-            {"title": "given", "latex": latex, "reason": g.reason, "grade": "exact-symbolic", "passed": True},
-        )
-    detail = (
-        "equal normal forms for symbolic dimensions" if passed else "the normal forms differ (no refutation)"
-    )
-    return Evidence("derivation", "exact-symbolic", True if passed else None, detail, settles=True)
+        latex = rf"{nf_latex(ix.At(g.tensor, g.at))} = {g.value.latex()}"
+        finding.steps.insert(0, step("given", latex, g.reason, True))
+    detail = "equal normal forms for symbolic dimensions"
+    if remains:
+        detail = f"the normal forms differ (no refutation) by {remains}"
+    return Evidence("derivation", "exact-symbolic", None if remains else True, detail, settles=True)
+
+
+def step(
+    title: str, latex: str, reason: str, passed: bool | None, grade: str = "exact-symbolic"
+) -> dict[str, Any]:
+    """One step of a derivation as the ledger keeps it."""
+    return {"title": title, "latex": latex, "reason": reason, "grade": grade, "passed": passed}
+
+
+def equal(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two expressions are proved equal where both are defined, known functions by exponentials if need be."""
+    try:
+        return nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
+    except ZeroDivisionError:  # one of them divides by what is identically zero
+        return False
+
+
+def _difference(one: ix.Expr, two: ix.Expr) -> str:
+    from checks.printing import unicode_math
+
+    try:
+        text = unicode_math(nf_latex(one - two))
+    except ZeroDivisionError:
+        return "a division by zero"
+    return text if len(text) <= 300 else f"{text[:299]}…"
 
 
 def nf_latex(expr: ix.Expr) -> str:
@@ -282,94 +158,44 @@ def nf_latex(expr: ix.Expr) -> str:
     return Raw((), expr).latex()
 
 
-def _size_choices(
-    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int]
-) -> Iterator[dict[str, int]]:
-    """Sizes from small to larger; a dimension under a root takes sizes whose root is rational."""
-    powers = {d: 1 for d in dims}
-    for e in expressions:
-        for node in ix.walk(e):
-            if isinstance(node, ix.Pow) and node.exponent.denominator > 1:
-                for inner in ix.walk(node.base):
-                    if isinstance(inner, ix.Dim):
-                        powers[inner.name] = max(powers.get(inner.name, 1), node.exponent.denominator)
-    for base in (1, 2, 3):
-        yield {d: fixed.get(d, (min(base, 2) ** powers[d]) if powers[d] > 1 else base) for d in dims}
-    yield {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
-
-
-def exact_instances(
-    expressions: list[ix.Expr],
-    given: tuple[st.Given, ...],
-    seed: int,
-    tries: int,
-    small: bool,
-    fixed: dict[str, int] | None = None,
-) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
-    """Exact random values of all symbols of the expressions, with up to nine choices of their free indices for each.
-
-    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small integers only.
-    """
-    rng = random.Random(f"{seed} instances")
-    tensors = base_tensors(expressions, given)
-    everything = [*expressions, *(g.value.entry() for g in given)]
-    loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)
-    dims = sorted({*dimensions(expressions, given), *(i.dim for i in loose)} - {"1"})
-    for sizes in _size_choices(dims, everything, fixed or {}):
-        points = [
-            dict(zip(loose, p, strict=True)) for p in product(*(range(sizes.get(i.dim, 1)) for i in loose))
-        ]
-        for _ in range(tries):
-            values = draw(rng, tensors, sizes, SMALL if small else None)
-            yield Instance(sizes, values, given), (points if len(points) <= 9 else rng.sample(points, 9))
-
-
 def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tuple[Evidence, str | None]:
     checked = skipped = 0
     for small in (True, False):
         for instance, points in exact_instances(
-            sides, statement.given, seed, 4, small, dict(statement.sizes)
+            sides, statement.given, seed, 4, small, dict(statement.sizes), statement.nonzero
         ):
-            try:
-                for at in points:
-                    if instance.evaluate(sides[0], at) != instance.evaluate(sides[1], at):
-                        text = _shrink(instance, at, sides)
-                        return Evidence("exact", "exact-rational", False, "an exact counterexample"), text
-                checked += 1
-            except (NotExact, ZeroDivisionError):
-                skipped += 1
-    if checked < 3:
-        return Evidence(
-            "exact", "exact-rational", None, not_run=f"only {checked} instances had an exact value"
-        ), None
-    return Evidence(
-        "exact",
-        "exact-rational",
-        True,
-        f"{checked} exact random instances agree ({skipped} undefined or inexact)",
-    ), None
+            same = [instance.same(*sides, at) for at in points]
+            if False in same:
+                text = _shrink(instance, points[same.index(False)], sides, statement.nonzero)
+                return Evidence("exact", "exact-rational", False, "an exact counterexample"), text
+            checked += all(same)
+            skipped += not all(same)
+    if checked < ENOUGH:
+        why = f"only {checked} instances had values on both sides"
+        return Evidence("exact", "exact-rational", None, not_run=why), None
+    detail = f"{checked} exact random instances agree ({skipped} undefined or inexact)"
+    return Evidence("exact", "exact-rational", True, detail), None
 
 
-def _shrink(instance: Instance, at: dict[Index, int], sides: list[ix.Expr]) -> str:
+def _shrink(
+    instance: Instance, at: dict[Index, int], sides: list[ix.Expr], nonzero: tuple[Tensor, ...]
+) -> str:
     """Make a counterexample simpler entry by entry, as long as it stays one."""
 
     def differs(values: dict) -> bool:
-        trial = Instance(instance.sizes, values, tuple(instance._given.values()))
-        try:
-            return bool(trial.evaluate(sides[0], at) != trial.evaluate(sides[1], at))
-        except (NotExact, ZeroDivisionError):
-            return False
+        trial = Instance(instance.sizes, values, instance.given)
+        return trial.admissible(nonzero) and trial.same(*sides, at) is False
 
     values = dict(instance.values)
     for key in list(values):
         for simple in (Fraction(1), Fraction(0)):
-            if values[key] == simple or (simple == 0 and key[0].positive):
+            if values[key] == simple or (simple == 0 and (key[0].positive or key[0] in nonzero)):
                 continue
             if differs({**values, key: simple}):
                 values[key] = simple
                 break
-    best = Instance(instance.sizes, values, tuple(instance._given.values()))
-    left, right = (best.evaluate(s, at) for s in sides)
+    best = Instance(instance.sizes, values, instance.given)
+    left, right = (best.value(s, at) for s in sides)
     return f"{describe(best, at)}: left side {left}, right side {right}"
 
 
@@ -381,49 +207,51 @@ def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants
     for name, side in sides.items():
         other = exprs["right" if name == "left" else "left"]
         for what, mutant in mutants(side, 24, whole=True):
-            _score(
-                result, f"{name} side: {what}: {mutant.latex()}", mutant.entry(*at), other, statement, seed
-            )
+            text = f"{name} side: {what}: {mutant.latex()}"
+            score(result, text, (mutant.entry(*at), other), statement, seed)
     return result
 
 
-def _score(
-    result: Mutants, what: str, mutant: ix.Expr, other: ix.Expr, statement: st.Identity, seed: int
-) -> None:
+def score(result: Mutants, what: str, pair: tuple[ix.Expr, ix.Expr], statement: Any, seed: int) -> None:
+    """Count a mutant of one side against the other: instances first, they reject nearly all at once."""
     result.tried += 1
-    if _says_the_same(apply_definitions(mutant, statement.given), apply_definitions(other, statement.given)):
-        result.equivalent += 1
-    elif rejects(mutant, other, statement.given, seed, dict(statement.sizes)):
+    fixed = dict(getattr(statement, "sizes", ()))
+    if rejects(*pair, statement.given, seed, fixed, statement.nonzero):
         result.killed += 1
+    elif equal(*(apply_definitions(e, statement.given) for e in pair)):
+        result.equivalent += 1
     else:
         result.survivors.append(what)
 
 
-def _says_the_same(mutant: ix.Expr, other: ix.Expr) -> bool:
-    try:
-        return nf.equal(mutant, other)
-    except ZeroDivisionError:  # the mutant divides by something that is identically zero
-        return False
-
-
 def rejects(
-    left: ix.Expr, right: ix.Expr, given: tuple[st.Given, ...], seed: int, fixed: dict[str, int] | None = None
+    left: ix.Expr,
+    right: ix.Expr,
+    given: tuple[st.Given, ...],
+    seed: int,
+    fixed: dict[str, int] | None = None,
+    nonzero: tuple[Tensor, ...] = (),
 ) -> bool:
-    """Whether an exact instance tells two expressions apart (or one of them is undefined where the other is not)."""
+    """Whether an exact instance tells two expressions apart (or the first is undefined where the second is not)."""
     for small in (False, True):
-        for instance, points in exact_instances([left, right], given, seed + 1, 5, small, fixed):
+        for instance, points in exact_instances([left, right], given, seed + 1, 5, small, fixed, nonzero):
             for at in points:
-                try:
-                    one = instance.evaluate(right, at)
-                except (NotExact, ZeroDivisionError):
-                    continue
-                try:
-                    if instance.evaluate(left, at) != one:
-                        return True
-                except ZeroDivisionError:
+                if instance.same(left, right, at) is False or _undefined_only(instance, left, right, at):
                     return True
-                except NotExact:
-                    continue
+    return False
+
+
+def _undefined_only(instance: Instance, left: ix.Expr, right: ix.Expr, at: dict[Index, int]) -> bool:
+    try:
+        instance.value(right, at)
+    except (NotExact, ZeroDivisionError):
+        return False
+    try:
+        instance.value(left, at)
+    except ZeroDivisionError:
+        return True
+    except NotExact:
+        pass
     return False
 
 
@@ -431,52 +259,71 @@ def rejects(
 
 
 def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Finding:
-    """Shapes and definedness of a defining formula."""
+    """Shapes, that the name is not defined by itself, and definedness of a defining formula."""
     finding = Finding()
     shapes = conformable(statement.name, statement.meaning)
     finding.evidence.append(shapes)
     if not shapes.passed:
         finding.counterexample = shapes.detail
         return finding
-    at = tuple(Index(f"e{n}", d) for n, d in enumerate(statement.meaning.shape()))
-    evidence, where = defined([statement.meaning.entry(*at)], statement.given, statement.nonzero, seed)
+    at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(statement.meaning.shape()))
+    meaning = statement.meaning.entry(*at)
+    used = apply_definitions(meaning, statement.given)
+    names = {t.name for t in ix.tensors(used)} | {n.function for n in ix.walk(used) if isinstance(n, ix.Call)}
+    if circular := named(statement.name) & names:
+        raise st.Malformed(f"{', '.join(sorted(circular))} is defined by itself")
+    evidence, where = defined([meaning], statement.given, statement.nonzero, seed)
+    loose = unbound(statement.meaning) - unbound(statement.name)
+    if evidence.passed and loose:
+        names = ", ".join(sorted(i.name for i in loose))
+        evidence = replace(evidence, passed=None, detail=f"the name leaves {names} unexplained")
+    if evidence.passed and not _evaluated([meaning], statement.given, statement.nonzero, seed):
+        evidence = replace(evidence, passed=None, detail="no instance could be evaluated")
     finding.evidence.append(replace(evidence, settles=True))
     finding.counterexample = where if evidence.passed is False else None
     latex = rf"{statement.name.latex()} := {statement.meaning.latex()}"
-    finding.steps.append(
-        {
-            "title": "definition",
-            "latex": latex,
-            "reason": "shapes and denominators checked",
-            "grade": "exact-symbolic",
-            "passed": evidence.passed,
-        }
-    )
+    finding.steps.append(step("definition", latex, "shapes and denominators checked", evidence.passed))
     return finding
+
+
+def named(term: Term) -> set[str]:
+    """What a definition's left side names: its symbols; of F(u) the function, of rows or entries the array."""
+    if isinstance(term, Apply):
+        return {term.data[0]}
+    if isinstance(term, Symbol):
+        return {term.data.name}
+    return set().union(*(named(part) for part in term.args))
+
+
+def unbound(term: Term) -> set[Index]:
+    """The indices on which a term's value depends, those inside of substitutions and deltas as well."""
+    at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))
+    return ix.free_indices(term.entry(*at)) - set(at)
+
+
+def _evaluated(
+    exprs: list[ix.Expr], given: tuple[st.Given, ...], nonzero: tuple[Tensor, ...], seed: int
+) -> bool:
+    """Whether enough instances give every expression a value."""
+    count = 0
+    for instance, points in exact_instances(exprs, given, seed, 4, True, nonzero=nonzero):
+        try:
+            for expr in exprs:
+                instance.value(expr, points[0] if points else {})
+            count += 1
+        except (NotExact, ZeroDivisionError):
+            continue
+        if count >= ENOUGH:
+            return True
+    return False
 
 
 def convex(statement: st.Convex, seed: int, with_mutants: bool) -> Finding:
     """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
     why = convexity(statement.program)
-    step = {
-        "title": "convexity",
-        "latex": statement.program.latex(),
-        "reason": why or "not shown",
-        "grade": "exact-symbolic",
-        "passed": bool(why),
-    }
-    finding = Finding(
-        [
-            Evidence(
-                "derivation",
-                "exact-symbolic",
-                True if why else None,
-                why or "the convexity argument does not apply",
-                settles=True,
-            )
-        ],
-        [step],
-    )
+    detail = why or "the convexity argument does not apply"
+    proof = Evidence("derivation", "exact-symbolic", True if why else None, detail, settles=True)
+    finding = Finding([proof], [step("convexity", statement.program.latex(), why or "not shown", bool(why))])
     if with_mutants and why:
         finding.mutants = _program_mutants(statement)
     return finding
@@ -510,21 +357,22 @@ def _quadratic_part(program: Any) -> tuple:
 
 
 def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Finding:
-    """Every symbol is a listed variable or given data, and every listed variable occurs."""
-    program = statement.program
-    stray = sorted(t.name for t in program.unknown() - set(statement.printed) - set(statement.data))
-    idle = sorted(t.name for t in set(statement.printed) - program.unknown())
-    passed = not stray and not idle
-    detail = "every symbol is a listed variable or given data"
-    if stray:
-        detail = f"neither a listed variable nor given data: {', '.join(stray)}"
-    elif idle:
-        detail = f"listed as variable but absent: {', '.join(idle)}"
-    finding = Finding(
-        [Evidence("derivation", "exact-symbolic", passed, detail, settles=True)],
-        counterexample=None if passed else detail,
-    )
-    if with_mutants and passed:
+    """Every symbol is a listed variable or given data, every listed variable occurs, every variable is listed."""
+    program, known = statement.program, statement.program.unknown()
+    both = set(statement.printed) & set(statement.data)
+    stray = known - set(statement.printed) - set(statement.data)
+    problems = {
+        "neither a listed variable nor given data": stray,
+        "listed as variable but absent": set(statement.printed) - known,
+        "minimised over but listed as data": set(program.variables) & set(statement.data),
+        "listed as variable and as data": both,
+    }
+    wrong = {words: ", ".join(sorted(t.name for t in found)) for words, found in problems.items() if found}
+    detail = "; ".join(f"{words}: {names}" for words, names in wrong.items())
+    words = detail or "every symbol is a listed variable or given data"
+    proof = Evidence("derivation", "exact-symbolic", not wrong, words, settles=True)
+    finding = Finding([proof], counterexample=detail or None)
+    if with_mutants and not wrong:
         for n in range(len(statement.printed)):
             finding.mutants.tried += 1
             fewer = st.WellPosed(program, statement.printed[:n] + statement.printed[n + 1 :], statement.data)
@@ -536,34 +384,37 @@ def dual(statement: st.Dual, seed: int, with_mutants: bool) -> Finding:
     """Dualise symbolically and compare the remaining conditions with the printed ones."""
     result = dualise(statement.program)
     printed = dict(statement.conditions)
-    finding = Finding(
-        steps=[
-            {
-                "title": s.title,
-                "latex": s.latex,
-                "reason": s.reason,
-                "grade": "exact-symbolic",
-                "passed": True,
-            }
-            for s in result.steps
-        ]
+    finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
+    same = {
+        v: _same_condition(result.conditions[v], t.entry())
+        for v, t in printed.items()
+        if v in result.conditions
+    }
+    wrong = [
+        f"no condition from {v.name} is printed"
+        for v, derived in result.conditions.items()
+        if v not in printed and _other_zeros(derived, ix.Num(Fraction(0)), seed)
+    ]
+    wrong += [
+        f"{v.name} gives no such condition"
+        for v, term in printed.items()
+        if v not in result.conditions and _other_zeros(ix.Num(Fraction(0)), term.entry(), seed)
+    ]
+    wrong += [
+        f"the condition from {v.name} is another one"
+        for v, agrees in same.items()
+        if not agrees and _other_zeros(result.conditions[v], printed[v].entry(), seed)
+    ]
+    settled = all(same.values()) and set(printed) == set(result.conditions) and result.program is not None
+    detail = "; ".join(wrong) or (
+        "the conditions are those that the dualiser derives"
+        if settled
+        else "the conditions, or the convexity of the program, are not shown"
     )
-    wrong = [f"no condition from {v.name} is printed" for v in result.conditions if v not in printed]
-    wrong += [f"{v.name} gives no such condition" for v in printed if v not in result.conditions]
-    for variable, term in statement.conditions:
-        if variable in result.conditions and not _same_condition(result.conditions[variable], term.entry()):
-            wrong.append(f"the condition from {variable.name} is another one")
-    finding.evidence.append(
-        Evidence(
-            "derivation",
-            "exact-symbolic",
-            not wrong,
-            "; ".join(wrong) or "the conditions are those that the dualiser derives",
-            settles=True,
-        )
-    )
+    passed = False if wrong else settled or None
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", passed, detail, settles=True))
     finding.counterexample = "; ".join(wrong) or None
-    if with_mutants and not wrong:
+    if with_mutants and passed:
         for variable, term in statement.conditions:
             for what, mutant in mutants(term, 12):
                 finding.mutants.tried += 1
@@ -581,13 +432,53 @@ def _same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:
     return nf.equal(derived, printed) or nf.equal(derived, -printed)
 
 
+def _other_zeros(derived: ix.Expr, printed: ix.Expr, seed: int) -> bool:
+    """Whether an exact instance shows that two conditions do not vanish at the same places.
+
+    One solves for a variable in which a condition is affine: there it vanishes and the other must not.
+    """
+    for one, two in ((derived, printed), (printed, derived)):
+        for instance, points in exact_instances([one, two], (), seed, 4, True):
+            for at in points:
+                for changed in _solved(instance, one, at):
+                    if changed.sign(one, at) == 0 and changed.sign(two, at) in (-1, 1):
+                        return True
+    return False
+
+
+def _solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> list[Instance]:
+    """The instance, and the same with one entry changed such that the expression vanishes there."""
+    found = [instance]
+    for key, before in instance.values.items():
+        trials = []
+        for value in (Fraction(0), Fraction(1)):
+            trial = Instance(instance.sizes, {**instance.values, key: value}, instance.given)
+            try:
+                trials.append(trial.evaluate(expr, at))
+            except (NotExact, ZeroDivisionError):
+                break
+        if len(trials) == 2 and all(isinstance(t, Fraction) for t in trials) and trials[0] != trials[1]:
+            root = trials[0] / (trials[0] - trials[1])
+            if root != before and not (key[0].positive and root <= 0):
+                found.append(Instance(instance.sizes, {**instance.values, key: root}, instance.given))
+    return found
+
+
 # ---------------------------------------------------------------- implications
+
+
+_RELATIONS = ("=", ">=", ">")
 
 
 def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Finding:
     """Verify the certificate symbolically, or the offered counterexample exactly."""
     finding = Finding()
-    shapes = conformable(*(h.term for h in statement.hypotheses), statement.conclusion.term)
+    everything = (*statement.hypotheses, statement.conclusion)
+    if any(f.relation not in _RELATIONS for f in everything):
+        raise st.Malformed(f"a relation is one of {', '.join(_RELATIONS)}")
+    if len({h.name for h in statement.hypotheses}) < len(statement.hypotheses):
+        raise st.Malformed("two hypotheses have one name")
+    shapes = conformable(*(f.term for f in everything))
     finding.evidence.append(shapes)
     if not shapes.passed:
         finding.counterexample = shapes.detail
@@ -597,25 +488,23 @@ def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Fin
         finding.counterexample = refuted
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
-    why = certificate_error(statement)
-    finding.steps.append(
-        {
-            "title": "certificate",
-            "latex": _implication_latex(statement),
-            "reason": why or "identity of normal forms; signs of the multipliers as required",
-            "grade": "exact-symbolic",
-            "passed": not why,
-        }
-    )
+    why = certificate_error(statement) or _undefined(statement)
+    reason = why or "identity of normal forms; signs of the multipliers as required"
+    finding.steps.append(step("certificate", _implication_latex(statement), reason, not why))
+    holding, count, broken = _satisfied(statement, seed)
+    if broken:
+        finding.counterexample = broken
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+        return finding
+    if not why and not holding:
+        why = "no point was found at which all hypotheses hold"
+    detail = why or "the certificate is an identity"
     finding.evidence.append(
-        Evidence(
-            "derivation",
-            "exact-symbolic",
-            None if why else True,
-            why or "the certificate is an identity",
-            settles=True,
-        )
+        Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)
     )
+    if count >= ENOUGH:
+        detail = f"hypotheses and conclusion hold at {count} exact points, for example {holding}"
+        finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
     if with_mutants and not why:
         for what, mutant in mutants(statement.conclusion.term, 16):
             changed = st.Fact("mutant", mutant, statement.conclusion.relation)
@@ -628,6 +517,75 @@ def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Fin
             else:
                 finding.mutants.survivors.append(f"{what}: {mutant.latex()}")
     return finding
+
+
+def _undefined(statement: st.Implication) -> str:
+    """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
+    facts = _facts(statement)
+    stated = {d.base for h in statement.hypotheses for d in sg.demands(h.term.entry())}
+    left = [d for d in sg.demands(statement.conclusion.term.entry()) if d.base not in stated]
+    if any(not sg.signs(d.base, facts) <= d.signs for d in left):
+        return "the conclusion is not shown to be defined wherever the hypotheses hold"
+    return ""
+
+
+def _facts(statement: st.Implication) -> sg.Facts:
+    """The hypotheses, and that they are defined, as facts about signs."""
+    known = {"=": sg.ZERO, ">=": fn.NONNEGATIVE, ">": fn.POSITIVE}
+    forms = {nf.normal(d.base): d.signs for h in statement.hypotheses for d in sg.demands(h.term.entry())}
+    for h in statement.hypotheses:
+        form = nf.normal(h.term.entry())
+        forms[form] = forms.get(form, fn.ANY) & known[h.relation]
+    return sg.Facts(forms=forms)
+
+
+_WANTED = 20
+
+
+def _satisfied(statement: st.Implication, seed: int) -> tuple[str, int, str | None]:
+    """A point at which all hypotheses hold, in words, how many were tried, and a counterexample if one was met."""
+    terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
+    shown, count = "", 0
+    for instance, points in exact_instances(terms, (), seed, 40, True):
+        for at in points[:2]:
+            point = _moved_onto(instance, statement, at)
+            if point is None:
+                continue
+            sign = point.sign(terms[-1], at)
+            if sign is not None and not _allowed(sign, statement.conclusion.relation):
+                text = (
+                    f"{describe(point, at)}: every hypothesis holds, but {statement.conclusion.name} does not"
+                )
+                return "", count, text
+            shown, count = shown or describe(point, at), count + (sign is not None)
+        if count >= _WANTED:
+            break
+    return (shown or "every point") if count else "", count, None
+
+
+def _moved_onto(instance: Instance, statement: st.Implication, at: dict[Index, int]) -> Instance | None:
+    """The instance, changed entry by entry until every hypothesis holds, or None."""
+    for _ in range(3):
+        broken = None
+        for h in statement.hypotheses:
+            expr = h.term.entry()
+            loose = {i: at.get(i, 0) for i in ix.free_indices(expr)}
+            sign = instance.sign(expr, loose)
+            if sign is None:
+                return None
+            if not _allowed(sign, h.relation):
+                broken = (expr, loose, h.relation)
+                break
+        if broken is None:
+            return instance
+        if broken[2] == ">" or len(moved := _solved(instance, *broken[:2])) < 2:
+            return None
+        instance = moved[1]
+    return None
+
+
+def _allowed(sign: int, relation: str) -> bool:
+    return {"=": sign == 0, ">=": sign >= 0, ">": sign > 0}[relation]
 
 
 def certificate_error(statement: st.Implication) -> str:
@@ -649,11 +607,11 @@ def certificate_error(statement: st.Implication) -> str:
             return f"the certificate uses {name}, which is not assumed"
         if not _defined_under(multiplier.entry(), statement):
             return f"the multiplier of {name} is not shown to be defined wherever the hypotheses hold"
-        form = nf.normal(multiplier.entry())
         if facts[name].relation != "=":
-            if not _nonnegative(form, facts):
+            signs = sg.signs(multiplier.entry(), _facts(statement))
+            if not signs <= fn.NONNEGATIVE:
                 return f"the multiplier of {name} is not shown to be nonnegative"
-            strict |= facts[name].relation == ">" and nf.form_positive(form)
+            strict |= facts[name].relation == ">" and signs <= fn.POSITIVE
         right.append(multiplier.entry() * facts[name].term.entry())
     conclusion = statement.conclusion
     if not nf.equal(factor * conclusion.term.entry(), ix.Add(tuple(right))):
@@ -666,53 +624,12 @@ def certificate_error(statement: st.Implication) -> str:
     return ""
 
 
-def _fragile(expr: ix.Expr) -> Iterator[ix.Expr]:
-    """What must be positive (or, in a denominator, at least not zero) for an expression to be defined."""
-    for node in ix.walk(expr):
-        if isinstance(node, ix.Pow) and (node.exponent < 0 or node.exponent.denominator > 1):
-            yield node.base
-        if isinstance(node, ix.Call) and node.function == "log":
-            yield node.arg
-
-
 def _defined_under(multiplier: ix.Expr, statement: st.Implication) -> bool:
     """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are defined."""
-    facts = {h.name: h for h in statement.hypotheses}
-    strict = {atom for atom, positive in _signs(facts).items() if positive}
-    stated = {
-        nf.normal(base)
-        for fact in (*statement.hypotheses, statement.conclusion)
-        for base in _fragile(fact.term.entry())
-    }
-    for base in _fragile(multiplier):
-        form = nf.normal(base)
-        product = len(form) == 1 and form[0][1] > 0 and not form[0][0][0]
-        if form in stated or nf.form_positive(form):
-            continue
-        if not product or not all(nf.is_positive(a) or a in strict for a, _ in form[0][0][2]):
-            return False
-    return True
-
-
-def _signs(facts: dict[str, st.Fact]) -> dict[nf.Atom, bool]:
-    """The atoms that a hypothesis says are >= 0, and whether strictly positive."""
-    signs: dict[nf.Atom, bool] = {}
-    for fact in facts.values():
-        known = nf.normal(fact.term.entry())
-        if fact.relation != "=" and len(known) == 1 and known[0][1] > 0 and len(known[0][0][2]) == 1:
-            atom, exponent = known[0][0][2][0]
-            if exponent == 1 and not known[0][0][0]:  # of a sum, no entry's sign is known
-                signs[atom] = fact.relation == ">"
-    return signs
-
-
-def _nonnegative(form: nf.Form, facts: dict[str, st.Fact]) -> bool:
-    """A positive combination of products of positive atoms and of hypotheses that are >= 0."""
-    signs = _signs(facts)
-    return all(
-        c > 0 and all(nf.is_positive(a) or (a in signs and (e > 0 or signs[a])) for a, e in mono[2])
-        for mono, c in form
-    )
+    facts = _facts(statement)
+    everything = (*statement.hypotheses, statement.conclusion)
+    stated = {d.base for f in everything for d in sg.demands(f.term.entry())}
+    return all(d.base in stated or sg.signs(d.base, facts) <= d.signs for d in sg.demands(multiplier))
 
 
 def _implication_latex(statement: st.Implication) -> str:
@@ -768,88 +685,7 @@ def _witness(statement: st.Implication) -> str | None:
 
 
 def _true(value: Any, relation: str) -> bool:
-    sign = Exponential.of(value).sign()
-    return {"=": sign == 0, ">=": sign >= 0, ">": sign > 0}[relation]
-
-
-# ---------------------------------------------------------------- recurrences
-
-
-def recurrence(statement: st.Recurrence, seed: int, with_mutants: bool) -> Finding:
-    """Induction: base cases and recurrence symbolically, and a count by brute force."""
-    finding = Finding()
-    passed = bool(statement.steps)  # no step, no induction
-    for name, expression in statement.steps:
-        zero = _sympy_zero(expression)
-        passed &= zero
-        finding.steps.append(
-            {
-                "title": name,
-                "latex": rf"{sp.latex(expression)} = 0",
-                "reason": "simplified by SymPy",
-                "grade": "exact-symbolic",
-                "passed": zero,
-            }
-        )
-    finding.steps.insert(
-        0,
-        {
-            "title": "statement",
-            "latex": statement.latex,
-            "reason": "by induction",
-            "grade": "exact-symbolic",
-            "passed": passed,
-        },
-    )
-    finding.evidence.append(
-        Evidence(
-            "derivation",
-            "exact-symbolic",
-            True if passed else None,
-            "base cases and recurrence hold" if passed else "an induction step was not shown",
-            settles=True,
-        )
-    )
-    wrong = _first_wrong(statement, statement.closed)
-    finding.evidence.append(
-        Evidence(
-            "exact",
-            "exact-rational",
-            wrong is None if statement.cases else None,
-            f"{len(statement.cases)} cases counted by brute force",
-        )
-    )
-    finding.counterexample = wrong
-    if with_mutants and wrong is None:
-        for what, closed in _sympy_mutants(statement):
-            finding.mutants.tried += 1
-            if _first_wrong(statement, closed) is not None:
-                finding.mutants.killed += 1
-            else:
-                finding.mutants.survivors.append(what)
-    return finding
-
-
-def _sympy_zero(expression: sp.Expr) -> bool:
-    return sp.simplify(sp.gammasimp(sp.expand_func(expression))) == 0 or sp.simplify(expression) == 0
-
-
-def _first_wrong(statement: st.Recurrence, closed: sp.Expr) -> str | None:
-    for case in statement.cases:
-        value = closed.subs(dict(zip(statement.symbols, case, strict=True)))
-        counted = sp.sympify(statement.counted(*case))
-        if sp.simplify(value - counted) != 0:
-            at = ", ".join(f"{s} = {n}" for s, n in zip(statement.symbols, case, strict=True))
-            return f"{at}: closed form {value}, counted {counted}"
-    return None
-
-
-def _sympy_mutants(statement: st.Recurrence) -> list[tuple[str, sp.Expr]]:
-    closed = statement.closed
-    found = [("doubled", 2 * closed), ("plus one", closed + 1), ("negated", -closed)]
-    for s in statement.symbols:
-        found += [(f"{s} shifted up", closed.subs(s, s + 1)), (f"{s} shifted down", closed.subs(s, s - 1))]
-    return found
+    return _allowed(Exponential.of(value).sign(), relation)
 
 
 ENGINES: dict[type, Callable[[Any, int, bool], Finding]] = {
@@ -859,5 +695,4 @@ ENGINES: dict[type, Callable[[Any, int, bool], Finding]] = {
     st.WellPosed: well_posed,
     st.Dual: dual,
     st.Implication: implication,
-    st.Recurrence: recurrence,
 }

@@ -8,7 +8,8 @@ from typing import Any
 
 from checks.claim import ROOT
 from checks.record import Record
-from checks.verify import VERDICTS, write_atomically
+from checks.verdict import VERDICTS
+from checks.verify import write_atomically
 
 EXPECTED = ROOT / "checks" / "expected.json"
 

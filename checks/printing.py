@@ -28,8 +28,6 @@ def part_latex(part: Any) -> str:
             return (
                 r",\quad ".join(rows) if rows else r"\text{no condition besides the signs of the multipliers}"
             )
-        case st.Recurrence():
-            return part.latex
     return part.statement_latex()
 
 

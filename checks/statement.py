@@ -5,16 +5,17 @@ A statement is data. The engines (``checks.engines``) decide it, the mutants are
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from fractions import Fraction
 from typing import Any
-
-import sympy as sp
 
 from derivations.index import Index, Tensor
 from derivations.program import Program
 from derivations.term import Term
+
+
+class Malformed(ValueError):
+    """A statement that says nothing: circular definitions, hypotheses that contradict each other, no content."""
 
 
 @dataclass(frozen=True)
@@ -140,23 +141,6 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Recurrence:
-    """A closed form f(n, …) settled by induction: it satisfies the base cases and the recurrence.
-
-    ``steps`` are SymPy expressions that must simplify to zero; ``counted(values)`` computes the quantity by brute
-    force and ``closed`` is compared with it for all ``cases``. ``latex`` is the statement.
-    """
-
-    latex: str
-    closed: sp.Expr
-    symbols: tuple[sp.Symbol, ...]
-    counted: Callable[..., Any]
-    cases: tuple[tuple[int, ...], ...]
-    steps: tuple[tuple[str, sp.Expr], ...]
-    label: str = ""
-
-
-@dataclass(frozen=True)
 class All:
     """Several statements that together make the claim."""
 
@@ -176,7 +160,7 @@ class Kind:
         raise NotImplementedError
 
 
-Statement = Kind | Identity | Implication | Convex | WellPosed | Dual | Definition | Recurrence | All
+Statement = Kind | Identity | Implication | Convex | WellPosed | Dual | Definition | All
 
 
 def parts(statement: Statement) -> tuple[Any, ...]:
@@ -189,3 +173,20 @@ def parts(statement: Statement) -> tuple[Any, ...]:
 def kind(statement: Statement) -> str:
     """The name of a statement's kind; several kinds are joined by '+'."""
     return "+".join(dict.fromkeys(type(p).__name__ for p in parts(statement)))
+
+
+def tensors_of(statement: Any) -> set[Tensor]:
+    """Every tensor that a statement mentions: in its formulas, definitions, programs and offered points."""
+    found: set[Tensor] = set()
+    todo: list[Any] = [statement]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Tensor):
+            found.add(item)
+        elif isinstance(item, Term):
+            todo += [*item.args, item.data]
+        elif isinstance(item, (tuple, list)):
+            todo += item
+        elif is_dataclass(item) and not isinstance(item, (type, Index)):
+            todo += list(vars(item).values())
+    return found

@@ -16,42 +16,19 @@ from typing import Any
 
 from checks.claim import ROOT, Claim, Options
 from checks.content import key
-from checks.engines import Finding, Inconsistent, judge
+from checks.engines import judge
+from checks.finding import Finding, Inconsistent
 from checks.ladder import Climb, Part, Parts, Progress, ascend, attempt, names_ladder, one_by_one
 from checks.printing import part_latex, with_letters
 from checks.record import Evidence, Mutants, Record
 from checks.registry import load
 from checks.statement import Statement, kind, parts
 from checks.theories import THEORIES
-
-VERDICTS = (
-    "proved",
-    "confirmed",
-    "corrected",
-    "refuted",
-    "definition",
-    "empirical",
-    "unsettled",
-    "inconsistent",
-)
+from checks.verdict import VERDICTS, repair_of, verdict
 
 
 class DamagedCache(RuntimeError):
     """A cache entry that cannot be read."""
-
-
-def verdict(claim: Claim, literal: Finding | None, corrected: Finding | None) -> str:
-    """The verdict that the findings give; see the table in README.md."""
-    if literal is None:
-        return "empirical" if claim.role == "empirical" else "unsettled"
-    holds = literal.holds
-    if holds is None:
-        return "empirical" if claim.role == "empirical" else "unsettled"
-    if holds:
-        if claim.role in ("definition", "empirical"):
-            return claim.role
-        return "proved" if literal.proved else "confirmed"
-    return "corrected" if corrected is not None and corrected.holds else "refuted"
 
 
 def examine(
@@ -64,28 +41,67 @@ def examine(
     started = time.perf_counter()
     record = _blank(claim)
     try:
-        literal = judge(claim.literal(assumptions), options.seed, not quick) if claim.literal else None
-        corrected = None
-        if literal is not None and literal.holds is False and claim.corrected:
-            corrected = judge(claim.corrected(assumptions), options.seed, not quick)
-        standing = corrected if corrected is not None else literal
-        if standing is not None and not quick and standing.holds is False:
-            for leg in claim.failing:
-                standing.evidence += leg(assumptions, options)
-        elif standing is not None and not quick:
-            for climb in climbs(claim, assumptions, options, parts):
-                standing.evidence += climb.all()
-        _fill(record, claim, assumptions, literal, corrected)
-        record.verdict = verdict(claim, literal, corrected)
-        record.literal_holds = literal.holds if literal else None
+        _judge(claim, assumptions, options, quick, parts, record)
     except Inconsistent as error:
         record.verdict, record.notes = "inconsistent", f"{record.notes}\n\n{error}".strip()
-    except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        # one claim that an engine cannot digest must not take the other claims' results with it
+    except (
+        Exception
+    ) as error:  # one claim that an engine cannot digest must not take the other claims' results with it
         stopped = f"The engine stopped with {type(error).__name__}: {error}"
         record.verdict, record.notes = "unsettled", f"{record.notes}\n\n{stopped}".strip()
     record.seconds = round(time.perf_counter() - started, 3)
     return record
+
+
+def _judge(
+    claim: Claim, assumptions: Any, options: Options, quick: bool, parts: Parts | None, record: Record
+) -> None:
+    printed = claim.literal(assumptions) if claim.literal else None
+    literal = judge(printed, options.seed, not quick) if printed is not None else None
+    corrected, repair = None, "none"
+    if literal is not None and literal.holds is False and claim.corrected:
+        statement = claim.corrected(assumptions)
+        corrected, repair = judge(statement, options.seed, not quick), repair_of(printed, statement)
+    standing = corrected if corrected is not None else literal
+    if standing is not None and not quick:
+        standing.evidence += _further(claim, assumptions, options, parts, standing.holds is False)
+    _fill(record, claim, assumptions, literal, corrected)
+    record.literal_holds = literal.holds if literal else None
+    record.verdict = verdict(
+        claim.role,
+        record.literal_holds,
+        literal is not None and literal.proved,
+        corrected.holds if corrected is not None else None,
+        repair,
+    )
+
+
+def _further(
+    claim: Claim, assumptions: Any, options: Options, parts: Parts | None, failed: bool
+) -> list[Evidence]:
+    """What the legs find, or of a statement of which no version stands, its ``failing`` legs.
+
+    A leg that raises an exception ends alone: it is recorded as not run.
+    """
+    runs: list[tuple[str, Callable[[], list[Evidence]]]] = []
+    if failed:
+        runs = [(_name(leg), partial(leg, assumptions, options)) for leg in claim.failing]
+    else:
+        runs = [(_name(climb.leg), climb.all) for climb in climbs(claim, assumptions, options, parts)]
+    found: list[Evidence] = []
+    for name, run in runs:
+        try:
+            found += run()
+        except Inconsistent:
+            raise
+        except Exception as error:
+            why = f"{name} stopped with {type(error).__name__}: {error}"
+            found.append(not_run("exact", "measured", why))
+    return found
+
+
+def _name(leg: Any) -> str:
+    return getattr(leg, "__name__", type(leg).__name__)
 
 
 def climbs(claim: Claim, assumptions: Any, options: Options, parts: Parts | None = None) -> list[Climb]:
@@ -148,7 +164,7 @@ def _fill(
                 "latex": s.latex,
                 "reason": s.reason,
                 "grade": "exact-symbolic",
-                "passed": True,
+                "passed": s.checked,
             }
             for s in claim.derivation(assumptions)
         ]

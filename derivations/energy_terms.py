@@ -11,11 +11,11 @@ from functools import lru_cache
 
 from derivations import index as ix
 from derivations.differentiate import gradient
+from derivations.functions import EXPONENT
 from derivations.index import Index, Tensor
 from derivations.parse import parse
-from derivations.term import Shape, Term, as_term
+from derivations.term import NonConformable, Shape, Term, as_term
 
-EXPONENT = Tensor("p", (), "p", positive=True)
 _PARAMETER = Tensor("t", (), "t")
 
 
@@ -46,9 +46,12 @@ class Unit(Term):
 
 
 class Kronecker(Term):
-    """1 where the two indices ``data`` agree, else 0."""
+    """1 where the two indices ``data`` agree, else 0; they must run over one range."""
 
     def shape(self) -> Shape:
+        left, right = self.data
+        if left.dim != right.dim:
+            raise NonConformable(f"a delta between indices over {left.dim} and {right.dim}")
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:

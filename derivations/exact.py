@@ -92,6 +92,10 @@ class Exponential:
         """-1, 0 or 1, certified by interval arithmetic."""
         return _sign(self.top) * _sign(self.bottom)
 
+    def ball(self, bits: int) -> Any:
+        """The number as an Arb ball, computed with so many bits."""
+        return _ball(self.top, bits) / _ball(self.bottom, bits)
+
     def __float__(self) -> float:
         return float(_ball(self.top, 200).mid()) / float(_ball(self.bottom, 200).mid())
 
@@ -152,20 +156,36 @@ def _show(terms: dict[Fraction, Fraction]) -> str:
     return " + ".join(parts)
 
 
+def rational(value: Any) -> Fraction:
+    """An exact number as a rational one. Raises NotExact where it is not visibly rational."""
+    return Exponential.of(value).rational()
+
+
+def sign(value: Any) -> int:
+    """-1, 0 or 1 for an exact number or a ball. Raises NotExact for a ball that does not tell."""
+    if isinstance(value, (int, Fraction)):
+        return (value > 0) - (value < 0)
+    return int(value.sign())
+
+
 def exact_exp(value: Any, order: int = 0) -> Exponential:
     """e to a rational power. Raises NotExact for an irrational argument."""
-    if isinstance(value, Exponential):
-        value = value.rational()
-    if not isinstance(value, (int, Fraction)):
-        raise NotExact(f"exp of a {type(value).__name__} is not exact")
-    return Exponential({Fraction(value): Fraction(1)})
+    return Exponential({rational(value): Fraction(1)})
+
+
+def exact_log(value: Any) -> Fraction:
+    """The logarithm of a power of e. Raises NotExact for any other number."""
+    number = Exponential.of(value)
+    if len(number.top) == 1 and number.bottom == {Fraction(0): Fraction(1)}:
+        ((exponent, coefficient),) = number.top.items()
+        if coefficient == 1:
+            return exponent
+    raise NotExact("the logarithm is not rational")
 
 
 def exact_root(value: Any, exponent: Fraction) -> Fraction:
     """A rational power of a rational number that is rational itself. Raises NotExact otherwise."""
-    if isinstance(value, Exponential):
-        value = value.rational()
-    value = Fraction(value)
+    value = rational(value)
     if value < 0:
         raise NotExact("fractional power of a negative number")
     if value == 0 and exponent < 0:
@@ -185,7 +205,7 @@ def _root(number: int, degree: int) -> int:
 
 def exact_elu1(value: Any, order: int = 0) -> Any:
     """elu + 1: x + 1 for x > 0, e^x for x <= 0; and its first derivative. Raises NotExact beyond."""
-    value = value.rational() if isinstance(value, Exponential) else Fraction(value)
+    value = rational(value)
     if order > 1:
         raise NotExact("elu + 1 has no second derivative at 0")
     if value <= 0:
@@ -208,13 +228,3 @@ def exact_tanh(value: Any, order: int = 0) -> Exponential:
     if order > 1:
         raise NotExact("higher derivatives of tanh are not kept")
     return exact_sinh(value) / exact_cosh(value) if order == 0 else 1 / exact_cosh(value) ** 2
-
-
-EXACT_FUNCTIONS: dict[str, Any] = {
-    "exp": exact_exp,
-    "root": exact_root,
-    "elu1": exact_elu1,
-    "cosh": exact_cosh,
-    "sinh": exact_sinh,
-    "tanh": exact_tanh,
-}

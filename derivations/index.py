@@ -34,7 +34,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A named array with symbolic dimensions.
+    """A named array with symbolic dimensions. Raises ValueError for dimensions that are no tuple.
 
     The three LaTeX fields print the whole array, one row and one entry; ``%1``, ``%2`` stand for the indices.
     A dimension's name is its LaTeX. ``positive`` promises that every entry is > 0 (a hypothesis that proofs may use);
@@ -48,6 +48,10 @@ class Tensor:
     entry_latex: str = ""
     positive: bool = False
     symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.dims, tuple) or (self.symmetric and self.dims != self.dims[::-1]):
+            raise ValueError(f"{self.name}: dimensions are a tuple, and two equal ones if it is symmetric")
 
     def __getitem__(self, indices: Index | tuple[Index, ...]) -> Expr:
         return At(self, indices if isinstance(indices, tuple) else (indices,))

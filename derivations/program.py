@@ -92,11 +92,12 @@ class Program:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a derivation: a formula and why it follows."""
+    """One step of a derivation: a formula and why it follows; ``checked``: whether it was tested, None for words only."""
 
     title: str
     latex: str
     reason: str
+    checked: bool | None = None
 
 
 @dataclass
@@ -146,11 +147,11 @@ def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
 
 
 def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
-    """The degree of a monomial in the variables; 99 or more where one stands in a function or a denominator."""
+    """The degree of a monomial in the variables; 99 or more where one stands in a function, root or denominator."""
     degree = Fraction(0)
     for atom, exponent in mono[2]:
         if atom[0] == "T" and atom[1] in variables:
-            degree += exponent if exponent > 0 else Fraction(99)
+            degree += exponent if exponent > 0 and exponent.denominator == 1 else Fraction(99)
         elif atom[0] in ("C", "P") and any(
             t in variables for t in ix.tensors(to_expr(((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)))
         ):
@@ -165,6 +166,12 @@ def convexity(program: Program) -> str:
     multiples of squares of single entries, or x' P x with P promised positive semidefinite.
     """
     variables = program.variables
+    if not variables or not set(variables) <= program.unknown():
+        return ""  # a program without its variables says nothing
+    if ix.free_indices(program.objective.entry()) or any(
+        ix.free_indices(c.excess()) - set(c.over) for c in program.constraints
+    ):
+        return ""  # an index that nothing explains: the formula is no number
     if not all(is_affine(c.excess(), variables) for c in program.constraints):
         return ""
     squares, sign = 0, -1 if program.maximise else 1
@@ -233,6 +240,7 @@ def dualise(program: Program) -> Dual:
                 rf"\frac{{\partial \mathcal{{L}}}}{{\partial {_named(variable, at)}}} "
                 rf"= {form_latex(nf.normal(result.stationarity[variable]))} = 0",
                 "derivative of the Lagrangian, by index calculus and by components",
+                True,  # gradient() compares both routes and raises where they differ
             )
         )
     _eliminate(program, result)
@@ -291,6 +299,7 @@ def _eliminate(program: Program, result: Dual) -> None:
                         f"Solve for {variable.name}",
                         rf"{_named(variable, at)} = {form_latex(nf.normal(result.solved[variable]))}",
                         f"stationarity in {owner.name} determines {variable.name}",
+                        nf.is_zero(nf.normal(result.substitute(condition))),
                     )
                 )
                 break

@@ -16,7 +16,8 @@ from itertools import product
 import sympy as sp
 
 from derivations import index as ix
-from derivations import normal as nf
+from derivations import signs as sg
+from derivations.functions import ANY, NONNEGATIVE, POSITIVE
 from derivations.index import Index, Tensor
 from derivations.term import Term
 
@@ -30,9 +31,12 @@ class Certificate:
         """κ(x_i, x_j)."""
         raise NotImplementedError
 
-    def flaw(self, signs: Signs) -> str:
-        """Why the certificate proves nothing under these ranges; "" if it is sound."""
-        return next((why for part in self._parts() if (why := part.flaw(signs))), "")
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        """Why the certificate proves nothing under these ranges; "" if it is sound.
+
+        ``open`` are the coordinate indices that an outer sum binds.
+        """
+        return next((why for part in self._parts() if (why := part.flaw(signs, open))), "")
 
     def reasons(self) -> list[str]:
         """The rules used, innermost first."""
@@ -56,11 +60,17 @@ class Features(Certificate):
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         body = self.feature.entry()
-        both = ix.rename(body, {self.at: i}) * ix.rename(body, {self.at: j})
         if self.over is None:
-            return both
+            return _at(body, self.at, i) * _at(body, self.at, j)
         new = self.over.fresh()
-        return ix.Sum(new, ix.rename(both, {self.over: new}))
+        body = ix.rename(body, {self.over: new})
+        return ix.Sum(new, _at(body, self.at, i) * _at(body, self.at, j))
+
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        own = {self.at} | ({self.over} if self.over is not None else set())
+        if self.over == self.at:
+            return "a feature's own index is the index of its sum"
+        return _stray(self.feature.entry(), own | open)
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,10 @@ class Scaled(Certificate):
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         u = self.factor.entry()
-        return ix.rename(u, {self.at: i}) * ix.rename(u, {self.at: j}) * self.inner.kernel(i, j)
+        return _at(u, self.at, i) * _at(u, self.at, j) * self.inner.kernel(i, j)
+
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        return _stray(self.factor.entry(), {self.at} | open) or self.inner.flaw(signs, open)
 
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
@@ -93,10 +106,13 @@ class Multiple(Certificate):
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         return self.coefficient.entry() * self.inner.kernel(i, j)
 
-    def flaw(self, signs: Signs) -> str:
-        if not nonnegative(self.coefficient.entry(), signs):
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        coefficient = self.coefficient.entry()
+        if ix.free_indices(coefficient) - open or ix.tensors(coefficient) - signs.keys():
+            return f"the coefficient {self.coefficient.latex()} is no function of the parameters alone"
+        if not nonnegative(coefficient, signs):
             return f"the coefficient {self.coefficient.latex()} is not known to be nonnegative"
-        return self.inner.flaw(signs)
+        return self.inner.flaw(signs, open)
 
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
@@ -129,8 +145,9 @@ class Power(Certificate):
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         return ix.Pow(self.inner.kernel(i, j), Fraction(self.degree))
 
-    def flaw(self, signs: Signs) -> str:
-        return self.inner.flaw(signs) if self.degree >= 1 else "the degree is not a positive whole number"
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        whole = isinstance(self.degree, int) and self.degree >= 1
+        return self.inner.flaw(signs, open) if whole else "the degree is not a positive whole number"
 
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
@@ -164,6 +181,9 @@ class OverCoordinates(Certificate):
         new = self.over.fresh()
         return ix.Sum(new, ix.rename(self.inner.kernel(i, j), {self.over: new}))
 
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        return self.inner.flaw(signs, open | {self.over})
+
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
 
@@ -179,11 +199,12 @@ class Overlap(Certificate):
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         x = self.coordinate.entry()
-        a, b = ix.rename(x, {self.at: i}), ix.rename(x, {self.at: j})
+        a, b = _at(x, self.at, i), _at(x, self.at, j)
         return _absolute(a) + _absolute(b) - _absolute(a - b)
 
-    def flaw(self, signs: Signs) -> str:
-        return "" if _overlap_lemma() else "the overlap lemma fails"
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        stray = _stray(self.coordinate.entry(), {self.at} | open)
+        return stray or ("" if _overlap_lemma() else "the overlap lemma fails")
 
 
 @dataclass(frozen=True)
@@ -197,12 +218,14 @@ class Harmonic(Certificate):
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         x = self.coordinate.entry()
-        a, b = ix.rename(x, {self.at: i}), ix.rename(x, {self.at: j})
+        a, b = _at(x, self.at, i), _at(x, self.at, j)
         return a * b / (a + b)
 
-    def flaw(self, signs: Signs) -> str:
-        if not all(t.positive for t in ix.tensors(self.coordinate.entry())):
-            return "the coordinates are not promised positive"
+    def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
+        if stray := _stray(self.coordinate.entry(), {self.at} | open):
+            return stray
+        if not sg.positive(self.coordinate.entry(), _facts(signs)):
+            return "the coordinates are not visibly positive"
         return "" if _harmonic_lemma() else "the integral differs"
 
 
@@ -229,12 +252,25 @@ def _harmonic_lemma() -> bool:
 
 
 def nonnegative(expr: ix.Expr, signs: Signs) -> bool:
-    """Whether an expression is a positive combination of products of nonnegative parameters and even powers."""
+    """Whether an expression in the parameters is visibly defined and >= 0 on their ranges."""
+    facts = _facts(signs)
+    defined = all(sg.signs(d.base, facts) <= d.signs for d in sg.demands(expr))
+    return defined and sg.nonnegative(expr, facts)
 
-    def known(atom: nf.Atom, exponent: Fraction) -> bool:
-        if nf.is_positive(atom) or (exponent.denominator == 1 and exponent % 2 == 0):
-            return True
-        sign = signs.get(atom[1], "real") if atom[0] == "T" else "real"
-        return sign == "> 0" or (sign == ">= 0" and exponent > 0)
 
-    return all(c > 0 and all(known(a, e) for a, e in mono[2]) for mono, c in nf.normal(expr))
+_RANGES = {"real": ANY, ">= 0": NONNEGATIVE, "> 0": POSITIVE}
+
+
+def _facts(signs: Signs) -> sg.Facts:
+    return sg.Facts({tensor: _RANGES[words] for tensor, words in signs.items()})
+
+
+def _at(expr: ix.Expr, place: Index, new: Index) -> ix.Expr:
+    """An expression in the point ``place`` at the point ``new``."""
+    return ix.rename(expr, {place: new})
+
+
+def _stray(expr: ix.Expr, known: frozenset[Index] | set[Index]) -> str:
+    """What a feature depends on besides its point and the coordinates that a sum binds; "" if nothing."""
+    stray = ix.free_indices(expr) - known
+    return f"a feature depends on {', '.join(sorted(i.name for i in stray))}" if stray else ""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from derivations.exact import EXACT_FUNCTIONS
+from derivations.components import NotExact
+from derivations.functions import EXACT_FUNCTIONS
 
 
 class Series:
@@ -101,4 +102,11 @@ def series_functions(length: int) -> dict[str, Any]:
     def exp(arg: Any, order: int = 0) -> Series:
         return (arg if isinstance(arg, Series) else Series.constant(arg, length)).exp()
 
-    return {"exp": exp}
+    return _Only({"exp": exp})
+
+
+class _Only(dict):
+    """Functions of series; of any other than the listed ones no series is known."""
+
+    def __missing__(self, name: str) -> Any:
+        raise NotExact(f"no series of {name} is known")

@@ -17,7 +17,7 @@ import numpy as np
 from derivations import index as ix
 from derivations.components import evaluate
 from derivations.differentiate import gradient
-from derivations.exact import EXACT_FUNCTIONS
+from derivations.functions import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
 from derivations.program import Program, require_quadratic
 

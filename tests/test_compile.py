@@ -15,7 +15,7 @@ from derivations import differentiate as df
 from derivations import index as ix
 from derivations import svr
 from derivations.components import evaluate
-from derivations.exact import EXACT_FUNCTIONS
+from derivations.functions import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
 from derivations.program import Constraint, Program
 from derivations.svr import SvrAssumptions

@@ -9,12 +9,13 @@ import sympy as sp
 
 from checks.engines import judge
 from checks.kinds.exact_svd import FAMILIES
-from checks.kinds.follows import Equation, Follows, certificate_error, nonnegative
+from checks.kinds.follows import Equation, Follows, certificate_error
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.growth import Growth, T
 from checks.kinds.unbounded import Bounded, Ray, bound_error
 from derivations.index import Index, Tensor
 from derivations.program import Program
+from derivations.signs import nonnegative
 from derivations.term import Term, as_term, squared_norm, trace
 
 M, N, R = "M", "N", "r"
@@ -27,8 +28,8 @@ FAMILY = "rational singular value decompositions"
 
 
 def statement(**changes: object) -> Follows:
-    """U X = A, with the certificate that the hypothesis is."""
-    right = Follows((HYPOTHESIS,), U @ X, A, -as_term(residual), FAMILY)
+    """2 U X = 2 A, with the certificate that the hypothesis is."""
+    right = Follows((HYPOTHESIS,), 2 * (U @ X), 2 * A, -2 * as_term(residual), FAMILY)
     return replace(right, **changes)
 
 
@@ -39,7 +40,7 @@ def test_a_true_consequence_is_proved() -> None:
 
 
 def test_a_false_conclusion_meets_an_instance() -> None:
-    finding = judge(statement(rhs=2 * A))
+    finding = judge(statement(rhs=3 * A))
     assert finding.holds is False
     assert "the conclusion does not" in finding.counterexample
 
@@ -72,7 +73,7 @@ def test_inequalities_need_visibly_nonnegative_remainders() -> None:
     )
     assert certificate_error(base) == ""
     assert judge(base).proved
-    assert "visibly" in certificate_error(replace(base, squares=trace(X @ X.T)))
+    assert "visibly" in certificate_error(replace(base, squares=trace(X @ V)))
     assert "not an identity" in certificate_error(replace(base, squares=2 * squared_norm(U @ X)))
 
 
@@ -88,10 +89,10 @@ def test_vanishing_sums_of_squares() -> None:
 def test_nonnegative_terms() -> None:
     a = Index("a", R)
     free = as_term(Tensor("f", (R,)))
-    assert nonnegative(s[a] * free[a] ** 2)
-    assert not nonnegative(free[a])
-    assert not nonnegative(-(free[a] ** 2))
-    assert not nonnegative(free[a] ** 3)
+    assert nonnegative((s[a] * free[a] ** 2).entry())
+    assert not nonnegative(free[a].entry())
+    assert not nonnegative((-(free[a] ** 2)).entry())
+    assert not nonnegative((free[a] ** 3).entry())
 
 
 def test_every_family_is_exact_and_seeded() -> None:

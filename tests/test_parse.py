@@ -15,7 +15,7 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations.assumptions import BadAssumption, load_settings, parse_settings
 from derivations.components import evaluate
-from derivations.exact import EXACT_FUNCTIONS
+from derivations.functions import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
 from derivations.parse import BadExpression, parse
 

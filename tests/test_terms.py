@@ -13,7 +13,8 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations import term as tm
 from derivations.components import evaluate
-from derivations.exact import EXACT_FUNCTIONS, exact_exp
+from derivations.exact import exact_exp
+from derivations.functions import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
 from derivations.printing import form_latex, to_expr
 from derivations.term import NonConformable, Term, as_term

@@ -161,6 +161,16 @@ def _remark(a: KsvdAssumptions) -> All:
     )
 
 
+def _positive_features() -> tuple[Given, ...]:
+    """The features are exponentials: their entries are positive, and so are the row sums."""
+    found = []
+    for tensor in (ksvd.phi_q, ksvd.phi_k):
+        at = tuple(Index(name, dim) for name, dim in zip("if", tensor.dims, strict=True))
+        values = Tensor(f"exp {tensor.name}", tensor.dims, rf"\exp {tensor.latex}", positive=True)
+        found.append(Given(tensor, at, as_term(values)[at], "exponential features"))
+    return tuple(found)
+
+
 def _repaired(a: KsvdAssumptions) -> All:
     own = Given(ksvd.d, (i,), 1 / as_term(D_HAT)[i], "e carries D̂⁻¹, r nothing")
     sums = Given(D_HAT, (i,), entry(phi_q @ (phi_k.T @ Ones((), (N,))), i), "D̂ = diag(φ_q(X)(φ_k(X)ᵀ1))")
@@ -171,10 +181,10 @@ def _repaired(a: KsvdAssumptions) -> All:
     return All(
         (
             Identity(
-                _theory(a, "row"), phi_q[i].T @ phi_k[j] / as_term(D_HAT)[i], (own, sums),
+                _theory(a, "row"), phi_q[i].T @ phi_k[j] / as_term(D_HAT)[i], (own, sums, *_positive_features()),
                 label="e scaled by D̂⁻¹, r unscaled: the softmax",
             ),
-            Identity(as_term(D_HAT)[i], row_sum, (sums,), label="D̂ holds the row sums"),
+            Identity(as_term(D_HAT)[i], row_sum, (sums, *_positive_features()), label="D̂ holds the row sums"),
             Definition(kappa_ij[i, j], (phi_q[i].T @ phi_k[j]) / as_term(D_HAT)[i], label="the kernel"),
             Definition(e_x, 1 / as_term(D_HAT)[i] * (W_x.T @ phi_q[i]), label="the score of token i"),
             GaussianMean(_features(fourth), w, sp.exp(x * y / sp.sqrt(d_k)), label="mean of the features of z/d_k^(1/4)"),

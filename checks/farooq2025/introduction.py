@@ -257,7 +257,7 @@ claim(
     notes="In (4) β multiplies the softmax as well, which attention does not do.",
 )
 
-ws_ = Tensor("w", (NEURONS, NEURONS), "w", "", "w_{%1%2}", symmetric=True)
+ws_ = Tensor("omega", (NEURONS, NEURONS), r"\omega", "", r"\omega_{%1%2}", symmetric=True)
 W_RULE = Given(
     w_, (i, j), as_term(ws_)[i, j] * (1 - kronecker(i, j)), "symmetric weights without self-coupling"
 )

@@ -163,7 +163,12 @@ claim(
     "The derivative of the quadratic F",
     words="F'(u_j) is twice the sum over m of A_mj z_iᵀv_j.",
     literal=lambda a: Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)),
-    corrected=lambda a: Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_)),
+    corrected=lambda a: All(
+        (
+            Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_), label="the slope of u²"),
+            Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[m].T @ V[j])), label="at u_j"),
+        )
+    ),
     correction_words="The state under the sum is z_m: F'(u_j) is 2 u_j.",
     severity="misprint",
     rests_on=(HERE + "eq29",),

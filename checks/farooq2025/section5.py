@@ -16,11 +16,13 @@ from checks.farooq2025.section4 import COLUMN, STATE
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.stationary import Stationary
-from checks.statement import All, Definition, Identity, Recurrence
+from checks.statement import All, Definition, Identity
 from derivations import energy_forms as en
 from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, i, j, k, m
-from derivations.energy_terms import EXPONENT, bregman, grad, power_p
+from derivations.energy_terms import bregman, grad, power_p
+from derivations.functions import EXPONENT
 from derivations.index import Index, Tensor
 from derivations.term import Term, as_term, diag, sum_over, trace
 
@@ -165,12 +167,11 @@ claim(
         r"F'(u_j) = p\,u_j^{p-1} = p\left(\sum_{m=1}^{n} A_{mj}\,z_{m}^{\top} v_{j}\right)^{p-1}",
         _p * _u ** (_p - 1),
         (_p, _u),
+        (Base("p = 1: the slope of u is 1", _p, 1, sp.Integer(1)),),
+        _u ** (_p - 1) + _u * QUANTITY(_p - 1, _u),
+        "product rule for u times u^(p-1)",
         _quotient,
         tuple((p, u) for p in range(1, 7) for u in (-3, -2, -1, 1, 2, 3)),
-        (
-            ("p = 1: the slope of u is 1", (_p * _u ** (_p - 1)).subs(_p, 1) - 1),
-            ("product rule for u times u^p", (_p + 1) * _u**_p - (_u**_p + _u * _p * _u ** (_p - 1))),
-        ),
     ),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq48", HERE + "eq49"),

@@ -46,12 +46,13 @@ claim(
     "Rows stacked into matrices",
     words="V is the transpose of the row blocks v_1ᵀ, v_2ᵀ, … written side by side.",
     literal=lambda a: Identity(V, SIDE_BY_SIDE.T),
-    corrected=lambda a: Definition(V, stack(j, V[j])),
+    corrected=lambda a: Definition(V, stack(j, as_term(V_ROWS)[j])),
     correction_words="The vectors v_1, v_2, … stand side by side, and the whole is transposed: row j of V is v_j.",
     severity="misprint",
     where=WHERE,
     notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
 )
+V_ROWS = Tensor("v", (N, DV), "v", "v_{%1}", "v_{%1%2}")
 SIDE_BY_SIDE: Term = as_term(
     Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]")
 )
@@ -281,7 +282,7 @@ FUNCTIONS_PAIR: tuple[tuple[str, Identity], ...] = (("F(u) = u^2", _first_equali
 
 SLOPES = stack(j, en.F(en.u(j), 1) - 2 * C_J[j])
 MATRIX = A @ diag(SLOPES) @ V
-NARROW = as_term(Tensor("V", (N, "1"), "V"))
+NARROW = as_term(Tensor("V of one column", (N, "1"), "V"))
 
 claim(
     HERE + "eq78",

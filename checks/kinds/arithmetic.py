@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
 from checks.record import Evidence
-from checks.statement import Kind
+from checks.statement import Kind, Malformed
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Figure:
             case ">=":
                 return self.computed >= self.printed
             case "rounds to":
-                return abs(self.computed - self.printed) <= Fraction(1, 2 * 10**self.digits)
+                scaled = self.computed * 10**self.digits
+                up = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
+                return self.printed * 10**self.digits in (up, round(scaled))
         raise ValueError(f"unknown relation {self.relation!r}")
 
 
@@ -74,7 +78,12 @@ def _number(figure: Figure) -> str:
 
 
 def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
-    """Recompute every figure; a mutant moves a printed number by one unit of its last digit, or across the relation."""
+    """Recompute every figure; a mutant moves a printed number by units of its last digit, or turns a comparison around."""
+    if not statement.figures:
+        raise Malformed("no figure is stated")
+    for f in statement.figures:
+        if f.relation == "rounds to" and (f.printed * 10**f.digits).denominator != 1:
+            raise Malformed(f"{f.words}: {f.printed} has more than {f.digits} decimals")
     wrong = [f for f in statement.figures if not f.holds()]
     detail = f"{len(statement.figures)} figures recomputed exactly"
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
@@ -83,18 +92,31 @@ def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
         finding.counterexample = f"{finding.counterexample}; {text}" if finding.counterexample else text
     if with_mutants and not wrong:
         for f in statement.figures:
-            finding.mutants.tried += 1
-            finding.mutants.killed += not Figure(f.words, f.computed, f.relation, _moved(f), f.digits).holds()
+            for what, mutant in _mutants(f):
+                finding.mutants.tried += 1
+                if not mutant.holds():
+                    finding.mutants.killed += 1
+                else:
+                    finding.mutants.survivors.append(f"{f.words}: {what}")
     return finding
 
 
-def _moved(figure: Figure) -> Fraction:
+_TURNED = {"<": ">", ">": "<", "<=": ">", ">=": "<"}
+
+
+def _mutants(figure: Figure) -> list[tuple[str, Figure]]:
+    """The printed number one unit of its last digit up and down (two where rounding leaves both), or the relation turned.
+
+    A comparison with a slightly different number may be as true as the printed one: it is no wrong version.
+    """
+    if figure.relation in _TURNED:
+        return [("turned around", replace(figure, relation=_TURNED[figure.relation]))]
     unit = Fraction(1, 10**figure.digits)
-    if figure.relation in ("<", "<="):
-        return figure.computed - unit
-    if figure.relation in (">", ">="):
-        return figure.computed + unit
-    return figure.printed + 2 * unit
+    tie = figure.relation == "rounds to" and abs(figure.computed - figure.printed) == unit / 2
+    return [
+        (f"{'up' if step > 0 else 'down'} in the last digit", replace(figure, printed=figure.printed + step))
+        for step in (unit * (1 + tie), -unit * (1 + tie))
+    ]
 
 
 ENGINES[Arithmetic] = arithmetic

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
 from checks.record import Evidence
-from checks.statement import Kind
+from checks.statement import Kind, Malformed
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ class Averages(Kind):
 
 
 def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
-    """Recompute every average exactly; a mutant moves an average, or an entry, past what rounding allows."""
+    """Recompute every average exactly; mutants are misprints of an average or of an entry."""
+    if not statement.columns or not all(c.entries for c in statement.columns):
+        raise Malformed("no column, or a column without entries")
     wrong = [c for c in statement.columns if not c.possible]
     loose = [c.name for c in statement.columns if c.possible and not c.strict]
     detail = f"{len(statement.columns)} averages recomputed exactly"
@@ -75,9 +78,12 @@ def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
     finding.counterexample = "; ".join(texts) or None
     if with_mutants and not wrong:
         for c in statement.columns:
-            for mutant in _mutants(c):
+            for what, mutant in _mutants(c):
                 finding.mutants.tried += 1
-                finding.mutants.killed += not mutant.possible
+                if not mutant.possible:
+                    finding.mutants.killed += 1
+                else:
+                    finding.mutants.survivors.append(f"{c.name}: {what}")
     return finding
 
 
@@ -87,15 +93,16 @@ def _reading(c: Column) -> str:
     return "possible for unrounded rows only" if c.possible else "not possible for any rounding"
 
 
-def _mutants(c: Column) -> list[Column]:
-    """Three units are more than rounding can hide, whatever the true offset."""
-    step = Fraction(3, 10**c.digits)
-    first, *rest = c.entries
-    return [
-        Column(c.name, c.entries, c.printed + step, c.digits),
-        Column(c.name, c.entries, c.printed - step, c.digits),
-        Column(c.name, (first + step * len(c.entries), *rest), c.printed, c.digits),
-    ]
+_SHOWN = 6
+
+
+def _mutants(c: Column) -> list[tuple[str, Column]]:
+    """The average with its first decimal changed, and entries with a digit before the point changed."""
+    found = [(f"average {sign}0.1", replace(c, printed=c.printed + Fraction(sign, 10))) for sign in (1, -1)]
+    for n, entry in enumerate(c.entries[:_SHOWN]):
+        entries = (*c.entries[:n], entry + (1 if entry < 9 else -10), *c.entries[n + 1 :])
+        found.append((f"row {n + 1}: {entry} misprinted", replace(c, entries=entries)))
+    return found
 
 
 ENGINES[Averages] = averages

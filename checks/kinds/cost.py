@@ -14,7 +14,8 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
 from checks.record import Evidence
 from checks.statement import Kind
 from derivations import index as ix

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checks.engines import ENGINES, Finding, identity
+from checks.engines import ENGINES, conformable, identity
+from checks.finding import Finding
+from checks.hypotheses import check_given
+from checks.instances import describe, exact_instances
 from checks.record import Evidence
-from checks.statement import Given, Identity, Kind
+from checks.statement import Given, Identity, Kind, Malformed
+from derivations.index import Index
 from derivations.term import Term
 
 
@@ -25,23 +29,34 @@ class Differs(Kind):
 
 
 def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:
-    """An exact instance at which the sides differ proves it, a symbolic proof of equality refutes it."""
+    """An instance at which both sides have a value and these differ proves it, a proof of equality refutes it."""
+    shapes = conformable(statement.lhs, statement.rhs)
+    if not shapes.passed:
+        raise Malformed(f"formulas of different shapes are not compared: {shapes.detail}")
     same = identity(Identity(statement.lhs, statement.rhs, statement.given), seed, False)
-    if same.holds is False:
-        detail = f"they differ: {same.counterexample}"
-        return Finding([Evidence("exact", "exact-rational", True, detail, settles=True)])
     if same.proved:
-        finding = Finding(
-            [Evidence("derivation", "exact-symbolic", False, "both sides have the same normal form")]
-        )
-        finding.steps, finding.counterexample = (
-            same.steps,
-            "for all values of the symbols both sides are equal",
-        )
+        detail = "both sides have the same normal form"
+        finding = Finding([Evidence("derivation", "exact-symbolic", False, detail)], steps=same.steps)
+        finding.counterexample = "for all values of the symbols both sides are equal"
         return finding
-    return Finding(
-        [Evidence("derivation", "exact-symbolic", None, "neither equal nor different could be shown")]
-    )
+    found = difference(statement, seed)
+    if found:
+        return Finding([Evidence("exact", "exact-rational", True, f"they differ: {found}", settles=True)])
+    detail = "neither equal nor different could be shown"
+    return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
+
+
+def difference(statement: Differs, seed: int) -> str | None:
+    """An instance at which both sides are defined and differ, in words."""
+    check_given(statement.given)
+    at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(statement.lhs.shape()))
+    sides = statement.lhs.entry(*at), statement.rhs.entry(*at)
+    for instance, points in exact_instances(list(sides), statement.given, seed, 6, True):
+        for where in points:
+            if instance.same(*sides, where) is False:
+                left, right = (instance.value(side, where) for side in sides)
+                return f"{describe(instance, where)}: left side {left}, right side {right}"
+    return None
 
 
 ENGINES[Differs] = differs

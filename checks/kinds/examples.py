@@ -7,13 +7,17 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES, Finding, conformable
+from checks.engines import ENGINES, conformable
+from checks.finding import Finding
+from checks.hypotheses import check_given
 from checks.instances import Instance, describe
 from checks.mutants import mutants
 from checks.record import Evidence
-from checks.statement import Fact, Given, Kind
+from checks.statement import Fact, Given, Kind, Malformed
+from derivations import exact
 from derivations import index as ix
 from derivations import normal as nf
+from derivations.components import NotExact
 from derivations.exact import Exponential
 from derivations.index import Index, Tensor
 from derivations.term import Term
@@ -34,10 +38,19 @@ class Point:
     at: tuple[tuple[Index, int], ...] = ()
 
     def instance(self, given: tuple[Given, ...]) -> Instance:
-        """The values as the exact evaluator wants them."""
-        entries = {
-            (t, at): value for t, nested in self.values for at, value in nested_entries(nested, len(t.dims))
-        }
+        """The values as the exact evaluator wants them. Raises Malformed where they break a promise or a definition."""
+        check_given(given)
+        entries: dict[tuple[Tensor, tuple[int, ...]], Any] = {}
+        defined = {g.tensor for g in given}
+        for t, nested in self.values:
+            if t in defined:
+                raise Malformed(f"{t.name} is defined: it takes no value of its own")
+            for at, value in nested_entries(nested, len(t.dims)):
+                if t.positive and Exponential.of(value).sign() <= 0:
+                    raise Malformed(f"{t.name} is promised positive, and the point gives it {value}")
+                if t.symmetric and entries.get((t, at[::-1]), value) != value:
+                    raise Malformed(f"{t.name} is promised symmetric, and the point is not")
+                entries[t, at] = value
         return Instance(dict(self.sizes), entries, given)
 
     def words(self, given: tuple[Given, ...]) -> str:
@@ -63,16 +76,19 @@ def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
     loose = sorted(ix.free_indices(expr) - fixed.keys(), key=lambda i: i.name)
     sizes, instance = dict(point.sizes), point.instance(given)
     choices = product(*(range(sizes[i.dim]) for i in loose))
-    return [instance.evaluate(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
+    return [instance.value(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
 
 
-def true_at(fact: Fact, point: Point, given: tuple[Given, ...]) -> bool:
-    """Whether a fact holds exactly at a point, for all values of its open indices."""
-    return all(_compare(value, fact.relation) for value in values_of(fact.term, point, given))
+def true_at(fact: Fact, point: Point, given: tuple[Given, ...]) -> bool | None:
+    """Whether a fact holds at a point, for all values of its open indices; None where it is undefined or not decided."""
+    try:
+        return all(_compare(value, fact.relation) for value in values_of(fact.term, point, given))
+    except (NotExact, ZeroDivisionError):
+        return None
 
 
 def _compare(value: Any, relation: str) -> bool:
-    sign = Exponential.of(value).sign()
+    sign = exact.sign(value)
     return {"=": sign == 0, "!=": sign != 0, ">=": sign >= 0, ">": sign > 0}[relation]
 
 
@@ -112,15 +128,24 @@ class Example(Kind):
         return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
 
 
+def _check(facts: tuple[Fact, ...]) -> None:
+    if not facts:
+        raise Malformed("no fact is stated")
+    for fact in facts:
+        if fact.relation not in _SIGNS:
+            raise Malformed(f"a relation is one of {', '.join(_SIGNS)}")
+
+
 def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
     """Accept the offered counterexample or settle nothing."""
     finding = Finding()
+    _check((*statement.hypotheses, statement.conclusion))
     for fact in (*statement.hypotheses, statement.conclusion):
         shapes = conformable(fact.term)
         if not shapes.passed:
             return Finding([shapes], counterexample=shapes.detail)
     kept = [true_at(h, statement.point, statement.given) for h in statement.hypotheses]
-    if all(kept) and not true_at(statement.conclusion, statement.point, statement.given):
+    if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:
         got = values_of(statement.conclusion.term, statement.point, statement.given)
         shown = ", ".join(map(str, got))
         finding.counterexample = (
@@ -137,16 +162,21 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
 def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     """Evaluate every fact exactly; a mutant of a fact must fail at the instance."""
     point, given = statement.point, statement.given
-    wrong = [f.name for f in statement.facts if not true_at(f, point, given)]
-    detail = f"{point.words(given)}: " + (f"fails: {', '.join(wrong)}" if wrong else "all facts hold exactly")
-    finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
-    for f in statement.facts:
+    _check(statement.facts)
+    held = [true_at(f, point, given) for f in statement.facts]
+    wrong = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is False]
+    missing = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is None]
+    ends = {"fails": wrong, "undefined or not decided": missing}
+    said = "; ".join(f"{words}: {', '.join(names)}" for words, names in ends.items() if names)
+    detail = f"{point.words(given)}: {said or 'all facts hold exactly'}"
+    whole = False if wrong else None if missing else True
+    finding = Finding([Evidence("exact", "exact-rational", whole, detail, settles=True)])
+    for f, passed in zip(statement.facts, held, strict=True):
         latex = f"{f.term.latex()} {_SIGNS[f.relation]}"
-        passed = f.name not in wrong
         step = {"title": f.name, "latex": latex, "reason": point.words(given)}
         finding.steps.append({**step, "grade": "exact-rational", "passed": passed})
     finding.counterexample = detail if wrong else None
-    if with_mutants and not wrong:
+    if with_mutants and whole:
         for f in statement.facts:
             if f.relation == "=":
                 _count_mutants(finding, f, point, given)
@@ -158,7 +188,7 @@ def _count_mutants(finding: Finding, fact: Fact, point: Point, given: tuple[Give
         finding.mutants.tried += 1
         try:
             still_true = all(_compare(value, "=") for value in values_of(mutant, point, given))
-        except ZeroDivisionError:
+        except (ZeroDivisionError, NotExact):
             still_true = False
         if not still_true:
             finding.mutants.killed += 1

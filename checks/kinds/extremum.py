@@ -13,22 +13,26 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, exact_instances, identity, rejects
-from checks.instances import Instance
+from checks.engines import ENGINES, ENOUGH, identity, rejects, unbound
+from checks.finding import Finding
+from checks.hypotheses import apply_definitions
+from checks.instances import Instance, exact_instances
 from checks.kinds.examples import Point, nested_entries
+from checks.kinds.stationary import point_entry
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
-from checks.statement import Given, Identity, Kind
+from checks.statement import Given, Identity, Kind, Malformed
+from derivations import index as ix
 from derivations import normal as nf
+from derivations import signs as sg
 from derivations.components import NotExact
 from derivations.energy_terms import Bregman, at_point
-from derivations.exact import Exponential
+from derivations.functions import KNOWN
 from derivations.index import Index, Tensor
 from derivations.term import (
     Frac,
     Neg,
     Number,
-    Power,
     Product,
     SquaredNorm,
     Sum_,
@@ -39,7 +43,16 @@ from derivations.term import (
     subterms,
 )
 
-_CONVEX = ("exp", "cosh")
+SAYS = (
+    "a global minimum",
+    "the only global minimum",
+    "a global maximum",
+    "the only global maximum",
+    "a local minimum",
+    "a local maximum",
+    "bounded below",
+)
+_CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
 _t = sp.Symbol("t", real=True)
 _REACH = [
     Fraction(s * n, d) for n, d in ((1, 1), (2, 1), (3, 1), (4, 1), (10, 1), (1, 2), (1, 4)) for s in (1, -1)
@@ -81,6 +94,7 @@ class Extremum(Kind):
 def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
     """A counterexample along the offered direction, or the proof by the sign of what is above."""
     s = statement
+    _check(s)
     if s.witness is not None:
         refuted = _along(s)
         if refuted:
@@ -102,6 +116,21 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
     if with_mutants and finding.holds:
         finding.mutants = _mutate(s, seed)
     return finding
+
+
+def _check(s: Extremum) -> None:
+    """Raise Malformed for an extremum of nothing, at a point that moves, or with a false assumption of convexity."""
+    if s.says not in SAYS:
+        raise Malformed(f"an extremum is one of {', '.join(SAYS)}")
+    if s.energy.shape():
+        raise Malformed("an energy is a number")
+    if s.variable in ix.tensors(apply_definitions(point_entry(s.variable, s.point), s.given)):
+        raise Malformed(f"the point mentions {s.variable.name} itself")
+    if s.variable not in ix.tensors(apply_definitions(s.energy.entry(), s.given)):
+        raise Malformed(f"the energy does not depend on {s.variable.name}")
+    for name in s.convex:
+        if name in KNOWN and not KNOWN[name].convex:
+            raise Malformed(f"{name} is known not to be convex")
 
 
 def _difference(s: Extremum) -> Identity:
@@ -146,6 +175,8 @@ def _sign(s: Extremum) -> str:
     """Why the sign of the difference is not visible; "" if it is."""
     assert s.above is not None
     above = -s.above if "maximum" in s.says else s.above
+    if unbound(s.energy) or unbound(s.above):
+        return "an index is left open"
     if not nonnegative(above, (*_CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
     if "only" in s.says and not _definite(s):
@@ -162,14 +193,12 @@ def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
             return bool(term.data >= 0)
         case SquaredNorm():
             return True
-        case Power():
-            even = term.data.denominator == 1 and term.data % 2 == 0 and term.data >= 0
-            return even or nonnegative(term.args[0], convex)
         case Bregman():
             return term.data in convex
-        case Sum_(args) | Product(args) | SumOver(args) | Frac(args):
-            return all(nonnegative(a, convex) for a in args)
-    return nf.form_positive(nf.normal(term.entry())) if not term.shape() else False
+        case Sum_(args) | Product(args) | SumOver(args) | Frac(args) if not term.shape():
+            if all(nonnegative(a, convex) for a in args):
+                return True
+    return not term.shape() and sg.nonnegative(term.entry())
 
 
 def _definite(s: Extremum) -> bool:
@@ -192,13 +221,13 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
     difference = _rise(s).entry()
     checked = 0
     for instance, points in exact_instances([difference], _given(s), seed, 4, False):
-        try:
-            value = instance.evaluate(difference, points[0] if points else {})
-        except (NotExact, ZeroDivisionError):
-            continue
-        checked += 1
-        if Exponential.of(value).sign() == (1 if "maximum" in s.says else -1):
+        sign = instance.sign(difference, points[0] if points else {})
+        checked += sign is not None
+        if sign == (1 if "maximum" in s.says else -1):
             return Evidence("exact", "exact-rational", False, "the difference has the other sign")
+    if checked < ENOUGH:
+        why = f"only {checked} instances had a value"
+        return Evidence("exact", "exact-rational", None, not_run=why)
     return Evidence("exact", "exact-rational", True, f"the sign agrees at {checked} exact instances")
 
 
@@ -226,7 +255,10 @@ def polynomial(s: Extremum) -> sp.Poly:
 
 def _along(s: Extremum) -> str | None:
     """The counterexample in words, if the polynomial along the direction contradicts the statement."""
-    q = polynomial(s)
+    try:
+        q = polynomial(s)
+    except NotExact:
+        return None
     if q.is_zero:
         why = "the energy does not change along the direction" if "only" in s.says else ""
     else:
@@ -244,7 +276,7 @@ def _along(s: Extremum) -> str | None:
             lead = q.LC()
             why = "which has no lower bound" if q.degree() % 2 or lead < 0 else ""
         else:
-            why = _rival(q, sign, strict="only" not in s.says)
+            why = _rival(q, sign, strict="only" not in s.says) if not s.variable.positive else ""
     if not why:
         return None
     assert s.witness is not None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding, conjunction
 from checks.printing import part_latex
-from checks.statement import Kind
+from checks.statement import Kind, parts
 
 
 @dataclass(frozen=True)
@@ -26,27 +27,31 @@ class Family(Kind):
     def statement_latex(self) -> str:
         """The printed statement and the values of the parameter at which it is judged."""
         values = r",\ ".join(name for name, _ in self.cases)
+        if self.general is None:
+            return r",\quad ".join(rf"{part_latex(case)}\ \ ({name})" for name, case in self.cases)
         more = "" if self.printed_only else r",\ \dots"
         return rf"{part_latex(self.general)} \qquad ({values}{more})"
 
 
 def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
     """The cases in turn, then the general statement; mutants of the last case."""
-    whole = Finding()
-    unproved = 0
+    found = []
     for n, (name, case) in enumerate(statement.cases):
-        finding = ENGINES[type(case)](case, seed, with_mutants and n == len(statement.cases) - 1)
-        whole.merge(finding, name)
-        unproved += not finding.proved
-        if finding.holds is False:
-            break
-    else:
-        if not statement.printed_only:
-            finding = ENGINES[type(statement.general)](statement.general, seed, False)
-            whole.merge(finding, "general")
-            unproved = int(not finding.proved)
-    whole.unproved_parts = unproved
+        last = n == len(statement.cases) - 1
+        found.append((name, judged(case, seed, with_mutants and last)))
+        if found[-1][1].holds is False:
+            return conjunction(found)
+    if statement.printed_only or statement.general is None:
+        return conjunction(found)
+    general = judged(statement.general, seed, with_mutants and not found)
+    whole = conjunction([*found, ("general", general)])
+    whole.unproved_parts, whole.open_legs = int(not general.proved), general.legs()
     return whole
+
+
+def judged(statement: Any, seed: int, with_mutants: bool) -> Finding:
+    """The finding about a statement of any kind, a conjunction included."""
+    return conjunction((p.label, ENGINES[type(p)](p, seed, with_mutants)) for p in parts(statement))
 
 
 ENGINES[Family] = family

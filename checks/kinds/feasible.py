@@ -7,16 +7,18 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
+from checks.hypotheses import apply_definitions
 from checks.instances import FUNCTIONS, dimensions
 from checks.kinds.examples import Point
 from checks.record import Evidence
-from checks.statement import Fact, Given, Kind
+from checks.statement import Fact, Given, Kind, Malformed
 from derivations import index as ix
 from derivations.components import evaluate
 from derivations.exact import Exponential
 from derivations.index import Tensor
-from derivations.program import Program, convexity
+from derivations.program import Program, convexity, is_affine
 
 Numbers = tuple[tuple[str, Any], ...]
 
@@ -57,6 +59,7 @@ def midpoint_violation(statement: ConvexProgram) -> str | None:
     if not statement.one or not statement.other:
         return None
     one, other = dict(statement.one), dict(statement.other)
+    _check_points(statement)
     middle = {n: (one[n] + other[n]) * Fraction(1, 2) for n in one}
     data = dict(statement.data)
     if any(_violated(statement.program, {**data, **p}) for p in (one, other)):
@@ -69,6 +72,21 @@ def midpoint_violation(statement: ConvexProgram) -> str | None:
         f"all dimensions 1; {shown[0]}: ({shown[1]}) and ({shown[2]}) are feasible, "
         f"their midpoint ({shown[3]}) is not: it exceeds a constraint by {broken}"
     )
+
+
+def _check_points(statement: ConvexProgram) -> None:
+    """Raise Malformed for offered values that break a promise, or that are not those of the variables and the data."""
+    program = statement.program
+    promised = {t.name for t in program.unknown() if t.positive}
+    semidefinite = {t.name for t in program.semidefinite}
+    for values in (statement.data, statement.one, statement.other):
+        for name, value in values:
+            sign = Exponential.of(value).sign()
+            if (name in promised and sign <= 0) or (name in semidefinite and sign < 0):
+                raise Malformed(f"{name} = {value} breaks a promise")
+    names = {v.name for v in program.variables}
+    if {n for n, _ in statement.one} != names or {n for n, _ in statement.other} != names:
+        raise Malformed("a point of a program gives a value to each of its variables and to nothing else")
 
 
 def _violated(program: Program, values: dict[str, Any]) -> str:
@@ -106,6 +124,12 @@ class Solvable(Kind):
 
 def solvable(statement: Solvable, seed: int, with_mutants: bool) -> Finding:
     """Show by exact elimination that the instance has no solution, or settle nothing."""
+    s = statement
+    if any(not is_affine(apply_definitions(e.term.entry(), s.given), (s.unknown,)) for e in s.equations):
+        detail = "the equations are not linear in the unknown"
+        return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
+    if any(e.relation != "=" for e in s.equations) or s.unknown in {g.tensor for g in s.given}:
+        raise Malformed("a system consists of equations in an unknown that nothing defines")
     if not _inconsistent(_system(statement)):
         detail = "the system at the instance has a solution"
         return Finding([Evidence("exact", "exact-rational", None, detail)])

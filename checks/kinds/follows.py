@@ -13,28 +13,28 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES, Finding, apply_definitions, conformable, never_zero
+from checks.engines import ENGINES, conformable
+from checks.finding import Finding
+from checks.hypotheses import (
+    apply_definitions,
+    check_given,
+    never_zero,
+    open_demands,
+    positive_under,
+    signs_under,
+)
 from checks.instances import Instance, base_tensors, describe
 from checks.kinds.examples import nested_entries
 from checks.mutants import mutants
 from checks.record import Evidence
-from checks.statement import Given, Kind
+from checks.statement import Given, Kind, Malformed, tensors_of
 from derivations import index as ix
 from derivations import normal as nf
+from derivations.functions import NONNEGATIVE
 from derivations.index import Index, Tensor
 from derivations.term import (
-    Frac,
-    Hadamard,
-    Number,
-    Power,
     Product,
-    Size,
-    SquaredNorm,
-    Sum_,
-    SumOver,
-    Symbol,
     Term,
-    Trace,
     as_term,
 )
 
@@ -90,6 +90,7 @@ class Follows(Kind):
 def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
     """Shapes, the certificate, exact instances; then mutants of both sides of the conclusion."""
     finding = Finding()
+    _check(statement)
     shapes = conformable(statement.lhs, statement.rhs)
     for h in statement.hypotheses:
         shapes = shapes if not shapes.passed else conformable(h.lhs, h.rhs)
@@ -115,6 +116,23 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
     if with_mutants:
         _mutate(finding, statement, samples)
     return finding
+
+
+def _check(s: Follows) -> None:
+    """Raise Malformed for a relation that is none, a residual that the statement itself uses, or no consequence at all."""
+    check_given(s.given, s.nonzero)
+    if s.relation not in ("=", ">="):
+        raise Malformed("a relation is = or >=")
+    own = {
+        t
+        for part in (s.lhs, s.rhs, *(x for h in s.hypotheses for x in (h.lhs, h.rhs)))
+        for t in tensors_of(part)
+    }
+    residuals = [h.residual for h in s.hypotheses]
+    if own & set(residuals) or len(set(residuals)) < len(residuals):
+        raise Malformed("a residual is a symbol of its own, one for each hypothesis")
+    if s.relation == "=" and any((h.lhs, h.rhs) in ((s.lhs, s.rhs), (s.rhs, s.lhs)) for h in s.hypotheses):
+        raise Malformed("the conclusion is one of the hypotheses")
 
 
 def instances(statement: Follows, seed: int) -> list[Instance]:
@@ -163,13 +181,18 @@ def certificate_error(statement: Follows) -> str:
     form = nf.normal(apply_definitions(certificate.entry(*at), statement.given))
     if not all(_carries(mono, residuals) for mono, _ in form):
         return "a term of the certificate has no residual of a hypothesis as a factor"
-    if not never_zero(statement.factor.entry(), statement.given, statement.nonzero):
+    given, nonzero = statement.given, statement.nonzero
+    factor, squares = statement.factor.entry(), statement.squares.entry(*at)
+    if not never_zero(factor, given, nonzero):
         return "the factor is not shown to be nonzero"
     if statement.relation == ">=" or statement.over:
-        if not nf.form_positive(nf.normal(apply_definitions(statement.factor.entry(), statement.given))):
+        if not positive_under(factor, given, nonzero):
             return "the factor is not shown to be positive"
-        if not nonnegative(statement.squares):
+        if not signs_under(squares, given, nonzero) <= NONNEGATIVE:
             return "the remainder is not visibly nonnegative"
+    sides = [s.entry(*at[: len(s.shape())]) for s in (statement.lhs, statement.rhs)]
+    if open_demands([certificate.entry(*at), factor, squares, *sides], given, nonzero):
+        return "a formula is not shown to be defined"
     left = _left_side(statement, at)
     right = certificate.entry(*at)
     if statement.relation == ">=":
@@ -190,25 +213,6 @@ def _left_side(statement: Follows, at: tuple[Index, ...]) -> ix.Expr:
 
 def _carries(mono: nf.Mono, residuals: Any) -> bool:
     return any(a[0] == "T" and a[1] in residuals and e >= 1 for a, e in mono[2])
-
-
-def nonnegative(term: Term) -> bool:
-    """Whether a term is visibly a sum of products of squares, positive symbols and nonnegative numbers."""
-    match term:
-        case Number():
-            return term.data >= 0
-        case Size() | SquaredNorm():
-            return True
-        case Symbol():
-            return term.data.positive
-        case Power():
-            return nonnegative(term.args[0]) or (term.data.denominator == 1 and term.data.numerator % 2 == 0)
-        case Sum_() | Product() | Hadamard() | Frac() | SumOver():
-            return all(nonnegative(a) for a in term.args)
-        case Trace():
-            return False
-    inner = term.args[0] if len(term.args) == 1 else None  # an entry of a positive array
-    return inner is not None and isinstance(inner, Symbol) and inner.data.positive
 
 
 def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:

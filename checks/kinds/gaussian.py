@@ -7,7 +7,8 @@ from itertools import product
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
 from checks.record import Evidence, Mutants
 from checks.statement import Kind
 
@@ -39,7 +40,11 @@ def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Fin
     """The integral compared with the value symbolically, then by quadrature at rational points."""
     found = mean(statement.integrand, statement.w)
     equal = sp.simplify(found - statement.value) == 0
-    witness = None if equal else _differs(found, statement)
+    quadrature = _quadrature(statement)
+    if quadrature.passed is None:
+        return Finding([quadrature])
+    witness = None if equal or quadrature.passed else _differs(found, statement)
+    equal = equal and bool(quadrature.passed)
     step = {
         "title": "Gaussian integral",
         "latex": rf"\int {sp.latex(statement.integrand)}\,\varphi(w)\,dw = {sp.latex(found)}",
@@ -53,7 +58,7 @@ def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Fin
         [Evidence("derivation", "exact-symbolic", passed, detail, settles=True)], [step], witness
     )
     if equal:
-        finding.evidence.append(_quadrature(statement))
+        finding.evidence.append(quadrature)
         if with_mutants:
             finding.mutants = _mutants(statement, found)
     return finding
@@ -84,9 +89,14 @@ def _quadrature(statement: GaussianMean) -> Evidence:
     density = sp.exp(-(statement.w**2) / 2) / sp.sqrt(2 * sp.pi)
     for point in _points(statement)[:4]:
         function = sp.lambdify(statement.w, (statement.integrand * density).subs(point), "mpmath")
-        value = mpmath.quad(function, [-mpmath.inf, 0, mpmath.inf])
-        target = mpmath.mpf(sp.N(statement.value.subs(point), 30))
-        worst = max(worst, float(abs(value - target) / abs(target)))
+        try:
+            value, error = mpmath.quad(function, [-mpmath.inf, 0, mpmath.inf], error=True)
+            target = mpmath.mpf(sp.N(statement.value.subs(point), 30))
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+            why = "the integral or the value is no real number at a rational point"
+            return Evidence("solver", "measured", None, not_run=why)
+        scale = max(abs(target), abs(value), mpmath.mpf("1e-12"))
+        worst = max(worst, float(abs(value - target) / scale), float(error / scale))
     return Evidence(
         "solver", "measured", worst < 1e-10, "quadrature at rational points", worst, 1e-10, backend="mpmath"
     )

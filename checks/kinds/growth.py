@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
 from checks.record import Evidence, Mutants
 from checks.statement import Kind
 

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, exact_instances, identity, rejects
-from checks.instances import FUNCTIONS, Instance, describe
+from checks.engines import ENGINES, identity, rejects
+from checks.finding import Finding
+from checks.hypotheses import apply_definitions
+from checks.instances import FUNCTIONS, Instance, describe, exact_instances
 from checks.kinds.examples import Point
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
-from checks.statement import Given, Identity, Kind
-from derivations.components import evaluate
+from checks.statement import Given, Identity, Kind, Malformed
+from derivations import index as ix
+from derivations.components import NotExact, evaluate
 from derivations.index import Index, Tensor
 from derivations.term import Term, as_term
 
-EXTRA = {
-    "sign": lambda x, order: Fraction((x > 0) - (x < 0)),
-    "clip": lambda x, order: max(Fraction(-1), min(Fraction(1), x)),
-}
 _PERIOD = 12
+_z = sp.Symbol("z", real=True)
 ETA = Tensor("eta", (), r"\eta", positive=True)
-
-
-class _Orbit(dict):
-    """The exact functions, and the piecewise ones that only orbits need."""
-
-    def __missing__(self, name: str) -> Any:
-        return EXTRA[name] if name in EXTRA else FUNCTIONS[name]
-
-
-ORBIT_FUNCTIONS = _Orbit()
 
 
 @dataclass(frozen=True)
@@ -68,6 +58,7 @@ class Limit(Kind):
 def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
     """A counterexample in one dimension or on a periodic orbit, or the proof by the rate of the error."""
     s = statement
+    _check(s)
     refuted = _periodic(s) if s.orbit is not None else _one_dimensional(s, seed)
     if refuted:
         exact = Evidence("exact", "exact-rational", False, "an exact orbit does not converge as stated")
@@ -84,17 +75,32 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
             ]
         )
     finding = identity(_recurrence(s, s.step, s.limit), seed, False)
-    span = _interval(s.rate, s.size)
-    stated = sp.Interval.open(sp.Rational(s.low), sp.Rational(s.high if s.high is not None else 0))
-    same = span == stated
+    span, stated = _interval(s.rate, s.size), _stated(s)
     detail = f"|rate| < 1 exactly for step sizes in {span}"
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail))
-    if not same:
+    if finding.proved and not stated.is_subset(span):
         finding.counterexample = f"{detail}, not in {stated}"
         finding.evidence = [e for e in finding.evidence if not e.settles]
+        finding.evidence.append(Evidence("derivation", "exact-symbolic", False, detail))
+    else:
+        finding.evidence.append(Evidence("derivation", "exact-symbolic", True, detail))
     if with_mutants and finding.holds:
         finding.mutants = _mutate(s, span, seed)
     return finding
+
+
+def _check(s: Limit) -> None:
+    """Raise Malformed for a limit or a rate that depends on the state, and for no step size at all."""
+    for name, term in (("limit", s.limit), ("rate", s.rate)):
+        if term is None:
+            continue
+        at = tuple(Index(f"p{n}#", dim) for n, dim in enumerate(term.shape()))
+        used = ix.tensors(apply_definitions(term.entry(*at), s.given))
+        if s.state in used:
+            raise Malformed(f"the {name} depends on the state")
+        if name == "rate" and used - {s.size}:
+            raise Malformed("the rate depends on more than the step size")
+    if s.high is not None and s.low >= s.high:
+        raise Malformed("no step size lies in the range")
 
 
 def _recurrence(s: Limit, step: Term, goes: Term) -> Identity:
@@ -108,6 +114,11 @@ def _interval(rate: Term, size: Tensor) -> sp.Set:
     eta = sp.Symbol("eta", real=True)
     value = evaluate(rate.entry(), {}, lambda tensor, entry: {size: eta}[tensor], FUNCTIONS)
     return sp.solveset(sp.Abs(value) < 1, eta, domain=sp.S.Reals)
+
+
+def _stated(s: Limit) -> sp.Set:
+    """The step sizes that the statement names; all above ``low`` where it names no end."""
+    return sp.Interval.open(sp.Rational(s.low), sp.oo if s.high is None else sp.Rational(s.high))
 
 
 def _one_dimensional(s: Limit, seed: int) -> str | None:
@@ -134,21 +145,24 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
                     step,
                     instance.sizes,
                     Instance(instance.sizes, values, s.given).lookup,
-                    ORBIT_FUNCTIONS,
+                    FUNCTIONS,
                     where,
                 )
             )
 
-        zero, one, two = (sp.expand(step_at(Fraction(n))) for n in range(3))
-        if sp.simplify(two - 2 * one + zero) != 0:
+        try:
+            moved = sp.expand(step_at(_z))
+        except (NotExact, TypeError, ZeroDivisionError):
+            continue
+        if not moved.is_polynomial(_z) or sp.degree(moved, _z) > 1:
             continue  # not affine
-        a, b = sp.simplify(one - zero), zero
+        a, b = sp.simplify(moved.coeff(_z, 1)), moved.coeff(_z, 0)
         target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
         why = _wrong(a, b, target)
         if why:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
             text = describe(Instance(instance.sizes, fixed, s.given), {})
-            return f"{text}: one step takes z to {sp.expand(a * sp.Symbol('z') + b)}, {why}"
+            return f"{text}: one step takes z to {sp.expand(a * _z + b)}, {why}"
     return None
 
 
@@ -168,6 +182,8 @@ def _periodic(s: Limit) -> str | None:
     """The orbit of the offered start, if it returns to a state that is not a fixed point."""
     assert s.orbit is not None
     instance = s.orbit.instance(s.given)
+    if (s.size, ()) in instance.values and instance.values[s.size, ()] not in _stated(s):
+        return None  # the statement says nothing about this step size
     at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.state.dims))
     entries = sorted(e for t, e in instance.values if t == s.state)
     states = [tuple(instance.values[s.state, e] for e in entries)]
@@ -176,8 +192,7 @@ def _periodic(s: Limit) -> str | None:
         now = Instance(instance.sizes, values, s.given)
         step = s.step.entry(*at)
         new = tuple(
-            evaluate(step, now.sizes, now.lookup, ORBIT_FUNCTIONS, dict(zip(at, e, strict=True)))
-            for e in entries
+            evaluate(step, now.sizes, now.lookup, FUNCTIONS, dict(zip(at, e, strict=True))) for e in entries
         )
         if new == states[-1]:
             return None
@@ -190,7 +205,7 @@ def _periodic(s: Limit) -> str | None:
 
 def _mutate(s: Limit, span: sp.Set, seed: int) -> Mutants:
     """Changed steps and limits against the recurrence, and shifted ends of the interval."""
-    assert s.limit is not None and s.rate is not None and s.high is not None
+    assert s.limit is not None
     result = Mutants()
     candidates = [(f"step: {what}", t, s.limit) for what, t in mutants(s.step, 16)]
     candidates += [(f"limit: {what}", s.step, t) for what, t in mutants(s.limit, 8)]
@@ -205,14 +220,14 @@ def _mutate(s: Limit, span: sp.Set, seed: int) -> Mutants:
         else:
             result.survivors.append(what)
     half = Fraction(1, 2)
-    for low, high in (
-        (s.low - half, s.high),
-        (s.low, s.high + half),
-        (s.low, s.high - half),
-        (s.low + half, s.high),
-    ):
+    wider = [replace(s, low=s.low - half)]
+    wider += [replace(s, high=s.high + half)] if s.high is not None else []
+    for changed in wider:
         result.tried += 1
-        result.killed += span != sp.Interval.open(sp.Rational(low), sp.Rational(high))
+        if not _stated(changed).is_subset(span):
+            result.killed += 1
+        else:
+            result.survivors.append(f"step sizes in {_stated(changed)}")
     return result
 
 

@@ -17,15 +17,18 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, apply_definitions, conformable, exact_instances
-from checks.instances import Instance, describe
+from checks.engines import ENGINES, ENOUGH, conformable, equal
+from checks.finding import Finding
+from checks.hypotheses import apply_definitions, check_given
+from checks.instances import Instance, describe, exact_instances
 from checks.kinds.examples import Point
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
-from checks.statement import Given, Kind
+from checks.statement import Given, Kind, Malformed
 from derivations import differentiate
 from derivations import index as ix
 from derivations import normal as nf
+from derivations import signs as sg
 from derivations.components import NotExact, evaluate
 from derivations.differentiate import SYMPY_FUNCTIONS, DerivativeMismatch
 from derivations.index import Index, Tensor
@@ -55,7 +58,10 @@ class Order(Kind):
     def statement_latex(self) -> str:
         """The two sides and the order of their difference."""
         power = rf"^{{{self.order}}}" if self.order > 1 else ""
-        return rf"{self.exact.latex()} = {self.approximate.latex()} + O({self.small.latex}{power})"
+        chosen = ",\\ ".join(rf"{g.tensor.latex or g.tensor.name} = {g.value.latex()}" for g in self.choice)
+        end = rf"\qquad ({chosen})" if chosen else ""
+        name = self.small.latex or self.small.name
+        return rf"{self.exact.latex()} = {self.approximate.latex()} + O({name}{power}){end}"
 
 
 def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:
@@ -91,6 +97,7 @@ def order(statement: Order, seed: int, with_mutants: bool) -> Finding:
 def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
     """Statements that differ in their label only are judged once."""
     finding = Finding()
+    _check(statement)
     shapes = conformable(statement.exact, statement.approximate)
     finding.evidence.append(shapes)
     if not shapes.passed:
@@ -101,13 +108,54 @@ def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
     _compare_routes(statement, seed)
-    _prove(statement, finding)
-    detail = f"on exact random instances the series agree below the power {statement.order}"
-    finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
+    agreed = _agreed(statement, seed)
+    _prove(statement, finding, _unsupported(statement, agreed))
+    detail = f"at {agreed} exact random instances the series agree below the power {statement.order}"
+    finding.evidence.append(
+        Evidence("exact", "exact-rational", True, detail)
+        if agreed >= ENOUGH
+        else Evidence("exact", "exact-rational", None, not_run=f"only {agreed} instances had exact series")
+    )
     finding.evidence.append(_attained(statement, seed))
     if with_mutants:
         finding.mutants = _mutate(statement, seed)
     return finding
+
+
+def _check(s: Order) -> None:
+    """Raise Malformed where nothing is compared: no power, or a choice that empties the formula."""
+    if s.order < 1:
+        raise Malformed("an order is at least 1")
+    check_given(s.choice)
+    if s.small in {g.tensor for g in s.choice}:
+        raise Malformed(f"{s.small.name} is given a value")
+    full, chosen = nf.normal(s.exact.entry()), nf.normal(apply_definitions(s.exact.entry(), s.choice))
+    if full and not chosen:
+        raise Malformed("the choice makes the formula vanish")
+
+
+def _unsupported(s: Order, agreed: int) -> str:
+    """Why equal derivatives at 0 do not prove the order; "" if they do."""
+    if agreed < ENOUGH:
+        return f"only {agreed} instances had exact series"
+    for side in _sides(s):
+        at_zero = ix.define(side, s.small, lambda: ix.Num(Fraction(0)))
+        if any(not sg.signs(d.base) <= d.signs for d in sg.interior(at_zero)):
+            return f"a side is not shown to be smooth near {s.small.name} = 0"
+    return ""
+
+
+def _agreed(s: Order, seed: int) -> int:
+    """How many instances gave both sides exact series, which agreed there: `_found` has looked at all of them."""
+    count = 0
+    for instance, at in _points(s, seed):
+        try:
+            for side in _sides(s):
+                coefficients(side, s.small, s.order, instance, at)
+            count += 1
+        except (NotExact, ZeroDivisionError):
+            continue
+    return count
 
 
 def _sides(s: Order) -> list[ix.Expr]:
@@ -117,10 +165,10 @@ def _sides(s: Order) -> list[ix.Expr]:
 def _same(s: Order) -> list[bool]:
     """For each power below the order, whether the derivatives at 0 have equal normal forms."""
     one, two = (derivatives(e, s.small, s.order) for e in _sides(s))
-    return [nf.equal(a, b) for a, b in zip(one, two, strict=True)]
+    return [equal(a, b) for a, b in zip(one, two, strict=True)]
 
 
-def _prove(s: Order, finding: Finding) -> None:
+def _prove(s: Order, finding: Finding, unsupported: str) -> None:
     same = _same(s)
     for n, passed in enumerate(same):
         left, right = (rf"\partial^{n}\left({t.latex()}\right)\Big|_0" for t in (s.exact, s.approximate))
@@ -146,6 +194,8 @@ def _prove(s: Order, finding: Finding) -> None:
     detail = (
         "the coefficients agree for symbolic dimensions" if proved else "a coefficient was not shown to agree"
     )
+    if proved and unsupported:
+        proved, detail = False, f"{detail}, but {unsupported}"
     finding.evidence.append(
         Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True)
     )

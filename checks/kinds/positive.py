@@ -14,15 +14,18 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, Finding, conformable, denominators, rejects
+from checks.engines import ENGINES, ENOUGH, conformable, rejects
+from checks.finding import Finding
 from checks.instances import FUNCTIONS
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
-from checks.statement import Kind
+from checks.statement import Kind, Malformed
 from derivations import index as ix
 from derivations import normal as nf
+from derivations import signs as sg
 from derivations.components import NotExact, evaluate
 from derivations.exact import Exponential
+from derivations.functions import NONNEGATIVE, POSITIVE
 from derivations.index import Index, Tensor
 from derivations.psd import Certificate
 from derivations.term import Term
@@ -71,24 +74,26 @@ class Positive(Kind):
 def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     """Search for an exact counterexample; else verify the certificate and that the kernel is defined."""
     finding = Finding()
+    listed = {t for t, _ in statement.ranges} | {statement.points}
+    promised = sorted({t for t in ix.tensors(statement.kernel.entry()) if t.positive} - listed, key=repr)
+    statement = replace(statement, ranges=(*statement.ranges, *((t, "> 0") for t in promised)))
+    _check(statement)
     shapes = conformable(statement.kernel)
     finding.evidence.append(shapes)
     if not shapes.passed:
         finding.counterexample = shapes.detail
         return finding
     tried, found = _search(statement)
-    finding.evidence.append(
-        Evidence(
-            "exact",
-            "exact-rational",
-            not found,
-            f"{tried} quadratic forms of Gram matrices in exact arithmetic",
-        )
-    )
+    detail = f"{tried} quadratic forms of Gram matrices in exact arithmetic"
+    if tried < ENOUGH and not found:
+        why = f"only {tried} quadratic forms had a value"
+        finding.evidence.append(Evidence("exact", "exact-rational", None, not_run=why))
+    else:
+        finding.evidence.append(Evidence("exact", "exact-rational", not found, detail))
     if found:
         finding.counterexample = found
         return finding
-    why = _flaw(statement)
+    why = _flaw(statement) or ("too few quadratic forms had a value" if tried < ENOUGH else "")
     rules = "; ".join(dict.fromkeys(statement.certificate.reasons())) if statement.certificate else ""
     step = {"title": "certificate", "latex": statement.statement_latex(), "reason": why or rules}
     finding.steps.append({**step, "grade": "exact-symbolic", "passed": not why})
@@ -101,15 +106,33 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
+def _check(s: Positive) -> None:
+    """Raise Malformed for a kernel of more than its points and parameters, or ranges that promises contradict."""
+    kernel, ranges = s.kernel.entry(), dict(s.ranges)
+    if stray := ix.free_indices(kernel) - {s.i, s.j}:
+        raise Malformed(f"the kernel depends on the index {', '.join(sorted(i.name for i in stray))}")
+    if unranged := ix.tensors(kernel) - ranges.keys() - {s.points}:
+        raise Malformed(f"no range is given for {', '.join(sorted(t.name for t in unranged))}")
+    if s.domain not in _VALUES or any(r not in _RANGES for r in ranges.values()):
+        raise Malformed(f"a domain is one of {', '.join(_VALUES)}, a range one of {', '.join(_RANGES)}")
+    if (s.points.positive and s.domain != "(0, inf)^d") or any(
+        t.positive and r != "> 0" for t, r in s.ranges
+    ):
+        raise Malformed("a promise says another range than the statement")
+    if s.i == s.j or any(t.dims for t in ranges):
+        raise Malformed("a kernel has two different points and parameters that are numbers")
+
+
 def _flaw(s: Positive) -> str:
     """Why the certificate does not prove the statement; "" if it does."""
     if s.certificate is None:
         return "no certificate is offered"
-    if why := s.certificate.flaw(dict(s.ranges)):
+    if why := s.certificate.flaw(_ranges(s)):
         return why
     if not _same(s.kernel.entry(), s.certificate.kernel(s.i, s.j)):
         return "the certificate rebuilds another kernel"
-    if any(not _nonzero(base, s) for base in denominators(s.kernel.entry())):
+    built = s.certificate.kernel(s.i, s.j)
+    if any(not _met(d, s) for e in (s.kernel.entry(), built) for d in sg.demands(e)):
         return "the kernel is not shown to be defined on the domain"
     return ""
 
@@ -134,18 +157,21 @@ def _exponent(form: nf.Form) -> nf.Form | None:
     return nf.add(*(nf.scale(a[3], e) for a, e in factors))
 
 
-def _nonzero(base: ix.Expr, s: Positive) -> bool:
-    """A denominator is a positive form, or a product of such and of norms that the domain keeps from 0."""
-    form = nf.normal(base)
-    if nf.form_positive(form):
-        return True
-    if s.domain != "R^d without 0" or len(form) != 1 or form[0][0][0]:
-        return False
-    norms = []
-    for at in (s.i, s.j):
-        a = Index("a", s.points.dims[1])
-        norms.append(nf.normal(ix.Sum(a, ix.Pow(ix.At(s.points, (at, a)), Fraction(2)))))
-    return all(nf.is_positive(a) or (a[0] == "P" and a[1] in norms) for a, _ in form[0][0][2])
+def _ranges(s: Positive) -> dict[Tensor, str]:
+    """The ranges of the parameters, and of the coordinates where the domain keeps them positive."""
+    return {**dict(s.ranges), **({s.points: "> 0"} if s.domain == "(0, inf)^d" else {})}
+
+
+def _met(demand: sg.Demand, s: Positive) -> bool:
+    """Whether a denominator, root or logarithm is visibly defined on the domain, which may keep norms from 0."""
+    signs = {">= 0": NONNEGATIVE, "> 0": POSITIVE}
+    forms = {}
+    if s.domain == "R^d without 0":
+        for at in (s.i, s.j):
+            a = Index("a", s.points.dims[1])
+            forms[nf.normal(ix.Sum(a, ix.Pow(ix.At(s.points, (at, a)), Fraction(2))))] = POSITIVE
+    facts = sg.Facts({t: signs[r] for t, r in _ranges(s).items() if r in signs}, forms)
+    return sg.signs(demand.base, facts) <= demand.signs
 
 
 def _search(s: Positive) -> tuple[int, str | None]:

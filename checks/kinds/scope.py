@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from checks.engines import ENGINES, Finding, definition
+from checks.engines import ENGINES, definition, unbound
+from checks.finding import Finding
 from checks.record import Evidence
 from checks.statement import Definition, Kind
 from derivations.index import Index
-from derivations.term import Pick, SumOver, Term, free, replace_at, subterms
+from derivations.term import Pick, SumOver, Term, replace_at, subterms
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,24 @@ def scoped(statement: Scoped, seed: int, with_mutants: bool) -> Finding:
     """The check of a definition, and the free indices; a mutant frees an index that a sum binds."""
     s = statement
     finding = definition(Definition(s.name, s.meaning), seed, False)
-    loose = free(s.meaning) ^ free(s.name)
+    if finding.holds is False:
+        return finding
+    defined = all(e.passed for e in finding.evidence if e.settles)
+    loose = unbound(s.meaning) ^ unbound(s.name)
     finding.evidence = [replace(e, settles=False) for e in finding.evidence]
     detail = (
         f"unbound on one side only: {_names(loose)}" if loose else "both sides leave the same indices free"
     )
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", not loose, detail, settles=True))
+    passed = False if loose else True if defined else None
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", passed, detail, settles=True))
     if loose:
         finding.counterexample = (
             f"the index {_names(loose)} is free on one side only: the formula has no one value"
         )
-    elif with_mutants:
+    elif with_mutants and passed:
         for mutant in _freed(s.meaning):
             finding.mutants.tried += 1
-            finding.mutants.killed += bool(free(mutant) ^ free(s.name))
+            finding.mutants.killed += bool(unbound(mutant) ^ unbound(s.name))
     return finding
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from checks.engines import ENGINES, Finding, apply_definitions, conformable, identity, rejects
+from checks.engines import ENGINES, conformable, equal, identity, rejects
+from checks.finding import Finding, conjunction
+from checks.hypotheses import apply_definitions
 from checks.mutants import mutants
 from checks.record import Mutants
 from checks.statement import Given, Identity, Kind
 from derivations import index as ix
-from derivations import normal as nf
 from derivations.index import Index, Tensor
 from derivations.term import Eye, Ones, Part, Term, Zeros, as_term, replace_at, subterms, summands
 
@@ -53,29 +54,25 @@ def _choices(shape: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def stacked(statement: Stacked, seed: int, with_mutants: bool) -> Finding:
     """The identity engine on every part; mutants of the whole formula against all parts together."""
-    finding = Finding()
     shapes = conformable(statement.lhs, statement.rhs)
     if not shapes.passed:
-        finding.evidence.append(shapes)
-        finding.counterexample = shapes.detail
-        return finding
-    unproved = 0
+        return Finding([shapes], counterexample=shapes.detail)
+    found = []
     for dims in _choices(statement.lhs.shape()):
         left, right = (Pruned((Part((side,), dims),)) for side in (statement.lhs, statement.rhs))
         piece = Identity(
             left, right, given=statement.given, nonzero=statement.nonzero, reason=statement.reason
         )
         own = identity(piece, seed, False)
-        unproved += not own.proved
-        finding.merge(own, f"block {', '.join(dims)}".replace("{+}", "+"))
-    finding.unproved_parts = unproved
+        found.append((f"block {', '.join(dims)}".replace("{+}", "+"), own))
+    finding = conjunction(found)
     if with_mutants and finding.counterexample is None:
         finding.mutants = _mutate(statement, seed)
     return finding
 
 
 def _mutate(statement: Stacked, seed: int) -> Mutants:
-    """Mutants of either whole side; equality is asked first because an equivalent mutant exhausts all instances."""
+    """Mutants of either whole side: killed if one part is, equivalent if all parts are."""
     result = Mutants()
     for side, other in ((statement.lhs, statement.rhs), (statement.rhs, statement.lhs)):
         for what, mutant in [*mutants(side, 20), *block_mutants(side, 12)]:
@@ -84,10 +81,10 @@ def _mutate(statement: Stacked, seed: int) -> Mutants:
             for dims in _choices(side.shape()):
                 at = tuple(Index(f"e{n}", dim) for n, dim in enumerate(dims))
                 pairs.append((without_zeros(mutant.entry(*at)), without_zeros(other.entry(*at))))
-            if all(nf.equal(*(apply_definitions(e, statement.given) for e in pair)) for pair in pairs):
-                result.equivalent += 1
-            elif any(rejects(one, two, statement.given, seed) for one, two in pairs):
+            if any(rejects(*pair, statement.given, seed, nonzero=statement.nonzero) for pair in pairs):
                 result.killed += 1
+            elif all(equal(*(apply_definitions(e, statement.given) for e in pair)) for pair in pairs):
+                result.equivalent += 1
             else:
                 result.survivors.append(f"{what}: {mutant.latex()}")
     return result

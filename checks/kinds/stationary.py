@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES, Finding, identity, rejects
+from checks.engines import ENGINES, identity, rejects
+from checks.finding import Finding
+from checks.hypotheses import UNDEFINED, apply_definitions, signs_under
 from checks.mutants import mutants
 from checks.record import Mutants
-from checks.statement import Given, Identity, Kind
+from checks.statement import Given, Identity, Kind, Malformed
 from derivations import index as ix
+from derivations import signs as sg
 from derivations.differentiate import index_route
 from derivations.energy_terms import grad, zeros
 from derivations.index import Index, Tensor
@@ -36,6 +39,8 @@ class Stationary(Kind):
 def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
     """Guarded gradient, then the point put in; a mutant changes the energy or the point."""
     s = statement
+    if s.variable in ix.tensors(apply_definitions(point_entry(s.variable, s.point), s.given)):
+        raise Malformed(f"the point mentions {s.variable.name} itself")
     finding = identity(
         Identity(
             grad(s.energy, s.variable),
@@ -47,6 +52,16 @@ def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
         seed,
         False,
     )
+    if any(e.passed is False and e.detail == UNDEFINED for e in finding.evidence):
+        # a gradient that is written with a quotient may exist where the quotient does not
+        finding.evidence = [replace(e, passed=None) if e.passed is False else e for e in finding.evidence]
+        finding.counterexample = None
+    given = (*s.given, _point(s.variable, s.point))
+    if any(not signs_under(d.base, given, s.nonzero) <= d.signs for d in sg.interior(s.energy.entry())):
+        detail = "the energy is not shown to be defined all around the point"
+        finding.evidence = [
+            replace(e, passed=None, detail=detail) if e.settles and e.passed else e for e in finding.evidence
+        ]
     if with_mutants and finding.holds:
         finding.mutants = _mutate(s, seed)
     return finding
@@ -56,6 +71,13 @@ def _point(variable: Tensor, point: Term) -> Given:
     """``variable`` = ``point`` as a hypothesis: exact instances then compute each entry of the point once."""
     at = tuple(Index(f"∂{n}", dim) for n, dim in enumerate(variable.dims))
     return Given(variable, at, point[at] if at else point, "the point")
+
+
+def point_entry(variable: Tensor, point: Term) -> ix.Expr:
+    """One entry of a point of the variable's shape. Raises Malformed where the shapes differ."""
+    if point.shape() != variable.dims:
+        raise Malformed(f"the point has another shape than {variable.name}")
+    return point.entry(*(Index(f"p{n}#", dim) for n, dim in enumerate(variable.dims)))
 
 
 def _mutate(s: Stationary, seed: int) -> Mutants:
@@ -68,7 +90,7 @@ def _mutate(s: Stationary, seed: int) -> Mutants:
             energy.entry(), s.variable, places
         )  # one route will do: a wrong one is rejected as well
         result.tried += 1
-        if rejects(slope, zero, (*s.given, _point(s.variable, point)), seed):
+        if rejects(slope, zero, (*s.given, _point(s.variable, point)), seed, nonzero=s.nonzero):
             result.killed += 1
         elif stationary(Stationary(energy, s.variable, point, s.given, s.nonzero), seed, False).proved:
             result.equivalent += 1  # the other formula is stationary there as well

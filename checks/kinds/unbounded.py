@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES, Finding
+from checks.engines import ENGINES
+from checks.finding import Finding
 from checks.instances import Instance, base_tensors, dimensions
-from checks.kinds.follows import ZERO, nonnegative
+from checks.kinds.follows import ZERO
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
 from checks.statement import Kind
 from derivations import index as ix
 from derivations import normal as nf
+from derivations import signs as sg
 from derivations.index import Index, Tensor
 from derivations.program import Program
 from derivations.term import Term, as_term
@@ -86,10 +88,17 @@ def ray_error(program: Program, ray: Ray) -> str:
     for c in program.constraints:
         if not nf.is_zero(nf.normal(_along(c.excess(), ray))):
             return f"the constraint with multiplier {c.multiplier.name} is not kept along the ray"
-    if not nf.form_positive(nf.normal(ray.growth.entry())) or not nonnegative(ray.squares):
+    growth = [x.entry() for x in (ray.growth, ray.squares, ray.slope)]
+    if not sg.positive(growth[0]) or not sg.nonnegative(growth[1]):
         return "the growth is not visibly positive"
-    if any(ray.t in ix.tensors(x.entry()) for x in (ray.growth, ray.squares, ray.slope)):
-        return "the growth depends on t"
+    if any(ray.t in ix.tensors(x) or ix.free_indices(x) for x in growth):
+        return "the growth depends on t, or on an index"
+    moving = set(program.variables)
+    if any(moving & ix.tensors(x) for x in (*growth, *(v.entry() for _, _, v in ray.values))):
+        return "the ray depends on the variables"
+    demands = [d for x in (*growth, *(v.entry() for _, _, v in ray.values)) for d in sg.demands(x)]
+    if any(not sg.signs(d.base) <= d.signs for d in demands):
+        return "the ray is not shown to be defined"
     value = ray.t.scalar**2 * (ray.growth.entry() + ray.squares.entry()) + ray.t.scalar * ray.slope.entry()
     if not nf.equal(_along(program.objective.entry(), ray), value if program.maximise else -value):
         return "the objective along the ray is another one"
@@ -134,9 +143,14 @@ def bound_error(statement: Bounded) -> str:
         return "no bound is offered, and no ray refutes one"
     if any(v in ix.tensors(statement.bound.entry()) for v in program.variables):
         return "the bound depends on a variable"
-    if not nonnegative(statement.gap):
+    gap, bound = statement.gap.entry(), statement.bound.entry()
+    if not sg.nonnegative(gap):
         return "the gap is not visibly nonnegative"
-    gap = statement.gap.entry()
+    everything = (gap, bound, program.objective.entry())
+    if any(ix.free_indices(x) for x in everything):
+        return "an index is left open"
+    if any(not sg.signs(d.base) <= d.signs for x in everything for d in sg.demands(x)):
+        return "a formula is not shown to be defined"
     value = statement.bound.entry() - gap if program.maximise else statement.bound.entry() + gap
     return "" if nf.equal(program.objective.entry(), value) else "the objective is not bound and gap"
 

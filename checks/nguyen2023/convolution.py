@@ -293,13 +293,14 @@ def derived_attention(tokens: str, a: SvrAssumptions = PAPER) -> Identity:
     )
 
 
-OUT = as_term(Tensor("h_i", (DV,), r"\boldsymbol{h}_i"))
+def _output(at: Index) -> Term:
+    return as_term(Tensor("h", (at.dim, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}"))[at]
 
 
 def _conv2d(a: SvrAssumptions, corrected: bool) -> All | Definition:
     if not corrected:
-        return Definition(OUT, conv_attention(GRID, i, Index("j", N)))
-    return All((Definition(OUT, conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID, a)))
+        return Definition(_output(i), conv_attention(GRID, i, Index("j", N)))
+    return All((Definition(_output(i), conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID, a)))
 
 
 ASSUMES = (KERNEL_SUM, EXPONENTIAL, BIAS_OFF, SAME)
@@ -332,7 +333,7 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
 
 def _conv1d(a: SvrAssumptions) -> All:
     at, over = Index("i", N), Index("j", N)
-    return All((Definition(OUT, conv_attention(N, at, over)), _mixed(N), derived_attention(N, a)))
+    return All((Definition(_output(at), conv_attention(N, at, over)), _mixed(N), derived_attention(N, a)))
 
 
 for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):

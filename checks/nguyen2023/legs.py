@@ -18,7 +18,7 @@ from checks.record import Evidence
 from derivations import index as ix
 from derivations import svr
 from derivations.components import evaluate
-from derivations.exact import EXACT_FUNCTIONS
+from derivations.functions import EXACT_FUNCTIONS
 from derivations.index import Index, Tensor
 from derivations.svr import SvrAssumptions
 from derivations.term import Term

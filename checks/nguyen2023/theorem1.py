@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import factorial, prod
 
 import sympy as sp
 
 from checks.claim import Assumption, Options, claim
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.nguyen2023 import legs, variant_legs, variant_optima
 from checks.record import Evidence
 from checks.statement import (
@@ -21,7 +21,6 @@ from checks.statement import (
     Identity,
     Implication,
     Link,
-    Recurrence,
     WellPosed,
 )
 from derivations import index as ix
@@ -378,16 +377,14 @@ claim(
         r"l_t = \#\{n \in \mathbb{N}^D : n_1 + \dots + n_D = t\} = \binom{D+t-1}{t}",
         _BINOMIAL,
         (_D, _t),
+        (
+            Base("one monomial of degree 0", _t, 0, sp.Integer(1)),
+            Base("one monomial of each degree in one variable", _D, 1, sp.Integer(1)),
+        ),
+        QUANTITY(_D - 1, _t) + QUANTITY(_D, _t - 1),
+        "a monomial of degree t either has no factor x_D, or is x_D times one of degree t - 1",
         _count,
         tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
-        (
-            ("one monomial of degree 0", _BINOMIAL.subs(_t, 0) - 1),
-            ("one monomial of each degree in one variable", _BINOMIAL.subs(_D, 1) - 1),
-            (
-                "a monomial of degree t either has no factor x_D, or is x_D times one of degree t - 1",
-                _BINOMIAL - _BINOMIAL.subs(_D, _D - 1) - _BINOMIAL.subs(_t, _t - 1),
-            ),
-        ),
     ),
     legs=(legs.truncation,),
     where=r"$D$ the width of a key, $t$ the degree of a block, $n$ the exponents of a monomial.",
@@ -396,17 +393,16 @@ claim(
 _S, _z = sp.symbols("S z", positive=True)
 
 
-def _multinomial(width: int, degree: int) -> sp.Rational:
-    """Σ_{|n|=t} Π z_d^{n_d}/n_d! at z_d = 1/d by brute force."""
-    total = sp.Rational(0)
-    for n in product(range(degree + 1), repeat=width):
+_LETTERS = sp.symbols("z_1:5", positive=True)
+
+
+def _multinomial(degree: int) -> sp.Expr:
+    """Σ_{|n|=t} Π z_d^{n_d}/n_d! in four variables by brute force."""
+    total = sp.Integer(0)
+    for n in product(range(degree + 1), repeat=len(_LETTERS)):
         if sum(n) == degree:
-            total += sp.Rational(1, prod((dd + 1) ** e * factorial(e) for dd, e in enumerate(n)))
+            total += sp.prod([x**e / sp.factorial(e) for x, e in zip(_LETTERS, n, strict=True)])
     return total
-
-
-def _multinomial_closed() -> sp.Expr:
-    return sp.harmonic(_D) ** _t / sp.factorial(_t)
 
 
 claim(
@@ -418,22 +414,15 @@ claim(
     literal=lambda a: Recurrence(
         r"\exp(\boldsymbol{x}^\top\boldsymbol{y}) = \sum_{t=0}^{\infty}\frac{(\boldsymbol{x}^\top\boldsymbol{y})^t}{t!}"
         r" = \sum_{t=0}^{\infty}\ \sum_{n_1+\dots+n_D=t}\ \prod_{d=1}^{D}\frac{x_d^{n_d}}{\sqrt{n_d!}}\,\frac{y_d^{n_d}}{\sqrt{n_d!}}",
-        _multinomial_closed(),
-        (_D, _t),
+        (_S + _z) ** _t / sp.factorial(_t),
+        (_t,),
+        (Base("degree 0: both sides are 1", _t, 0, sp.Integer(1)),),
+        QUANTITY(_t - 1),
+        "derivative by the last z = x_D y_D: both sides go to degree t - 1",
         _multinomial,
-        tuple((width, degree) for width in range(1, 4) for degree in range(0, 5)),
-        (
-            ("degree 0: both sides are 1", (_S + _z) ** 0 / sp.factorial(0) - 1),
-            (
-                "no further variable (z = 0): the sum over one variable less",
-                ((_S + _z) ** _t / sp.factorial(_t)).subs(_z, 0) - _S**_t / sp.factorial(_t),
-            ),
-            (
-                "derivative by the last z = x_D y_D: both sides go to degree t - 1",
-                sp.diff((_S + _z) ** _t / sp.factorial(_t), _z)
-                - (_S + _z) ** (_t - 1) / sp.factorial(_t - 1),
-            ),
-        ),
+        tuple((degree,) for degree in range(0, 5)),
+        slope=(_z, _S**_t / sp.factorial(_t)),
+        at=((_S, sum(_LETTERS[:-1])), (_z, _LETTERS[-1])),
     ),
     rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),

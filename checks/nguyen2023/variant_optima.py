@@ -18,7 +18,7 @@ from checks.claim import Options
 from checks.record import Evidence
 from derivations import svr_variants as sv
 from derivations.components import evaluate as exactly
-from derivations.exact import EXACT_FUNCTIONS
+from derivations.functions import EXACT_FUNCTIONS
 from derivations.index import Tensor
 from derivations.svr import DPHI, DV, D, d
 

@@ -9,7 +9,8 @@ import sympy as sp
 
 from checks.claim import Assumption, claim
 from checks.kinds.arithmetic import Arithmetic, Figure
-from checks.statement import All, Identity, Recurrence
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
+from checks.statement import All, Identity
 from checks.wang2024 import notation as n
 from checks.wang2024.notation import WHERE
 from derivations import functional_descent as fd
@@ -70,21 +71,16 @@ def performance() -> Arithmetic:
 
 _n = sp.Symbol("N", positive=True, integer=True)
 _p = sp.Rational(4, 5)
-_second = _n * _p * (1 - _p) + _n**2 * _p**2
+_before = (_n - 1) ** 2 * (QUANTITY(_n - 1) + _p**2)  # the second moment of one label less
 ERROR = Recurrence(
     r"\mathbb{E}\left(\hat h - \tfrac45\right)^2 = \frac{4}{25\,N}",
     sp.Rational(4, 25) / _n,
     (_n,),
+    (Base("the variance of one label", _n, 1, _p - _p**2),),
+    (_before + 2 * _p**2 * (_n - 1) + _p) / _n**2 - _p**2,
+    "one more label adds 2p·p(N - 1) + p to the second moment of the sum",
     lambda count: sp.Rational(error(count).numerator, error(count).denominator),
     tuple((m,) for m in (1, 2, 3, 4, 10, 20)),
-    (
-        ("second moment of one label", _second.subs(_n, 1) - _p),
-        ("one more label", _second - _second.subs(_n, _n - 1) - 2 * _p * (_n - 1) * _p - _p),
-        (
-            "the error is the variance of the mean",
-            (_second - _n**2 * _p**2) / _n**2 - sp.Rational(4, 25) / _n,
-        ),
-    ),
     label="the error falls as 1/N",
 )
 TOTAL = Identity(sum_over(i, softmax(i, score[i])), as_term(1), label="the weights sum to 1 for every N")

@@ -1,0 +1,194 @@
+"""Recurrence: a closed form of a quantity that base values and a recurrence determine; settled by induction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from checks.engines import ENGINES, step
+from checks.finding import Finding
+from checks.record import Evidence
+from checks.statement import Kind, Malformed
+
+QUANTITY = sp.Function("f")
+"""The quantity in the recurrence, as a function of the symbols."""
+_BEYOND = 2
+_DEPTH = 40
+
+
+@dataclass(frozen=True)
+class Base:
+    """The value of the quantity where one symbol has its first value."""
+
+    words: str
+    symbol: sp.Symbol
+    first: int
+    value: sp.Expr
+
+
+@dataclass(frozen=True)
+class Recurrence(Kind):
+    """f(symbols) = closed for all whole values of the symbols from their first ones on.
+
+    f is what ``base`` and ``rule`` determine: f(symbols) = rule, an expression in ``QUANTITY`` at smaller values; or with
+    ``slope`` = (z, start): ∂f/∂z = rule, and f = start at z = 0. ``counted(*values)`` is the same quantity by brute force,
+    compared at all ``cases`` and beyond them with ``at`` put for further symbols. ``latex`` is the printed statement.
+    """
+
+    latex: str
+    closed: sp.Expr
+    symbols: tuple[sp.Symbol, ...]
+    base: tuple[Base, ...]
+    rule: sp.Expr
+    because: str
+    counted: Callable[..., Any]
+    cases: tuple[tuple[int, ...], ...]
+    slope: tuple[sp.Symbol, sp.Expr] | None = None
+    at: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The printed statement, and what determines the quantity in it."""
+        own = sp.latex(QUANTITY(*self.symbols))
+        lines = [rf"{own}\big|_{{{sp.latex(b.symbol)} = {b.first}}} = {sp.latex(b.value)}" for b in self.base]
+        left = own
+        if self.slope is not None:
+            z = sp.latex(self.slope[0])
+            left = rf"\frac{{\partial}}{{\partial {z}}} {own}"
+            lines.append(rf"{own}\big|_{{{z} = 0}} = {sp.latex(self.slope[1])}")
+        lines.append(rf"{left} = {sp.latex(self.rule)}")
+        closed = rf"{own} = {sp.latex(self.closed)}"
+        where = r",\ ".join(lines)
+        return rf"\begin{{gathered}}{self.latex} \\ {closed} \quad\text{{where}}\quad {where}\end{{gathered}}"
+
+
+def recurrence(statement: Recurrence, seed: int, with_mutants: bool) -> Finding:
+    """Base values and recurrence symbolically, then the recurrence run, and the count by brute force."""
+    s, finding = statement, Finding()
+    _check(s)
+    open_steps = []
+    for words, expression in obligations(s, s.closed):
+        zero = _vanishes(expression)
+        open_steps += [] if zero else [words]
+        finding.steps.append(step(words, rf"{sp.latex(expression)} = 0", "simplified by SymPy", zero))
+    proved = not open_steps
+    finding.steps.insert(0, step("statement", s.statement_latex(), "by induction", proved))
+    wrong = _first_wrong(s, s.closed)
+    detail = "base values and recurrence hold" if proved else f"not shown: {'; '.join(open_steps)}"
+    proof = Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True)
+    finding.evidence.append(proof)
+    detail = f"{len(_everywhere(s))} cases counted by brute force, and by the recurrence itself"
+    finding.evidence.append(Evidence("exact", "exact-rational", wrong is None, detail))
+    finding.counterexample = wrong
+    if with_mutants and wrong is None:
+        for what, closed in _mutants(s):
+            finding.mutants.tried += 1
+            if _first_wrong(s, closed) is not None and not all(
+                _vanishes(e) for _, e in obligations(s, closed)
+            ):
+                finding.mutants.killed += 1
+            else:
+                finding.mutants.survivors.append(what)
+    return finding
+
+
+def _check(s: Recurrence) -> None:
+    if not s.base or not s.cases:
+        raise Malformed("an induction needs a first value, and cases to count")
+    known = {*s.symbols, *(x for x, _ in s.at)}
+    if not s.rule.has(QUANTITY) or s.closed.has(QUANTITY):
+        raise Malformed("a recurrence says how the quantity follows from smaller values of itself")
+    if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
+        raise Malformed(f"nothing explains {', '.join(sorted(map(str, stray)))}")
+
+
+def _put(expression: sp.Expr, s: Recurrence, closed: sp.Expr) -> sp.Expr:
+    """An expression in the quantity with a closed form put for it."""
+    return expression.replace(
+        QUANTITY, lambda *args: closed.subs(dict(zip(s.symbols, args, strict=True)), simultaneous=True)
+    )
+
+
+def obligations(s: Recurrence, closed: sp.Expr) -> list[tuple[str, sp.Expr]]:
+    """What must vanish for a closed form to be the quantity, derived from the recurrence."""
+    found = [(b.words, closed.subs(b.symbol, b.first) - b.value) for b in s.base]
+    if s.slope is None:
+        return [*found, (s.because, closed - _put(s.rule, s, closed))]
+    z, start = s.slope
+    found.append((f"the value at {z} = 0", closed.subs(z, 0) - start))
+    return [*found, (s.because, sp.diff(closed, z) - _put(s.rule, s, closed))]
+
+
+def _vanishes(expression: sp.Expr) -> bool:
+    return sp.simplify(sp.gammasimp(sp.expand_func(expression))) == 0 or sp.simplify(expression) == 0
+
+
+def determined(s: Recurrence, case: tuple[int, ...]) -> sp.Expr:
+    """The quantity at a case as base values and recurrence determine it. Raises Malformed where they do not."""
+    known: dict[tuple[int, ...], sp.Expr] = {}
+
+    def value(values: tuple[Any, ...], depth: int) -> sp.Expr:
+        if values in known:
+            return known[values]
+        point = dict(zip(s.symbols, values, strict=True))
+        for b in s.base:
+            if point[b.symbol] == b.first:
+                return b.value.subs(point)
+            if point[b.symbol] < b.first:
+                raise Malformed("the recurrence asks for a value before the first one")
+        if depth > _DEPTH:
+            raise Malformed("the recurrence does not come to an end at the first values")
+        found = s.rule.subs(point, simultaneous=True)
+        found = found.replace(QUANTITY, lambda *args: value(tuple(args), depth + 1))
+        if s.slope is not None:
+            z, start = s.slope
+            found = start.subs(point) + sp.integrate(found, (z, 0, z))
+        known[values] = sp.expand(found)
+        return known[values]
+
+    return value(tuple(map(sp.Integer, case)), 0)
+
+
+def _everywhere(s: Recurrence) -> list[tuple[int, ...]]:
+    """The cases, and some beyond them in each symbol: a form that fits the listed cases only must fail."""
+    least = [min(c[n] for c in s.cases) for n in range(len(s.symbols))]
+    more = []
+    for n in range(len(s.symbols)):
+        last = max(c[n] for c in s.cases)
+        for others in ([x + 1 for x in least], least):
+            more += [(*others[:n], last + k, *others[n + 1 :]) for k in range(1, _BEYOND + 1)]
+    return list(dict.fromkeys([*s.cases, *more]))
+
+
+def _first_wrong(s: Recurrence, closed: sp.Expr) -> str | None:
+    for case in _everywhere(s):
+        point = dict(zip(s.symbols, case, strict=True))
+        by_form = closed.subs(point).subs(dict(s.at))
+        counts = {
+            "counted": sp.sympify(s.counted(*case)),
+            "by the recurrence": determined(s, case).subs(point).subs(dict(s.at)),
+        }
+        for words, value in counts.items():
+            if sp.simplify(sp.expand(by_form - value)) != 0:
+                at = ", ".join(f"{symbol} = {n}" for symbol, n in point.items())
+                return f"{at}: closed form {by_form}, {words} {value}"
+    return None
+
+
+def _mutants(s: Recurrence) -> list[tuple[str, sp.Expr]]:
+    """Wrong closed forms: scaled, shifted, and right on the listed cases of the first symbol only."""
+    closed, first = s.closed, s.symbols[0]
+    found = [("doubled", 2 * closed), ("plus one", closed + 1), ("negated", -closed)]
+    for symbol in s.symbols:
+        found += [
+            (f"{symbol} shifted up", closed.subs(symbol, symbol + 1)),
+            (f"{symbol} shifted down", closed.subs(symbol, symbol - 1)),
+        ]
+    listed = sorted({c[0] for c in s.cases})
+    return [*found, ("right on the listed cases only", closed + sp.prod([first - n for n in listed]))]
+
+
+ENGINES[Recurrence] = recurrence
