@@ -217,6 +217,11 @@ def _records(
             found[record.id] = record
             cached += stored
             bar.update(task, advance=1, description=record.id)
+    if cache is not None and cache.set_aside:
+        shown = ", ".join(cache.set_aside[:3]) + (", …" if len(cache.set_aside) > 3 else "")
+        ERR.print(
+            f"judged again, because these cache entries are damaged: {shown}", highlight=False, markup=False
+        )
     if cached and not quick:
         ERR.print(f"{cached} of {len(claims)} from the cache", style="dim")
     return link([found[c.id] for c in claims])

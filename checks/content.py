@@ -1,7 +1,8 @@
 """What a record depends on, as a key: statements, assumptions, options, and the source code that judging it runs.
 
-Declarations of claims count function by function (the parts that a claim reaches), all other modules as whole files: the
-engines for every claim, and whatever else the module of a claim imports, directly or through others.
+Declarations of claims count definition by definition (the parts that a claim mentions, directly or through others), all
+other modules as whole files: the engines for every claim, and whatever else the module of a claim imports, also inside
+functions, directly or through others.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import CodeType, ModuleType
 from typing import Any
 
 from checks.claim import ROOT, Claim, Options
+from checks.reach import reach
 from checks.registry import PAPERS
 
 _FOLDERS = ("derivations", "solvers", "checks")
@@ -130,64 +131,41 @@ def _text(value: Any) -> str:
 def _functions(value: Any) -> Iterator[Callable]:
     if inspect.isfunction(value):
         yield value
-    elif isinstance(value, (tuple, list)):
+    elif isinstance(value, (tuple, list, set, frozenset)):
         for item in value:
             yield from _functions(item)
+    elif isinstance(value, dict):
+        yield from _functions([*value.keys(), *value.values()])
     elif is_dataclass(value) and not isinstance(value, type):
         for item in vars(value).values():
             yield from _functions(item)
 
 
 def source(function: Any) -> str:
-    """The source of a leg, and of every function, class and constant of the papers' packages that it reaches."""
-    found: dict[str, str] = {}
-    _reach(function if inspect.isfunction(function) else type(function), found)
-    return "".join(found[name] for name in sorted(found))
+    """The text of a leg, and of every definition of the papers' packages that it mentions, directly or through others.
+
+    Read from the files, statement by statement (``checks.reach``): however something is imported, it counts.
+    """
+    function = inspect.unwrap(function) if callable(function) else function
+    if isinstance(function, partial):
+        return source(function.func) + _text(function.args) + _text(sorted(function.keywords.items()))
+    code = getattr(function, "__code__", None)
+    inside = [c.cell_contents for c in getattr(function, "__closure__", None) or ()]
+    inside += list(getattr(function, "__defaults__", None) or ())
+    if code is None:  # an object that is called: its class, and what it holds
+        owner = type(function)
+        path, line = inspect.getsourcefile(owner), inspect.getsourcelines(owner)[1]
+        inside.append(function)
+    else:
+        path, line = code.co_filename, code.co_firstlineno
+    text = reach(Path(str(path)), line, _declarations()) if Path(str(path)).exists() else ""
+    return text + "".join(_text(value) for value in inside if value is not function or code is None)
 
 
-def _reach(value: Any, found: dict[str, str]) -> None:
-    value = inspect.unwrap(value) if callable(value) else value
-    if not (inspect.isfunction(value) or inspect.isclass(value)) or not _declares(inspect.getmodule(value)):
-        return
-    if inspect.isfunction(value) and value.__code__.co_filename.startswith("<"):
-        return  # a dataclass made it from the fields, which are in the source of the class
-    name = f"{value.__module__}.{value.__qualname__}"
-    if inspect.isfunction(value) and value.__code__.co_filename == "<string>":
-        return  # written by dataclass, from the source of the class, which is taken in itself
-    text = inspect.getsource(value)
-    if text in found.get(name, ""):
-        return
-    found[name] = found.get(name, "") + text
-    functions = (
-        [value] if inspect.isfunction(value) else [f for f in vars(value).values() if inspect.isfunction(f)]
-    )
-    for function in functions:
-        names = set(_names(function.__code__))
-        inside = [cell.cell_contents for cell in function.__closure__ or ()] + list(
-            function.__defaults__ or ()
-        )
-        reached = [function.__globals__[n] for n in sorted(names) if n in function.__globals__] + inside
-        for module in [m for m in reached if inspect.ismodule(m) and _declares(m)]:
-            reached += [vars(module)[n] for n in sorted(names) if n in vars(module)]
-        for item in reached:
-            if inspect.isfunction(item) or inspect.isclass(item) or hasattr(item, "__wrapped__"):
-                _reach(item, found)
-            elif not inspect.ismodule(item) and not callable(item):
-                found[f"{name} {type(item).__name__}"] = found.get(
-                    f"{name} {type(item).__name__}", ""
-                ) + _text(item)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-def _declares(module: ModuleType | None) -> bool:
-    """Whether a module belongs to a paper; all others are part of ``engine_version``."""
-    return module is not None and _is_declaration(module.__name__)
+@lru_cache(maxsize=1)
+def _declarations() -> tuple[tuple[str, Path], ...]:
+    """The modules of the papers' packages; all others are part of ``engine_version``."""
+    return tuple((name, path) for name, path in _files().items() if _is_declaration(name))
 
 
 def _is_declaration(name: str) -> bool:

@@ -25,6 +25,7 @@ from typing import Any
 
 from checks.claim import CLAIMS, Leg, Options
 from checks.record import Evidence
+from checks.store import digest, write_atomically
 
 LADDER = (1024, 4096, 32768, 131072)
 LINEAR = 1_048_576  # reached by checks of linear cost in a run that climbs the whole ladder
@@ -153,15 +154,17 @@ class Parts:
     folder: Path | None = None
 
     def get(self, name: str) -> Part | None:
-        """The stored part, or None; a file that cannot be read counts as none, and is written anew."""
+        """The stored part, or None; a file that cannot be read or was changed counts as none, and is written anew."""
         try:
-            data = (
-                json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
-                if self.folder
-                else None
+            if not self.folder:
+                return None
+            stored = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+            data = stored["part"]
+            if stored["digest"] != digest(name, data):
+                return None
+            return Part(
+                [Evidence(**e) for e in data["evidence"]], True, data["linear"], data["seconds"], True
             )
-            evidence = [Evidence(**e) for e in data["evidence"]] if data else []
-            return Part(evidence, True, data["linear"], data["seconds"], True) if data else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -170,8 +173,6 @@ class Parts:
 
         What cannot be stored is only lost to a later run; the record that needs the same disk says so.
         """
-        from checks.verify import write_atomically
-
         if self.folder is not None:
             data = {
                 "linear": part.linear,
@@ -179,7 +180,8 @@ class Parts:
                 "evidence": [asdict(e) for e in part.evidence],
             }
             with suppress(OSError):
-                write_atomically(self.folder / f"{name}.json", json.dumps(data, ensure_ascii=False))
+                stored = {"digest": digest(name, data), "part": data}
+                write_atomically(self.folder / f"{name}.json", json.dumps(stored, ensure_ascii=False))
 
 
 def known_as(leg: Leg) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from checks.claim import ROOT
 from checks.record import Record
+from checks.store import write_atomically
 from checks.verdict import VERDICTS
-from checks.verify import write_atomically
 
 EXPECTED = ROOT / "checks" / "expected.json"
 

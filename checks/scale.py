@@ -34,12 +34,13 @@ from checks.claim import Options
 from checks.ladder import LADDER, Climb, Part, ascend, known_as, names_ladder, require_memory
 from checks.record import Evidence
 from checks.registry import UnknownClaim, select
+from checks.store import write_atomically
 from checks.tensors import stream
 from checks.tensors.arrays import DTYPES, exact_matmul, peak_bytes, resolve_device
 from checks.tensors.distributed import LostRank, Ranks, connected, losses_noticed, sharded
 from checks.tensors.errors import TensorError
 from checks.tensors.instances import make_instance
-from checks.verify import assumptions_for, climbs, write_atomically
+from checks.verify import assumptions_for, climbs
 
 WIDTH = 64
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,16 @@ from checks.printing import part_latex, with_letters
 from checks.record import Evidence, Mutants, Record
 from checks.registry import load
 from checks.statement import Statement, kind, parts
+from checks.store import digest, write_atomically
 from checks.theories import THEORIES
 from checks.verdict import VERDICTS, repair_of, verdict
 
+STOPPED = " stopped with "
+"""How the reason of a leg that raised an exception reads."""
+
 
 class DamagedCache(RuntimeError):
-    """A cache entry that cannot be read."""
+    """A cache that cannot be written."""
 
 
 def examine(
@@ -95,7 +99,7 @@ def _further(
         except Inconsistent:
             raise
         except Exception as error:
-            why = f"{name} stopped with {type(error).__name__}: {error}"
+            why = f"{name}{STOPPED}{type(error).__name__}: {error}"
             found.append(not_run("exact", "measured", why))
     return found
 
@@ -188,30 +192,44 @@ def latex(statement: Statement) -> str:
 
 
 class Cache:
-    """Records by content key, one file each, written atomically: a killed run leaves whole entries or none."""
+    """Records by content key, one file each, written atomically: a killed run leaves whole entries or none.
+
+    An entry carries a digest of its key and its record. One that cannot be read, or that was changed since it was written,
+    is not believed: it is renamed, its name is added to ``set_aside``, and its claim is judged again.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
+        self.set_aside: list[str] = []
 
     def get(self, name: str) -> Record | None:
-        """The stored record, or None. Raises DamagedCache for an entry that cannot be read."""
+        """The stored record, or None where there is none that can be believed."""
         path = self.folder / f"{name}.json"
-        if not path.exists():
-            return None
         try:
-            record = Record.from_json(json.loads(path.read_text(encoding="utf-8")))
-            if record.verdict not in VERDICTS:
-                raise ValueError(f"no verdict {record.verdict!r}")
+            data = json.loads(path.read_text(encoding="utf-8"))
+            record = Record.from_json(data["record"])
+            if data["digest"] != digest(name, data["record"]) or record.verdict not in VERDICTS:
+                raise ValueError("changed since it was written")
             return record
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise DamagedCache(
-                f"cache entry {path} is damaged ({error}); delete it, or run with --no-cache"
-            ) from None
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            with suppress(OSError):  # a folder that cannot be written keeps it, and it is still not believed
+                path.replace(path.with_suffix(".damaged"))
+            self.set_aside.append(f"{path.name} ({error})")
+            return None
 
     def put(self, name: str, record: Record) -> None:
-        """Store a record. Raises DamagedCache where the folder cannot be written."""
+        """Store a record. Raises DamagedCache where the folder cannot be written.
+
+        A record of which a leg stopped with an error is not kept: the next run tries again.
+        """
+        if any(STOPPED in (e.not_run or "") for e in record.evidence):
+            return
+        data = record.to_json()
+        entry = {"digest": digest(name, data), "record": data}
         try:
-            write_atomically(self.folder / f"{name}.json", json.dumps(record.to_json(), ensure_ascii=False))
+            write_atomically(self.folder / f"{name}.json", json.dumps(entry, ensure_ascii=False))
         except OSError as error:
             raise self.unwritable(error) from None
 
@@ -220,21 +238,6 @@ class Cache:
         return DamagedCache(
             f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
         )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that readers see the old or the new text, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 # ---------------------------------------------------------------- many claims

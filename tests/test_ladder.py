@@ -213,7 +213,8 @@ def test_what_a_leg_raises_is_in_the_record(tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
     BROKEN[32768] = ValueError("not enough memory")
     ((record, _),) = verify.verify([CLAIM], Options(max_tokens=32768), cache=verify.Cache(tmp_path))
-    assert record.verdict == "unsettled" and "not enough memory" in record.notes
+    assert record.verdict == "proved"
+    assert ["not enough memory" in (e.not_run or "") for e in record.evidence].count(True) == 2
 
 
 def test_without_a_cache_nothing_is_left_and_nothing_runs_twice(tmp_path, monkeypatch):

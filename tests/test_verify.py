@@ -25,7 +25,8 @@ from checks.ledger import BadLedger
 from checks.record import Evidence, Mutants, Record
 from checks.registry import load
 from checks.statement import Identity
-from checks.verify import Cache, DamagedCache, assumptions_for, link, verify, write_atomically
+from checks.store import write_atomically
+from checks.verify import Cache, DamagedCache, assumptions_for, link, verify
 from derivations.index import Tensor
 from derivations.svr import SvrAssumptions
 from derivations.term import as_term
@@ -241,29 +242,54 @@ def test_an_engine_counts_for_all_claims_and_any_other_module_for_those_that_imp
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", "3", "{}", '{"evidence": [1], "mutants": {}}', "\x00"]
 )
-def test_a_damaged_entry_is_named(tmp_path: Path, text: str) -> None:
+def test_a_damaged_entry_is_named_set_aside_and_judged_again(tmp_path: Path, text: str) -> None:
     cache = Cache(tmp_path)
     (tmp_path / "k.json").write_text(text)
-    with pytest.raises(DamagedCache, match=r"k\.json is damaged.*--no-cache"):
-        cache.get("k")
+    assert cache.get("k") is None
+    assert cache.set_aside[0].startswith("k.json (") and not (tmp_path / "k.json").exists()
+    assert (tmp_path / "k.damaged").read_text() == text
 
 
-def test_an_entry_cut_off_anywhere_is_damaged_or_absent(tmp_path: Path) -> None:
+def test_an_entry_cut_off_anywhere_is_not_believed(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put("k", vf.examine(made(), None, QUICK))
     whole = (tmp_path / "k.json").read_bytes()
     assert cache.get("k") is not None
     for cut in range(0, len(whole), max(1, len(whole) // 40)):
         (tmp_path / "k.json").write_bytes(whole[:cut])
-        with pytest.raises(DamagedCache):
-            cache.get("k")
+        assert cache.get("k") is None
 
 
-def test_an_entry_with_a_verdict_that_does_not_exist_is_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("old, new", [
+    ('"verdict": "proved"', '"verdict": "refuted"'),
+    ('"verdict": "proved"', '"verdict": "true"'),
+    ('"passed": true', '"passed": false'),
+    ('"evidence": [', '"evidence": [], "more": ['),
+    ('"id": "x/1"', '"id": "x/2"'),
+])  # fmt: skip
+def test_an_entry_that_was_changed_by_hand_is_not_believed(tmp_path: Path, old: str, new: str) -> None:
     cache = Cache(tmp_path)
-    cache.put("k", replace(vf.examine(made(), None, QUICK), verdict="true"))
-    with pytest.raises(DamagedCache):
-        cache.get("k")
+    cache.put("k", vf.examine(made(), None, QUICK))
+    text = (tmp_path / "k.json").read_text()
+    assert old in text
+    (tmp_path / "k.json").write_text(text.replace(old, new, 1))
+    assert cache.get("k") is None and len(cache.set_aside) == 1
+
+
+def test_another_claims_record_is_not_served(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("one", vf.examine(made(), None, QUICK))
+    shutil.copy(tmp_path / "one.json", tmp_path / "two.json")
+    assert cache.get("one") is not None and cache.get("two") is None
+
+
+def test_a_record_with_a_leg_that_stopped_is_tried_again(tmp_path: Path) -> None:
+    def broken(assumptions: Any, options: Options) -> list[Evidence]:
+        raise MemoryError("not enough")
+
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(legs=(broken,)), None, QUICK))
+    assert cache.get("k") is None and not cache.set_aside
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:

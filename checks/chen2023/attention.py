@@ -118,6 +118,7 @@ D_INVERSE = PrintedDiagonal((as_term(D_HAT) ** -1,), r"\hat{D}^{-1}")
 D_ROOT = PrintedDiagonal((as_term(D_HAT) ** Fraction(-1, 2),), r"\hat{D}^{-1/2}")
 kappa_ij = as_term(Tensor("kappa", (N, N), r"\kappa", "", r"\kappa(\boldsymbol{x}_{%1},\boldsymbol{x}_{%2})"))
 e_x = as_term(Tensor("e(x)", (S,), r"e(\boldsymbol{x})"))
+e_rows = as_term(Tensor("e", (N, S), "e(X)", r"e(\boldsymbol{x}_{%1})"))
 W_x = as_term(Tensor("W_e|X", (P, S), r"W_{e|X}"))
 w, z, x, y = (
     sp.Symbol("w", real=True),
@@ -186,7 +187,7 @@ def _repaired(a: KsvdAssumptions) -> All:
             ),
             Identity(as_term(D_HAT)[i], row_sum, (sums, *_positive_features()), label="D̂ holds the row sums"),
             Definition(kappa_ij[i, j], (phi_q[i].T @ phi_k[j]) / as_term(D_HAT)[i], label="the kernel"),
-            Definition(e_x, 1 / as_term(D_HAT)[i] * (W_x.T @ phi_q[i]), label="the score of token i"),
+            Definition(e_rows[i], 1 / as_term(D_HAT)[i] * (W_x.T @ phi_q[i]), label="the score of token i"),
             GaussianMean(_features(fourth), w, sp.exp(x * y / sp.sqrt(d_k)), label="mean of the features of z/d_k^(1/4)"),
             Definition(phi_q[i], as_term(ksvd.q)[i] / norm[i], label="cosine features, q(x_i) not zero"),
         )

@@ -20,7 +20,7 @@ import torch
 
 from checks.claim import ROOT
 from checks.experiments.errors import ExperimentError
-from checks.verify import write_atomically
+from checks.store import write_atomically
 
 RESULTS = ROOT / "checks" / "experiments" / "results"
 SAVE_SECONDS = 10.0  # a killed run loses at most so much

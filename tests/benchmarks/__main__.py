@@ -28,11 +28,11 @@ import bench_streams
 from bench_certificate import softmax_problem
 
 from checks.scale import about
+from checks.store import write_atomically
 from checks.tensors.arrays import DENSE_LIMIT
 from checks.tensors.instances import make_instance
 from checks.tensors.ksvd_products import SoftmaxProducts
 from checks.tensors.stream import rows
-from checks.verify import write_atomically
 from solvers.krylov import top_triplets
 from solvers.svr import polish, solve_dual, solve_libsvm
 

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from checks.store import write_atomically
 from checks.tensors import fused, stream
 from checks.tensors.agreement import check_attention
 from checks.tensors.converse import certify_attention_as_svr
@@ -48,7 +49,6 @@ from checks.tensors.ksvd_features import make_features
 from checks.tensors.ksvd_primal import check_ksvd
 from checks.tensors.ksvd_triplets import check_softmax_triplets
 from checks.tensors.measure_matrix import AttentionMatrix, spectrum
-from checks.verify import write_atomically
 from solvers.krylov import top_triplets
 from solvers.ksvd import feature_triplets
 

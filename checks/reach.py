@@ -1,0 +1,158 @@
+"""What a definition depends on, read from the source files: every top-level statement that it mentions, transitively.
+
+A statement mentions a name wherever it occurs in it, inside functions and their imports as well. A module that is used as
+a whole (handed on, or asked for attributes by computed names) counts as a whole. More may be counted than is used, never
+less: a key made from the text cannot stay the same when something reachable changes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+Target = tuple[str, str]  # a module and a name in it; "" for the module as a whole
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A top-level statement: its text, the names that it defines, and what it mentions."""
+
+    first: int
+    last: int
+    text: str
+    defines: frozenset[str]
+    names: frozenset[str]
+    attributes: frozenset[tuple[str, str]]
+    bare: frozenset[str]
+    imports: tuple[tuple[str, Target], ...]
+
+
+@dataclass(frozen=True)
+class _Module:
+    statements: tuple[_Statement, ...]
+    aliases: dict[str, Target] = field(hash=False)
+    defined: dict[str, tuple[int, ...]] = field(hash=False)
+
+
+def reach(path: Path, line: int, modules: tuple[tuple[str, Path], ...]) -> str:
+    """The text of the statement at a line of a file, and of all that it reaches in that file and in ``modules``."""
+    files = dict(modules)
+    found: dict[tuple[str, int], str] = {}
+    todo: list[tuple[Path, int]] = []
+    module = _parsed(path, path.stat().st_mtime_ns)
+    todo += [(path, n) for n, s in enumerate(module.statements) if s.first <= line <= s.last]
+    while todo:
+        where, n = todo.pop()
+        if (str(where), n) in found:
+            continue
+        module = _parsed(where, where.stat().st_mtime_ns)
+        found[str(where), n] = module.statements[n].text
+        for name, wanted in _mentions(module, module.statements[n], files):
+            if name == "":
+                todo += [(where, k) for k in module.defined.get(wanted, ())]
+            elif name in files:
+                other = _parsed(files[name], files[name].stat().st_mtime_ns)
+                numbers = other.defined.get(wanted, ()) if wanted else range(len(other.statements))
+                todo += [(files[name], k) for k in numbers]
+    return "\n".join(found[place] for place in sorted(found))
+
+
+def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) -> Iterator[Target]:
+    """What a statement mentions: names of its own module as ("", name), others with their module."""
+    aliases = {**module.aliases, **dict(statement.imports)}
+    whole = {name: t[0] if not t[1] else f"{t[0]}.{t[1]}" for name, t in aliases.items()}
+    for name in statement.names:
+        yield ("", name)
+        if name in aliases and whole[name] not in files:
+            yield aliases[name]
+        elif name in aliases and name in statement.bare:
+            yield (whole[name], "")
+    for base, attribute in statement.attributes:
+        if base not in whole:
+            continue
+        yield (whole[base], attribute)
+        yield (f"{whole[base]}.{attribute}", "")  # where the attribute is a module, all of it
+
+
+@lru_cache(maxsize=4096)
+def _parsed(path: Path, changed: int) -> _Module:
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    statements = []
+    for node in ast.parse(text).body:
+        decorated = [d.lineno for d in getattr(node, "decorator_list", ())]
+        first, last = min([node.lineno, *decorated]), node.end_lineno or node.lineno
+        statements.append(_statement(node, first, last, "\n".join(lines[first - 1 : last])))
+    aliases = {name: target for s in statements for name, target in s.imports if _at_top(s)}
+    defined: dict[str, list[int]] = {}
+    for n, s in enumerate(statements):
+        for name in s.defines:
+            defined.setdefault(name, []).append(n)
+    return _Module(tuple(statements), aliases, {name: tuple(ns) for name, ns in defined.items()})
+
+
+def _at_top(statement: _Statement) -> bool:
+    return statement.text.lstrip().startswith(("import ", "from ", "if ", "try"))
+
+
+def _statement(node: ast.stmt, first: int, last: int, text: str) -> _Statement:
+    names: set[str] = set()
+    attributes: set[tuple[str, str]] = set()
+    based: set[int] = set()
+    bare: set[str] = set()
+    imports: list[tuple[str, Target]] = []
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Attribute(value=ast.Name(id=base) as name, attr=attribute):
+                attributes.add((base, attribute))
+                based.add(id(name))
+            case ast.Import(names=found):
+                imports += [
+                    (
+                        a.asname or a.name.partition(".")[0],
+                        (a.name if a.asname else a.name.partition(".")[0], ""),
+                    )
+                    for a in found
+                ]
+            case ast.ImportFrom(module=module, names=found) if module:
+                imports += [(a.asname or a.name, (module, a.name)) for a in found]
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            names.add(inner.id)
+            if id(inner) not in based:
+                bare.add(inner.id)
+    return _Statement(
+        first,
+        last,
+        text,
+        frozenset(_defines(node)),
+        frozenset(names),
+        frozenset(attributes),
+        frozenset(bare),
+        tuple(imports),
+    )
+
+
+def _defines(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value, or changes: also by an item, an attribute or a method of it."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import() | ast.ImportFrom():
+            return
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            yield name
+        case ast.Expr():
+            return
+        case _:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
+                    yield inner.id
+                if isinstance(inner, (ast.Subscript, ast.Attribute)) and isinstance(
+                    inner.ctx, (ast.Store, ast.Del)
+                ):
+                    if isinstance(inner.value, ast.Name):
+                        yield inner.value.id
