@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -15,7 +16,7 @@ from checks.kinds.family import Family
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
-from checks.statement import Identity
+from checks.statement import Identity, Malformed
 from derivations import energy_forms as en
 from derivations.energy_forms import AV, DV, A, N, V, Z, i, j, k, m
 from derivations.energy_terms import bregman, zeros
@@ -139,19 +140,40 @@ PRODUCT = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[i, j] * V[j, k])),
 
 
 def test_cost_counts_a_matrix_product() -> None:
-    finding = judged(Cost("AV", PRODUCT, "n**2*d_v"), mutants=True)
+    finding = judged(Cost("AV", PRODUCT, "n**2*d_v", AV), mutants=True)
     assert finding.proved and finding.mutants.killed == finding.mutants.tried > 2
+
+
+def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
+    """A plan without lines, without a formula, or of something else is refused, however well its count fits."""
+    transposed = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[j, i] * V[j, k])),)
+    for plan, formula in (((), AV), (PRODUCT, None), (PRODUCT, AV + AV), (transposed, AV), (PRODUCT, A)):
+        with pytest.raises(Malformed):
+            judged(Cost("AV", plan, "n**2*d_v", formula))
+    with pytest.raises(Malformed):
+        judged(Cost("the same again", PRODUCT, "0", AV, base=PRODUCT))
+    with pytest.raises(Malformed, match="no listed size"):
+        judged(Cost("AV", PRODUCT, "n**2", AV, sizes=("n",)))
+
+
+def test_growth_along_a_ray_and_in_a_domain() -> None:
+    wide = Cost("AV", PRODUCT, "n**2", AV, relation="O", sizes=(N, DV))
+    assert judged(wide).holds is None
+    assert judged(replace(wide, ray=((N, "1"), (DV, "t")))).holds is False
+    assert judged(replace(wide, printed="n**2*d_v")).proved
+    assert judged(replace(wide, printed="n**3", domain=((N, f"{DV} + u"),))).proved
+    assert judged(replace(wide, printed="n", measure="stored", domain=((DV, "3"),), factor=3)).proved
 
 
 @pytest.mark.parametrize("printed", ["n**2*d_v + 1", "n*d_v", "2*n**2*d_v", "n**3"])
 def test_cost_refutes_other_counts(printed: str) -> None:
-    finding = judged(Cost("AV", PRODUCT, printed))
+    finding = judged(Cost("AV", PRODUCT, printed, AV))
     assert finding.holds is False and "takes" in finding.counterexample
 
 
 def test_cost_bounds() -> None:
-    assert judged(Cost("AV", PRODUCT, "n**3*d_v", relation="<=")).proved
-    assert judged(Cost("AV", PRODUCT, "n*d_v", relation="<=", factor=100)).holds is False
+    assert judged(Cost("AV", PRODUCT, "n**3*d_v", AV, relation="<=")).proved
+    assert judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=", factor=100)).holds is False
 
 
 def test_counting_runs_and_formulas_agree() -> None:

@@ -1,4 +1,4 @@
-"""Consequences by certificate, rays, growth and Gaussian means: engines that must be able to say no."""
+"""Consequences by certificate, rays and Gaussian means: engines that must be able to say no."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from checks.engines import judge
 from checks.kinds.exact_svd import FAMILIES
 from checks.kinds.follows import Equation, Follows, certificate_error
 from checks.kinds.gaussian import GaussianMean
-from checks.kinds.growth import Growth, T
 from checks.kinds.unbounded import Bounded, Ray, bound_error
 from derivations.index import Index, Tensor
 from derivations.program import Program
@@ -116,20 +115,6 @@ def test_bounds_and_rays() -> None:
     assert judge(Bounded(replace(below, maximise=True), up)).holds is False
     assert judge(Bounded(below, up)).holds is None
     assert judge(Bounded(below, replace(up, growth=as_term(-1)))).holds is None
-
-
-n, m = sp.Symbol("N", positive=True), sp.Symbol("d_v", positive=True)
-k = sp.Symbol("d_k", positive=True)
-
-
-def test_growth() -> None:
-    count = n**2 * (k + m)
-    assert judge(Growth("canonical", "products", count, n**2 * (k + m))).proved
-    assert judge(Growth("canonical", "products", count, n**2 * m, 5)).holds is not True
-    assert (
-        judge(Growth("canonical", "products", count, n**2 * m, ray=((n, 1), (m, 1), (k, T)))).holds is False
-    )
-    assert judge(Growth("canonical", "products", count + n, n**2 * (k + m), 2)).holds is False
 
 
 def test_gaussian_mean() -> None:

@@ -103,10 +103,30 @@ N, D = sp.symbols("N D", positive=True)
 
 
 def test_a_wrong_count_is_refuted_and_its_mutants_die():
-    right = Counted("products", 2 * N**2 * D + N, (N, D), (2, 1), (1, 1), lambda n, d: 2 * n * n * d + n)
+    right = Counted(
+        "products",
+        2 * N**2 * D + N,
+        (N, D),
+        (2, 1),
+        lambda n, d: ((n, d, n), (n // 2,)),
+        lambda n, d: 2 * n * n * d + n,
+    )
     assert judge(right).holds is True
     assert judge(right).mutants.killed == judge(right).mutants.tried > 0
     assert judge(replace(right, formula=2 * N**2 * D)).holds is False
+
+
+def test_a_count_is_read_off_the_routine_and_not_typed():
+    """N^2 d (1 + (N - 4)(N - 34)(N - 82)) agrees with N^2 d at every size that is looked at: it must not be proved."""
+    count = Counted(
+        "products", 2 * N**2 * D, (N, D), (2, 1), lambda n, d: ((n, d, n),), lambda n, d: 2 * n * n * d
+    )
+    assert judge(count).proved
+    bent = N**2 * D * (2 + (N - 4) * (N - 34) * (N - 82))
+    assert judge(replace(count, formula=bent)).holds is False
+    assert judge(replace(count, products=lambda n, d: ((n, d + 1, n),))).holds is None
+    assert judge(replace(count, products=lambda n, d: ())).holds is None
+    assert judge(replace(count, count=lambda n, d: n)).holds is None
 
 
 def test_growth_is_decided_by_the_sign_of_the_slope():

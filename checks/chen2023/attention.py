@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
 import sympy as sp
 
@@ -14,16 +15,16 @@ from checks.chen2023.symbols import NOTATION, entry, i, image, j, l_, phi_k, phi
 from checks.claim import claim
 from checks.engines import apply_definitions
 from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
-from checks.kinds.growth import Growth, T
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations import ksvd
 from derivations.differentiate import gradient
 from derivations.index import Index, Tensor
 from derivations.ksvd import SAMPLED, KsvdAssumptions, N, P, PrintedDiagonal, S
 from derivations.program import Raw
-from derivations.term import Ones, Term, apply, as_term, sqrt, squared_norm, sum_over
+from derivations.term import Ones, Term, apply, as_term, sqrt, squared_norm, stack, sum_over
 
 o_e = Tensor("o^e", (N, S), "O^{e}", r"\boldsymbol{o}^{e}_{%1}", r"\boldsymbol{o}^{e}_{%1}[%2]")
 o_r = Tensor("o^r", (N, S), "O^{r}", r"\boldsymbol{o}^{r}_{%1}", r"\boldsymbol{o}^{r}_{%1}[%2]")
@@ -225,82 +226,93 @@ claim(
 
 # ---------------------------------------------------------------- Figure 2
 
-size_n, rows_n, width, directions, value_width = (
-    sp.Symbol(c, positive=True) for c in ("N", "n", "p", "s", "d_v")
+KEY, VALUE, ROWS = "d_k", "d_v", "n"
+_NAMES = {
+    "Q": (N, KEY), "Kt": (N, KEY), "V": (N, VALUE), "S": (N, N), "O": (N, VALUE), "F": (ROWS, P), "W_e": (ROWS, S),
+    "W_r": (ROWS, S), "U_e": (P, S), "U_r": (P, S), "X_q": (N, P), "X_k": (N, P), "P_q": (N, P), "P_k": (N, P),
+    "E": (N, S), "R": (N, S), "O_e": (VALUE, S), "O_r": (VALUE, S),
+}  # fmt: skip
+_T = {name: Tensor(name, dims, name) for name, dims in _NAMES.items()}
+_t = {name: as_term(tensor) for name, tensor in _T.items()}
+_i, _j, _a, _c, _l, _d, _m = (
+    Index(name, dim) for name, dim in zip("ijacldm", (N, N, P, KEY, S, VALUE, ROWS), strict=True)
 )
-key_width = sp.Symbol("d_k", positive=True)
-u, u_2, u_3 = (sp.Symbol(c, nonnegative=True) for c in ("u", "u'", "u''"))
-CANONICAL = size_n**2 * (key_width + value_width)
-PRIMAL_TIME = (
-    2 * rows_n * width * directions + 2 * size_n * width * directions + 2 * size_n * directions * value_width
+CANONICAL = (
+    Assign(_T["S"], (_i, _j), sum_over(_c, _t["Q"][_i, _c] * _t["Kt"][_j, _c])),
+    Assign(_T["O"], (_i, _d), sum_over(_j, _t["S"][_i, _j] * _t["V"][_j, _d])),
 )
-PRIMAL_SPACE = 2 * size_n * width + 2 * width * directions + 2 * size_n * directions + size_n * value_width
-BOUND_SPACE = 2 * size_n * width + 2 * width * directions
+CANONICAL_OUT = (_t["Q"] @ _t["Kt"].T) @ _t["V"]
+"""The weights without their normalisation: functions cost nothing here."""
+
+
+def _features(side: str) -> Assign:
+    return Assign(_T[f"P_{side}"], (_i, _a), apply("g", _t[f"X_{side}"][_i, _a]))
+
+
+def _reduced(side: str) -> Assign:
+    return Assign(_T[f"U_{side}"], (_a, _l), sum_over(_m, _t["F"][_m, _a] * _t[f"W_{side}"][_m, _l]))
+
+
+def _scores(name: str, side: str, features: str) -> Assign:
+    return Assign(_T[name], (_i, _l), sum_over(_a, _t[f"P_{features}"][_i, _a] * _t[f"U_{side}"][_a, _l]))
+
+
+def _both(side: str, score: str) -> Term:
+    return sum_over(_l, _t[score][_i, _l] * _t[f"O_{side}"][_d, _l])
+
+
+PRIMAL_PLAN = (
+    _features("q"), _features("k"), _reduced("e"), _reduced("r"), _scores("E", "e", "q"), _scores("R", "r", "k"),
+    Assign(_T["O"], (_i, _d), _both("e", "E") + _both("r", "R")),
+)  # fmt: skip
+
+
+def _side(features: str, side: str) -> Term:
+    mapped = stack(_i, stack(_a, apply("g", _t[f"X_{features}"][_i, _a])))
+    return mapped @ (_t["F"].T @ _t[f"W_{side}"]) @ _t[f"O_{side}"].T
+
+
+PRIMAL_OUT = _side("q", "e") + _side("k", "r")
+
+
+def _canonical(printed: str, **rest: Any) -> Cost:
+    words = "canonical attention"
+    return Cost(words, CANONICAL, printed, CANONICAL_OUT, relation="O", sizes=(N, KEY, VALUE), **rest)
+
+
+def _primal(printed: str, **rest: Any) -> Cost:
+    words = "Primal-Attention"
+    return Cost(words, PRIMAL_PLAN, printed, PRIMAL_OUT, relation="O", sizes=(N, ROWS, P, S, VALUE), **rest)
+
+
+CANONICAL_TIME, CANONICAL_SPACE = "N**2*d_v", "N**2 + N*d_v"
+PRIMAL_TIME, PRIMAL_SPACE = "N*p*s", "2*N*p + 2*p*s"
 
 
 def _costs() -> All:
-    many = ((size_n, 1), (rows_n, 1), (width, 1), (directions, 1), (value_width, T))
-    spread = ((size_n, T), (rows_n, 1), (width, 1), (directions, T), (value_width, 1))
-    wide = ((size_n, 1), (key_width, T), (value_width, 1))
+    wide = ((N, "1"), (KEY, "t"), (VALUE, "1"))
+    many = ((N, "1"), (ROWS, "1"), (P, "1"), (S, "1"), (VALUE, "t"))
+    spread = ((N, "t"), (ROWS, "1"), (P, "1"), (S, "t"), (VALUE, "1"))
     return All(
         (
-            Growth(
-                "canonical", "products", CANONICAL, size_n**2 * value_width, ray=wide, label="canonical, time"
-            ),
-            Growth(
-                "canonical",
-                "stored",
-                size_n**2 + size_n * value_width,
-                size_n**2 + size_n * value_width,
-                label="canonical, space",
-            ),
-            Growth(
-                "primal",
-                "products",
-                PRIMAL_TIME,
-                size_n * width * directions,
-                ray=many,
-                label="Primal-Attention, time",
-            ),
-            Growth(
-                "primal", "stored", PRIMAL_SPACE, BOUND_SPACE, ray=spread, label="Primal-Attention, space"
-            ),
+            _canonical(CANONICAL_TIME, ray=wide, label="canonical, time"),
+            _canonical(CANONICAL_SPACE, measure="stored", label="canonical, space"),
+            _primal(PRIMAL_TIME, ray=many, label="Primal-Attention, time"),
+            _primal(PRIMAL_SPACE, measure="stored", ray=spread, label="Primal-Attention, space"),
         )
     )
 
 
 def _costs_within() -> All:
-    keys = ((value_width, key_width + u),)
-    narrow = ((size_n, rows_n + u), (width, value_width + u_2))
-    few = ((width, value_width + u + directions),)
+    keys = ((VALUE, f"{KEY} + u"),)
+    narrow = ((N, f"{ROWS} + u"), (P, f"{VALUE} + u_2"))
+    few = ((P, f"{VALUE} + u + {S}"),)
     return All(
         (
-            Growth(
-                "canonical",
-                "products",
-                CANONICAL,
-                size_n**2 * value_width,
-                2,
-                keys,
-                label="canonical, time, d_k ≤ d_v",
-            ),
-            Growth(
-                "canonical",
-                "stored",
-                size_n**2 + size_n * value_width,
-                size_n**2 + size_n * value_width,
-                label="canonical, space",
-            ),
-            Growth(
-                "primal",
-                "products",
-                PRIMAL_TIME,
-                size_n * width * directions,
-                6,
-                narrow,
-                label="time, n ≤ N and d_v ≤ p",
-            ),
-            Growth("primal", "stored", PRIMAL_SPACE, BOUND_SPACE, 2, few, label="space, s + d_v ≤ p"),
+            _canonical(CANONICAL_TIME, factor=2, domain=keys, label="canonical, time, d_k ≤ d_v"),
+            _canonical(CANONICAL_SPACE, measure="stored", label="canonical, space"),
+            _primal(PRIMAL_TIME, factor=6, domain=narrow, label="time, n ≤ N and d_v ≤ p"),
+            _primal(PRIMAL_SPACE, factor=2, domain=few, measure="stored", label="space, s + d_v ≤ p"),
         )
     )
 

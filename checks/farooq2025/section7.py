@@ -13,7 +13,7 @@ from checks.farooq2025.section5 import coefficient
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.family import Family
 from checks.kinds.stationary import Stationary
-from checks.statement import All, Definition, Identity, Link
+from checks.statement import All, Definition, Given, Identity, Link
 from derivations import energy as theory
 from derivations import energy_forms as en
 from derivations.energy import EnergyAssumptions
@@ -130,6 +130,8 @@ FACTORED = (
     Assign(en.c_vector, (j,), sum_over(k, B[j, k] * V[j, k])),
 )
 
+Y_RULE = Given(Y_, (i, k), sum_over(j, A[i, j] * V[j, k]), "Y = AV, which is known")
+
 claim(
     HERE + "eq74",
     "Eq. (74)",
@@ -145,7 +147,14 @@ claim(
         (
             Identity(coefficient(), (A.T @ A @ V @ V.T)[j, j], label="in matrices"),
             Identity(coefficient(), (A.T @ AV)[j].T @ V[j], label="row j of Aᵀ(AV) times v_j"),
-            Cost("c from Y = AV", FACTORED, "n**2*d_v + n*d_v", label="its cost"),
+            Cost(
+                "c from Y = AV",
+                FACTORED,
+                "n**2*d_v + n*d_v",
+                stack(j, coefficient()),
+                given=(Y_RULE,),
+                label="its cost",
+            ),
         )
     ),
     correction_words=(

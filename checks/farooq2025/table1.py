@@ -7,11 +7,11 @@ from checks.farooq2025 import legs, solver_legs
 from checks.farooq2025.dynamics import MATCHED, STARTED, STEP, eta, start
 from checks.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
 from checks.farooq2025.section4 import SQUARE, W_
-from checks.farooq2025.section7 import FACTORED, S_, W_K, W_Q, W_V, S
+from checks.farooq2025.section7 import FACTORED, S_, W_K, W_Q, W_V, Y_RULE, S
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.differs import Differs
 from checks.kinds.stationary import Stationary
-from checks.statement import All, Identity
+from checks.statement import All, Given, Identity
 from derivations import energy_forms as en
 from derivations.energy import EnergyAssumptions
 from derivations.energy_forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m, r_
@@ -53,8 +53,21 @@ COEFFICIENTS = (
 )
 
 
-def _no_difference(what: str, plan: tuple[Assign, ...]) -> Cost:
-    return Cost(what, plan, "0", base=plan, sizes=("n", "d_v", "d_k", "d"))
+def _no_difference(what: str, plan: tuple[Assign, ...], linear: Term, quadratic: Term) -> Cost:
+    """One plan serves both columns: it computes the formula of either."""
+    return Cost(what, plan, "0", quadratic, plan, linear, sizes=("n", "d_v", "d_k", "d"))
+
+
+def _weights() -> Term:
+    """(7) on projected tokens, in which F does not occur."""
+    return row_softmax((X @ W_Q) @ (X @ W_K).T / sqrt(size(DK)))
+
+
+def _alignments() -> Term:
+    return stack(j, en.u(j))
+
+
+U_RULE = Given(u_, (j,), en.u(j), "the alignments of step 3")
 
 
 claim(
@@ -64,7 +77,7 @@ claim(
     words="Queries, keys, values, scores and weights are the same for both F: 0 operations more.",
     literal=lambda a: All(
         (
-            _no_difference("weights, quadratic less linear", WEIGHTS),
+            _no_difference("weights, quadratic less linear", WEIGHTS, _weights(), _weights()),
             Identity(
                 exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])),
                 row_softmax(SCORES)[m, j],
@@ -83,7 +96,7 @@ claim(
     "Table 1, step 2",
     "The initial state",
     words="Z = AV is the same for both F: 0 operations more.",
-    literal=lambda a: _no_difference("initial state, quadratic less linear", ATTENTION),
+    literal=lambda a: _no_difference("initial state, quadratic less linear", ATTENTION, AV, AV),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq71",),
     where=SIZES,
@@ -96,7 +109,7 @@ claim(
     words="The alignments u_j are the same for both F: 0 operations more.",
     literal=lambda a: All(
         (
-            _no_difference("alignments, quadratic less linear", ALIGNMENTS),
+            _no_difference("alignments, quadratic less linear", ALIGNMENTS, _alignments(), _alignments()),
             Identity(en.u(j), (A.T @ Z)[j].T @ V[j], label="the plan computes u_j"),
         )
     ),
@@ -115,7 +128,10 @@ claim(
         "energy, quadratic less linear",
         (Assign(E_, (), sum_over(j, U[j] ** 2)),),
         "n",
-        base=(Assign(E_, (), sum_over(j, U[j])),),
+        SQUARE,
+        (Assign(E_, (), sum_over(j, U[j])),),
+        en.energy(lambda x: x),
+        given=(U_RULE,),
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq73",),
@@ -155,15 +171,29 @@ claim(
                 "regulariser, quadratic less linear",
                 _regulariser(C_J[j]),
                 "n**3 + n**2*d_v",
-                base=_regulariser(None),
+                QUADRATIC_R,
+                _regulariser(None),
+                LINEAR_R,
+                given=(C_RULE,),
             ),
         )
     ),
     corrected=lambda a: All(
         (
             *R_FORMS,
-            Cost("c as printed, dot products stored", COEFFICIENTS, "n**3 + n**2*d_v + n**2"),
-            Cost("c from AV, row by row of Aᵀ(AV)", FACTORED, "n**2*d_v + n*d_v"),
+            Cost(
+                "c as printed, dot products stored",
+                COEFFICIENTS,
+                "n**3 + n**2*d_v + n**2",
+                stack(j, C_RULE.value),
+            ),
+            Cost(
+                "c from AV, row by row of Aᵀ(AV)",
+                FACTORED,
+                "n**2*d_v + n*d_v",
+                stack(j, C_RULE.value),
+                given=(Y_RULE,),
+            ),
         )
     ),
     correction_words=(
@@ -212,19 +242,24 @@ SCALED_ROWS = (
     Assign(D_, (i, k), sum_over(j, A[i, j] * B[j, k])),
 )
 
+
+def _more(what: str, plan: tuple[Assign, ...], printed: str) -> Cost:
+    """A plan for the gradient of the quadratic E_R against that of the linear E, from stored alignments and c."""
+    linear = grad(en.energy(lambda x: x), en.Z_, LINEAR_NAME)
+    return Cost(what, plan, printed, grad(MATCHED, en.Z_, "E_R"), LINEAR_LINE, linear, given=(U_RULE,))
+
+
 claim(
     HERE + "tab1-step6",
     "Table 1, step 6",
     "The gradients",
     words="The gradients of E, R and E_R for both F; the quadratic one takes n² operations more.",
-    literal=lambda a: All(
-        (*GRADIENTS, Cost("gradient, quadratic less linear", QUADRATIC_LINE, "n**2", base=LINEAR_LINE))
-    ),
+    literal=lambda a: All((*GRADIENTS, _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2"))),
     corrected=lambda a: All(
         (
             *GRADIENTS,
-            Cost("gradient, quadratic less linear", QUADRATIC_LINE, "n**2 + n", base=LINEAR_LINE),
-            Cost("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n", base=LINEAR_LINE),
+            _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2 + n"),
+            _more("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n"),
         )
     ),
     correction_words="It takes n² + n more, with the n products 2(u_j - c_j); n d_v + n more if the rows of V are scaled instead.",
@@ -257,9 +292,13 @@ claim(
     "Table 1, step 7",
     "The optimisation",
     words="The quadratic case takes T descent steps, which add (T - 1) n² d_v operations.",
-    literal=lambda a: All((DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v"))),
+    literal=lambda a: All((DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v", STEP))),
     corrected=lambda a: All(
-        (DESCENT, STAYS, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*(2*n**2*d_v + 3*n*d_v + n)"))
+        (
+            DESCENT,
+            STAYS,
+            Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*(2*n**2*d_v + 3*n*d_v + n)", STEP),
+        )
     ),
     correction_words=(
         "Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments change and must be computed again. From "
@@ -335,12 +374,17 @@ def _linear_part(state: Tensor) -> Term:
     return A @ diag(stack(j, at_point(en.u(j), en.Z_, as_term(state)))) @ V
 
 
+def _adjoint() -> Term:
+    """What a step does to the loss gradient: it is self-adjoint."""
+    return as_term(BAR) - 2 * eta * _linear_part(BAR)
+
+
 claim(
     HERE + "tab1-step9",
     "Table 1, step 9",
     "Backpropagation",
     words="Backpropagation through the quadratic case takes n² operations more.",
-    literal=lambda a: Cost("adjoint of one descent step", BACK, "n**2"),
+    literal=lambda a: Cost("adjoint of one descent step", BACK, "n**2", _adjoint()),
     corrected=lambda a: All(
         (
             Identity(
@@ -348,7 +392,7 @@ claim(
                 trace(as_term(BAR).T @ _linear_part(W_)),
                 label="the step is self-adjoint in Z",
             ),
-            Cost("adjoint of one descent step", BACK, "2*n**2*d_v + 3*n*d_v + n"),
+            Cost("adjoint of one descent step", BACK, "2*n**2*d_v + 3*n*d_v + n", _adjoint()),
             STAYS,
         )
     ),
@@ -373,8 +417,10 @@ claim(
         "c as printed and T steps",
         (*COEFFICIENTS, *_rounds("T")),
         "n**3 + T*n**2*d_v",
+        STEP,
         relation="<=",
         factor=7,
+        given=(C_RULE,),
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq74", HERE + "eq79"),

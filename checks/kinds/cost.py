@@ -1,27 +1,34 @@
-"""Cost: how many multiplications an evaluation takes, counted and not estimated.
+"""Cost: how many multiplications an evaluation takes, or numbers it stores, counted and not estimated.
 
-An evaluation is a plan: formulas evaluated as they are written, one after the other, each result stored once. Its
-count is a polynomial in the sizes, read off the formulas, and the same plan is run in arithmetic that counts. A
-product with 1 or -1 is free, a division is a multiplication, a power u^e takes e - 1.
+An evaluation is a plan: formulas evaluated as they are written, one after the other, each result stored once. It must
+compute the printed formula that it stands for. Its count is a polynomial in the sizes, read off the formulas, and the same
+plan is run in arithmetic that counts. A product with 1 or -1 is free, a division is a multiplication, a power u^e takes
+e - 1, a function nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES
+from checks.engines import ENGINES, equal, rejects, step
 from checks.finding import Finding
-from checks.record import Evidence
-from checks.statement import Kind
+from checks.hypotheses import apply_definitions, check_given
+from checks.mutants import mutants
+from checks.record import Evidence, Mutants
+from checks.statement import Given, Kind, Malformed
 from derivations import index as ix
 from derivations.components import evaluate
 from derivations.index import Index, Tensor
 from derivations.term import Term
+
+T = sp.Symbol("t", positive=True)
+"""The parameter of a ray of sizes."""
 
 
 @dataclass(frozen=True)
@@ -35,33 +42,60 @@ class Assign:
 
 
 Plan = tuple[Assign, ...]
+RELATIONS = ("=", "<=", "O")
 
 
 @dataclass(frozen=True)
 class Cost(Kind):
-    """``plan`` takes ``printed`` multiplications more than ``base``; with ``relation`` "<=", at most ``factor`` times it.
+    """``plan``, which computes ``computes``, costs ``printed`` more than ``base``, which computes ``base_computes``.
 
-    ``sizes`` names the symbols of the printed count in the order in which counterexamples are searched.
+    What it costs is ``measure``: "products" (multiplications) or "stored" (numbers kept, the inputs left out). With
+    ``relation`` "<=" or "O" it costs at most ``factor`` times ``printed``, for all sizes from 1 on in the ``domain``, which puts
+    expressions for sizes (N = n + u with u >= 0); ``ray`` offers a refutation of "O": sizes as functions of t along which the
+    ratio is unbounded. ``sizes`` names the symbols of the count in the order in which counterexamples are searched.
     """
 
     what: str
     plan: Plan
     printed: str
+    computes: Term | None = None
     base: Plan = ()
+    base_computes: Term | None = None
     relation: str = "="
     factor: int = 1
     sizes: tuple[str, ...] = ("n", "d_v", "T")
+    given: tuple[Given, ...] = ()
+    measure: str = "products"
+    domain: tuple[tuple[str, str], ...] = ()
+    ray: tuple[tuple[str, str], ...] = ()
     label: str = ""
 
     def statement_latex(self) -> str:
         """The printed count, and what it counts."""
-        bound = sp.latex(sp.sympify(self.printed, locals=_names(self.sizes)), order="none")
-        relation = (
-            "=" if self.relation == "=" else r"\le " + (f"{self.factor}\\," if self.factor != 1 else "")
+        bound = sp.latex(self.expression(self.printed), order="none")
+        kind = r"\#\text{multiplications}" if self.measure == "products" else r"\#\text{numbers stored}"
+        left = rf"{kind}(\text{{{self.what}}})"
+        where = ",\\ ".join(
+            rf"{sp.latex(self.expression(s))} = {sp.latex(self.expression(x))}" for s, x in self.domain
         )
-        if self.relation != "=":
-            bound = rf"\left({bound}\right)"
-        return rf"\#\text{{multiplications}}(\text{{{self.what}}}) {relation} {bound}"
+        end = rf"\qquad ({where})" if where else ""
+        if self.relation == "O":
+            return rf"{left} = \mathcal{{O}}\left({bound}\right){end}"
+        factor = f"{self.factor}\\," if self.factor != 1 else ""
+        return (
+            rf"{left} = {bound}{end}"
+            if self.relation == "="
+            else rf"{left} \le {factor}\left({bound}\right){end}"
+        )
+
+    def expression(self, text: str) -> sp.Expr:
+        """A count or size in the statement's symbols. Raises Malformed for one that is not listed."""
+        names = {**_names(self.sizes), "t": T}
+        names |= {x: sp.Symbol(x, nonnegative=True) for x in ("u", "u_2")}
+        found = sp.sympify(text, locals=names)
+        if stray := found.free_symbols - set(names.values()):
+            raise Malformed(f"{', '.join(sorted(map(str, stray)))} is no listed size")
+        return found
 
 
 def _names(sizes: tuple[str, ...]) -> dict[str, sp.Symbol]:
@@ -82,20 +116,32 @@ def multiplications(expr: ix.Expr, names: dict[str, sp.Symbol]) -> sp.Expr:
         case ix.Pow(_, exponent):
             return inside + abs(int(exponent)) - 1 if exponent.denominator == 1 and exponent else inside
         case ix.Sum(index, _):
-            return inside * names.get(index.dim, 1)
+            return inside * _size(index.dim, names)
     return inside
 
 
-def count(plan: Plan, sizes: tuple[str, ...]) -> sp.Expr:
+def _size(dim: str, names: dict[str, sp.Symbol]) -> Any:
+    if dim != "1" and dim not in names:
+        raise Malformed(f"{dim} is a dimension of the plan, and no listed size")
+    return names.get(dim, 1)
+
+
+def count(plan: Plan, sizes: tuple[str, ...], measure: str = "products") -> sp.Expr:
     """The count of a plan as a polynomial in the sizes."""
     names = _names(sizes)
     total = sp.Integer(0)
+    kept: set[Tensor] = set()
     for line in plan:
         at = tuple(Index(f"e{n}", d) for n, d in enumerate(line.term.shape()))
-        repeats = sp.sympify(line.times, locals=names)
+        entries = sp.Integer(1)
         for index in (*line.at, *at):
-            repeats *= names.get(index.dim, 1)
-        total += repeats * multiplications(line.term.entry(*at), names)
+            entries *= _size(index.dim, names)
+        if measure == "stored":
+            total += entries if line.tensor not in kept else 0
+            kept.add(line.tensor)
+        else:
+            repeats = entries * sp.sympify(line.times, locals=names)
+            total += repeats * multiplications(line.term.entry(*at), names)
     return sp.expand(total)
 
 
@@ -138,9 +184,10 @@ class _Opaque(dict):
         return lambda *_: Fraction(7, 3) if name == "root" else _Number(Fraction(5, 3))
 
 
-def run(plan: Plan, sizes: dict[str, int]) -> int:
-    """Evaluate a plan in counting arithmetic and return how many multiplications it took."""
+def run(plan: Plan, sizes: dict[str, int], measure: str = "products") -> int:
+    """Evaluate a plan in counting arithmetic: how many multiplications it took, or how many numbers it left stored."""
     values: dict[tuple[Tensor, tuple[int, ...]], _Number] = {}
+    stored: set[tuple[Tensor, tuple[int, ...]]] = set()
 
     def lookup(tensor: Tensor, entry: tuple[int, ...]) -> _Number:
         seed = 2 + (sum((n + 1) * (e + 1) for n, e in enumerate(entry)) + len(tensor.name)) % 5
@@ -151,15 +198,17 @@ def run(plan: Plan, sizes: dict[str, int]) -> int:
     for turn in range(longest):
         for line in plan:
             if turn < _rounds(line, sizes):
-                _assign(line, sizes, lookup, values)
-    return _Number.done
+                stored |= _assign(line, sizes, lookup, values)
+    return _Number.done if measure == "products" else len(stored)
 
 
 def _rounds(line: Assign, sizes: dict[str, int]) -> int:
     return int(sp.sympify(line.times, locals={k: sp.Integer(v) for k, v in sizes.items()}))
 
 
-def _assign(line: Assign, sizes: dict[str, int], lookup: Any, values: dict) -> None:
+def _assign(
+    line: Assign, sizes: dict[str, int], lookup: Any, values: dict
+) -> set[tuple[Tensor, tuple[int, ...]]]:
     at = tuple(Index(f"e{n}", d) for n, d in enumerate(line.term.shape()))
     places = (*line.at, *at)
     expr = line.term.entry(*at)
@@ -168,77 +217,189 @@ def _assign(line: Assign, sizes: dict[str, int], lookup: Any, values: dict) -> N
         value = evaluate(expr, sizes, lookup, _Opaque(), dict(zip(places, entry, strict=True)))
         new[line.tensor, entry] = _Number(_plain(value))
     values.update(new)
+    return set(new)
+
+
+# ---------------------------------------------------------------- what a plan computes
+
+
+def outcome(plan: Plan, given: tuple[Given, ...]) -> tuple[ix.Expr, tuple[Index, ...]]:
+    """One entry of what the last line of a plan holds after one round, in the symbols that the plan is given."""
+    values: dict[Tensor, tuple[tuple[Index, ...], ix.Expr]] = {}
+    for line in plan:
+        inner = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(line.term.shape()))
+        expr = line.term.entry(*inner)
+        for tensor, (at, value) in values.items():
+            expr = ix.define(
+                expr,
+                tensor,
+                lambda *idx, at=at, value=value: ix.rename(value, dict(zip(at, idx, strict=True))),
+            )
+        values[line.tensor] = ((*line.at, *inner), expr)
+    at, expr = values[plan[-1].tensor]
+    return apply_definitions(expr, given), at
+
+
+def _pair(plan: Plan, formula: Term, given: tuple[Given, ...]) -> tuple[ix.Expr, ix.Expr]:
+    """The plan's outcome and the formula that it should be, at the same indices."""
+    found, at = outcome(plan, given)
+    if tuple(i.dim for i in at) != formula.shape():
+        raise Malformed("the plan's last line has another shape than the formula that it should compute")
+    return found, apply_definitions(formula.entry(*at), given)
+
+
+def _check(s: Cost) -> None:
+    check_given(s.given)
+    if s.relation not in RELATIONS or s.measure not in ("products", "stored"):
+        raise Malformed(f"a relation is one of {', '.join(RELATIONS)}, a measure products or stored")
+    if not s.plan or s.computes is None:
+        raise Malformed("a cost is that of a plan, and the plan computes something")
+    if bool(s.base) != (s.base_computes is not None):
+        raise Malformed("the plan that is compared with computes something as well")
+    if any(
+        set(i.dim for i in line.at) & {"1"} or len(set(line.at)) < len(line.at) for line in s.plan + s.base
+    ):
+        raise Malformed("an assignment names each index of its tensor once")
 
 
 def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
-    """The polynomial of the formulas against the printed count, and runs in counting arithmetic."""
-    s, names = statement, _names(statement.sizes)
-    counted = sp.expand(count(s.plan, s.sizes) - count(s.base, s.sizes))
-    printed = sp.sympify(s.printed, locals=names)
-    holds = agrees(counted, printed, s)
+    """What the plans compute, the polynomial of the formulas against the printed count, and runs in counting arithmetic."""
+    s = statement
+    _check(s)
     finding = Finding()
+    faithful = True
+    for plan, formula in ((s.plan, s.computes), (s.base, s.base_computes)):
+        if formula is None:
+            continue
+        pair = _pair(plan, formula, s.given)
+        same = equal(*pair)
+        faithful &= same
+        latex = rf"{plan[-1].tensor.latex or plan[-1].tensor.name} = {formula.latex()}"
+        finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
+        if not same and rejects(*pair, (), seed):
+            raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for")
+    counted = sp.expand(count(s.plan, s.sizes, s.measure) - count(s.base, s.sizes, s.measure))
     finding.steps.append(
-        {
-            "title": f"count: {s.what}",
-            "latex": sp.latex(counted),
-            "reason": "multiplications of the formulas as they are written, each result stored once",
-            "grade": "exact-symbolic",
-            "passed": holds,
-        }
+        step(f"count: {s.what}", sp.latex(counted), "read off the formulas as they are written", faithful)
     )
-    grid = [dict(zip(s.sizes, p, strict=True)) for p in product((1, 2, 3), repeat=len(s.sizes))]
-    wrong = next((g for g in grid if run(s.plan, g) - run(s.base, g) != counted.subs(_at(names, g))), None)
-    detail = f"runs at {len(grid)} sizes count {'as the formulas do' if wrong is None else 'otherwise'}"
-    if wrong is not None:
-        finding.evidence.append(Evidence("exact", "exact-rational", None, f"{detail}: {wrong}"))
+    miscounted = _miscounted(s, counted)
+    if miscounted or not faithful:
+        why = miscounted or "the plan is not shown to compute its formula"
+        finding.evidence.append(Evidence("exact", "exact-rational", None, why))
         return finding
-    finding.evidence.append(Evidence("exact", "exact-rational", holds, detail))
-    detail = f"counted {counted}, printed {printed}"
+    wrong = disagreement(counted, s)
+    detail = "runs in counting arithmetic count as the formulas do"
+    finding.evidence.append(Evidence("exact", "exact-rational", False if wrong else True, detail))
+    holds = False if wrong else agrees(counted, s.expression(s.printed), s) or None
+    detail = f"counted {counted}, printed {s.printed}"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", holds, detail, settles=True))
-    if not holds:
-        finding.counterexample = _example(counted, printed, s, names, grid)
-    elif with_mutants:
-        for mutant in _mutants(printed, s):
-            finding.mutants.tried += 1
-            finding.mutants.killed += not agrees(counted, mutant, s)
+    finding.counterexample = wrong
+    if with_mutants and holds:
+        finding.mutants = _mutate(s, counted, seed)
     return finding
 
 
-def _at(names: dict[str, sp.Symbol], sizes: dict[str, int]) -> dict[sp.Symbol, int]:
-    return {names[k]: v for k, v in sizes.items()}
+_RUNS = 27
+
+
+def _grid(s: Cost) -> Iterator[dict[str, int]]:
+    every = [dict(zip(s.sizes, p, strict=True)) for p in product((1, 2, 3), repeat=len(s.sizes))]
+    return iter(every[:: max(1, len(every) // _RUNS)])
+
+
+def _miscounted(s: Cost, counted: sp.Expr) -> str:
+    names = _names(s.sizes)
+    for sizes in _grid(s):
+        ran = run(s.plan, sizes, s.measure) - run(s.base, sizes, s.measure)
+        if ran != counted.subs({names[k]: v for k, v in sizes.items()}):
+            return f"a run at {sizes} counts {ran}, the formulas otherwise"
+    return ""
 
 
 def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:
     """Equality of polynomials; an upper bound holds if it does coefficient by coefficient from size 1 on."""
-    difference = sp.expand(s.factor * printed - counted)
     if s.relation == "=":
-        return difference == 0
-    shifted = sp.expand(difference.subs({x: x + 1 for x in _names(s.sizes).values()}, simultaneous=True))
-    return all(c >= 0 for c in sp.Poly(shifted, *_names(s.sizes).values()).coeffs())
+        return sp.expand(printed - counted) == 0
+    put = {s.expression(name): s.expression(value) for name, value in s.domain}
+    difference = sp.expand((s.factor * printed - counted).subs(put, simultaneous=True))
+    symbols = sorted(difference.free_symbols, key=str)
+    shifted = sp.expand(difference.subs({x: x + 1 for x in symbols if x.is_positive}, simultaneous=True))
+    return bool(shifted >= 0) if not symbols else all(c >= 0 for c in sp.Poly(shifted, *symbols).coeffs())
 
 
-def _example(
-    counted: sp.Expr, printed: sp.Expr, s: Cost, names: dict[str, sp.Symbol], grid: list[dict[str, int]]
-) -> str:
-    for sizes in grid:
-        ours, theirs = counted.subs(_at(names, sizes)), printed.subs(_at(names, sizes))
+def disagreement(counted: sp.Expr, s: Cost) -> str | None:
+    """Sizes at which the count is not the printed one (beyond the bound), or a ray along which no constant bounds it."""
+    names, printed = _names(s.sizes), s.expression(s.printed)
+    if s.relation == "O":
+        return _unbounded(counted, printed, s)
+    if s.domain or agrees(counted, printed, s):
+        return None
+    for sizes in product((1, 2, 3, 10), repeat=len(s.sizes)):
+        at = dict(zip(names.values(), sizes, strict=True))
+        ours, theirs = counted.subs(at), printed.subs(at)
         if (ours != theirs) if s.relation == "=" else (ours > s.factor * theirs):
-            used = {str(x) for x in counted.free_symbols | printed.free_symbols}
-            shown = ", ".join(f"{k} = {v}" for k, v in sizes.items() if k in used)
-            return f"{shown}: {s.what} takes {ours} multiplications, the printed count is {theirs}; in general {counted}"
-    return f"counted {counted}"
+            used = counted.free_symbols | printed.free_symbols
+            shown = ", ".join(f"{k} = {v}" for k, v in at.items() if k in used)
+            unit = "multiplications" if s.measure == "products" else "numbers"
+            return (
+                f"{shown}: {s.what} takes {ours} {unit}, the printed count is {theirs}; in general {counted}"
+            )
+    return None
 
 
-def _mutants(printed: sp.Expr, s: Cost) -> list[sp.Expr]:
-    terms = sp.Add.make_args(sp.expand(printed))
-    if s.relation != "=":
-        return [printed - t for t in terms] + [-printed]
-    return [
-        printed + 1,
-        -printed - 1,
-        *(printed + t for t in terms if t != 0),
-        *(printed - t for t in terms if t != 0),
+def _unbounded(counted: sp.Expr, printed: sp.Expr, s: Cost) -> str | None:
+    if not s.ray or s.domain:
+        return None
+    put = {s.expression(name): s.expression(value) for name, value in s.ray}
+    if set(put) != set(_names(s.sizes).values()):
+        raise Malformed("a ray gives every size")
+    ratio = sp.simplify((counted / printed).subs(put))
+    if sp.limit(ratio, T, sp.oo) != sp.oo:
+        return None
+    along = ", ".join(f"{name} = {value}" for name, value in put.items())
+    values = ", ".join(f"{ratio.subs(T, n)} at t = {n}" for n in (1, 10, 100))
+    return f"along {along} the count over the bound is {ratio}: {values}, unbounded"
+
+
+def _mutate(s: Cost, counted: sp.Expr, seed: int) -> Mutants:
+    """Wrong counts, and plans with a wrong or a missing line, which must not compute the formula."""
+    result, printed = Mutants(), s.expression(s.printed)
+    terms = [t for t in sp.Add.make_args(sp.expand(printed)) if t != 0]
+    wrong = [
+        ("plus one", printed + 1),
+        ("minus one", printed - 1),
+        *((f"{t} twice", printed + t) for t in terms),
     ]
+    if s.relation != "=":
+        wrong = [(f"without {x}", printed.subs(x, 1)) for x in sorted(printed.free_symbols, key=str)]
+    for what, changed in wrong:
+        result.tried += 1
+        if not agrees(counted, changed, s):
+            result.killed += 1
+        elif s.relation == "=":
+            result.survivors.append(f"count {what}")
+        else:
+            result.equivalent += 1  # a smaller bound that holds as well
+    for what, plan in _plans(s.plan):
+        result.tried += 1
+        assert s.computes is not None
+        pair = _pair(plan, s.computes, s.given)
+        if rejects(*pair, (), seed):
+            result.killed += 1
+        elif equal(*pair):
+            result.equivalent += 1
+        else:
+            result.survivors.append(what)
+    return result
+
+
+def _plans(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """The plan without one of its lines, and with one line's formula changed."""
+    for n, line in enumerate(plan):
+        if n < len(plan) - 1 and not any(line.tensor == other.tensor for other in plan[n + 1 :]):
+            yield f"line {n + 1} left out", plan[:n] + plan[n + 1 :]
+        for what, changed in mutants(line.term, 3):
+            yield f"line {n + 1}: {what}", (*plan[:n], replace(line, term=changed), *plan[n + 1 :])
 
 
 ENGINES[Cost] = cost

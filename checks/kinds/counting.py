@@ -8,66 +8,108 @@ from itertools import product
 
 import sympy as sp
 
-from checks.engines import ENGINES
+from checks.engines import ENGINES, step
 from checks.finding import Finding
 from checks.record import Evidence
 from checks.statement import Kind
 
+Products = tuple[tuple[int, ...], ...]
+_PRIMES = ((2, 3, 5, 7, 11, 13), (17, 19, 23, 29, 31, 37), (41, 43, 47, 53, 59, 61))
+
 
 @dataclass(frozen=True)
 class Counted(Kind):
-    """``count(**sizes)`` operations are ``formula``, a polynomial in ``symbols``.
+    """A routine's ``per`` operations for each product of numbers add up to ``formula``, a polynomial in ``symbols``.
 
-    ``degrees`` bounds the degree of the count in each symbol: a sum of products of sizes, which is known from
-    how it is computed. Agreement on a grid of degree + 1 values of each symbol is then equality for all sizes.
-    ``steps`` are the multiples in which a size can be chosen (a pooled length must be divisible).
+    ``products(*sizes)`` lists the sizes of every matrix product that the routine makes, (rows, inner, columns) or with
+    more axes, so that the count is not typed but read off the routine: every axis must be one of the sizes times a number, the
+    same at all sizes that are looked at. ``count(*sizes)`` is the whole count by another counter, for comparison. ``steps``
+    are the multiples in which a size can be chosen (a pooled length must be divisible).
     """
 
     what: str
     formula: sp.Expr
     symbols: tuple[sp.Symbol, ...]
-    degrees: tuple[int, ...]
     steps: tuple[int, ...]
+    products: Callable[..., Products]
     count: Callable[..., int]
+    per: int = 2
     label: str = ""
 
     def statement_latex(self) -> str:
         """The count and its formula."""
         return rf"\#\text{{{self.what}}} = {sp.latex(sp.expand(self.formula))}"
 
-    def grid(self) -> list[tuple[int, ...]]:
-        """The sizes at which the count is compared."""
-        axes = (
-            range(step, step * (d + 1) + 1, step) for d, step in zip(self.degrees, self.steps, strict=True)
-        )
-        return list(product(*axes))
+    def looked_at(self) -> list[tuple[int, ...]]:
+        """Sizes whose ratios tell them apart: multiples of different primes."""
+        return [tuple(p * each for p, each in zip(row, self.steps, strict=False)) for row in _PRIMES]
+
+
+def read_off(statement: Counted) -> sp.Expr | None:
+    """The count as a polynomial, from the axes of every product; None where an axis is not a size times a number."""
+    sizes = statement.looked_at()
+    runs = [statement.products(*at) for at in sizes]
+    if not runs[0] or len({tuple(map(len, run)) for run in runs}) > 1:
+        return None  # no product, or other ones at other sizes
+    total = sp.Integer(0)
+    for n, axes in enumerate(runs[0]):
+        product_ = sp.Integer(statement.per)
+        for axis in range(len(axes)):
+            found = _axis([run[n][axis] for run in runs], sizes, statement.symbols)
+            if found is None:
+                return None
+            product_ *= found
+        total += product_
+    return sp.expand(total)
+
+
+def _axis(lengths: list[int], sizes: list[tuple[int, ...]], symbols: tuple[sp.Symbol, ...]) -> sp.Expr | None:
+    if len(set(lengths)) == 1:
+        return sp.Integer(lengths[0])
+    for k, symbol in enumerate(symbols):
+        ratios = {sp.Rational(length, at[k]) for length, at in zip(lengths, sizes, strict=True)}
+        if len(ratios) == 1:
+            return ratios.pop() * symbol
+    return None
 
 
 def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
-    """Compare formula and count on a grid that decides equality of polynomials."""
-    counts = {sizes: statement.count(*sizes) for sizes in statement.grid()}
-    wrong = _first_difference(statement, statement.formula, counts)
-    detail = f"counted at {len(counts)} sizes, enough to decide equality of polynomials of these degrees"
-    finding = Finding(
-        [Evidence("exact", "exact-rational", wrong is None, detail, settles=True)], counterexample=wrong
+    """The count read off the routine against the formula, and both against another counter."""
+    s, found = statement, read_off(statement)
+    if found is None:
+        detail = "the sizes of the routine's products are not recognised"
+        return Finding([Evidence("exact", "exact-rational", None, detail)])
+    wrong = _first_difference(s, found, "read off the products")
+    if wrong:
+        return Finding([Evidence("exact", "exact-rational", None, f"two counters disagree: {wrong}")])
+    finding = Finding()
+    same = sp.expand(found - s.formula) == 0
+    latex = rf"{sp.latex(found)}"
+    finding.steps.append(
+        step(f"count: {s.what}", latex, "read off the sizes of every product that the routine makes", same)
     )
-    if with_mutants and wrong is None:
-        terms = sp.Add.make_args(sp.expand(statement.formula))
-        for mutant in [
-            -statement.formula,
-            *(statement.formula + sign * t for t in terms for sign in (1, -1)),
-        ]:
+    finding.counterexample = _first_difference(s, s.formula, "the formula")
+    detail = f"counted {found}"
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail, settles=True))
+    detail = f"another counter agrees with what was read off at {len(s.looked_at())} sizes"
+    finding.evidence.append(Evidence("exact", "exact-rational", same, detail))
+    if with_mutants and same:
+        terms = sp.Add.make_args(sp.expand(s.formula))
+        for mutant in [-s.formula, *(s.formula + sign * t for t in terms for sign in (1, -1))]:
             finding.mutants.tried += 1
-            finding.mutants.killed += _first_difference(statement, mutant, counts) is not None
+            finding.mutants.killed += sp.expand(found - mutant) != 0
     return finding
 
 
-def _first_difference(statement: Counted, formula: sp.Expr, counts: dict[tuple[int, ...], int]) -> str | None:
-    for sizes, number in counts.items():
-        value = formula.subs(dict(zip(statement.symbols, sizes, strict=True)))
+def _first_difference(s: Counted, formula: sp.Expr, what: str) -> str | None:
+    for sizes in s.looked_at():
+        value, number = (
+            formula.subs(dict(zip(s.symbols, sizes, strict=False))),
+            s.count(*sizes[: len(s.symbols)]),
+        )
         if value != number:
-            shown = ", ".join(f"{s} = {n}" for s, n in zip(statement.symbols, sizes, strict=True))
-            return f"{shown}: the formula gives {value}, counted are {number}"
+            shown = ", ".join(f"{symbol} = {n}" for symbol, n in zip(s.symbols, sizes, strict=False))
+            return f"{shown}: {what} gives {value}, counted are {number}"
     return None
 
 
@@ -109,9 +151,8 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
         slope = sp.factor(sp.diff(expression, symbol))
         latex = rf"\frac{{\partial}}{{\partial {sp.latex(symbol)}}} = {sp.latex(slope)}"
         reason = "a quotient of polynomials with positive coefficients"
-        step = {"title": f"{statement.what} increases with {symbol}", "latex": latex, "reason": reason}
         finding = Finding([Evidence("derivation", "exact-symbolic", True, f"slope {slope}", settles=True)])
-        finding.steps.append({**step, "grade": "exact-symbolic", "passed": True})
+        finding.steps.append(step(f"{statement.what} increases with {symbol}", latex, reason, True))
         if with_mutants:
             for mutant in (-expression, expression.subs(symbol, 1 / symbol), 1 / expression):
                 finding.mutants.tried += 1

@@ -107,6 +107,25 @@ class Counter:
             forward(torch.empty(n, width, device="meta"), self.scales, wide, self.normalise, self.together)
         return found.get_total_flops()
 
+    def products(self, n: int, width: int, wide: int) -> tuple[tuple[int, ...], ...]:
+        """The axes of every matrix product of a forward pass: rows, inner, columns and, of batches, their number."""
+        import torch
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        seen: list[tuple[int, ...]] = []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(
+                self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
+                    seen.append((*args[0].shape, args[1].shape[-1]))
+                return function(*args, **(kwargs or {}))
+
+        with Watch():
+            forward(torch.empty(n, width, device="meta"), self.scales, wide, self.normalise, self.together)
+        return tuple(seen)
+
 
 SIZES = (N, D, F)
 
@@ -114,7 +133,7 @@ SIZES = (N, D, F)
 def _counted(what: str, label: str, formula: sp.Expr, counter: Counter) -> Counted:
     """Operations of a model; N must be a multiple of its largest scale, D of its heads."""
     steps = (max(counter.scales), len(counter.scales), 1)
-    return Counted(f"operations, {what}", formula, SIZES, (2, 2, 1), steps, counter, label=label)
+    return Counted(f"operations, {what}", formula, SIZES, steps, counter.products, counter, label=label)
 
 
 def unscaled(a: SvrAssumptions, together: bool = False) -> Counted:
