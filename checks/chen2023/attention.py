@@ -245,7 +245,7 @@ CANONICAL_OUT = (_t["Q"] @ _t["Kt"].T) @ _t["V"]
 """The weights without their normalisation: functions cost nothing here."""
 
 
-def _features(side: str) -> Assign:
+def _feature_line(side: str) -> Assign:
     return Assign(_T[f"P_{side}"], (_i, _a), apply("g", _t[f"X_{side}"][_i, _a]))
 
 
@@ -262,7 +262,7 @@ def _both(side: str, score: str) -> Term:
 
 
 PRIMAL_PLAN = (
-    _features("q"), _features("k"), _reduced("e"), _reduced("r"), _scores("E", "e", "q"), _scores("R", "r", "k"),
+    _feature_line("q"), _feature_line("k"), _reduced("e"), _reduced("r"), _scores("E", "e", "q"), _scores("R", "r", "k"),
     Assign(_T["O"], (_i, _d), _both("e", "E") + _both("r", "R")),
 )  # fmt: skip
 
