@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .definiteness import negative_direction
-from .program import Array, Layout, QuadraticProgram
+from .program import Array, QuadraticProgram
 
 
 @dataclass(frozen=True)
@@ -52,39 +52,21 @@ def _negative_part(values: Array) -> Array:
 
 
 def _variable_scale(qp: QuadraticProgram, x: Array) -> Array:
-    """The size (n,) against which an error in each variable counts.
+    """The size (n,) against which an error in each variable counts: its own, and what the constraints tie it to.
 
-    It is the largest |x| in the variable's named block, or, if larger, the smallest sum of absolute terms
-    among the constraints that tie the variable to data or to other variables. Without the second, a slack of
-    -1e-17 where all slacks are 0 would be a relative error of 1; without the first, names would not matter.
+    It is |x_j| or, if larger, the smallest sum of absolute terms among the constraints that tie the variable to data or to
+    other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative error of 1. No other variable
+    lends its size, however large it is and whatever it is called.
     """
-    size = np.abs(x)
-    scale = np.array([size.max()] * size.size, dtype=size.dtype)
-    for offset, shape in qp.variables.values():
-        block = slice(offset, offset + math.prod(shape))
-        scale[block] = size[block].max() if size[block].size else 0
+    scale = np.abs(x)
     rows = np.abs(np.concatenate([qp.G, qp.A]))
     right = np.abs(np.concatenate([qp.h, qp.b]))
-    terms = rows @ size + right
+    terms = rows @ np.abs(x) + right
     tying = ((rows != 0).sum(axis=1) > 1) | (right != 0)
-    for j in range(size.size):
+    for j in range(scale.size):
         own = np.flatnonzero((rows[:, j] != 0) & tying)
         if own.size:
             scale[j] = max(scale[j], (terms[own] / rows[own, j]).min())
-    return scale
-
-
-def _multiplier_scale(layout: Layout, y: Array) -> Array:
-    """The size (m,) against which an error in each multiplier counts: the largest |y| in its named block.
-
-    A stationarity row whose own multipliers all vanish (a slack off its bound) has no other scale, and rounding
-    would count there as a relative error of 1.
-    """
-    size = np.abs(y)
-    scale = size.copy()
-    for offset, shape in layout.values():
-        block = slice(offset, offset + math.prod(shape))
-        scale[block] = size[block].max() if size[block].size else 0
     return scale
 
 
@@ -98,11 +80,10 @@ class Certificate:
       variable (`_variable_scale`);
     * `dual_sign`: how far removing the negative multipliers would move a stationarity row, over that row's
       scale;
-    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'|Y + |A'|Z, row by row, Y and Z being the sizes of
-      the multipliers, block by block (`_multiplier_scale`);
-    * `complementarity`: sum |y_i (h - Gx)_i|, over the size of the objective's and the dual's terms;
-    * `gap`: |primal - dual|, over the same size;
-    * `convexity`: minus the most negative curvature found in P, over the norm of P.
+    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'||y| + |A'||z|, row by row;
+    * `complementarity`: y_i (h - Gx)_i, the slack over |G_i|.X + |h_i|, the multiplier over the stationarity rows it moves;
+    * `gap`: |primal - dual|, over the size of the terms of both without the constant r;
+    * `convexity`: minus the lowest eigenvalue of P with its diagonal scaled to ones.
 
     `dual_value` is -1/2 x'Px + r - h'y - b'z, the Lagrangian's minimum over x when stationarity holds. Where
     the optimal value is zero in every term it has no scale, and only exact zeros are accepted.
@@ -149,16 +130,24 @@ def _vector(name: str, values: Any, size: int, exact: bool) -> Array:
 
 
 def _convexity(P: Array) -> Residual:
-    """Zero if P is positive semidefinite, else a curvature -w'Pw / w'w that shows it is not."""
-    norm = np.abs(P).sum(axis=1).max()
+    """Zero if P is positive semidefinite, else how far it is from that, each variable measured by its own curvature.
+
+    Exact data are decided exactly: any negative direction counts in full. Of floats it is the most negative eigenvalue of P
+    with its diagonal scaled to ones, so that no large curvature hides a negative one.
+    """
     if P.dtype == object:
         w = negative_direction(P)
-        curvature = Fraction(0) if w is None else -(w @ P @ w) / (w @ w)
-    elif np.array_equal(P, np.diag(np.diag(P))):
-        curvature = max(0.0, -float(np.diag(P).min()))
-    else:
-        curvature = max(0.0, -float(np.linalg.eigvalsh(P)[0]))
-    return Residual(curvature, ratio(curvature, norm))
+        return Residual(0, 0) if w is None else Residual(-(w @ P @ w) / (w @ w), 1)
+    own = np.diag(P)
+    flat = own == 0
+    if (own < 0).any() or P[flat].any():
+        return Residual(float(max(-own.min(), np.abs(P[flat]).max(initial=0.0))), 1.0)
+    roots = np.sqrt(own[~flat])
+    if not roots.size or np.array_equal(P, np.diag(own)):
+        return Residual(0.0, 0.0)
+    scaled = P[np.ix_(~flat, ~flat)] / np.outer(roots, roots)
+    lowest = max(0.0, -float(np.linalg.eigvalsh(scaled)[0]))
+    return Residual(lowest * float(own.max()), lowest)
 
 
 def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
@@ -178,25 +167,38 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
     Px, slack = P @ x, h - G @ x
     gradient = Px + q + G.T @ y + A.T @ z
     size = _variable_scale(qp, x)
-    multipliers, prices = _multiplier_scale(qp.inequalities, y), _multiplier_scale(qp.equalities, z)
-    column_scale = np.abs(P) @ size + np.abs(q) + np.abs(G.T) @ multipliers + np.abs(A.T) @ prices
+    column_scale = np.abs(P) @ size + np.abs(q) + np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z)
     curvature = x @ Px / 2
     primal = curvature + q @ x + qp.r
     dual = -curvature + qp.r - h @ y - b @ z
-    terms = abs(curvature) + abs(qp.r) + np.abs(q) @ np.abs(x) + np.abs(h) @ np.abs(y) + np.abs(b) @ np.abs(z)
-    products = np.abs(y * slack).sum()
+    terms = abs(curvature) + np.abs(q) @ np.abs(x) + np.abs(h) @ np.abs(y) + np.abs(b) @ np.abs(z)
+    row_scale = np.abs(G) @ size + np.abs(h)
+    gap = abs(
+        2 * curvature + q @ x + h @ y + b @ z
+    )  # without r, which is in both values and measures nothing
     return Certificate(
-        inequality=Residual.of(_negative_part(slack), np.abs(G) @ size + np.abs(h)),
+        inequality=Residual.of(_negative_part(slack), row_scale),
         equality=Residual.of(np.abs(A @ x - b), np.abs(A) @ size + np.abs(b)),
         dual_sign=_dual_sign(G, _negative_part(y), column_scale),
         stationarity=Residual.of(np.abs(gradient), column_scale),
-        complementarity=Residual(products, ratio(products, terms)),
-        gap=Residual(abs(primal - dual), ratio(abs(primal - dual), terms)),
+        complementarity=_complementarity(G, y, slack, row_scale, column_scale),
+        gap=Residual(gap, ratio(gap, terms)),
         convexity=_convexity(P),
         primal_value=primal,
         dual_value=dual,
         exact=qp.exact,
     )
+
+
+def _complementarity(G: Array, y: Array, slack: Array, row_scale: Array, column_scale: Array) -> Residual:
+    """The products y_i (h - Gx)_i, each factor relative: the slack to its row, the multiplier to what it moves."""
+    if not y.size:
+        return Residual(0, 0)
+    worst = []
+    for i in np.flatnonzero(y * slack != 0):
+        moves = [ratio(abs(G[i, j] * y[i]), column_scale[j]) for j in np.flatnonzero(G[i] != 0)]
+        worst.append(ratio(abs(slack[i]), row_scale[i]) * max(moves, default=1))
+    return Residual(np.abs(y * slack).sum(), _largest(worst) if worst else 0)
 
 
 def _dual_sign(G: Array, negative: Array, column_scale: Array) -> Residual:

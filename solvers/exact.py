@@ -201,6 +201,11 @@ def solve_exact(qp: QuadraticProgram, hint: Solution | None = None) -> ExactSolu
     raise NoExactCertificate(f"none of {tried} active sets gives an optimal point ({reason}){trouble}")
 
 
+def _require_exact(*vectors: Array) -> None:
+    if not all(isinstance(v, int | Fraction) for vector in vectors for v in np.asarray(vector, dtype=object)):
+        raise ValueError("a certificate holds Fractions: floats prove nothing")
+
+
 @dataclass(frozen=True, eq=False)
 class Infeasibility:
     """Farkas multipliers in Fractions, y (m,) >= 0 and z (k,): G'y + A'z = 0 although h'y + b'z < 0."""
@@ -209,8 +214,9 @@ class Infeasibility:
     z: Array
 
     def proves_infeasible(self, qp: QuadraticProgram) -> bool:
-        """Check exactly that no x satisfies the constraints of `qp`."""
+        """Check exactly that no x satisfies the constraints of `qp`. Raises ValueError for multipliers that are floats."""
         exact = qp.as_exact()
+        _require_exact(self.y, self.z)
         balanced = not np.any(exact.G.T @ self.y + exact.A.T @ self.z != 0)
         return bool(balanced and (self.y >= 0).all() and exact.h @ self.y + exact.b @ self.z < 0)
 
@@ -247,8 +253,12 @@ class UnboundedRay:
     direction: Array
 
     def proves_unbounded(self, qp: QuadraticProgram) -> bool:
-        """Check exactly: the ray stays feasible, and the objective along it has no lower bound."""
+        """Check exactly: the ray stays feasible, and the objective along it has no lower bound.
+
+        Raises ValueError for a point or a direction in floats.
+        """
         exact = qp.as_exact()
+        _require_exact(self.point, self.direction)
         x, d = self.point, self.direction
         feasible = (exact.G @ x <= exact.h).all() and not np.any(exact.A @ x != exact.b)
         recedes = (exact.G @ d <= 0).all() and not np.any(exact.A @ d != 0)

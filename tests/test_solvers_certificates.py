@@ -154,7 +154,7 @@ def test_relative_residuals_do_not_depend_on_units(seed: int, rows: float, objec
 
 
 def test_small_variable_is_not_hidden_by_a_large_one() -> None:
-    """x = (1e6, 1): an error of 1e-3 in the second counts in full once the two are named apart."""
+    """x = (1e6, 1): an error of 1e-3 in the second counts in full, whether the two are named apart or not."""
     for names in ({}, {"large": (0, (1,)), "small": (1, (1,))}):
         qp = QuadraticProgram(
             P=np.diag([1e-6, 1.0]),
@@ -165,7 +165,26 @@ def test_small_variable_is_not_hidden_by_a_large_one() -> None:
         )
         assert certify(qp, np.array([1e6, 1.0]), np.array([1.0]), np.zeros(0)).accepts(1e-12)
         moved = certify(qp, np.array([1e6, 0.999]), np.array([0.999]), np.zeros(0))
-        assert moved.accepts(1e-5) is (not names)
+        assert not moved.accepts(1e-5)
+
+
+def test_a_large_number_hides_nothing() -> None:
+    """Each of these was accepted at 1e-8: x_1 = 0 beside 1e9, curvature -1 beside 1e12, a gap of 1e4 beside r = 1e12."""
+    one, none = np.array([1.0]), np.zeros(0)
+    far = QuadraticProgram(
+        P=np.diag([1.0, 0.0]), q=np.array([0.0, 0.0]), A=np.array([[1.0, 0.0]]), b=one,
+        variables={"x": (0, (2,))},
+    )  # fmt: skip
+    assert certify(far, np.array([1.0, 1e9]), none, -one).accepts(1e-12)
+    assert not certify(far, np.array([0.0, 1e9]), none, 0 * one).accepts(1e-8)
+    for indefinite in (np.diag([1e12, -1.0]), np.array([[1e12, 0, 0], [0, 1, 2], [0, 2, 1.0]]),
+                       np.array([[1e12, 0, 0], [0, 0, 1], [0, 1, 0.0]])):  # fmt: skip
+        saddle = QuadraticProgram(P=indefinite, q=np.zeros(len(indefinite)))
+        assert not certify(saddle, np.zeros(len(indefinite)), none, none).accepts(1e-8)
+    offset = QuadraticProgram(P=np.diag([2.0]), q=np.array([0.0]), r=1e12)
+    assert certify(offset, np.zeros(1), none, none).accepts(1e-12)
+    assert not certify(offset, np.array([100.0]), none, none).accepts(1e-8)
+    assert not certify(far, np.array([1.0, 1e9]), none, np.array([0.0])).accepts(1e-8)
 
 
 def test_zero_slacks_with_rounding_are_not_a_failure() -> None:
