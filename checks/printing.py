@@ -6,12 +6,41 @@ import re
 from typing import Any
 
 from checks import statement as st
+from derivations.index import Index, Tensor
+from derivations.term import as_term
 
 _RELATIONS = {"=": "= 0", ">=": r"\ge 0", ">": "> 0"}
 
 
 def part_latex(part: Any) -> str:
-    """One simple statement as LaTeX."""
+    """One simple statement as LaTeX, with its definitions and every promise that its engine may use."""
+    text, end = _statement_latex(part), conditions_latex(part)
+    if not end:
+        return text
+    return rf"\begin{{gathered}}{text} \\ {end}\end{{gathered}}"
+
+
+def conditions_latex(part: Any) -> str:
+    """The definitions, what is assumed not to vanish, and the promises of the symbols of a statement; "" for none."""
+    given = getattr(part, "given", ()) or ()
+    lines = [rf"{_name(g.tensor, g.at)} = {g.value.latex()}" for g in given]
+    lines += [rf"{_name(t)} \ne 0" for t in getattr(part, "nonzero", ())]
+    shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
+    tensors = sorted(st.tensors_of(part) - shown, key=lambda t: (t.name, t.dims))
+    lines += [f"{_name(t)} > 0" for t in tensors if t.positive]
+    lines += [rf"{t.latex or t.name}^\top = {t.latex or t.name}" for t in tensors if t.symmetric]
+    return r"\text{where}\quad " + r",\quad ".join(lines) if lines else ""
+
+
+def _name(tensor: Tensor, at: tuple[Index, ...] | None = None) -> str:
+    """A tensor's entry, at letters of its own where none are given."""
+    if not tensor.dims:
+        return tensor.latex or tensor.name
+    places = at or tuple(Index(letter, dim) for letter, dim in zip("ijklm", tensor.dims, strict=False))
+    return as_term(tensor)[places].latex()
+
+
+def _statement_latex(part: Any) -> str:
     match part:
         case st.Identity():
             return f"{part.lhs.latex()} = {part.rhs.latex()}"

@@ -95,6 +95,11 @@ def _require_real_function(text: str) -> None:
             raise ValueError(
                 f"F must be real for every real u, since u_j takes any sign; it is not at u = {u}"
             )
+    slope = sp.diff(function, U)
+    for u in (-1, 0, 1):
+        left, right = (sp.limit(slope, U, u, side) for side in "-+")
+        if left != right or not left.is_finite:
+            raise ValueError(f"F must have a slope at every real u; this one has none at u = {u}")
 
 
 def functions(assumptions: EnergyAssumptions) -> tuple[str, ...]:

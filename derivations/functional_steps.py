@@ -16,6 +16,7 @@ from derivations.components import evaluate
 from derivations.functional_descent import CLASSES, Categories, D, FunctionalAssumptions, N, i, named
 from derivations.functional_softmax import component
 from derivations.index import Index, Tensor
+from derivations.kernel_search import require_kernel
 from derivations.parse import parse
 from derivations.printing import form_latex, to_expr
 from derivations.program import Step
@@ -52,6 +53,7 @@ def validate(name: str, value: str) -> None:
     if name == "kernel" and value not in ("features", "softmax", *fk.KERNELS):
         zero = ix.Num(Fraction(0))
         parse(value, {"dot": zero, "xx": zero, "yy": zero})
+        require_kernel(lambda dot, xx, yy, width: parse(value, {"dot": dot, "xx": xx, "yy": yy}))
         return
     allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
     if name != "kernel" and value not in allowed:

@@ -280,6 +280,13 @@ def translate(expr: Expr, dims: Mapping[str, str], tensors: Mapping[Tensor, Tens
     return rebuild(expr, tuple(translate(part, dims, tensors) for part in children(expr)))
 
 
+def numbered(expr: Expr, sizes: Mapping[str, int]) -> Expr:
+    """The expression with numbers put for the sizes of some dimensions."""
+    if isinstance(expr, Dim) and expr.name in sizes:
+        return Num(Fraction(sizes[expr.name]))
+    return rebuild(expr, tuple(numbered(part, sizes) for part in children(expr)))
+
+
 def total(body: Expr, *indices: Index) -> Expr:
     """The sum of ``body`` over the indices, the first outermost."""
     for index in reversed(indices):

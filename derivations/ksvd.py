@@ -66,8 +66,9 @@ def validate(name: str, value: str) -> None:
     """Raise ValueError for a value that a knob does not take."""
     allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
     if name == "feature_map" and value not in allowed:
-        zero = ix.Num(Fraction(0))
-        parse(value, {"z": zero, "zz": zero})
+        z, zz = (Tensor(name).scalar for name in ("z", "zz"))
+        if not nf.normal(parse(value, {"z": z, "zz": zz})):
+            raise ValueError("the features vanish everywhere")
         return
     if value not in allowed:
         raise ValueError("not an allowed value")

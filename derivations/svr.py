@@ -17,6 +17,7 @@ from derivations import normal as nf
 from derivations import svr_choices as choices
 from derivations.assumptions import Knob
 from derivations.index import Index, Tensor
+from derivations.kernel_search import require_kernel
 from derivations.parse import parse
 from derivations.printing import form_latex, to_expr
 from derivations.program import Constraint, Dual, Program, Step, dualise
@@ -213,7 +214,9 @@ def _hard(
 def validate(name: str, value: str) -> None:
     """Raise ValueError for a value that a knob does not take."""
     if name == "feature_map":
-        kernel_expr(value, ix.Num(Fraction(0)), ix.Num(Fraction(0)), ix.Num(Fraction(0)))
+        zero = ix.Num(Fraction(0))
+        if value != "elu" and kernel_expr(value, zero, zero, zero) is not None:
+            require_kernel(lambda dot, xx, yy, width: _numbered(value, dot, xx, yy, width))
         return
     if name in choices.PARSERS:
         choices.PARSERS[name](value)
@@ -221,6 +224,13 @@ def validate(name: str, value: str) -> None:
     allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
     if value not in allowed:
         raise ValueError("not an allowed value")
+
+
+def _numbered(feature_map: str, dot: ix.Expr, xx: ix.Expr, yy: ix.Expr, width: int) -> ix.Expr:
+    """The kernel's formula at points of a number of coordinates."""
+    expr = kernel_expr(feature_map, dot, xx, yy)
+    assert expr is not None
+    return ix.numbered(expr, {D: width})
 
 
 def kernel_expr(feature_map: str, dot: ix.Expr, xx: ix.Expr, yy: ix.Expr) -> ix.Expr | None:

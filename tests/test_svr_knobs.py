@@ -12,7 +12,7 @@ from checks.ablation import ablate
 from checks.claim import Options
 from checks.content import key
 from checks.registry import load
-from checks.theories import theory
+from checks.theories import THEORIES, theory
 from checks.verify import assumptions_for, examine
 from derivations import svr_attentions, svr_choices
 from derivations import svr_variants as sv
@@ -151,3 +151,29 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     for leg in legs:
         for found in leg(own, options):
             assert found.passed is not False, found.detail
+
+
+@pytest.mark.parametrize("theory, knob, value, words", [
+    ("functional_descent", "kernel", "-1", "no features have this kernel: at (1) with c = (1), c'Gc = -1 < 0"),
+    ("svr", "feature_map", "-exp(dot)", "no features have this kernel: at (1) with c = (1), c'Gc = -1*e < 0"),
+    ("svr", "feature_map", "dot - xx", "no features have this kernel"),
+    ("svr", "feature_map", "xx*dot", "it is not symmetric"),
+    ("svr", "feature_map", "tanh(dot)", "no features have this kernel: at (1), (1/2)"),
+    ("svr", "feature_map", "0*dot", "the kernel vanishes everywhere"),
+    ("ksvd", "feature_map", "0*z", "the features vanish everywhere"),
+    ("energy", "F", "sqrt(u^2)", "F must have a slope at every real u; this one has none at u = 0"),
+])  # fmt: skip
+def test_a_value_that_means_nothing_is_refused_in_one_line(
+    theory: str, knob: str, value: str, words: str
+) -> None:
+    with pytest.raises(BadAssumption) as refused:
+        THEORIES[theory].assumptions({knob: value})
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("theory, knob, value", [
+    ("svr", "feature_map", "exp(-(xx + yy - 2*dot)/2)"), ("svr", "feature_map", "(dot + 1)^2"),
+    ("functional_descent", "kernel", "exp(dot)"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"),
+])  # fmt: skip
+def test_a_value_that_means_something_is_taken(theory: str, knob: str, value: str) -> None:
+    assert getattr(THEORIES[theory].assumptions({knob: value}), knob) == value

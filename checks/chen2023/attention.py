@@ -168,7 +168,7 @@ def _positive_features() -> tuple[Given, ...]:
     found = []
     for tensor in (ksvd.phi_q, ksvd.phi_k):
         at = tuple(Index(name, dim) for name, dim in zip("if", tensor.dims, strict=True))
-        values = Tensor(f"exp {tensor.name}", tensor.dims, rf"\exp {tensor.latex}", positive=True)
+        values = Tensor(f"{tensor.name}+", tensor.dims, rf"\exp {tensor.latex}", positive=True)
         found.append(Given(tensor, at, as_term(values)[at], "exponential features"))
     return tuple(found)
 
