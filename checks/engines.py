@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from checks import statement as st
+from checks.domain import check_derived, guard
 from checks.finding import Finding, conjunction
 from checks.hypotheses import apply_definitions, defined
 from checks.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
@@ -23,6 +24,7 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations import signs as sg
 from derivations.components import NotExact, evaluate
+from derivations.energy_terms import Differential, Gradient
 from derivations.exact import Exponential
 from derivations.index import Index, Tensor
 from derivations.program import Raw, convexity, degree_in, dualise
@@ -37,13 +39,21 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
     pieces = st.parts(statement)
     found = []
     for part in pieces:
-        check_symbols(part)
         started = time.perf_counter()
-        finding = ENGINES[type(part)](part, seed, with_mutants)
+        finding = run(part, seed, with_mutants)
         elapsed = time.perf_counter() - started
         finding.evidence = [_timed(e, elapsed / max(1, len(finding.evidence))) for e in finding.evidence]
         found.append((part.label if len(pieces) > 1 else "", finding))
     return conjunction(found)
+
+
+def run(part: Any, seed: int, with_mutants: bool) -> Finding:
+    """The engine of one simple statement. Raises Malformed for one that says nothing."""
+    if type(part) not in ENGINES:
+        raise st.Malformed(f"no statement: {type(part).__name__}")
+    check_symbols(part)
+    check_derived(part)
+    return guard(part, ENGINES[type(part)](part, seed, with_mutants))
 
 
 def check_symbols(statement: Any) -> None:
@@ -91,6 +101,9 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     sides = [statement.lhs.entry(*at), statement.rhs.entry(*at)]
     links = [link.term.entry(*at) for link in statement.chain]
     evidence, where = defined([*sides, *links], statement.given, statement.nonzero, seed)
+    if evidence.passed is False and _differentiated(statement):
+        # a derivative that is written with a quotient may exist where the quotient does not
+        evidence, where = replace(evidence, passed=None, detail=f"not shown to be defined: {where}"), None
     finding.evidence.append(evidence)
     if evidence.passed is False:
         finding.counterexample = where
@@ -108,6 +121,18 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     if with_mutants and not counterexample:
         finding.mutants = _mutate(statement, at, seed)
     return finding
+
+
+def _differentiated(statement: st.Identity) -> bool:
+    """Whether a derivative occurs in a formula, also in one that is put into it."""
+    todo: list[Any] = [statement.lhs, statement.rhs, *(link.term for link in statement.chain)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (Gradient, Differential)):
+            return True
+        if isinstance(item, Term):
+            todo += [*item.args, *(item.data if isinstance(item.data, tuple) else ())]
+    return False
 
 
 def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> Evidence:

@@ -243,7 +243,8 @@ def exact_instances(
     every third instance has values from anywhere.
     """
     rng = random.Random(f"{seed} instances")
-    tensors = base_tensors(expressions, given)
+    promised = [g.value.entry() for g in given if g.tensor in nonzero]
+    tensors = base_tensors([*expressions, *promised], given)
     nonzero = tuple(t for t in nonzero if t in tensors or t in {g.tensor for g in given})
     everything = [*expressions, *(g.value.entry() for g in given)]
     loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)

@@ -14,9 +14,9 @@ from derivations.differentiate import gradient
 from derivations.functions import EXPONENT
 from derivations.index import Index, Tensor
 from derivations.parse import parse
-from derivations.term import NonConformable, Shape, Term, as_term
+from derivations.term import NonConformable, Shape, Term, as_term, subterms
 
-_PARAMETER = Tensor("t", (), "t")
+_PARAMETER = Tensor("t#", (), "t")  # a name that no printed symbol has
 
 
 class Zeros(Term):
@@ -98,6 +98,9 @@ class Formula(Term):
         inner = self.args[0].entry(*at)
         return ix.define(_derived(text, order), _U, lambda: inner)
 
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return (self.args[0],), (Formula(self.args, (self.data[0], 0)),) if self.data[1] else ()
+
     def latex(self) -> str:
         _, order = self.data
         return rf"F{chr(39) * order}\left({self.args[0].latex()}\right)"
@@ -112,6 +115,14 @@ def _derived(text: str, order: int) -> ix.Expr:
     for _ in range(order):
         expr = gradient(expr, _U, (), zero_because="a constant" if not ix.tensors(expr) else "")
     return expr
+
+
+class Derived(Term):
+    """Base of the terms that are computed from another one by means of a tensor in it."""
+
+    def by(self) -> tuple[Term, Tensor]:
+        """The inner term and the tensor that is differentiated by, or replaced."""
+        raise NotImplementedError
 
 
 class Bregman(Term):
@@ -135,7 +146,7 @@ class Bregman(Term):
         return rf"D_{{{self.data}}}\left({u}, {c}\right)"
 
 
-class Gradient(Term):
+class Gradient(Derived):
     """The gradient of a scalar by a tensor: ``data`` = (scalar term, tensor, LaTeX of the scalar)."""
 
     level = 3
@@ -148,6 +159,12 @@ class Gradient(Term):
     def entry(self, *at: Index) -> ix.Expr:
         energy, tensor, _ = self.data
         return ix.rename(_gradient(energy, tensor), dict(zip(_places(tensor), at, strict=True)))
+
+    def by(self) -> tuple[Term, Tensor]:
+        return self.data[0], self.data[1]
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return (), (self.data[0],)
 
     def latex(self) -> str:
         _, tensor, name = self.data
@@ -168,7 +185,7 @@ def _gradient(energy: Term, tensor: Tensor) -> ix.Expr:
     return gradient(energy.entry(), tensor, _places(tensor))
 
 
-class Differential(Term):
+class Differential(Derived):
     """d/dt of a term at ``tensor`` + t ``direction``, t = 0: ``data`` = (term, tensor, direction, LaTeX)."""
 
     def shape(self) -> Shape:
@@ -184,11 +201,17 @@ class Differential(Term):
         slope = gradient(moved, _PARAMETER, ())
         return ix.define(slope, _PARAMETER, lambda: ix.Num(Fraction(0)))
 
+    def by(self) -> tuple[Term, Tensor]:
+        return self.data[0], self.data[1]
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return (), (self.data[0],)
+
     def latex(self) -> str:
         return rf"d\!\left({self.data[3]}\right)"
 
 
-class Moved(Term):
+class Moved(Derived):
     """A term with a tensor replaced: ``args`` = (term,), ``data`` = (tensor, value term)."""
 
     level = 3
@@ -200,10 +223,23 @@ class Moved(Term):
         tensor, value = self.data
         return ix.define(self.args[0].entry(*at), tensor, lambda *idx: value.entry(*idx))
 
+    def by(self) -> tuple[Term, Tensor]:
+        return self.args[0], self.data[0]
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        inner = inner_terms(self.args[0])
+        everywhere = [Moved((t,), self.data) for t in inner if not isinstance(t, Moved)]
+        return (self.data[1], *everywhere), ()
+
     def latex(self) -> str:
         tensor, value = self.data
         becomes = r"\leftarrow" if tensor in ix.tensors(value.entry(*_places_of(value))) else "="
         return rf"\left.{self.args[0].latex()}\right|_{{{tensor.latex or tensor.name} {becomes} {value.latex()}}}"
+
+
+def inner_terms(term: Term) -> list[Term]:
+    """The terms below a term that must be defined although its entries may not show them."""
+    return [t for _, part in subterms(term) for group in part.hidden() for t in group]
 
 
 def grad(energy: Term, tensor: Tensor, name: str = "E") -> Term:

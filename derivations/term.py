@@ -96,6 +96,10 @@ class Term:
         """The transpose."""
         return Transpose((self,))
 
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        """Terms that must be defined although the entries may not show them: (everywhere, also all around each point)."""
+        return (), ()
+
 
 def as_term(value: Any) -> Term:
     """Rational numbers and tensors as terms."""
@@ -138,13 +142,14 @@ class Number(Term):
 
 
 class Size(Term):
-    """A dimension as a number."""
+    """A dimension as a number; of a stacked dimension the sum of its parts."""
 
     def shape(self) -> Shape:
         return ()
 
     def entry(self, *at: Index) -> ix.Expr:
-        return ix.Dim(self.data)
+        parts = [ix.Num(Fraction(1)) if part == "1" else ix.Dim(part) for part in summands(self.data)]
+        return parts[0] if len(parts) == 1 else ix.Add(tuple(parts))
 
     def latex(self) -> str:
         return self.data
@@ -394,8 +399,11 @@ class SumOver(Term):
         return self.args[0].shape()
 
     def entry(self, *at: Index) -> ix.Expr:
-        new = self.data.fresh()
-        return ix.Sum(new, _entry_with(self.args[0], at, self.data, new))
+        sums = []
+        for part in summands(self.data.dim):
+            new = Index(self.data.name, part).fresh()
+            sums.append(ix.Sum(new, _entry_with(self.args[0], at, self.data, new)))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
     def latex(self) -> str:
         return rf"\sum_{{{self.data.name}=1}}^{{{self.data.dim}}} {self.args[0].wrapped(_PRODUCT)}"
@@ -572,6 +580,9 @@ class Blocks(Term):
     def _row(self, n: int) -> tuple[Term, ...]:
         width = max(1, self.data[1])
         return self.args[n * width : (n + 1) * width]
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return self.args, ()
 
     def _axes(self) -> tuple[list[str], list[str]]:
         rows, columns = self.data

@@ -13,10 +13,10 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, ENOUGH, identity, rejects, unbound
+from checks.engines import ENGINES, ENOUGH, equal, identity, rejects, unbound
 from checks.finding import Finding
-from checks.hypotheses import apply_definitions
-from checks.instances import Instance, exact_instances
+from checks.hypotheses import apply_definitions, open_demands
+from checks.instances import Instance, describe, exact_instances
 from checks.kinds.examples import Point, nested_entries
 from checks.kinds.stationary import point_entry
 from checks.mutants import mutants
@@ -95,7 +95,8 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
     """A counterexample along the offered direction, or the proof by the sign of what is above."""
     s = statement
     _check(s)
-    if s.witness is not None:
+    bound = s.variable.positive or s.variable.symmetric
+    if s.witness is not None and not bound:  # a direction may leave what the variable is promised to be
         refuted = _along(s)
         if refuted:
             exact = Evidence("exact", "exact-rational", False, "an exact direction")
@@ -108,6 +109,11 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
     if why:
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
     finding = identity(_difference(s), seed, False)
+    if finding.holds is False:  # a wrong formula for the difference is no counterexample
+        sampled = _sampled(s, seed)
+        detail = f"the energy rises by something else than {s.above.latex()}"
+        open_ = Evidence("derivation", "exact-symbolic", None, detail)
+        return Finding([open_, sampled], counterexample=sampled.detail if sampled.passed is False else None)
     finding.evidence.append(
         Evidence("derivation", "exact-symbolic", True, "the sign of the difference is visible")
     )
@@ -177,11 +183,25 @@ def _sign(s: Extremum) -> str:
     above = -s.above if "maximum" in s.says else s.above
     if unbound(s.energy) or unbound(s.above):
         return "an index is left open"
+    if s.variable.symmetric or (s.variable.positive and not sg.positive(point_entry(s.variable, s.point))):
+        return "the point is not shown to be a value of the variable"
+    if open_demands([point_entry(s.variable, s.point)], s.given, ()):
+        return "the point is not shown to be defined"
+    if "local" in s.says and not all(_near(t, s) for _, t in subterms(s.above)):
+        return "a Bregman difference is not of nearby arguments"
     if not nonnegative(above, (*_CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
     if "only" in s.says and not _definite(s):
         return "the difference is not a positive multiple of the squared distance from the point"
     return ""
+
+
+def _near(term: Term, s: Extremum) -> bool:
+    """Whether a Bregman difference of a function that is convex near its second argument has its first one there."""
+    if not isinstance(term, Bregman) or term.data in _CONVEX:
+        return True
+    u, c = (apply_definitions(at_point(a, s.variable, s.point).entry(), s.given) for a in term.args)
+    return equal(u, c)
 
 
 def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
@@ -224,7 +244,8 @@ def _sampled(s: Extremum, seed: int) -> Evidence:
         sign = instance.sign(difference, points[0] if points else {})
         checked += sign is not None
         if sign == (1 if "maximum" in s.says else -1):
-            return Evidence("exact", "exact-rational", False, "the difference has the other sign")
+            where = describe(instance, {})
+            return Evidence("exact", "exact-rational", False, f"{where}: the difference has the other sign")
     if checked < ENOUGH:
         why = f"only {checked} instances had a value"
         return Evidence("exact", "exact-rational", None, not_run=why)
@@ -246,7 +267,10 @@ def polynomial(s: Extremum) -> sp.Poly:
             for e, v in move.items()
         }
         instance = Instance(base.sizes, {**base.values, **moved}, s.given)
-        energies.append(sp.sympify(instance.evaluate(s.energy.entry())))
+        try:
+            energies.append(sp.sympify(instance.evaluate(s.energy.entry())))
+        except (AttributeError, TypeError):
+            raise NotExact("the energy is not a polynomial along the direction") from None
     difference = sp.expand(energies[0] - energies[1])
     if not difference.is_polynomial(_t):
         raise NotExact("the energy is not a polynomial along the direction")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checks.engines import ENGINES
+from checks.engines import ENGINES, run
 from checks.finding import Finding, conjunction
 from checks.printing import part_latex
 from checks.statement import Kind, parts
@@ -51,7 +51,7 @@ def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
 
 def judged(statement: Any, seed: int, with_mutants: bool) -> Finding:
     """The finding about a statement of any kind, a conjunction included."""
-    return conjunction((p.label, ENGINES[type(p)](p, seed, with_mutants)) for p in parts(statement))
+    return conjunction((getattr(p, "label", ""), run(p, seed, with_mutants)) for p in parts(statement))
 
 
 ENGINES[Family] = family

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from checks.engines import ENGINES, identity, rejects
 from checks.finding import Finding
-from checks.hypotheses import UNDEFINED, apply_definitions, signs_under
+from checks.hypotheses import apply_definitions, defined, signs_under
 from checks.mutants import mutants
 from checks.record import Mutants
 from checks.statement import Given, Identity, Kind, Malformed
@@ -38,7 +38,7 @@ class Stationary(Kind):
 
 def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
     """Guarded gradient, then the point put in; a mutant changes the energy or the point."""
-    s = statement
+    s = replace(statement, nonzero=tuple(t for t in statement.nonzero if t != statement.variable))
     if s.variable in ix.tensors(apply_definitions(point_entry(s.variable, s.point), s.given)):
         raise Malformed(f"the point mentions {s.variable.name} itself")
     finding = identity(
@@ -52,10 +52,6 @@ def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
         seed,
         False,
     )
-    if any(e.passed is False and e.detail == UNDEFINED for e in finding.evidence):
-        # a gradient that is written with a quotient may exist where the quotient does not
-        finding.evidence = [replace(e, passed=None) if e.passed is False else e for e in finding.evidence]
-        finding.counterexample = None
     given = (*s.given, _point(s.variable, s.point))
     if any(not signs_under(d.base, given, s.nonzero) <= d.signs for d in sg.interior(s.energy.entry())):
         detail = "the energy is not shown to be defined all around the point"
@@ -92,6 +88,8 @@ def _mutate(s: Stationary, seed: int) -> Mutants:
         result.tried += 1
         if rejects(slope, zero, (*s.given, _point(s.variable, point)), seed, nonzero=s.nonzero):
             result.killed += 1
+        elif defined([energy.entry()], (*s.given, _point(s.variable, point)), s.nonzero, seed)[0].passed is False:
+            result.killed += 1  # at the point there is no such energy
         elif stationary(Stationary(energy, s.variable, point, s.given, s.nonzero), seed, False).proved:
             result.equivalent += 1  # the other formula is stationary there as well
         else:
