@@ -53,6 +53,8 @@ def run(part: Any, seed: int, with_mutants: bool) -> Finding:
         raise st.Malformed(f"no statement: {type(part).__name__}")
     check_symbols(part)
     check_derived(part)
+    if isinstance(part, st.Identity) and part.lhs == part.rhs:
+        raise st.Malformed("both sides are the same formula")
     return guard(part, ENGINES[type(part)](part, seed, with_mutants))
 
 
@@ -185,11 +187,12 @@ def nf_latex(expr: ix.Expr) -> str:
 
 def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tuple[Evidence, str | None]:
     checked = skipped = 0
+    left, right = sides
     for small in (True, False):
         for instance, points in exact_instances(
             sides, statement.given, seed, 4, small, dict(statement.sizes), statement.nonzero
         ):
-            same = [instance.same(*sides, at) for at in points]
+            same = [instance.same(left, right, at) for at in points]
             if False in same:
                 text = _shrink(instance, points[same.index(False)], sides, statement.nonzero)
                 return Evidence("exact", "exact-rational", False, "an exact counterexample"), text
@@ -209,7 +212,7 @@ def _shrink(
 
     def differs(values: dict) -> bool:
         trial = Instance(instance.sizes, values, instance.given)
-        return trial.admissible(nonzero) and trial.same(*sides, at) is False
+        return trial.admissible(nonzero) and trial.same(sides[0], sides[1], at) is False
 
     values = dict(instance.values)
     for key in list(values):
@@ -300,8 +303,8 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
     evidence, where = defined([meaning], statement.given, statement.nonzero, seed)
     loose = unbound(statement.meaning) - unbound(statement.name)
     if evidence.passed and loose:
-        names = ", ".join(sorted(i.name for i in loose))
-        evidence = replace(evidence, passed=None, detail=f"the name leaves {names} unexplained")
+        stray = ", ".join(sorted(i.name for i in loose))
+        evidence = replace(evidence, passed=None, detail=f"the name leaves {stray} unexplained")
     if evidence.passed and not _evaluated([meaning], statement.given, statement.nonzero, seed):
         evidence = replace(evidence, passed=None, detail="no instance could be evaluated")
     finding.evidence.append(replace(evidence, settles=True))
@@ -430,7 +433,14 @@ def dual(statement: st.Dual, seed: int, with_mutants: bool) -> Finding:
         for v, agrees in same.items()
         if not agrees and _other_zeros(result.conditions[v], printed[v].entry(), seed)
     ]
-    settled = all(same.values()) and set(printed) == set(result.conditions) and result.program is not None
+    exprs = [t.entry() for t in printed.values()]
+    defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
+    settled = (
+        defined_
+        and all(same.values())
+        and set(printed) == set(result.conditions)
+        and result.program is not None
+    )
     detail = "; ".join(wrong) or (
         "the conditions are those that the dualiser derives"
         if settled

@@ -39,7 +39,8 @@ def check_given(given: tuple[Given, ...], nonzero: tuple[Tensor, ...] = ()) -> N
         loose = ix.free_indices(g.value.entry()) - set(g.at)
         if loose:
             raise Malformed(f"the definition of {tensor.name} leaves {_names(loose)} open")
-        seen, todo = set(), [tensor]
+        seen: set[Tensor] = set()
+        todo = [tensor]
         while todo:
             for inner in uses.get(todo.pop(), set()) - seen:
                 seen.add(inner)

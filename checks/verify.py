@@ -71,6 +71,8 @@ def _judge(
         standing.evidence += _further(claim, assumptions, options, parts, standing.holds is False)
     _fill(record, claim, assumptions, literal, corrected)
     record.literal_holds = literal.holds if literal else None
+    if repair == "idle":
+        record.notes = f"{record.notes}\n\nThe correction repairs nothing of what is printed.".strip()
     record.verdict = verdict(
         claim.role,
         record.literal_holds,

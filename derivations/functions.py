@@ -21,7 +21,7 @@ from derivations.components import NotExact
 
 EXPONENT = ix.Tensor("p", (), "p", positive=True)
 """The symbolic exponent of the function ``power``."""
-Value = Callable[[Any, int], Any]
+Value = Callable[..., Any]
 ANY: frozenset[int] = frozenset((-1, 0, 1))
 POSITIVE, NONNEGATIVE = frozenset((1,)), frozenset((0, 1))
 
@@ -99,10 +99,11 @@ def _evaluated(formula: sp.Expr, arg: Ball, functions: dict[str, Callable[[Any],
     raise NotExact(f"no ball for {name}")
 
 
-_ARB = {
-    name: (lambda x, name=name: getattr(x, name)())
-    for name in ("exp", "tanh", "sinh", "cosh", "sin", "cos", "log")
-}
+def _of_arb(name: str) -> Callable[[Any], Any]:
+    return lambda x: getattr(x, name)()
+
+
+_ARB = {name: _of_arb(name) for name in ("exp", "tanh", "sinh", "cosh", "sin", "cos", "log")}
 
 
 def _pieces(

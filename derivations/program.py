@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from derivations import index as ix
 from derivations import normal as nf
+from derivations import signs as sg
 from derivations.differentiate import gradient
 from derivations.index import Index, Tensor
 from derivations.printing import form_latex, to_expr
@@ -172,6 +173,13 @@ def convexity(program: Program) -> str:
         ix.free_indices(c.excess()) - set(c.over) for c in program.constraints
     ):
         return ""  # an index that nothing explains: the formula is no number
+    written = (program.objective.entry(), *(c.excess() for c in program.constraints))
+    for demand in (d for e in written for d in sg.demands(e)):
+        found = sg.signs(demand.base)
+        if ix.tensors(demand.base) & set(variables) and not found <= demand.signs:
+            return ""  # what cancels in a normal form may still cut the domain
+        if not found & demand.signs:
+            return ""  # no data make it defined
     if not all(is_affine(c.excess(), variables) for c in program.constraints):
         return ""
     squares, sign = 0, -1 if program.maximise else 1

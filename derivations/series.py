@@ -93,7 +93,7 @@ class Series:
             total = total + term
         if self.terms[0] == 0:
             return total  # keeps rational coefficients plain fractions
-        return total * EXACT_FUNCTIONS["exp"](self.terms[0])
+        return total * EXACT_FUNCTIONS["exp"](self.terms[0], 0)
 
 
 def series_functions(length: int) -> dict[str, Any]:

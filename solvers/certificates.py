@@ -145,7 +145,9 @@ def _convexity(P: Array) -> Residual:
     roots = np.sqrt(own[~flat])
     if not roots.size or np.array_equal(P, np.diag(own)):
         return Residual(0.0, 0.0)
-    scaled = P[np.ix_(~flat, ~flat)] / np.outer(roots, roots)
+    scaled = P[np.ix_(~flat, ~flat)] / roots[:, None] / roots
+    if not np.isfinite(scaled).all():
+        return Residual(math.inf, math.inf)
     lowest = max(0.0, -float(np.linalg.eigvalsh(scaled)[0]))
     return Residual(lowest * float(own.max()), lowest)
 
@@ -162,8 +164,7 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
     z = _vector("z", z, qp.b.size, qp.exact)
     P, q, G, h, A, b = qp.P, qp.q, qp.G, qp.h, qp.A, qp.b
     if not qp.exact and not all(np.isfinite(v).all() for v in (x, y, z)):
-        nan = Residual(math.nan, math.nan)
-        return Certificate(nan, nan, nan, nan, nan, nan, nan, math.nan, math.nan, exact=False)
+        return _rejected()
     Px, slack = P @ x, h - G @ x
     gradient = Px + q + G.T @ y + A.T @ z
     size = _variable_scale(qp, x)
@@ -173,6 +174,8 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
     dual = -curvature + qp.r - h @ y - b @ z
     terms = abs(curvature) + np.abs(q) @ np.abs(x) + np.abs(h) @ np.abs(y) + np.abs(b) @ np.abs(z)
     row_scale = np.abs(G) @ size + np.abs(h)
+    if not qp.exact and not all(np.isfinite(v).all() for v in (size, row_scale, column_scale, terms, Px)):
+        return _rejected()  # an overflow would make any violation look small
     gap = abs(
         2 * curvature + q @ x + h @ y + b @ z
     )  # without r, which is in both values and measures nothing
@@ -188,6 +191,12 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
         dual_value=dual,
         exact=qp.exact,
     )
+
+
+def _rejected() -> Certificate:
+    """What a NaN or an infinity is answered with: a certificate that nothing accepts."""
+    nan = Residual(math.nan, math.nan)
+    return Certificate(nan, nan, nan, nan, nan, nan, nan, math.nan, math.nan, exact=False)
 
 
 def _complementarity(G: Array, y: Array, slack: Array, row_scale: Array, column_scale: Array) -> Residual:

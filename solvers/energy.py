@@ -205,7 +205,8 @@ class EnergyCertificate:
     """What a candidate is worth: |grad E|, and the gap between its energy and a lower bound for every Z.
 
     `lower` is the dual value at the multipliers, put onto M'y = 0 first; `infeasible` is what was left of M'y. The gap is a
-    sum over the alignments of terms >= 0 (Fenchel); `worst` is the largest of them, each relative to 1 and its own size.
+    sum over the alignments of terms >= 0 (Fenchel); `worst` is the largest of them, each relative to 1 and its own size, and of y'u, which vanishes where M'y
+    does; `tie` is what is left of it.
     """
 
     value: float
@@ -214,10 +215,11 @@ class EnergyCertificate:
     gap: float
     infeasible: float
     worst: float
+    tie: float
 
     def accepted(self, tolerance: float) -> bool:
-        """Global minimum up to `tolerance`: each alignment by its own size, and M'y relative to 1."""
-        return self.worst <= tolerance and self.infeasible <= tolerance
+        """Global minimum up to `tolerance`: each alignment by its own size, and y'u = 0 up to the size of its terms."""
+        return self.worst <= tolerance and self.infeasible <= tolerance and self.tie <= tolerance
 
 
 def certify(problem: EnergyProblem, Z: Array, y: Array | None = None) -> EnergyCertificate:
@@ -237,7 +239,8 @@ def certify(problem: EnergyProblem, Z: Array, y: Array | None = None) -> EnergyC
     sizes = 1 + np.abs(problem.F.value(u)) + np.abs((problem.w - y) * u)
     worst = float((gaps / sizes).max()) if np.isfinite(gaps).all() else float("inf")
     gradient = float(np.linalg.norm(problem.gradient(Z)))
-    return EnergyCertificate(value, gradient, lower, value - lower, infeasible, worst)
+    tie = abs(float(y @ u)) / (1 + float(np.abs(y) @ np.abs(u)))
+    return EnergyCertificate(value, gradient, lower, value - lower, infeasible, worst, tie)
 
 
 def unbounded_direction(problem: EnergyProblem) -> tuple[Array, float] | None:

@@ -52,7 +52,7 @@ claim(
     where=WHERE,
     notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
 )
-V_ROWS = Tensor("v", (N, DV), "v", "v_{%1}", "v_{%1%2}")
+V_ROWS: Tensor = Tensor("v", (N, DV), "v", "v_{%1}", "v_{%1%2}")
 SIDE_BY_SIDE: Term = as_term(
     Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]")
 )

@@ -29,9 +29,9 @@ class Column:
     def possible(self) -> bool:
         """Whether some unrounded entries have an average that rounds to the printed one.
 
-        Entries and average are each within half a unit of what is printed, so the two may differ by one unit.
+        Entries and average are each within half a unit of what is printed, so the two differ by less than one unit.
         """
-        return abs(self.mean - self.printed) <= Fraction(1, 10**self.digits)
+        return abs(self.mean - self.printed) < Fraction(1, 10**self.digits)
 
     @property
     def strict(self) -> bool:
@@ -59,6 +59,9 @@ def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
     """Recompute every average exactly; mutants are misprints of an average or of an entry."""
     if not statement.columns or not all(c.entries for c in statement.columns):
         raise Malformed("no column, or a column without entries")
+    for c in statement.columns:
+        if any((x * 10**c.digits).denominator != 1 for x in (*c.entries, c.printed)):
+            raise Malformed(f"{c.name}: a number with more than {c.digits} decimals")
     wrong = [c for c in statement.columns if not c.possible]
     loose = [c.name for c in statement.columns if c.possible and not c.strict]
     detail = f"{len(statement.columns)} averages recomputed exactly"
@@ -97,11 +100,16 @@ _SHOWN = 6
 
 
 def _mutants(c: Column) -> list[tuple[str, Column]]:
-    """The average with its first decimal changed, and entries with a digit before the point changed."""
-    found = [(f"average {sign}0.1", replace(c, printed=c.printed + Fraction(sign, 10))) for sign in (1, -1)]
-    for n, entry in enumerate(c.entries[:_SHOWN]):
-        entries = (*c.entries[:n], entry + (1 if entry < 9 else -10), *c.entries[n + 1 :])
-        found.append((f"row {n + 1}: {entry} misprinted", replace(c, entries=entries)))
+    """The average with its last digit before the point changed, and entries with their decimal point misplaced.
+
+    An entry so small that its misplaced point stays within the rounding of the average is no misprint that a sum could show.
+    """
+    found = [(f"average {sign:+d}", replace(c, printed=c.printed + sign)) for sign in (1, -1)]
+    unit = Fraction(1, 10**c.digits)
+    for n, entry in enumerate(c.entries):
+        if 9 * abs(entry) > 2 * unit * len(c.entries) and len(found) < _SHOWN + 2:
+            entries = (*c.entries[:n], 10 * entry, *c.entries[n + 1 :])
+            found.append((f"row {n + 1}: {10 * entry} for {entry}", replace(c, entries=entries)))
     return found
 
 

@@ -49,6 +49,8 @@ RELATIONS = ("=", "<=", "O")
 class Cost(Kind):
     """``plan``, which computes ``computes``, costs ``printed`` more than ``base``, which computes ``base_computes``.
 
+    Of a plan with rounds it is one round that computes the formula, from the state before it.
+
     What it costs is ``measure``: "products" (multiplications) or "stored" (numbers kept, the inputs left out). With
     ``relation`` "<=" or "O" it costs at most ``factor`` times ``printed``, for all sizes from 1 on in the ``domain``, which puts
     expressions for sizes (N = n + u with u >= 0); ``ray`` offers a refutation of "O": sizes as functions of t along which the
@@ -256,6 +258,10 @@ def _check(s: Cost) -> None:
         raise Malformed("a cost is that of a plan, and the plan computes something")
     if bool(s.base) != (s.base_computes is not None):
         raise Malformed("the plan that is compared with computes something as well")
+    if not all(_from_one(s.expression(value)) for _, value in s.domain):
+        raise Malformed("a domain puts expressions for sizes that are sizes themselves")
+    if any(s.expression(line.times).is_number and line.times != "1" for line in s.plan + s.base):
+        raise Malformed("rounds are counted by a size")
     if any(
         set(i.dim for i in line.at) & {"1"} or len(set(line.at)) < len(line.at) for line in s.plan + s.base
     ):
@@ -351,6 +357,8 @@ def _unbounded(counted: sp.Expr, printed: sp.Expr, s: Cost) -> str | None:
     if not s.ray or s.domain:
         return None
     put = {s.expression(name): s.expression(value) for name, value in s.ray}
+    if not all(_from_one(value) for value in put.values()):
+        raise Malformed("a ray runs through sizes: numbers from 1 on, or 1 and more times t")
     if set(put) != set(_names(s.sizes).values()):
         raise Malformed("a ray gives every size")
     ratio = sp.simplify((counted / printed).subs(put))
@@ -359,6 +367,18 @@ def _unbounded(counted: sp.Expr, printed: sp.Expr, s: Cost) -> str | None:
     along = ", ".join(f"{name} = {value}" for name, value in put.items())
     values = ", ".join(f"{ratio.subs(T, n)} at t = {n}" for n in (1, 10, 100))
     return f"along {along} the count over the bound is {ratio}: {values}, unbounded"
+
+
+def _from_one(value: sp.Expr) -> bool:
+    """Whether an expression is visibly a size for all t >= 1, or for u, u_2 >= 0 and other sizes: coefficients >= 0, one >= 1."""
+    polynomial = sp.expand(value)
+    if not polynomial.is_polynomial(*polynomial.free_symbols):
+        return False
+    terms = [c for c in sp.Poly(polynomial, *polynomial.free_symbols, sp.Dummy()).coeffs()]
+    counts = [
+        t for t in sp.Add.make_args(polynomial) if not any(str(x).startswith("u") for x in t.free_symbols)
+    ]
+    return all(c.is_integer and c >= 1 for c in terms) and bool(counts)
 
 
 def _mutate(s: Cost, counted: sp.Expr, seed: int) -> Mutants:

@@ -11,7 +11,7 @@ import sympy as sp
 from checks.engines import ENGINES, step
 from checks.finding import Finding
 from checks.record import Evidence
-from checks.statement import Kind
+from checks.statement import Kind, Malformed
 
 Products = tuple[tuple[int, ...], ...]
 _PRIMES = ((2, 3, 5, 7, 11, 13), (17, 19, 23, 29, 31, 37), (41, 43, 47, 53, 59, 61))
@@ -146,6 +146,22 @@ def increases(expression: sp.Expr, symbol: sp.Symbol) -> bool:
 
 def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
     """The sign of the derivative, or two sizes between which the expression does not increase."""
+    names = statement.expression.free_symbols
+    if (
+        statement.expression.has(sp.I)
+        or not statement.expression.is_rational_function(*names)
+        or not all(x.is_positive for x in names)
+    ):
+        raise Malformed("what grows is a rational function of positive sizes")
+    bottom = sp.fraction(sp.together(statement.expression))[1]
+    if (
+        not all(c > 0 for c in sp.Poly(sp.expand(bottom), *names).coeffs())
+        if bottom.free_symbols
+        else bottom == 0
+    ):
+        raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero")
+    if names - {x for x, _ in statement.sizes}:
+        raise Malformed("sizes are given for every symbol")
     expression, symbol = statement.expression, statement.symbol
     if increases(expression, symbol):
         slope = sp.factor(sp.diff(expression, symbol))

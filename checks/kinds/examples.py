@@ -40,6 +40,12 @@ class Point:
     def instance(self, given: tuple[Given, ...]) -> Instance:
         """The values as the exact evaluator wants them. Raises Malformed where they break a promise or a definition."""
         check_given(given)
+        if len(dict(self.sizes)) < len(self.sizes) or not all(
+            isinstance(n, int) and n >= 1 for _, n in self.sizes
+        ):
+            raise Malformed("a size is a whole number from 1 on, given once")
+        if len(dict(self.values)) < len(self.values):
+            raise Malformed("a tensor is given two values")
         entries: dict[tuple[Tensor, tuple[int, ...]], Any] = {}
         defined = {g.tensor for g in given}
         for t, nested in self.values:
@@ -73,6 +79,8 @@ def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
     """The values of a scalar term, one for each choice of the indices that the point leaves open."""
     expr = term.entry()
     fixed = {i: n - 1 for i, n in point.at}
+    if any(not 0 <= fixed[i] < dict(point.sizes).get(i.dim, 1) for i in fixed):
+        raise Malformed("an index of the point is out of its range")
     loose = sorted(ix.free_indices(expr) - fixed.keys(), key=lambda i: i.name)
     sizes, instance = dict(point.sizes), point.instance(given)
     choices = product(*(range(sizes[i.dim]) for i in loose))

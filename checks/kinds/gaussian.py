@@ -10,7 +10,7 @@ import sympy as sp
 from checks.engines import ENGINES
 from checks.finding import Finding
 from checks.record import Evidence, Mutants
-from checks.statement import Kind
+from checks.statement import Kind, Malformed
 
 _RATIONAL = (sp.Rational(1), sp.Rational(-1, 2), sp.Rational(2))
 _DIGITS = 40
@@ -40,6 +40,7 @@ def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Fin
     """The integral compared with the value symbolically, then by quadrature at rational points."""
     found = mean(statement.integrand, statement.w)
     equal = sp.simplify(found - statement.value) == 0
+    _check(statement)
     quadrature = _quadrature(statement)
     if quadrature.passed is None:
         return Finding([quadrature])
@@ -62,6 +63,26 @@ def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Fin
         if with_mutants:
             finding.mutants = _mutants(statement, found)
     return finding
+
+
+def _check(s: GaussianMean) -> None:
+    if s.w.is_positive or s.w.is_negative or s.w.is_integer or not s.w.is_real:
+        raise Malformed("a standard normal variable takes all real values")
+    if s.integrand.has(sp.Float) or s.value.has(sp.Float):
+        raise Malformed("floats state nothing exactly")
+    for part in sp.preorder_traversal(sp.Tuple(s.integrand, s.value)):
+        base = part.base if isinstance(part, sp.Pow) and not (part.exp.is_integer and part.exp >= 0) else None
+        if (
+            base is not None
+            and part.base != sp.E
+            and not base.is_positive
+            and not (part.exp.is_negative and base.is_nonzero)
+        ):
+            raise Malformed(f"{sp.sstr(part)} is not shown to be defined")
+        if (isinstance(part, (sp.log, sp.gamma)) and not part.args[0].is_positive) or isinstance(
+            part, sp.tan
+        ):
+            raise Malformed(f"{sp.sstr(part)} is not shown to be defined")
 
 
 def _points(statement: GaussianMean) -> list[dict[sp.Symbol, sp.Rational]]:

@@ -75,6 +75,9 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
             ]
         )
     finding = identity(_recurrence(s, s.step, s.limit), seed, False)
+    if finding.holds is False:  # a wrong rate is no counterexample to the limit
+        detail = "the error does not shrink by the rate that is offered"
+        return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
     span, stated = _interval(s.rate, s.size), _stated(s)
     detail = f"|rate| < 1 exactly for step sizes in {span}"
     if finding.proved and not stated.is_subset(span):
@@ -97,8 +100,12 @@ def _check(s: Limit) -> None:
         used = ix.tensors(apply_definitions(term.entry(*at), s.given))
         if s.state in used:
             raise Malformed(f"the {name} depends on the state")
-        if name == "rate" and used - {s.size}:
+        if name == "rate" and (
+            used - {s.size} or any(isinstance(n, ix.Dim) for n in ix.walk(term.entry(*at)))
+        ):
             raise Malformed("the rate depends on more than the step size")
+    if s.size in {g.tensor for g in s.given} or s.state in {g.tensor for g in s.given}:
+        raise Malformed("the state and the step size are not defined by anything")
     if s.high is not None and s.low >= s.high:
         raise Malformed("no step size lies in the range")
 
@@ -152,11 +159,13 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
 
         try:
             moved = sp.expand(step_at(_z))
-        except (NotExact, TypeError, ZeroDivisionError):
+        except (NotExact, TypeError, AttributeError, ZeroDivisionError):
             continue
         if not moved.is_polynomial(_z) or sp.degree(moved, _z) > 1:
             continue  # not affine
         a, b = sp.simplify(moved.coeff(_z, 1)), moved.coeff(_z, 0)
+        if goal is not None and s.size in ix.tensors(apply_definitions(goal, s.given)):
+            return None
         target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
         why = _wrong(a, b, target)
         if why:

@@ -310,10 +310,12 @@ def _rejected(s: Order, seed: int) -> bool | None:
     if _found(s, seed, first=4):
         return True
     try:
-        if all(_same(s)):
-            return False
+        for side in _sides(s):
+            _ = [nf.normal(e) for e in derivatives(side, s.small, s.order)]
     except ZeroDivisionError:
         return True  # a denominator vanishes identically
+    if all(_same(s)):
+        return False
     return True if _found(s, seed) else None
 
 

@@ -101,6 +101,12 @@ def _check(s: Recurrence) -> None:
     known = {*s.symbols, *(x for x, _ in s.at)}
     if not s.rule.has(QUANTITY) or s.closed.has(QUANTITY):
         raise Malformed("a recurrence says how the quantity follows from smaller values of itself")
+    if any(b.first < 0 or (b.first == 0 and b.symbol not in s.symbols) for b in s.base):
+        raise Malformed("the first value of a symbol is 0 or more")
+    for expression in (s.closed, s.rule):
+        bottom = sp.fraction(sp.together(expression))[1]
+        if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
+            raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
     if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
         raise Malformed(f"nothing explains {', '.join(sorted(map(str, stray)))}")
 

@@ -88,7 +88,10 @@ def _mutate(s: Stationary, seed: int) -> Mutants:
         result.tried += 1
         if rejects(slope, zero, (*s.given, _point(s.variable, point)), seed, nonzero=s.nonzero):
             result.killed += 1
-        elif defined([energy.entry()], (*s.given, _point(s.variable, point)), s.nonzero, seed)[0].passed is False:
+        elif (
+            defined([energy.entry()], (*s.given, _point(s.variable, point)), s.nonzero, seed)[0].passed
+            is False
+        ):
             result.killed += 1  # at the point there is no such energy
         elif stationary(Stationary(energy, s.variable, point, s.given, s.nonzero), seed, False).proved:
             result.equivalent += 1  # the other formula is stationary there as well
