@@ -224,7 +224,7 @@ def _records(
         )
     if cached and not quick:
         ERR.print(f"{cached} of {len(claims)} from the cache", style="dim")
-    return link([found[c.id] for c in claims])
+    return link([found[c.id] for c in claims], ledger.expected())
 
 
 class _Climbing:
@@ -379,9 +379,12 @@ def _show(a: argparse.Namespace) -> int:
         for parent in record.rests_on:
             verdict = recorded.get(parent, "not recorded")
             OUT.print(f"  {parent}  [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
+    if record.weakened_by:
+        head("Weakened by what was not right as printed")
+        OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)
     head("Derivation")
     for n, step in enumerate(record.steps, 1):
-        mark = {True: "✓", False: "✗", None: "?"}[step["passed"]]
+        mark = {True: "✓", False: "✗", None: "·"}[step["passed"]]
         OUT.print(f"  {n}. {mark} {step['title']}: {step['reason']}", markup=False, highlight=False)
         formula(step["latex"])
     _evidence(record.evidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.claim import ROOT, Claim, Options
+from checks.claim import CLAIMS, ROOT, Claim, Options
 from checks.content import key
 from checks.engines import judge
 from checks.finding import Finding, Inconsistent
@@ -361,16 +361,21 @@ def _parts_run(
         yield jobs[job], job.result()
 
 
-def link(records: list[Record]) -> list[Record]:
-    """Say on each record which corrected or refuted claims it rests on, directly or through others."""
-    by_id = {r.id: r for r in records}
+def link(records: list[Record], recorded: Mapping[str, str] | None = None) -> list[Record]:
+    """Say on each record which corrected or refuted claims it rests on, directly or through others.
+
+    ``recorded`` has the verdicts of claims that are not among the records.
+    """
+    verdicts = {**(recorded or {}), **{r.id: r.verdict for r in records}}
+    parents = {id: claim.rests_on for id, claim in CLAIMS.items() if id in verdicts}
+    parents |= {r.id: tuple(r.rests_on) for r in records}
 
     def weak(id: str, seen: frozenset[str]) -> set[str]:
         found: set[str] = set()
-        for parent in by_id[id].rests_on if id in by_id else []:
-            if parent in seen or parent not in by_id:
+        for parent in parents.get(id, ()):
+            if parent in seen or parent not in verdicts:
                 continue
-            if by_id[parent].verdict in ("corrected", "refuted"):
+            if verdicts[parent] in ("corrected", "refuted"):
                 found.add(parent)
             found |= weak(parent, seen | {parent})
         return found

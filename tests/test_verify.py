@@ -397,6 +397,15 @@ def test_weakness_is_inherited_through_others() -> None:
     assert [r.weakened_by for r in linked] == [[], ["a"], ["a"], [], []]
 
 
+def test_what_weakens_a_claim_is_known_when_it_is_judged_alone() -> None:
+    weakened = next(i for i in CLAIMS if any(p in CLAIMS for p in CLAIMS[i].rests_on))
+    (parent, *_) = CLAIMS[weakened].rests_on
+    record = vf.examine(CLAIMS[weakened], assumptions_for(CLAIMS[weakened], {}), QUICK, quick=True)
+    assert parent in link([record], {parent: "refuted"})[0].weakened_by
+    assert not link([record], {parent: "proved"})[0].weakened_by
+    assert not link([record])[0].weakened_by
+
+
 def test_declarations_out_of_range_are_refused() -> None:
     for id, more in (
         ("nguyen2023/eq1", {}),

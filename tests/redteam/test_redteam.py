@@ -36,5 +36,7 @@ def test_what_is_true_does_not_fail(pair: Pair) -> None:
 
 def test_the_red_team_is_large_and_every_kind_has_its_share() -> None:
     kinds = [name.partition("/")[0] for name in PAIRS]
-    assert len(PAIRS) == sum(len(m.PAIRS) for m in (identities, consequences, programs, attacks, counts)) >= 200
+    assert (
+        len(PAIRS) == sum(len(m.PAIRS) for m in (identities, consequences, programs, attacks, counts)) >= 200
+    )
     assert min(kinds.count(kind) for kind in set(kinds)) >= 5
