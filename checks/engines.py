@@ -53,7 +53,7 @@ def run(part: Any, seed: int, with_mutants: bool) -> Finding:
         raise st.Malformed(f"no statement: {type(part).__name__}")
     check_symbols(part)
     check_derived(part)
-    if isinstance(part, st.Identity) and part.lhs == part.rhs:
+    if isinstance(part, st.Identity) and part.lhs is part.rhs:
         raise st.Malformed("both sides are the same formula")
     return guard(part, ENGINES[type(part)](part, seed, with_mutants))
 

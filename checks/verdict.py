@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from checks.statement import parts
+from checks.statement import Identity, parts
 from derivations.index import Index, Tensor
 from derivations.term import Term
 
@@ -45,7 +45,8 @@ def verdict(
 
 def repair_of(literal: Any, corrected: Any) -> str:
     """Whether a correction is one: "offered", or "idle" where it says nothing, the same, or something about other things."""
-    if not parts(corrected) or corrected == literal:
+    said = [p for p in parts(corrected) if not (isinstance(p, Identity) and p.lhs == p.rhs)]
+    if not said or corrected == literal:
         return "idle"
     before, after = subjects(literal), subjects(corrected)
     return "idle" if before and after and not before & after else "offered"

@@ -54,6 +54,7 @@ FALSE = Identity(s + t, s - t)
     (Identity(s + t, t + s), "offered"),
     (FALSE, "idle"),  # the same again
     (All(()), "idle"),  # nothing
+    (Identity(s + t, s + t), "idle"),  # a formula is itself
     (Identity(u * 2, u + u), "idle"),  # something about other things
 ])  # fmt: skip
 def test_what_a_repair_is(correction: Any, what: str) -> None:

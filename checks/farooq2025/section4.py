@@ -14,7 +14,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import All, Definition, Fact, Identity, Implication, Link
 from derivations import energy_forms as en
 from derivations.energy_forms import AV, C_J, DV, A, N, V, Z, i, j, k, l, m, r_
-from derivations.energy_terms import at_point, grad, kronecker, unit, zeros
+from derivations.energy_terms import at_point, formula, grad, kronecker, unit, zeros
 from derivations.index import Tensor
 from derivations.term import Term, as_term, diag, squared_norm, sum_over, trace
 
@@ -166,7 +166,7 @@ claim(
     corrected=lambda a: All(
         (
             Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_), label="the slope of u²"),
-            Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[m].T @ V[j])), label="at u_j"),
+            Identity(formula("u^2", en.u(j), 1), 2 * sum_over(m, A[m, j] * (Z[m].T @ V[j])), label="at u_j"),
         )
     ),
     correction_words="The state under the sum is z_m: F'(u_j) is 2 u_j.",
