@@ -51,13 +51,17 @@ def _negative_part(values: Array) -> Array:
     return np.maximum(-values, 0)
 
 
-def _variable_scale(qp: QuadraticProgram, x: Array) -> Array:
+def _variable_scale(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Array:
     """The size (n,) against which an error in each variable counts: its own, and what the constraints tie it to.
 
     It is |x_j| or, if larger, the smallest sum of absolute terms among the constraints that tie the variable to data or to
-    other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative error of 1. No other variable
-    lends its size, however large it is and whatever it is called.
+    other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative error of 1. Of a variable that
+    none ties it is the value at which its own curvature would balance its stationarity row. No other variable lends its
+    size, however large it is and whatever it is called.
     """
+    balance = (
+        np.abs(qp.P) @ np.abs(x) + np.abs(qp.q) + np.abs(qp.G.T) @ np.abs(y) + np.abs(qp.A.T) @ np.abs(z)
+    )
     scale = np.abs(x)
     rows = np.abs(np.concatenate([qp.G, qp.A]))
     right = np.abs(np.concatenate([qp.h, qp.b]))
@@ -67,6 +71,23 @@ def _variable_scale(qp: QuadraticProgram, x: Array) -> Array:
         own = np.flatnonzero((rows[:, j] != 0) & tying)
         if own.size:
             scale[j] = max(scale[j], (terms[own] / rows[own, j]).min())
+        elif qp.P[j, j] > 0:
+            scale[j] = max(scale[j], balance[j] / qp.P[j, j])
+    return scale
+
+
+def _multiplier_scale(B: Array, y: Array, rows: Array, anchored: Array) -> Array:
+    """The size (m,) against which an error in each multiplier counts: its own, and what it balances.
+
+    It is |y_i| or, if larger, the smallest multiplier that would balance a stationarity row (of terms ``rows``) which data or
+    curvature anchor. Without that, rounding would count in full in a row of vanishing multipliers alone, such as that of a
+    slack off its bound.
+    """
+    scale = np.abs(y)
+    for i in range(scale.size):
+        own = np.flatnonzero((B[i] != 0) & (anchored != 0))
+        if own.size:
+            scale[i] = max(scale[i], (rows[own] / np.abs(B[i][own])).min())
     return scale
 
 
@@ -80,7 +101,8 @@ class Certificate:
       variable (`_variable_scale`);
     * `dual_sign`: how far removing the negative multipliers would move a stationarity row, over that row's
       scale;
-    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'||y| + |A'||z|, row by row;
+    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'|Y + |A'|Z, row by row, Y and Z being the sizes of the
+      multipliers (`_multiplier_scale`);
     * `complementarity`: y_i (h - Gx)_i, the slack over |G_i|.X + |h_i|, the multiplier over the stationarity rows it moves;
     * `gap`: |primal - dual|, over the size of the terms of both without the constant r;
     * `convexity`: minus the lowest eigenvalue of P with its diagonal scaled to ones.
@@ -167,8 +189,11 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
         return _rejected()
     Px, slack = P @ x, h - G @ x
     gradient = Px + q + G.T @ y + A.T @ z
-    size = _variable_scale(qp, x)
-    column_scale = np.abs(P) @ size + np.abs(q) + np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z)
+    size = _variable_scale(qp, x, y, z)
+    anchored = np.abs(P) @ size + np.abs(q)
+    rows = np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z) + anchored
+    multipliers, prices = (_multiplier_scale(B, v, rows, anchored) for B, v in ((G, y), (A, z)))
+    column_scale = anchored + np.abs(G.T) @ multipliers + np.abs(A.T) @ prices
     curvature = x @ Px / 2
     primal = curvature + q @ x + qp.r
     dual = -curvature + qp.r - h @ y - b @ z
