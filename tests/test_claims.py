@@ -8,7 +8,7 @@ from checks import ledger
 from checks.claim import SEVERITIES, Options
 from checks.content import key
 from checks.registry import load
-from checks.verify import Cache, assumptions_for, examine
+from checks.verify import STOPPED, Cache, assumptions_for, examine
 
 OPTIONS = Options(max_tokens=1024)
 CLAIMS = load()
@@ -31,6 +31,7 @@ def test_claim(id: str) -> None:
         assert record.correction
     if record.verdict in ("proved", "confirmed", "definition"):
         assert record.severity is None and record.counterexample is None
+    assert not [e.not_run for e in record.evidence if STOPPED in (e.not_run or "")]
     for piece in record.evidence:
         if piece.leg == "tensor" and piece.grade == "certified-float" and not piece.not_run:
             assert piece.passed and piece.error <= piece.bound, piece
