@@ -179,6 +179,18 @@ def claim_list(claims: list[Claim]) -> str:
     return "\n".join(lines)
 
 
+def _weight(claim: Claim, ledger: Ledger, room: Room) -> str:
+    """How much each failing part matters and why, and which claims fail with this one."""
+    blocks = []
+    for failure in claim.failures:
+        shown = [room.display(failure["latex"])] if len(claim.failures) > 1 else []
+        blocks += [*shown, f"{badge(failure['severity'], 'severity')} {text(failure['because'])}."]
+    heirs = [ledger.by_id[heir] for heir in claim.inherited_by if heir in ledger.by_id]
+    if heirs:
+        blocks += [f"{badge('substance', 'severity')} What rests on it and fails too:", claim_list(heirs)]
+    return "\n\n".join(blocks)
+
+
 def _dependence(claim: Claim, ledger: Ledger) -> str:
     bases = [ledger.by_id[i] for i in claim.rests_on if i in ledger.by_id]
     outside = [i for i in claim.rests_on if i not in ledger.by_id]
@@ -236,6 +248,7 @@ def page(claim: Claim, ledger: Ledger) -> str:
     sections = {
         "As printed": statement(claim, room),
         "Counterexample": counterexample(claim),
+        "How much it matters": _weight(claim, ledger, room),
         "As corrected": corrected(claim, room),
         "Notes": claim.notes,
         "Assumptions": _assumptions(claim),

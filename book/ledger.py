@@ -26,9 +26,9 @@ FAILED = ("corrected", "refuted")
 UNFINISHED = ("unsettled", "inconsistent")
 
 SEVERITIES = {
-    "substance": "a later result or the conclusion depends on it",
-    "condition": "true once an unstated condition is added",
-    "misprint": "a slip of sign, shape, index or factor that the next line does not inherit",
+    "substance": "what rests on it fails too, or no change of symbols mends it",
+    "condition": "true as printed once an unstated condition is added",
+    "misprint": "a formula whose correction keeps most of its symbols, and nothing that rests on it fails",
 }
 """Severities of a failure, the gravest first."""
 
@@ -92,6 +92,8 @@ class Claim:
     command: str = ""
     notes: str = ""
     picture: str | None = None
+    failures: list[dict[str, str]] = field(default_factory=list)
+    inherited_by: list[str] = field(default_factory=list)
 
     @property
     def doc(self) -> str:

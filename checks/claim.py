@@ -16,7 +16,6 @@ from checks.statement import Statement
 from derivations.program import Step
 
 ROOT = Path(__file__).resolve().parents[1]
-SEVERITIES = ("misprint", "condition", "substance")
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,7 @@ class Assumption:
 class Claim:
     """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
 
-    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical"; ``severity`` says how bad a failure of the literal statement is
-    and is ignored where it holds. ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands (solvers, tensors),
+    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands (solvers, tensors),
     ``failing`` of a statement of which none stands: they try it as printed, and do not pass where it fails.
     """
 
@@ -68,7 +66,6 @@ class Claim:
     role: str = "claim"
     corrected: Callable[[Any], Statement] | None = None
     correction_words: str = ""
-    severity: str | None = None
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[str, ...] = ()
     legs: tuple[Leg, ...] = ()
@@ -99,8 +96,6 @@ def claim(id: str, reference: str, title: str, **rest: Any) -> Claim:
         raise ValueError(f"claim {id} is declared twice")
     if "/" not in id:
         raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
-    if rest.get("severity") not in (None, *SEVERITIES):
-        raise ValueError(f"{id}: severity must be one of {', '.join(SEVERITIES)}")
     if rest.get("role", "claim") not in ("claim", "definition", "empirical"):
         raise ValueError(f"{id}: role must be claim, definition or empirical")
     if not rest.get("theory") and any(a.knob for a in rest.get("assumes", ())):

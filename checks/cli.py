@@ -261,9 +261,8 @@ def _list(a: argparse.Namespace) -> int:
     wanted = [c for c in select([]) if (not a.paper or c.paper == a.paper)]
     wanted = [c for c in wanted if not a.verdict or table.get(c.id) == a.verdict]
     if a.severity:
-        wanted = [
-            c for c in wanted if c.severity == a.severity and table.get(c.id) in ("corrected", "refuted")
-        ]
+        severities = ledger.severities()
+        wanted = [c for c in wanted if severities.get(c.id) == a.severity]
     if a.kind:
         wanted = [c for c in wanted if a.kind.lower() in _kind(c).lower()]
     for c in wanted:
@@ -287,8 +286,8 @@ def _verify(a: argparse.Namespace) -> int:
     records = _records(a.ids, a)
     if a.accept:
         ledger.accept(records)
-    recorded = ledger.expected()
-    different = [r for r in records if recorded.get(r.id) != r.verdict]
+    recorded, severities = ledger.expected(), ledger.severities()
+    different = [r for r in records if (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)]
     if a.json:
         print(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
     else:
@@ -362,6 +361,13 @@ def _show(a: argparse.Namespace) -> int:
     if record.counterexample:
         head("What fails")
         OUT.print(f"  {record.counterexample}", markup=False, highlight=False)
+        for failure in record.failures:
+            if len(record.failures) > 1:
+                formula(failure["latex"])
+            OUT.print(f"  {failure['severity']}: {failure['because']}", markup=False, highlight=False)
+    if record.inherited_by:
+        head("Fails with it")
+        OUT.print(f"  {', '.join(record.inherited_by)}", markup=False, highlight=False)
     if record.corrected:
         head("Corrected")
         OUT.print(f"  {record.corrected['words']}", markup=False)

@@ -102,7 +102,6 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
             (
                 claim.words,
                 claim.correction_words,
-                claim.severity,
                 claim.role,
                 claim.assumes,
                 claim.rests_on,

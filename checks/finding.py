@@ -22,7 +22,8 @@ class Finding:
     """What the engines found about one statement.
 
     Of a statement with parts, ``unproved_parts`` counts those without a proof; ``open_legs`` are the legs that each part
-    still open has passed (None if there is none), and the first ``own`` pieces of evidence belong to the parts.
+    still open has passed (None if there is none), the first ``own`` pieces of evidence belong to the parts, and
+    ``failing`` has the numbers of the parts that fail.
     """
 
     evidence: list[Evidence] = field(default_factory=list)
@@ -32,6 +33,7 @@ class Finding:
     unproved_parts: int | None = None
     open_legs: frozenset[str] | None = None
     own: int = 0
+    failing: list[int] = field(default_factory=list)
 
     @property
     def proved(self) -> bool:
@@ -88,6 +90,8 @@ def conjunction(parts: Iterable[tuple[str, Finding]]) -> Finding:
     for label, finding in parts:
         count += 1
         unproved += not finding.proved
+        if finding.holds is False:
+            whole.failing.append(count - 1)
         if finding.holds is None:
             passed = finding.legs()
             whole.open_legs = passed if whole.open_legs is None else whole.open_legs & passed

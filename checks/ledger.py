@@ -8,6 +8,7 @@ from typing import Any
 
 from checks.claim import ROOT
 from checks.record import Record
+from checks.severity import SEVERITIES
 from checks.store import write_atomically
 from checks.verdict import VERDICTS
 
@@ -43,16 +44,30 @@ def _json(path: Path) -> Any:
 
 def expected() -> dict[str, str]:
     """The verdict recorded for each claim. Raises BadLedger."""
+    return {id: verdict for id, (verdict, _) in _recorded().items()}
+
+
+def severities() -> dict[str, str]:
+    """The severity recorded for each claim that fails as printed. Raises BadLedger."""
+    return {id: severity for id, (_, severity) in _recorded().items() if severity}
+
+
+def _recorded() -> dict[str, tuple[str, str]]:
     table = _json(EXPECTED)
-    if not isinstance(table, dict) or not all(v in VERDICTS for v in table.values()):
-        raise BadLedger(f"{EXPECTED} must map claim ids to verdicts ({', '.join(VERDICTS)})")
-    return table
+    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
+        raise BadLedger(f"{EXPECTED} must map claim ids to verdicts")
+    split = {id: said.partition(": ") for id, said in table.items()}
+    found = {id: (verdict, severity) for id, (verdict, _, severity) in split.items()}
+    for id, (verdict, severity) in found.items():
+        if verdict not in VERDICTS or severity not in ("", *SEVERITIES):
+            raise BadLedger(f"{EXPECTED}: {id} is {table[id]!r}; verdicts are {', '.join(VERDICTS)}")
+    return found
 
 
 def accept(records: list[Record]) -> None:
     """Record the verdicts of these claims as the expected ones; other claims keep theirs."""
-    table = expected() if EXPECTED.exists() else {}
-    table.update({r.id: r.verdict for r in records})
+    table = _json(EXPECTED) if EXPECTED.exists() else {}
+    table.update({r.id: f"{r.verdict}: {r.severity}" if r.severity else r.verdict for r in records})
     write_atomically(EXPECTED, json.dumps(dict(sorted(table.items(), key=_order)), indent=1) + "\n")
 
 

@@ -80,6 +80,8 @@ class Record:
     source: str = ""
     command: str = ""
     weakened_by: list[str] = field(default_factory=list)
+    failures: list[dict[str, str]] = field(default_factory=list)
+    inherited_by: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:

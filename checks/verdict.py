@@ -21,6 +21,7 @@ VERDICTS = (
     "unsettled",
     "inconsistent",
 )
+FAILED = ("corrected", "refuted")
 
 
 def verdict(

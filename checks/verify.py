@@ -22,10 +22,11 @@ from checks.ladder import Climb, Part, Parts, Progress, ascend, attempt, names_l
 from checks.printing import part_latex, with_letters
 from checks.record import Evidence, Mutants, Record
 from checks.registry import load
+from checks.severity import failures, gravest, heirs
 from checks.statement import Statement, kind, parts
 from checks.store import digest, write_atomically
 from checks.theories import THEORIES
-from checks.verdict import VERDICTS, repair_of, verdict
+from checks.verdict import FAILED, VERDICTS, repair_of, verdict
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
@@ -80,6 +81,7 @@ def _judge(
         corrected.holds if corrected is not None else None,
         repair,
     )
+    record.severity = gravest(record)
 
 
 def _further(
@@ -153,8 +155,11 @@ def _fill(
     both = corrected is not None and claim.corrected is not None
     record.evidence = [_worded(e, "as printed: " if both else "") for e in literal.evidence]
     record.steps, record.mutants = list(literal.steps), literal.mutants
+    if literal.holds is False:
+        pieces = parts(statement)
+        failing = [pieces[n] for n in literal.failing] or pieces  # a leg speaks of the whole
+        record.failures = failures(failing, claim.corrected(assumptions) if claim.corrected else None)
     if literal.counterexample:
-        record.severity = claim.severity
         record.counterexample = with_letters(literal.counterexample)
     if corrected is not None and claim.corrected is not None:
         fixed = latex(claim.corrected(assumptions))
@@ -362,7 +367,7 @@ def _parts_run(
 
 
 def link(records: list[Record], recorded: Mapping[str, str] | None = None) -> list[Record]:
-    """Say on each record which corrected or refuted claims it rests on, directly or through others.
+    """Say on each record which failing claims it rests on, directly or through others, and which that rest on it fail too.
 
     ``recorded`` has the verdicts of claims that are not among the records.
     """
@@ -375,13 +380,15 @@ def link(records: list[Record], recorded: Mapping[str, str] | None = None) -> li
         for parent in parents.get(id, ()):
             if parent in seen or parent not in verdicts:
                 continue
-            if verdicts[parent] in ("corrected", "refuted"):
+            if verdicts[parent] in FAILED:
                 found.add(parent)
             found |= weak(parent, seen | {parent})
         return found
 
     for record in records:
         record.weakened_by = sorted(weak(record.id, frozenset([record.id])))
+        record.inherited_by = heirs(record.id, parents, verdicts)
+        record.severity = gravest(record)
     return records
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from checks import ledger
-from checks.claim import SEVERITIES, Options
+from checks.claim import Options
 from checks.content import key
 from checks.registry import load
-from checks.verify import STOPPED, Cache, assumptions_for, examine
+from checks.severity import SEVERITIES
+from checks.verify import STOPPED, Cache, assumptions_for, examine, link
 
 OPTIONS = Options(max_tokens=1024)
 CLAIMS = load()
@@ -18,10 +19,11 @@ EXPECTED = ledger.expected()
 @pytest.mark.parametrize("id", list(CLAIMS))
 def test_claim(id: str) -> None:
     claim, assumptions = CLAIMS[id], assumptions_for(CLAIMS[id], {})
-    record = examine(claim, assumptions, OPTIONS)
+    (record,) = link([examine(claim, assumptions, OPTIONS)], EXPECTED)
     # Judged anew whatever the cache holds, and kept there for `attest verify` and `attest book`.
     Cache().put(key(claim, assumptions, OPTIONS), record)
     assert record.verdict == EXPECTED.get(id), record.notes or record.counterexample
+    assert record.severity == ledger.severities().get(id), record.failures
     assert not record.mutants.survivors, record.mutants.survivors
     assert record.mutants.tried == record.mutants.killed + record.mutants.equivalent
     assert record.mutants.killed or not record.mutants.tried

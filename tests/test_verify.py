@@ -99,7 +99,6 @@ def test_what_a_record_depends_on_changes_its_key_and_nothing_else_does() -> Non
     assert key(made(title="another"), None, options) != before
     assert key(made(assumes=(Assumption("a", "words"),)), None, options) != before
     assert key(made(rests_on=("x/2",)), None, options) != before
-    assert key(made(severity="misprint"), None, options) != before
     assert key(made(id="x/2"), None, options) != before
     assert key(made(), SvrAssumptions(), options) != before
     assert key(made(), None, Options(seed=1)) != before
@@ -410,7 +409,6 @@ def test_declarations_out_of_range_are_refused() -> None:
     for id, more in (
         ("nguyen2023/eq1", {}),
         ("noslash", {}),
-        ("x/2", {"severity": "awful"}),
         ("x/3", {"role": "fun"}),
         ("x/4", {"assumes": (Assumption("bias", "b is learned", "bias", "on"),)}),
     ):

@@ -210,7 +210,6 @@ claim(
         "κ(x_i, x_j) = ⟨φ_q(x_i), φ_k(x_j)⟩/D̂_ii, in the mean over the features, with g applied to z/d_k^{1/4}; the score e_i "
         "carries D̂_ii⁻¹ and r nothing. Cosine features need q(x_i) ≠ 0 and k(x_j) ≠ 0."
     ),
-    severity="condition",
     rests_on=("chen2023/eq2", "chen2023/eq7"),
     legs=(tensor_legs.weighted_rows,),
     where=NOTATION
@@ -330,7 +329,6 @@ claim(
         "For given queries, keys and values: canonical time if d_k = O(d_v); primal time if n ≤ N and d_v = O(p); primal space if "
         "s and d_v are O(p)."
     ),
-    severity="condition",
     legs=(costs.counted_operations,),
     where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths $d_k,d_v$; multiplications of "
     r"the algorithm and numbers stored besides its inputs.",
@@ -426,7 +424,6 @@ claim(
     literal=lambda a: _leaks(),
     corrected=lambda a: _causal(),
     correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero for u > i.",
-    severity="condition",
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
@@ -443,7 +440,6 @@ claim(
     literal=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X)),
     corrected=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X_head)),
     correction_words="n rows of the part of X that belongs to one head, of width p.",
-    severity="misprint",
     rests_on=("chen2023/alg1",),
     where=r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ of one head.",
     notes="On UEA the tokens have width d = 512 and heads width p = 64; Appendix B.2 has X in R^{N×p}.",
@@ -509,7 +505,6 @@ claim(
     "Uniform sampling of rows and the Johnson-Lindenstrauss lemma",
     words="n rows sampled uniformly are said to keep the main patterns of X, as random projections do by that lemma.",
     literal=lambda a: All((_kept_as_by_projections(), _kept_on_average())),
-    severity="substance",
     where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
     r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them.",
     notes=(

@@ -125,7 +125,6 @@ claim(
     literal=lambda a: _conditions(a, _last_line(printed(a), i)),
     corrected=lambda a: _conditions(a, _last_line(printed(a), j)),
     correction_words="The last line holds for j = 1, …, N; the next display uses it so.",
-    severity="misprint",
     assumes=PRIMAL,
     rests_on=("chen2023/eq13",),
     legs=(tensor_legs.lagrangian,),

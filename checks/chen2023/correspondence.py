@@ -121,7 +121,6 @@ claim(
         "Over orthonormal H_r the uncentred second moment of the scores, Σ_i‖e_i‖² = ‖K H_r‖², is at most σ_1² + … + σ_s², "
         "with equality for the leading right singular vectors; the same for r with H_e and Kᵀ."
     ),
-    severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
@@ -203,7 +202,6 @@ claim(
         "The formulas agree for all values. The values are right singular vectors exactly if KᵀK V = VΣ² and VᵀV = I; then "
         "K V Σ⁻¹ holds the left ones."
     ),
-    severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
     legs=(tensor_legs.softmax_triplets,),
@@ -229,7 +227,6 @@ claim(
     ),
     corrected=_identity_case,
     correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ and (7) as before.",
-    severity="misprint",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.without_transformation,),

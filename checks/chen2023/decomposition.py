@@ -161,7 +161,6 @@ claim(
     literal=lambda a: _symmetric(),
     corrected=lambda a: _semidefinite(),
     correction_words="U = V holds for positive semidefinite A, and only for them: U = V makes A = UΣUᵀ.",
-    severity="condition",
     rests_on=("chen2023/thm2.2",),
     where=MATRICES + " Here $M=N$ and $A$ is symmetric.",
     notes=(

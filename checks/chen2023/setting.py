@@ -100,7 +100,6 @@ claim(
         )
     ),
     correction_words="κ(x_i, x_j) = exp(s_ij)/Σ_k exp(s_ik): the softmax of row i of the scores, so it depends on all tokens.",
-    severity="misprint",
     rests_on=("chen2023/eq1",),
     legs=(tensor_legs.softmax_attention,),
     where=TOKENS,
@@ -135,7 +134,6 @@ claim(
         "exp of the score is a function of the pair; the attention weight is that over a row sum, a function of the pair and "
         "of all other tokens of the sequence."
     ),
-    severity="condition",
     rests_on=("chen2023/eq2",),
     where=r"$s$ and $s'$: the scores of two sequences of $N$ and $M$ tokens that share a pair with the score $c$.",
     notes="The kernel matrix of a given sequence, on which the rest of the paper is built, is well defined.",
@@ -232,7 +230,6 @@ claim(
         "There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every kernel on finitely many points has "
         "them: φ_z the column of z, φ_x the unit vector of x."
     ),
-    severity="misprint",
     where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case.",
     notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 and 4.",
 )
@@ -245,7 +242,6 @@ claim(
     literal=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(far_z)),
     corrected=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(pairing) @ as_term(far_z)),
     correction_words="A bilinear pairing of the two spaces has to be given: two different spaces have no inner product.",
-    severity="condition",
     rests_on=("chen2023/eq4",),
     where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$, $\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$, pairing $P$: the finite case.",
     notes=(

@@ -120,7 +120,6 @@ claim(
         "H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l need only unit columns); the others are "
         "scaled, zero or mixed within a repeated σ_l, and only zero where 1/λ_l is no singular value of K."
     ),
-    severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14", "chen2023/thm2.2"),
     derivation=ksvd.derive,
@@ -175,7 +174,6 @@ claim(
         "For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for smaller s it is the part of K on "
         "the chosen triplets. For columns that are not orthonormal it fails even with s = rank K."
     ),
-    severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.whole_kernel,),
@@ -192,7 +190,6 @@ claim(
     literal=lambda a: Identity(lam[l_], sigma[l_], (LAMBDA_RULE,)),
     corrected=lambda a: Identity(lam[l_], 1 / sigma[l_], (LAMBDA_RULE,)),
     correction_words="λ_l = 1/σ_l.",
-    severity="misprint",
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.zero_objective,),
     where=NOTATION,
@@ -211,7 +208,6 @@ claim(
     ),
     corrected=eigen_problem,
     correction_words="The lower block is Kᵀ: its row j and column i hold φ_k(x_j)ᵀf(X)ᵀf(X)φ_q(x_i).",
-    severity="misprint",
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
@@ -283,7 +279,6 @@ claim(
         "There is no dual optimisation problem: the Lagrangian is unbounded in both directions for all multipliers. (7) is "
         "the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, which is -J."
     ),
-    severity="condition",
     assumes=PRIMAL,
     rests_on=("chen2023/eq13", "chen2023/eq14"),
     legs=(tensor_legs.lines_of_18,),
@@ -359,7 +354,6 @@ claim(
         "s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then has a left "
         "inverse. With s = 96 and p = 64 at least 32 directions are not singular vectors of K."
     ),
-    severity="substance",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.few_directions,),

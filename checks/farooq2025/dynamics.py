@@ -57,7 +57,6 @@ claim(
         "The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η each time, so Z goes to AV from "
         "every start exactly if 0 < η < 2; with η = 1 it is there after one step."
     ),
-    severity="substance",
     rests_on=(HERE + "eq11", HERE + "eq22"),
     legs=(legs.update_rule,),
     where=ETA_WHERE,
@@ -84,7 +83,6 @@ claim(
         "The energy is quadratic. No iteration is needed because its gradient is Z - AV: one step of size 1 leads from any state "
         "to AV."
     ),
-    severity="substance",
     rests_on=(HERE + "eq10", HERE + "eq22"),
     where=WHERE,
     notes=(
@@ -145,7 +143,6 @@ claim(
         "With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ), descent converges to AV plus "
         "the part of the start on which all alignments vanish. It is AV for the start 0, and for the start AV."
     ),
-    severity="substance",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     legs=(legs.descent_step, legs.stable_range, legs.descent, solver_legs.descents),
@@ -170,7 +167,6 @@ claim(
         "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at most the largest "
         "squared norm of a value times the largest column sum of A."
     ),
-    severity="condition",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
     legs=(
@@ -327,7 +323,6 @@ claim(
         "With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and number of steps. So does the "
         "printed algorithm for F = u²: its non-linear head is the linear head. Another result needs another start."
     ),
-    severity="substance",
     assumes=(SMOOTH, STARTED),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
     legs=(legs.loop, solver_legs.printed_weights),

@@ -71,7 +71,6 @@ claim(
         stack(pattern, exp(sum_over(i, xi[pattern, i] * s[i]))),
     ),
     correction_words="F(u) = exp(u) at u = Σ_i ξ_i^μ s_i, one value for each pattern.",
-    severity="misprint",
     rests_on=(HERE + "eq2",),
     where=HOPFIELD,
     notes="μ is free on the right, and the sum over i is missing: for two neurons with ξ = s = (1, 1), e instead of e².",
@@ -100,7 +99,6 @@ claim(
     literal=lambda a: _residual(PRINTED_3),
     corrected=lambda a: _residual(FIXED_3),
     correction_words=FIXED_WORDS,
-    severity="misprint",
     legs=(legs.simplified,),
     where=STATE,
     notes=(
@@ -123,7 +121,6 @@ claim(
         )
     ),
     correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
-    severity="misprint",
     rests_on=(HERE + "eq3",),
     legs=(legs.simplified, solver_legs.second_equilibrium),
     where=STATE,
@@ -168,7 +165,6 @@ claim(
         + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, taken "
         "from a query q; a fixed point of that step is not attention of a given query."
     ),
-    severity="misprint",
     rests_on=(HERE + "eq3", HERE + "eq4"),
     legs=(
         legs.simplified,
@@ -228,7 +224,6 @@ claim(
     literal=lambda a: Scoped(E_NAME, _energy_transformer(stray)),
     corrected=lambda a: Scoped(E_NAME, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",
-    severity="misprint",
     where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; $\beta>0$.",
     notes=(
         "The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = 1, 0 for a = 2, "
@@ -250,7 +245,6 @@ claim(
     literal=lambda a: _scaled(1 / size(DK)),
     corrected=lambda a: _scaled(1 / sqrt(size(DK))),
     correction_words="The factor in (6) is 1/√d_k.",
-    severity="misprint",
     rests_on=(HERE + "eq6",),
     legs=(legs.attention,),
     where=r"$Q,K\in\mathbb{R}^{n\times d_k}$.",
@@ -299,7 +293,6 @@ claim(
         "For symmetric weights without self-coupling, changing one neuron at a time to the sign of its field h never raises the "
         "energy: the change is -(s' - s)h. Since there are finitely many states, such updates come to rest."
     ),
-    severity="condition",
     rests_on=(HERE + "eq1",),
     where=HOPFIELD,
     notes=(
@@ -329,7 +322,6 @@ claim(
         "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored pattern minimises minus "
         "the squared overlap."
     ),
-    severity="substance",
     rests_on=(HERE + "eq2",),
     where=HOPFIELD + r" One pattern, $K=1$.",
     notes=(

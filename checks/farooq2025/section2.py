@@ -162,7 +162,6 @@ claim(
     literal=lambda a: Identity(en.attention_energy(), BY_ENTRY),
     corrected=lambda a: Identity(en.attention_energy(), -BY_ENTRY + HALF * sum_over(i, k, Z[i, k] ** 2)),
     correction_words="The coupling enters with a minus, and half the squared norm of Z is added.",
-    severity="substance",
     rests_on=(HERE + "eq11", HERE + "eq13"),
     where=WHERE,
     notes=LOST,
@@ -176,7 +175,6 @@ claim(
     literal=lambda a: Identity(en.attention_energy(), BY_TOKEN),
     corrected=lambda a: Identity(en.attention_energy(), -BY_TOKEN + HALF * squared_norm(Z)),
     correction_words="The interchange is right; the sign and the quadratic term are restored.",
-    severity="substance",
     rests_on=(HERE + "eq14", HERE + "prose-footnote3"),
     where=WHERE,
     notes=LOST,
@@ -220,7 +218,6 @@ claim(
     literal=lambda a: Identity(en.attention_energy(), PAIRS),
     corrected=lambda a: Identity(en.attention_energy(), -PAIRS + HALF * sum_over(i, Z[i].T @ Z[i])),
     correction_words="The coupling enters with a minus, and half the squared lengths of the states are added.",
-    severity="substance",
     rests_on=(HERE + "eq15", HERE + "eq16"),
     legs=(legs.lift,),
     where=WHERE,
@@ -241,7 +238,6 @@ claim(
     ),
     corrected=lambda a: Identity(en.attention_energy(), -FULL + HALF * trace(Z.T @ Z), given=(A_RULE,)),
     correction_words="The quadratic term of (11) is added; the double sum is right.",
-    severity="misprint",
     rests_on=(HERE + "eq7", HERE + "eq11"),
     legs=(legs.lift,),
     where=WHERE,
@@ -332,7 +328,6 @@ claim(
         )
     ),
     correction_words="It is the trace of that product, so the gradient of the quadratic term is Z.",
-    severity="misprint",
     where=WHERE,
 )
 
@@ -377,7 +372,6 @@ claim(
         )
     ),
     correction_words="The softmax is multiplied by V; AV is the only stationary point, since the gradient is Z - AV.",
-    severity="misprint",
     rests_on=(HERE + "eq11", HERE + "eq21", HERE + "prose-dg"),
     legs=(legs.attention, solver_legs.attention_minimises),
     where=WHERE,
@@ -401,7 +395,6 @@ claim(
         )
     ),
     correction_words="The gradient is Z - AV: attention is where it vanishes, and minus its value at Z = 0.",
-    severity="condition",
     rests_on=(HERE + "eq10",),
     where=WHERE,
 )

@@ -33,7 +33,6 @@ claim(
         "The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries A_iμ V_μk, of rank one: column "
         "μ of A times row μ of V."
     ),
-    severity="misprint",
     rests_on=(HERE + "eq2",),
     where=WHERE,
     notes=(
@@ -118,7 +117,6 @@ claim(
         )
     ),
     correction_words="V stands without a transpose.",
-    severity="misprint",
     rests_on=(HERE + "eq26",),
     legs=(legs.lift,),
     where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$.",
@@ -148,7 +146,6 @@ claim(
         )
     ),
     correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all u_j.",
-    severity="misprint",
     rests_on=(HERE + "eq28",),
     legs=(legs.lift,),
     where=WHERE,
@@ -176,7 +173,6 @@ claim(
     "A careful choice of F",
     words="A function F that is not constant can be chosen so that the energy without regulariser has its well at AV for all A, V.",
     literal=lambda a: All((_one_token(1), _one_token(-1))),
-    severity="substance",
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=r"One token with one value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
     notes=(

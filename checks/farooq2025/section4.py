@@ -64,7 +64,6 @@ claim(
         SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)
     ),
     correction_words="The stationary states are minima: the energy is a sum of squares and vanishes exactly where every u_j does.",
-    severity="misprint",
     rests_on=(HERE + "eq30",),
     where=WHERE,
     notes=(
@@ -100,7 +99,6 @@ claim(
     ),
     corrected=lambda a: Identity(grad(ANY, en.Z_)[i, k], _chain_rule()),
     correction_words="The (i, k) entry of the gradient stands on the left.",
-    severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq27",),
     legs=(legs.gradient,),
@@ -170,7 +168,6 @@ claim(
         )
     ),
     correction_words="The state under the sum is z_m: F'(u_j) is 2 u_j.",
-    severity="misprint",
     rests_on=(HERE + "eq29",),
     where=WHERE,
 )
@@ -260,7 +257,6 @@ claim(
     correction_words=(
         "The bracket is entry (j, j) of AᵀA VVᵀ, or row j of Aᵀ(AV) times v_j. It can be negative; the sum over all j is ‖AV‖²."
     ),
-    severity="substance",
     rests_on=(HERE + "eq37",),
     legs=(legs.alignment,),
     where=WHERE,
@@ -280,7 +276,6 @@ claim(
     ),
     corrected=lambda a: Identity(at_point(en.u(j), en.Z_, AV), en.c(j)),
     correction_words="c_j is the bracket of (37), the value of u_j at Z = AV.",
-    severity="substance",
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment,),
     where=WHERE,
@@ -341,7 +336,6 @@ claim(
         )
     ),
     correction_words="The gradient at AV is nonzero if and only if AV is nonzero.",
-    severity="condition",
     rests_on=(HERE + "eq41",),
     legs=(legs.alignment,),
     where=WHERE,
@@ -452,7 +446,6 @@ claim(
     literal=lambda a: Identity(SQUARE + REGULARISER, _trace_form(V.T), given=(C_RULE,)),
     corrected=lambda a: Identity(SQUARE + REGULARISER, _trace_form(V), given=(C_RULE,)),
     correction_words="V stands without a transpose in the first trace.",
-    severity="misprint",
     rests_on=(HERE + "eq28", HERE + "eq45"),
     where=WHERE,
     notes=TRANSPOSED + " The index form (47) is right.",
@@ -514,7 +507,6 @@ claim(
         "The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = 0}, of dimension at least "
         "n(d_v - 1). AV is the one of smallest norm."
     ),
-    severity="condition",
     rests_on=(HERE + "eq47",),
     legs=(solver_legs.quadratic_minimises,),
     where=WHERE,

@@ -118,7 +118,6 @@ claim(
     literal=lambda a: family(lambda p: Identity(energy(p), _traces(p, V.T))),
     corrected=lambda a: family(lambda p: Identity(energy(p), _traces(p, V))),
     correction_words="V stands without a transpose.",
-    severity="misprint",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq50"),
     where=WHERE,
@@ -143,7 +142,6 @@ claim(
     ),
     corrected=lambda a: family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
     correction_words="The (i, k) entry of the gradient stands on the left.",
-    severity="misprint",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50",),
     where=WHERE,
@@ -239,7 +237,6 @@ claim(
         lambda p: Identity(grad(energy(p), en.Z_), p.term * _power_matrix(p), given=(AT_AV, C_RULE))
     ),
     correction_words="The matrix form has the factor p.",
-    severity="misprint",
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq39", HERE + "eq55"),
     legs=(legs.stationary_powers,),
@@ -259,7 +256,6 @@ claim(
         lambda p: Identity(-grad(energy(p), en.Z_), -(p.term * _power_matrix(p)), given=(AT_AV, C_RULE))
     ),
     correction_words="The gradient of R must be -p A C^(p-1) V.",
-    severity="misprint",
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq43", HERE + "eq56"),
     legs=(legs.stationary_powers,),
@@ -291,7 +287,6 @@ claim(
         lambda p: Identity(energy(p) + regulariser(p), _traces(p, V) + regulariser(p), given=(C_RULE,))
     ),
     correction_words="V stands without a transpose in the first trace.",
-    severity="misprint",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq58"),
     where=WHERE,
@@ -321,7 +316,6 @@ claim(
     ),
     corrected=lambda a: family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_RULE,))),
     correction_words="The member in the middle is E without R; the last member is right.",
-    severity="misprint",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
     where=WHERE,
@@ -390,7 +384,6 @@ claim(
         "For even p the state AV is a global minimum, and the minima are all Z with the same alignments. For odd p it is a "
         "local minimum if all c_j are positive: u^p is convex near positive arguments only."
     ),
-    severity="condition",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq58", HERE + "eq60"),
     legs=(solver_legs.minimum_even,),

@@ -111,7 +111,6 @@ claim(
     ),
     corrected=lambda a: Stationary(ENERGY - trace(R_PRINTED), en.Z_, AV, given=(C_RULE,)),
     correction_words="The regulariser is minus the trace of that matrix; then Z = AV is stationary.",
-    severity="misprint",
     rests_on=(HERE + "eq43", HERE + "eq65"),
     legs=(legs.stationary_exponential, solver_legs.balls_exponential),
     where=WHERE + REDEFINED,

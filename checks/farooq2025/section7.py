@@ -48,7 +48,6 @@ claim(
     literal=lambda a: Identity(V, SIDE_BY_SIDE.T),
     corrected=lambda a: Definition(V, stack(j, as_term(V_ROWS)[j])),
     correction_words="The vectors v_1, v_2, … stand side by side, and the whole is transposed: row j of V is v_j.",
-    severity="misprint",
     where=WHERE,
     notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
 )
@@ -161,7 +160,6 @@ claim(
         "The double sum is row j of Aᵀ(AV) times v_j, which takes n²d_v + n d_v multiplications once AV is known, and no n x n "
         "array besides A."
     ),
-    severity="substance",
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment, legs.memory),
     where=WHERE,
@@ -232,7 +230,6 @@ claim(
         )
     ),
     correction_words="The weights of the regulariser are F'(c_j). They are 2c_j for F = u², so (76) is right for that F.",
-    severity="substance",
     assumes=(SMOOTH, ANY_F, PRINTED_WEIGHTS),
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
     legs=(legs.stationary, solver_legs.minimum, solver_legs.balls),
@@ -280,7 +277,6 @@ claim(
     ),
     corrected=lambda a: _rest(),
     correction_words="The left side is the gradient of E_R.",
-    severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34", HERE + "eq45", HERE + "eq76"),
     legs=(legs.gradient_printed,),
@@ -310,7 +306,6 @@ claim(
     ),
     corrected=lambda a: Identity(grad(ANY_R, en.Z_, "E_R"), MATRIX),
     correction_words="The vector stands on a diagonal, and V has no transpose.",
-    severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq77",),
     legs=(legs.gradient_printed,),
@@ -339,7 +334,6 @@ claim(
     literal=lambda a: Identity(STEP, Z - as_term(en.ETA) * (A @ SLOPES @ V.T)),
     corrected=lambda a: Identity(STEP, Z - as_term(en.ETA) * MATRIX),
     correction_words="The vector stands on a diagonal, and V has no transpose.",
-    severity="misprint",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq78", HERE + "eq79"),
     legs=(legs.gradient_printed,),

@@ -200,7 +200,6 @@ claim(
         "Both columns print the c_j, so the columns differ by n² + 1 only; the linear column does not need them. As printed the "
         "c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times values only n²d_v + n d_v."
     ),
-    severity="substance",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
     legs=(
@@ -263,7 +262,6 @@ claim(
         )
     ),
     correction_words="It takes n² + n more, with the n products 2(u_j - c_j); n d_v + n more if the rows of V are scaled instead.",
-    severity="misprint",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq34", HERE + "eq77"),
     legs=(legs.gradient_printed,),
@@ -304,7 +302,6 @@ claim(
         "Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments change and must be computed again. From "
         "the start of step 2 no step is required: the state stays at AV."
     ),
-    severity="substance",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq47", HERE + "eq79"),
     legs=(
@@ -347,7 +344,6 @@ claim(
         "Started at AV the output is AV, for every T and η. From another start AV + W the part of W on which all alignments "
         "vanish stays for ever, so the output may differ from AV."
     ),
-    severity="substance",
     assumes=(STARTED,),
     rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
     legs=(legs.loop_quadratic, solver_legs.kept_part),
@@ -400,7 +396,6 @@ claim(
         "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, T steps T times that. Started "
         "at AV the output is AV as a function of A and V, so its gradient is that of the linear column, and nothing is added."
     ),
-    severity="condition",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq79",),
     legs=(legs.self_adjoint,),

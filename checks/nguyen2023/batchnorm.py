@@ -210,7 +210,6 @@ claim(
     literal=lambda a: _eq21(),
     corrected=_eq21_corrected,
     correction_words="h must sum the kernel over the normalised keys, as the normaliser of (22) does.",
-    severity="misprint",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
     derivation=lambda a: sv.derive(BN.under(replace(a, bias="on"))),

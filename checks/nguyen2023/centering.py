@@ -263,7 +263,6 @@ claim(
         "A key loses weight exactly when its bias g_j exceeds -ln of the average of exp(-g) under the old"
         " weights; in (24) g_j is the scaled mean inner product of key j with all keys, itself included."
     ),
-    severity="condition",
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq24",),
     where=WHERE

@@ -387,7 +387,6 @@ for _number, _name, _kept in (
         literal=lambda a, kept=_kept: _both_grow(a, kept, False),
         corrected=lambda a, kept=_kept: _both_grow(a, kept, True),
         correction_words=GROWTH,
-        severity="condition",
         reason=REASON,
         assumes=(MODEL, SCALES),
         rests_on=("nguyen2023/fig1", "nguyen2023/eq25"),

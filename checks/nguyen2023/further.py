@@ -47,7 +47,6 @@ claim(
     literal=lambda a: Definition(as_term(H)[i], as_term(X)[i] + ATTENTION),
     corrected=lambda a: Definition(as_term(H)[i], as_term(X_V)[i] + ATTENTION),
     correction_words="With D_x = D_v, so that the token can be added.",
-    severity="condition",
     rests_on=("nguyen2023/eq2",),
     where=r"Tokens $\boldsymbol{x}_i\in\mathbb{R}^{D_x}$, values $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$.",
     notes="(32) inherits the condition. With several heads W_O brings the output to the width of the tokens.",
@@ -103,7 +102,6 @@ claim(
         "For keys with linearly independent features, such as distinct keys under the exponential kernel, some f meets "
         "all targets exactly, for every ε."
     ),
-    severity="condition",
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
     rests_on=("nguyen2023/eq5", "nguyen2023/prose-converse"),
     legs=(converse.independent_features,),
@@ -196,7 +194,6 @@ claim(
         "With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge regression, and each "
         "coefficient is C times its error."
     ),
-    severity="misprint",
     rests_on=("nguyen2023/eq5", "nguyen2023/eq7", "nguyen2023/eq8"),
     where=NOTATION,
     notes=(
@@ -246,7 +243,6 @@ claim(
     literal=_symmetric,
     corrected=_own_padding,
     correction_words="An even kernel needs one more zero after the tokens than before them.",
-    severity="condition",
     assumes=(
         Assumption("taps of Conv1D", "5 taps on the Long Range Arena", "kernel_size", "5"),
         Assumption("taps of Conv2D", "2 × 2 taps on ImageNet", "kernel_size_2d", "2"),
@@ -320,7 +316,6 @@ claim(
         "The model has the layers and the width of DeiT-tiny, but four heads of width 48 where DeiT-tiny has three of "
         "width 64."
     ),
-    severity="misprint",
     notes=(
         "Layers, heads and width of DeiT-tiny are those of Table 1 of its paper (Touvron et al., 2021). Four heads are "
         "needed for the scales 1, 1, 2, 4. The number of parameters is the same; scores are divided by √48."
@@ -365,7 +360,6 @@ claim(
     literal=_simplified,
     corrected=lambda a: _simplified_corrected(),
     correction_words="(22) without the division by the deviation is (26) with β = 1.",
-    severity="condition",
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26"),
     where=centering.BETA_WHERE,
     notes=(

@@ -38,7 +38,6 @@ def _again(id: str, reference: str, source: str) -> None:
         literal=first.literal,
         corrected=first.corrected,
         correction_words=first.correction_words,
-        severity=first.severity,
         assumes=first.assumes,
         rests_on=first.rests_on,
         legs=first.legs,
@@ -222,7 +221,6 @@ claim(
         "The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over the keys "
         "that enter φ."
     ),
-    severity="condition",
     assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
     legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),

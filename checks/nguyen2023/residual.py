@@ -67,7 +67,6 @@ claim(
     literal=lambda a: Definition(F_X, w @ phi_x / h_x + as_term(X) + b, nonzero=(FIT.h_x,)),
     corrected=lambda a: Definition(F_X, FIT.prediction(), nonzero=(FIT.h_x,)),
     correction_words="With D_x = D_v, so that the input can be added to the output.",
-    severity="condition",
     assumes=(H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq4",),
     where=WHERE,
@@ -163,7 +162,6 @@ claim(
         " b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. It "
         "is not convex in W and W_proj together."
     ),
-    severity="condition",
     assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq5", "nguyen2023/eq32"),
     where=WHERE,
@@ -207,7 +205,6 @@ claim(
     correction_words=(
         "With the coordinate x_j(d) in place of the vector x_j, and the rows of W_proj counted up to D."
     ),
-    severity="misprint",
     assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq33",),
     where=WHERE,
@@ -396,7 +393,6 @@ claim(
         "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual "
         "added outside."
     ),
-    severity="substance",
     assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(FIT.under(replace(a, bias="on"))),
@@ -425,7 +421,6 @@ claim(
         "It extends by taking the keys W_K x_j, the query W_Q x_i and the values W_V x_j in Theorem 1 and"
         " adding the residual outside; the projections are then chosen before the regression, not by it."
     ),
-    severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
     legs=(variant_inputs.residual_projections,),

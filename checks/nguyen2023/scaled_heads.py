@@ -354,7 +354,6 @@ claim(
     correction_words=(
         "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
     ),
-    severity="misprint",
     assumes=(*SH_ASSUMES, STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq46"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),

@@ -122,7 +122,6 @@ claim(
         "h must sum the kernel over the subset, not over all keys; then the expansion of the fit "
         "to the subset is softmax attention to the kept keys, with values that belong to that fit."
     ),
-    severity="substance",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, SUBSET_OF_KEYS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(SUBSET.under(replace(a, bias="on"))),

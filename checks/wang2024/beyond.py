@@ -129,7 +129,6 @@ claim(
         label="f stays a combination of κ(x_i, ·) + 1",
     ),
     correction_words="f lies in the space of the kernel κ + 1; f - b in that of κ.",
-    severity="condition",
     assumes=(replace(BIAS_ON, knob="", value=""),),
     rests_on=("wang2024/eq1",),
     where=WHERE
@@ -171,7 +170,6 @@ claim(
     literal=lambda _: masked(False),
     corrected=lambda _: masked(True),
     correction_words="For softmax the mask must act before the normalisation.",
-    severity="condition",
     where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention weight.",
     legs=(legs.unmasked_query,),
     notes="An unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, one of them made up.",
@@ -200,7 +198,6 @@ claim(
         "They need not lie in [0, 1]. With one rate for all classes they and the complement for class 0 sum to 1 after every layer, "
         "and the complement follows the same update with its own code."
     ),
-    severity="condition",
     rests_on=("wang2024/eq4",),
     where=WHERE,
     notes="The smallest case: N = 1, C = 2, ỹ = κ = 1 and rate 2 give h_1 = 5/2.",

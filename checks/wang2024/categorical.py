@@ -161,7 +161,6 @@ claim(
         "To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, …, C-1; for C = 2 this is the "
         "printed expansion."
     ),
-    severity="substance",
     assumes=(REFERENCE, DIAGONAL),
     rests_on=("wang2024/prose-softmax-derivative",),
     where=WHERE
@@ -210,7 +209,6 @@ claim(
     literal=lambda a: initial_state(True),
     corrected=lambda a: initial_state(False),
     correction_words="Δf_{θ_0} = 0; the index k is 0.",
-    severity="misprint",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
     where=WHERE,
@@ -301,7 +299,6 @@ claim(
     literal=printed_step,
     corrected=lambda a: All(repaired_steps()),
     correction_words=STEP_CORRECTION,
-    severity="substance",
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON),
     rests_on=STEP_RESTS,
     legs=(legs.measured_orders,),
@@ -355,7 +352,6 @@ claim(
     literal=eq11_literal,
     corrected=lambda a: eq11_corrected(),
     correction_words=STEP_CORRECTION,
-    severity="substance",
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=STEP_WHERE,
@@ -398,7 +394,6 @@ claim(
         "Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 on the printed loss. For the "
         "cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for larger C once the whole Jacobian is kept."
     ),
-    severity="substance",
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1", "wang2024/eq4", "wang2024/eq10", "wang2024/prose-telescoping"),
     legs=(legs.layers_are_steps, solver_legs.least_squares_limit),

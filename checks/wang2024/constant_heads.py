@@ -93,7 +93,6 @@ claim(
         "Every term is 0/0 at zero vectors. With 0/0 := 0, the limit along equal positive vectors at which the kernel is 1, the "
         "constant is 1."
     ),
-    severity="condition",
     assumes=(MASKED, Assumption("0/0 := 0", "the terms of the chi-squared sum are continued by 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE + r" $t>0$ is the common value of all entries of key and query.",
@@ -120,7 +119,6 @@ claim(
     literal=lambda _: every_way(fk.sigmoid, fk.tanh(offset), False),
     corrected=lambda _: every_way(fk.sigmoid, fk.tanh(offset), True),
     correction_words="The same for c ≠ 0, with P_2 = I/(N tanh c).",
-    severity="condition",
     assumes=(MASKED, Assumption("constant_nonzero", "tanh c ≠ 0, that is c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE,
@@ -136,7 +134,6 @@ claim(
     literal=lambda _: every_way(fk.polynomial, offset**fk.DEGREE, False),
     corrected=lambda _: every_way(fk.polynomial, offset**fk.DEGREE, True),
     correction_words="The same for c ≠ 0, with P_2 = I/(N c^d).",
-    severity="condition",
     assumes=(MASKED, Assumption("constant_nonzero", "c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE + " The degree is 2, as the covariates of the experiments have $d = 2$.",
@@ -162,7 +159,6 @@ claim(
         )
     ),
     correction_words="W_K e is the zero vector with d + C - 1 entries; the attention is 1/N.",
-    severity="misprint",
     assumes=(MASKED,),
     where=WHERE,
     notes=(

@@ -110,7 +110,6 @@ claim(
         "weights sum to 1; with the printed factor 1/N' of the current context the update shrinks. The performance does change: "
         "in the smallest case the error is 4/(25 N)."
     ),
-    severity="condition",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=WHERE

@@ -137,7 +137,6 @@ claim(
     literal=lambda _: polynomials("real"),
     corrected=lambda _: polynomials(">= 0"),
     correction_words="For γ ≥ 0 and c ≥ 0.",
-    severity="condition",
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
     notes=(
@@ -159,7 +158,6 @@ claim(
         fk.cosine(x[i], x[j]), "R^d without 0", {}, Scaled(1 / sqrt(squared_norm(x[i])), i, inner_product())
     ),
     correction_words="Without the point 0, at which it is 0/0.",
-    severity="condition",
     assumes=(DOMAIN,),
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
@@ -183,7 +181,6 @@ claim(
     literal=lambda _: chi_squared(X, "[-1, 1]^d", "real"),
     corrected=lambda _: chi_squared(XP, "(0, inf)^d", ">= 0"),
     correction_words="For positive covariates and γ ≥ 0; with 0/0 := 0 also for nonnegative ones, by continuity.",
-    severity="condition",
     assumes=(DOMAIN,),
     where=WHERE,
     notes=(
@@ -204,7 +201,6 @@ claim(
         fk.exponential(x[i], x[j]), ANYWHERE, {fk.rate: ">= 0"}, Exp(Multiple(rate, inner_product()))
     ),
     correction_words="For λ ≥ 0, on the whole space.",
-    severity="condition",
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
     notes="For every λ < 0 the points x and -x give a negative form.",

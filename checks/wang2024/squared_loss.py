@@ -60,7 +60,6 @@ claim(
     literal=lambda a: functional_update(a, n.alpha),
     corrected=lambda a: functional_update(a, 2 * n.alpha),
     correction_words=FACTOR_TWO,
-    severity="misprint",
     assumes=(SQUARED, BIAS_ON, FEATURES, ZERO_START),
     rests_on=("wang2024/prose-telescoping",),
     legs=(legs.layers_are_steps, tensor_legs.squared_loss_steps),
@@ -102,7 +101,6 @@ claim(
     literal=lambda a: step_size(a, n.alpha),
     corrected=lambda a: step_size(a, 2 * n.alpha),
     correction_words="The coefficient is 2α/N.",
-    severity="misprint",
     assumes=(SQUARED, BIAS_ON),
     where=WHERE,
     notes=FACTOR_NOTES,
@@ -188,7 +186,6 @@ claim(
     literal=lambda a: functional_update(a, n.alpha),
     corrected=lambda a: functional_update(a, 2 * n.alpha),
     correction_words=FACTOR_TWO,
-    severity="misprint",
     assumes=(SQUARED, BIAS_ON, FEATURES, ZERO_START),
     rests_on=("wang2024/eq1",),
     where=WHERE,
@@ -249,7 +246,6 @@ claim(
         "After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is its product with the "
         "(C-1)×(d+C-1) matrix [0, -I]."
     ),
-    severity="misprint",
     rests_on=("wang2024/eq2", "wang2024/prose-telescoping"),
     where=WHERE,
     notes=(
