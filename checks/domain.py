@@ -6,19 +6,19 @@ The entry of a gradient, of a substitution or of a block does not show what the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from checks.finding import Finding
-from checks.hypotheses import apply_definitions, signs_under
-from checks.statement import Given, Implication, Malformed
+from checks.hypotheses import signs_under
+from checks.statement import Implication, terms_of
+from checks.wellformed import entries
 from derivations import index as ix
 from derivations import normal as nf
 from derivations import signs as sg
-from derivations.energy_terms import Derived, Moved
-from derivations.functions import EXPONENT, NONNEGATIVE, POSITIVE
-from derivations.index import Index, Tensor
-from derivations.term import NonConformable, Term
+from derivations.energy_terms import Moved
+from derivations.functions import NONNEGATIVE, POSITIVE
+from derivations.term import Term
 
 
 def guard(statement: Any, finding: Finding) -> Finding:
@@ -56,73 +56,17 @@ def _signs(base: ix.Expr, statement: Any) -> sg.Signs:
 
 def hidden_demands(statement: Any) -> Iterator[sg.Demand]:
     """What the terms inside derived terms and blocks need in order to be defined."""
-    for term in _terms(statement):
+    for term in terms_of(statement):
         yield from _inside(term)
-
-
-def _terms(item: Any) -> Iterator[Term]:
-    """The terms of a statement, those of its definitions and chains as well."""
-    if isinstance(item, Term):
-        yield item
-    elif isinstance(item, (tuple, list)):
-        for part in item:
-            yield from _terms(part)
-    elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor)):
-        for f in fields(item):
-            yield from _terms(getattr(item, f.name))
 
 
 def _inside(term: Term) -> Iterator[sg.Demand]:
     everywhere, around = term.hidden()
     for group, demands in ((everywhere, sg.demands), (around, sg.interior)):
         for inner in group:
-            for expr in _entries(inner):
+            for expr in entries(inner):
                 yield from demands(expr)
             yield from _inside(inner)
     if not isinstance(term, Moved):  # what is replaced in it is asked for after the replacement
         for part in term.args:
             yield from _inside(part)
-
-
-def _entries(term: Term) -> list[ix.Expr]:
-    try:
-        return [term.entry(*(Index(f"h{n}#", dim) for n, dim in enumerate(term.shape())))]
-    except (NonConformable, ValueError):  # a stacked one: its blocks are asked for themselves
-        return []
-
-
-# ---------------------------------------------------------------- definitions and derived terms
-
-
-def check_derived(statement: Any) -> None:
-    """Raise Malformed where a definition depends on what is differentiated by or replaced: "hold it fixed" is not said."""
-    given = tuple(getattr(statement, "given", ()) or ())
-    for term in _terms(statement):
-        for derived in _derived(term):
-            inner, tensor = derived.by()
-            used = {t for expr in _entries(inner) for t in ix.tensors(expr)}
-            _check_moving(tensor, used, given)
-            calls = [n for expr in _entries(inner) for n in ix.walk(expr) if isinstance(n, ix.Call)]
-            if tensor == EXPONENT and any(n.function == "power" for n in calls):
-                raise Malformed("the symbolic exponent stays a symbol")
-    if any(g.tensor == EXPONENT for g in given):
-        raise Malformed("the symbolic exponent stays a symbol")
-    variable = getattr(statement, "variable", None)
-    if isinstance(variable, Tensor) and hasattr(statement, "energy"):
-        _check_moving(variable, {g.tensor for g in given}, given)
-
-
-def _derived(term: Term) -> Iterator[Derived]:
-    if isinstance(term, Derived):
-        yield term
-        yield from _derived(term.by()[0])
-    for part in term.args:
-        yield from _derived(part)
-
-
-def _check_moving(tensor: Tensor, used: set[Tensor], given: tuple[Given, ...]) -> None:
-    """A definition of the moved tensor itself says where the derivative is taken, which is no ambiguity."""
-    others = tuple(g for g in given if g.tensor != tensor)
-    for g in others:
-        if g.tensor in used and tensor in ix.tensors(apply_definitions(g.value.entry(), others)):
-            raise Malformed(f"{g.tensor.name} is defined, and {tensor.name}, on which it depends, is moved")

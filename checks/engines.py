@@ -13,12 +13,13 @@ from fractions import Fraction
 from typing import Any
 
 from checks import statement as st
-from checks.domain import check_derived, guard
+from checks.domain import guard
 from checks.finding import Finding, conjunction
 from checks.hypotheses import apply_definitions, defined
 from checks.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
+from checks.wellformed import check
 from derivations import functions as fn
 from derivations import index as ix
 from derivations import normal as nf
@@ -51,20 +52,8 @@ def run(part: Any, seed: int, with_mutants: bool) -> Finding:
     """The engine of one simple statement. Raises Malformed for one that says nothing."""
     if type(part) not in ENGINES:
         raise st.Malformed(f"no statement: {type(part).__name__}")
-    check_symbols(part)
-    check_derived(part)
-    if isinstance(part, st.Identity) and part.lhs is part.rhs:
-        raise st.Malformed("both sides are the same formula")
+    check(part)
     return guard(part, ENGINES[type(part)](part, seed, with_mutants))
-
-
-def check_symbols(statement: Any) -> None:
-    """Raise Malformed where two different symbols of a statement have one name: a reader could not tell them apart."""
-    seen: dict[str, Tensor] = {}
-    for tensor in sorted(st.tensors_of(statement), key=repr):
-        other = seen.setdefault(tensor.name, tensor)
-        if other != tensor:
-            raise st.Malformed(f"two different symbols are called {tensor.name}")
 
 
 def _timed(evidence: Evidence, seconds: float) -> Evidence:

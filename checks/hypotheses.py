@@ -126,6 +126,8 @@ def defined(
             detail += "; assumed not to vanish: " + ", ".join(t.name for t in nonzero)
         return Evidence("derivation", "exact-symbolic", True, detail), None
     for demand in still_open:
+        if not demand.signs:  # where it is defined is not known: no place where it is not
+            continue
         found = _violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"

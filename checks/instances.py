@@ -20,6 +20,7 @@ from derivations.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, EXPONENT, is_
 from derivations.index import Index, Tensor
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
+EXPONENTS = [Fraction(n, 2) for n in (2, 3, 4, 6)]  # the power rule is for p >= 1
 POOL = [Fraction(n) for n in (-2, -1, 1, 2, 3)] + [Fraction(1, 2), Fraction(-1, 2), Fraction(0)]
 
 
@@ -205,6 +206,8 @@ def draw(
 
 
 def _drawn(rng: random.Random, tensor: Tensor, pool: list[Fraction] | None) -> Fraction:
+    if tensor == EXPONENT:
+        return rng.choice(EXPONENTS)
     if pool is None:
         value = Fraction(rng.randint(1, 99), rng.randint(1, 7))
         return value if tensor.positive else value * rng.choice((1, -1))

@@ -5,7 +5,8 @@ A statement is data. The engines (``checks.engines``) decide it, the mutants are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -190,3 +191,15 @@ def tensors_of(statement: Any) -> set[Tensor]:
         elif is_dataclass(item) and not isinstance(item, (type, Index)):
             todo += list(vars(item).values())
     return found
+
+
+def terms_of(item: Any) -> Iterator[Term]:
+    """The terms of a statement, those of its definitions and chains as well."""
+    if isinstance(item, Term):
+        yield item
+    elif isinstance(item, (tuple, list)):
+        for part in item:
+            yield from terms_of(part)
+    elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor)):
+        for f in fields(item):
+            yield from terms_of(getattr(item, f.name))

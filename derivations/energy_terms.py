@@ -10,23 +10,18 @@ from fractions import Fraction
 from functools import lru_cache
 
 from derivations import index as ix
+from derivations import term
 from derivations.differentiate import gradient
-from derivations.functions import EXPONENT
+from derivations.functions import EXPONENT, check_name
 from derivations.index import Index, Tensor
 from derivations.parse import parse
-from derivations.term import NonConformable, Shape, Term, as_term, subterms
+from derivations.term import NonConformable, Shape, Term, as_term, show_shapes, subterms
 
 _PARAMETER = Tensor("t#", (), "t")  # a name that no printed symbol has
 
 
-class Zeros(Term):
-    """An array of zeros with dimensions ``data``."""
-
-    def shape(self) -> Shape:
-        return self.data
-
-    def entry(self, *at: Index) -> ix.Expr:
-        return ix.Num(Fraction(0))
+class Zeros(term.Zeros):
+    """An array of zeros with dimensions ``data``, printed as a plain 0."""
 
     def latex(self) -> str:
         return "0"
@@ -72,6 +67,8 @@ class SymbolicPower(Term):
     level = 3
 
     def shape(self) -> Shape:
+        if self.data not in (0, -1):
+            raise NonConformable(f"no power p{self.data:+}: the exponent is p or p - 1")
         return self.args[0].shape()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -134,7 +131,10 @@ class Bregman(Term):
     level = 2
 
     def shape(self) -> Shape:
-        return self.args[0].shape()
+        at, around = (a.shape() for a in self.args)
+        if at != around:
+            raise NonConformable(f"a divergence between shapes {show_shapes((at, around))}")
+        return at
 
     def entry(self, *at: Index) -> ix.Expr:
         u, c = (a.entry(*at) for a in self.args)
@@ -153,7 +153,8 @@ class Gradient(Derived):
 
     def shape(self) -> Shape:
         energy, tensor, _ = self.data
-        energy.shape()
+        if energy.shape():
+            raise NonConformable(f"the gradient of an object of shape {show_shapes([energy.shape()])}")
         return tensor.dims
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -189,7 +190,10 @@ class Differential(Derived):
     """d/dt of a term at ``tensor`` + t ``direction``, t = 0: ``data`` = (term, tensor, direction, LaTeX)."""
 
     def shape(self) -> Shape:
-        return self.data[0].shape()
+        term, tensor, direction, _ = self.data
+        if direction.dims != tensor.dims:
+            raise NonConformable(f"{tensor.name} moves along {direction.name}, which has another shape")
+        return term.shape()
 
     def entry(self, *at: Index) -> ix.Expr:
         term, tensor, direction, _ = self.data
@@ -217,6 +221,9 @@ class Moved(Derived):
     level = 3
 
     def shape(self) -> Shape:
+        tensor, value = self.data
+        if value.shape() != tensor.dims:
+            raise NonConformable(f"{tensor.name} is replaced by an object of another shape")
         return self.args[0].shape()
 
     def entry(self, *at: Index) -> ix.Expr:
@@ -278,5 +285,6 @@ def formula(text: str, arg: Term, order: int = 0) -> Term:
 
 
 def bregman(name: str, u: Term, c: Term) -> Term:
-    """D_F(u, c)."""
+    """D_F(u, c). Raises ValueError for a name that no function has."""
+    check_name(name)
     return Bregman((as_term(u), as_term(c)), name)

@@ -10,9 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import count
 
-_fresh = count()
+STACKED = "{+}"  # joins the dimensions of stacked blocks; prints as a plus sign
+_next = [0]
+
+
+def summands(dim: str) -> tuple[str, ...]:
+    """The parts of a stacked dimension; a plain dimension is its own only part.
+
+    Raises ValueError where two parts have one name, which alone says what block an index runs over, or is a number.
+    """
+    parts = tuple(dim.split(STACKED))
+    if len(set(parts)) < len(parts):
+        raise ValueError(f"the stacked dimension {dim} has two parts of one name")
+    if any(not p or (p.isdigit() and p != "1") for p in parts):
+        raise ValueError(f"a dimension has a name, not {dim!r}: sizes are symbols")
+    return parts
 
 
 @dataclass(frozen=True)
@@ -22,6 +35,12 @@ class Index:
     name: str
     dim: str
 
+    def __post_init__(self) -> None:
+        summands(self.dim)
+        _, mark, number = self.name.partition("#")
+        if mark and number.isdigit() and int(number) >= _next[0]:
+            raise ValueError(f"the name {self.name} is kept for an index that is made fresh")
+
     @property
     def latex(self) -> str:
         """The name, safe in front of another letter: a command such as \\mu is closed by a space."""
@@ -29,7 +48,8 @@ class Index:
 
     def fresh(self) -> Index:
         """A new index over the same range, different from every index made so far."""
-        return Index(f"{self.name.split('#')[0]}#{next(_fresh)}", self.dim)
+        _next[0] += 1
+        return Index(f"{self.name.split('#')[0]}#{_next[0] - 1}", self.dim)
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,8 @@ class Tensor:
     def __post_init__(self) -> None:
         if not isinstance(self.dims, tuple) or (self.symmetric and self.dims != self.dims[::-1]):
             raise ValueError(f"{self.name}: dimensions are a tuple, and two equal ones if it is symmetric")
+        for dim in self.dims:
+            summands(dim)
 
     def __getitem__(self, indices: Index | tuple[Index, ...]) -> Expr:
         return At(self, indices if isinstance(indices, tuple) else (indices,))
@@ -106,9 +128,13 @@ class Num(Expr):
 
 @dataclass(frozen=True)
 class Dim(Expr):
-    """The size of a dimension as a number."""
+    """The size of a dimension as a number. Raises ValueError for a stacked one, whose size is a sum."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        if len(summands(self.name)) > 1 or self.name == "1":
+            raise ValueError(f"{self.name} is no dimension with a size of its own")
 
 
 @dataclass(frozen=True)
@@ -250,10 +276,13 @@ def rename(expr: Expr, mapping: dict[Index, Index]) -> Expr:
 def define(expr: Expr, tensor: Tensor, rule: Callable[..., Expr]) -> Expr:
     """Replace every entry ``tensor[i, …]`` by ``rule(i, …)``.
 
-    The rule must make its own bound indices (``Index.fresh``), so that none is captured.
+    Indices that are bound around such an entry are renamed first: the rule may leave an index of that name free.
     """
     if isinstance(expr, At):
         return rule(*expr.indices) if expr.tensor == tensor else expr
+    if isinstance(expr, Sum) and tensor in tensors(expr.body):
+        new = expr.index.fresh()
+        return Sum(new, define(rename(expr.body, {expr.index: new}), tensor, rule))
     return rebuild(expr, tuple(define(part, tensor, rule) for part in children(expr)))
 
 

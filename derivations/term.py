@@ -15,14 +15,12 @@ from itertools import product
 from typing import Any
 
 from derivations import index as ix
-from derivations.index import Index, Tensor
+from derivations.functions import check_name
+from derivations.index import STACKED, Index, Tensor, summands
 
 Shape = tuple[str, ...]
 ONE = Index("1", "1")
 _LOOSE, _PRODUCT, _TIGHT, _ATOM = 1, 2, 3, 4
-
-
-STACKED = "{+}"  # joins the dimensions of stacked blocks; prints as a plus sign
 
 
 class NonConformable(ValueError):
@@ -428,6 +426,8 @@ class Softmax(Term):
     level = _TIGHT
 
     def shape(self) -> Shape:
+        if len(summands(self.data.dim)) > 1:
+            raise NonConformable(f"softmax over an index of the stacked dimension {self.data.dim}")
         if self.args[0].shape():
             raise NonConformable("softmax over an index takes a scalar score")
         return ()
@@ -531,7 +531,7 @@ class Ones(Term):
     """An array of ones with dimensions ``data``."""
 
     def shape(self) -> Shape:
-        return self.data
+        return _dims(*self.data)
 
     def entry(self, *at: Index) -> ix.Expr:
         return ix.Num(Fraction(1))
@@ -545,7 +545,7 @@ class Zeros(Term):
     """An array of zeros with dimensions ``data``."""
 
     def shape(self) -> Shape:
-        return self.data
+        return _dims(*self.data)
 
     def entry(self, *at: Index) -> ix.Expr:
         return ix.Num(Fraction(0))
@@ -559,7 +559,7 @@ class Eye(Term):
     """The identity matrix on the dimension ``data``, which may be a stacked one."""
 
     def shape(self) -> Shape:
-        return (self.data, self.data)
+        return _dims(self.data, self.data)
 
     def entry(self, *at: Index) -> ix.Expr:
         if at[0].dim != at[1].dim:
@@ -629,6 +629,16 @@ class Part(Term):
         return rf"\left.{self.args[0].latex()}\right|_{{{','.join(self.data)}}}"
 
 
+def _dims(*dims: str) -> Shape:
+    """Dimensions as a shape. Raises NonConformable for names that are none."""
+    try:
+        for dim in dims:
+            summands(dim)
+    except ValueError as error:
+        raise NonConformable(str(error)) from None
+    return dims
+
+
 def _base(latex: str) -> str:
     """Braces around what already has a superscript or subscript, which TeX would otherwise call doubled."""
     return f"{{{latex}}}" if "^" in latex or "_" in latex else latex
@@ -666,7 +676,10 @@ def exp(arg: Any) -> Term:
 
 
 def apply(name: str, arg: Any, latex: str = "", order: int = 0) -> Term:
-    """An unknown function (or its derivative) of a scalar, or of each entry."""
+    """An unknown function (or its derivative) of a scalar, or of each entry. Raises ValueError for a name or order that there is not."""
+    check_name(name)
+    if not isinstance(order, int) or order < 0:
+        raise ValueError(f"no derivative of order {order}")
     return Apply((as_term(arg),), (name, latex or name, order))
 
 
@@ -688,11 +701,6 @@ def trace(arg: Any) -> Term:
 def diag(arg: Any) -> Term:
     """The diagonal matrix."""
     return Diagonal((as_term(arg),))
-
-
-def summands(dim: str) -> tuple[str, ...]:
-    """The parts of a stacked dimension; a plain dimension is its own only part."""
-    return tuple(dim.split(STACKED))
 
 
 def blocks(*rows: Any) -> Term:
