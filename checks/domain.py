@@ -18,6 +18,7 @@ from derivations import normal as nf
 from derivations import signs as sg
 from derivations.energy_terms import Moved
 from derivations.functions import NONNEGATIVE, POSITIVE
+from derivations.program import Program
 from derivations.term import Term
 
 
@@ -45,6 +46,7 @@ def guard(statement: Any, finding: Finding) -> Finding:
 
 def _signs(base: ix.Expr, statement: Any) -> sg.Signs:
     given, nonzero = getattr(statement, "given", ()) or (), getattr(statement, "nonzero", ()) or ()
+    nonzero += getattr(getattr(statement, "program", None), "nonzero", ())
     ranges = {"> 0": POSITIVE, ">= 0": NONNEGATIVE}
     known = {t: ranges[r] for t, r in getattr(statement, "ranges", ()) if r in ranges}
     forms: dict[nf.Form, sg.Signs] = {}
@@ -58,6 +60,11 @@ def hidden_demands(statement: Any) -> Iterator[sg.Demand]:
     """What the terms inside derived terms and blocks need in order to be defined."""
     for term in terms_of(statement):
         yield from _inside(term)
+    program = getattr(statement, "program", None)
+    if isinstance(program, Program):
+        for term in terms_of((program.objective, program.constraints)):
+            for expr in entries(term):
+                yield from sg.demands(expr)
 
 
 def _inside(term: Term) -> Iterator[sg.Demand]:

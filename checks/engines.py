@@ -19,7 +19,7 @@ from checks.hypotheses import apply_definitions, defined
 from checks.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
-from checks.wellformed import check
+from checks.wellformed import check, check_name
 from derivations import functions as fn
 from derivations import index as ix
 from derivations import normal as nf
@@ -285,6 +285,7 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
         return finding
     at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(statement.meaning.shape()))
     meaning = statement.meaning.entry(*at)
+    check_name(statement.name, statement.meaning, at, statement.given, statement.nonzero)
     used = apply_definitions(meaning, statement.given)
     names = {t.name for t in ix.tensors(used)} | {n.function for n in ix.walk(used) if isinstance(n, ix.Call)}
     if circular := named(statement.name) & names:
@@ -401,6 +402,8 @@ def dual(statement: st.Dual, seed: int, with_mutants: bool) -> Finding:
     """Dualise symbolically and compare the remaining conditions with the printed ones."""
     result = dualise(statement.program)
     printed = dict(statement.conditions)
+    if len(printed) < len(statement.conditions):
+        raise st.Malformed("a variable gives one condition")
     finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
     same = {
         v: _same_condition(result.conditions[v], t.entry())

@@ -24,7 +24,8 @@ def conditions_latex(part: Any) -> str:
     """The definitions, what is assumed not to vanish, and the promises of the symbols of a statement; "" for none."""
     given = getattr(part, "given", ()) or ()
     lines = [rf"{_name(g.tensor, g.at)} = {g.value.latex()}" for g in given]
-    lines += [rf"{_name(t)} \ne 0" for t in getattr(part, "nonzero", ())]
+    program = getattr(part, "program", None)
+    lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
     shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
     tensors = sorted(st.tensors_of(part) - shown, key=lambda t: (t.name, t.dims))
     lines += [f"{_name(t)} > 0" for t in tensors if t.positive]

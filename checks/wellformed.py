@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import permutations
 from typing import Any
 
@@ -12,10 +13,22 @@ from checks.statement import Fact, Given, Identity, Implication, Link, Malformed
 from derivations import index as ix
 from derivations import normal as nf
 from derivations.energy_terms import Derived, Differential, Moved, SymbolicPower
-from derivations.functions import EXPONENT
+from derivations.functions import EXPONENT, is_unknown
 from derivations.index import Index, Tensor, summands
 from derivations.program import Program
-from derivations.term import NonConformable, Size, Term, subterms
+from derivations.term import (
+    Apply,
+    NonConformable,
+    Part,
+    Pick,
+    Size,
+    Stack,
+    Symbol,
+    Term,
+    as_term,
+    replace_at,
+    subterms,
+)
 
 
 def check(statement: Any) -> None:
@@ -38,6 +51,12 @@ def check(statement: Any) -> None:
 
 def _symbols(statement: Any) -> None:
     """A reader must be able to tell two different symbols apart."""
+    hidden = {EXPONENT, *(g.tensor for g in getattr(statement, "given", ()) or ())}
+    for tensor in getattr(statement, "nonzero", ()) or ():
+        if tensor not in hidden | tensors_of(
+            [getattr(statement, f) for f in _fields(statement) if f != "nonzero"]
+        ):
+            raise Malformed(f"{tensor.name} is assumed not to vanish, and occurs nowhere")
     terms = [t for term in terms_of(statement) for _, t in subterms(term)]
     sizes = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
     for one, two in permutations(sizes, 2):
@@ -57,6 +76,10 @@ def _symbols(statement: Any) -> None:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
 
 
+def _fields(statement: Any) -> list[str]:
+    return [f.name for f in fields(statement)]
+
+
 def _printed(tensor: Tensor) -> tuple[str, ...]:
     return tensor.latex or tensor.name, tensor.row_latex, tensor.entry_latex, *tensor.dims
 
@@ -71,6 +94,54 @@ def _program(program: Program) -> None:
     for tensor in (*multipliers, *program.variables):
         if tensor.positive or tensor.symmetric:
             raise Malformed(f"{tensor.name} is promised something that no constraint says")
+
+
+def check_name(
+    name: Term, meaning: Term, at: tuple[Index, ...], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
+) -> None:
+    """Raise Malformed where the left side of a definition is no name, or what it names is promised what its meaning is not."""
+    entry = meaning.entry(*at)
+    while isinstance(name, Pick | Part | Stack):
+        if isinstance(name, Pick):
+            at = (*name.data, *at)
+        (name,) = name.args
+    if isinstance(name, Apply):
+        if not is_unknown(name.data[0]) or name.data[2] or not _through(name.args[0], meaning):
+            raise Malformed("a definition names a new function, by the values that it takes")
+    elif not isinstance(name, Symbol):
+        raise Malformed("the left side of a definition is a name")
+    elif len(set(at)) == len(at) == len(name.data.dims):
+        _promised(name.data, entry, at, given, nonzero)
+
+
+def _through(arg: Term, meaning: Term) -> bool:
+    """Whether a value depends on a function's argument alone: put a new symbol for it, and nothing of it is left."""
+    while isinstance(arg, Pick):
+        if isinstance(arg.args[0], Symbol):
+            return True
+        (arg,) = arg.args
+    if isinstance(arg, Symbol):
+        return True
+    value = arg.entry()
+    for path, node in subterms(meaning):
+        if not node.shape() and nf.equal(node.entry(), value):
+            rest = replace_at(meaning, path, as_term(0))
+            return _tensors(rest).isdisjoint(ix.tensors(value)) or _through(arg, rest)
+    return False
+
+
+def _promised(
+    tensor: Tensor,
+    entry: ix.Expr,
+    at: tuple[Index, ...],
+    given: tuple[Given, ...],
+    nonzero: tuple[Tensor, ...],
+) -> None:
+    entry = apply_definitions(entry, given)
+    if tensor.positive and not positive_under(entry, given, nonzero):
+        raise Malformed(f"{tensor.name} is promised positive, and its value is not visibly so")
+    if tensor.symmetric and not nf.equal(entry, ix.rename(entry, dict(zip(at, at[::-1], strict=True)))):
+        raise Malformed(f"{tensor.name} is promised symmetric, and its value is not visibly so")
 
 
 # ---------------------------------------------------------------- shapes inside
@@ -133,21 +204,17 @@ def _kept_promises(
     """What replaces a tensor, or the direction in which it moves, must keep what is promised of it."""
     if isinstance(derived, Differential) and tensor.symmetric and not derived.data[2].symmetric:
         raise Malformed(f"{tensor.name} is symmetric, and moves in a direction that is not")
-    if isinstance(derived, Moved) and not keeps_promises(tensor, derived.data[1], given, nonzero):
-        raise Malformed(f"{tensor.name} is replaced by what does not visibly keep its promise")
+    if isinstance(derived, Moved):
+        keep_promises(tensor, derived.data[1], given, nonzero)
 
 
-def keeps_promises(
+def keep_promises(
     tensor: Tensor, value: Term, given: tuple[Given, ...] = (), nonzero: tuple[Tensor, ...] = ()
-) -> bool:
-    """Whether a value of the tensor's shape is visibly positive, and symmetric, where the tensor is promised to be."""
+) -> None:
+    """Raise Malformed where a value put for a tensor is not visibly positive, or symmetric, and the tensor is promised to be."""
     at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(tensor.dims))
-    if not (tensor.positive or tensor.symmetric):
-        return True
-    entry = apply_definitions(value.entry(*at), given)
-    if tensor.positive and not positive_under(entry, given, nonzero):
-        return False
-    return not tensor.symmetric or nf.equal(entry, ix.rename(entry, dict(zip(at, at[::-1], strict=True))))
+    if tensor.positive or tensor.symmetric:
+        _promised(tensor, value.entry(*at), at, given, nonzero)
 
 
 def _derived(term: Term) -> Iterator[Derived]:

@@ -61,7 +61,8 @@ class Program:
     """Minimise (or maximise) ``objective`` over ``variables`` subject to ``constraints``.
 
     ``inverses`` maps a symmetric matrix of the data to the tensor that stands for its inverse;
-    ``semidefinite`` names symmetric matrices of the data that are promised positive semidefinite.
+    ``semidefinite`` names symmetric matrices of the data that are promised positive semidefinite, ``nonzero`` data that
+    are assumed not to vanish.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Program:
     maximise: bool = False
     inverses: tuple[tuple[Tensor, Tensor], ...] = ()
     semidefinite: tuple[Tensor, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
 
     def latex(self) -> str:
         """The program as displayed mathematics."""
@@ -89,6 +91,16 @@ class Program:
         for c in self.constraints:
             found |= ix.tensors(c.excess())
         return found
+
+
+def denominators(expr: ix.Expr) -> tuple[Tensor, ...]:
+    """The tensors of which an entry is divided by."""
+    found = {
+        node.base.tensor
+        for node in ix.walk(expr)
+        if isinstance(node, ix.Pow) and node.exponent < 0 and isinstance(node.base, ix.At)
+    }
+    return tuple(sorted(found, key=lambda t: t.name))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ features Φ (D_φ wide), normaliser h, slacks ξ, multipliers α, η and their t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -20,7 +20,7 @@ from derivations.index import Index, Tensor
 from derivations.kernel_search import require_kernel
 from derivations.parse import parse
 from derivations.printing import form_latex, to_expr
-from derivations.program import Constraint, Dual, Program, Step, dualise
+from derivations.program import Constraint, Dual, Program, Step, denominators, dualise
 from derivations.term import Term, as_term, squared_norm, sum_over
 
 N, D, DV, DPHI = "N", "D", "D_v", r"D_\phi"
@@ -166,6 +166,13 @@ def regression(
 
     ``variables`` are those of the fitted function, ``ridge`` the penalty on them.
     """
+    program = _losses(name, a, own, variables, fitted, ridge)
+    return replace(program, nonzero=denominators(fitted.entry()))
+
+
+def _losses(
+    name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], fitted: Term, ridge: Term
+) -> Program:
     at = (own.j, d)
     error = as_term(own.y)[at] - fitted
     if a.box == "relaxed":

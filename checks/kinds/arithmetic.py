@@ -26,6 +26,10 @@ class Figure:
     printed: Fraction
     digits: int = 2
 
+    def __post_init__(self) -> None:
+        if not all(isinstance(x, int | Fraction) for x in (self.computed, self.printed)) or self.digits < 0:
+            raise ValueError(f"{self.words}: figures are exact numbers with 0 or more decimals")
+
     def holds(self) -> bool:
         """Whether the relation is true, exactly."""
         match self.relation:

@@ -20,6 +20,11 @@ class Column:
     printed: Fraction
     digits: int = 2
 
+    def __post_init__(self) -> None:
+        numbers = (*self.entries, self.printed)
+        if not all(isinstance(x, int | Fraction) for x in numbers) or self.digits < 0:
+            raise ValueError(f"{self.name}: entries are exact numbers with 0 or more decimals")
+
     @property
     def mean(self) -> Fraction:
         """The exact mean of the printed entries."""

@@ -8,7 +8,9 @@ e - 1, a function nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import operator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -18,7 +20,7 @@ import sympy as sp
 
 from checks.engines import ENGINES, equal, rejects, step
 from checks.finding import Finding
-from checks.hypotheses import apply_definitions, check_given
+from checks.hypotheses import apply_definitions, check_given, open_demands
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed
@@ -94,10 +96,37 @@ class Cost(Kind):
         """A count or size in the statement's symbols. Raises Malformed for one that is not listed."""
         names = {**_names(self.sizes), "t": T}
         names |= {x: sp.Symbol(x, nonnegative=True) for x in ("u", "u_2")}
-        found = sp.sympify(text, locals=names)
-        if stray := found.free_symbols - set(names.values()):
-            raise Malformed(f"{', '.join(sorted(map(str, stray)))} is no listed size")
-        return found
+        return polynomial(text, names)
+
+
+def polynomial(text: str, names: Mapping[str, Any]) -> Any:
+    """A count that is written with sizes, whole numbers and + - * / **. Raises Malformed for anything else."""
+
+    def read(node: ast.AST) -> Any:
+        match node:
+            case ast.Expression(body):
+                return read(body)
+            case ast.Constant(int(value)) if not isinstance(value, bool):
+                return sp.Integer(value)
+            case ast.Name(name) if name in names:
+                return names[name]
+            case ast.UnaryOp(ast.USub(), operand):
+                return -read(operand)
+            case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() as op, right):
+                return _OPERATIONS[type(op)](read(left), read(right))
+            case ast.BinOp(left, ast.Div(), ast.Constant(int(value))) if value:
+                return read(left) / sp.Integer(value)
+            case ast.BinOp(left, ast.Pow(), ast.Constant(int(value))) if 0 <= value <= 9:
+                return read(left) ** value
+        raise Malformed(f"{ast.unparse(node)} in a count: it is a polynomial in the listed sizes")
+
+    try:
+        return read(ast.parse(text, mode="eval"))
+    except SyntaxError:
+        raise Malformed(f"{text!r} is no polynomial in the listed sizes") from None
+
+
+_OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
 def _names(sizes: tuple[str, ...]) -> dict[str, sp.Symbol]:
@@ -142,7 +171,7 @@ def count(plan: Plan, sizes: tuple[str, ...], measure: str = "products") -> sp.E
             total += entries if line.tensor not in kept else 0
             kept.add(line.tensor)
         else:
-            repeats = entries * sp.sympify(line.times, locals=names)
+            repeats = entries * polynomial(line.times, names)
             total += repeats * multiplications(line.term.entry(*at), names)
     return sp.expand(total)
 
@@ -205,7 +234,7 @@ def run(plan: Plan, sizes: dict[str, int], measure: str = "products") -> int:
 
 
 def _rounds(line: Assign, sizes: dict[str, int]) -> int:
-    return int(sp.sympify(line.times, locals={k: sp.Integer(v) for k, v in sizes.items()}))
+    return int(polynomial(line.times, {k: sp.Integer(v) for k, v in sizes.items()}))
 
 
 def _assign(
@@ -227,10 +256,18 @@ def _assign(
 
 def outcome(plan: Plan, given: tuple[Given, ...]) -> tuple[ix.Expr, tuple[Index, ...]]:
     """One entry of what the last line of a plan holds after one round, in the symbols that the plan is given."""
+    return _held(plan, given)[-1]
+
+
+def _held(plan: Plan, given: tuple[Given, ...]) -> list[tuple[ix.Expr, tuple[Index, ...]]]:
+    """One entry of what each line holds, with the indices that it is asked for with."""
     values: dict[Tensor, tuple[tuple[Index, ...], ix.Expr]] = {}
+    lines = []
     for line in plan:
         inner = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(line.term.shape()))
         expr = line.term.entry(*inner)
+        if loose := ix.free_indices(expr) - {*line.at, *inner}:
+            raise Malformed(f"a line of the plan leaves {', '.join(sorted(i.name for i in loose))} open")
         for tensor, (at, value) in values.items():
             expr = ix.define(
                 expr,
@@ -238,8 +275,8 @@ def outcome(plan: Plan, given: tuple[Given, ...]) -> tuple[ix.Expr, tuple[Index,
                 lambda *idx, at=at, value=value: ix.rename(value, dict(zip(at, idx, strict=True))),
             )
         values[line.tensor] = ((*line.at, *inner), expr)
-    at, expr = values[plan[-1].tensor]
-    return apply_definitions(expr, given), at
+        lines.append((apply_definitions(expr, given), (*line.at, *inner)))
+    return lines
 
 
 def _pair(plan: Plan, formula: Term, given: tuple[Given, ...]) -> tuple[ix.Expr, ix.Expr]:
@@ -260,6 +297,10 @@ def _check(s: Cost) -> None:
         raise Malformed("the plan that is compared with computes something as well")
     if not all(_from_one(s.expression(value)) for _, value in s.domain):
         raise Malformed("a domain puts expressions for sizes that are sizes themselves")
+    put = [s.expression(name) for name, _ in s.domain]
+    used = set().union(*(s.expression(value).free_symbols for _, value in s.domain))
+    if len(set(put)) < len(put) or used & set(put):
+        raise Malformed("a domain puts each size once, in symbols that stay")
     if any(s.expression(line.times).is_number and line.times != "1" for line in s.plan + s.base):
         raise Malformed("rounds are counted by a size")
     if any(
@@ -278,7 +319,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         if formula is None:
             continue
         pair = _pair(plan, formula, s.given)
-        same = equal(*pair)
+        same = equal(*pair) and not open_demands([held for held, _ in _held(plan, s.given)], s.given, ())
         faithful &= same
         latex = rf"{plan[-1].tensor.latex or plan[-1].tensor.name} = {formula.latex()}"
         finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))

@@ -10,7 +10,7 @@ from typing import Any
 from checks.engines import ENGINES, conformable
 from checks.finding import Finding
 from checks.hypotheses import check_given
-from checks.instances import Instance, describe
+from checks.instances import Instance, describe, entries_of
 from checks.mutants import mutants
 from checks.record import Evidence
 from checks.statement import Fact, Given, Kind, Malformed
@@ -19,6 +19,7 @@ from derivations import index as ix
 from derivations import normal as nf
 from derivations.components import NotExact
 from derivations.exact import Exponential
+from derivations.functions import is_unknown
 from derivations.index import Index, Tensor
 from derivations.term import Term
 
@@ -51,7 +52,9 @@ class Point:
         for t, nested in self.values:
             if t in defined:
                 raise Malformed(f"{t.name} is defined: it takes no value of its own")
-            for at, value in nested_entries(nested, len(t.dims)):
+            if {at for at, _ in point_entries(t, nested)} != set(entries_of(t.dims, dict(self.sizes))):
+                raise Malformed(f"{t.name} is not given one value for each of its entries")
+            for at, value in point_entries(t, nested):
                 if t.positive and Exponential.of(value).sign() <= 0:
                     raise Malformed(f"{t.name} is promised positive, and the point gives it {value}")
                 if t.symmetric and entries.get((t, at[::-1]), value) != value:
@@ -62,6 +65,14 @@ class Point:
     def words(self, given: tuple[Given, ...]) -> str:
         """The instance as text."""
         return describe(self.instance(given), {i: n - 1 for i, n in self.at})
+
+
+def point_entries(tensor: Tensor, nested: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """The entries that a point gives a tensor. Raises Malformed for another depth than that of its dimensions."""
+    try:
+        return nested_entries(nested, len(tensor.dims))
+    except TypeError:
+        raise Malformed(f"{tensor.name} is not given as an array of dimensions {tensor.dims}") from None
 
 
 def nested_entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
@@ -171,6 +182,9 @@ def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     """Evaluate every fact exactly; a mutant of a fact must fail at the instance."""
     point, given = statement.point, statement.given
     _check(statement.facts)
+    calls = {n.function for f in statement.facts for n in ix.walk(f.term.entry()) if isinstance(n, ix.Call)}
+    if any(map(is_unknown, calls)):
+        raise Malformed("an instance says nothing about a function that is not known")
     held = [true_at(f, point, given) for f in statement.facts]
     wrong = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is False]
     missing = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is None]

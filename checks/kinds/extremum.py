@@ -16,8 +16,8 @@ import sympy as sp
 from checks.engines import ENGINES, ENOUGH, equal, identity, rejects, unbound
 from checks.finding import Finding
 from checks.hypotheses import apply_definitions, open_demands
-from checks.instances import Instance, describe, exact_instances
-from checks.kinds.examples import Point, nested_entries
+from checks.instances import Instance, describe, entries_of, exact_instances
+from checks.kinds.examples import Point, point_entries
 from checks.kinds.stationary import point_entry
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
@@ -256,7 +256,9 @@ def polynomial(s: Extremum) -> sp.Poly:
     """energy(point + t direction) - energy(point) at the witness, as a polynomial in t. Raises NotExact."""
     assert s.witness is not None
     base = s.witness.instance(s.given)
-    move = dict(nested_entries(s.direction, len(s.variable.dims)))
+    move = dict(point_entries(s.variable, s.direction))
+    if set(move) != set(entries_of(s.variable.dims, base.sizes)) or not any(move.values()):
+        raise Malformed("a direction has a value for each entry of the variable, and is not zero")
     at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.variable.dims))
     point = s.point.entry(*at)
     centre = {e: base.evaluate(point, dict(zip(at, e, strict=True))) for e in move}

@@ -38,9 +38,9 @@ def mean(integrand: sp.Expr, w: sp.Symbol) -> sp.Expr:
 
 def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Finding:
     """The integral compared with the value symbolically, then by quadrature at rational points."""
+    _check(statement)
     found = mean(statement.integrand, statement.w)
     equal = sp.simplify(found - statement.value) == 0
-    _check(statement)
     quadrature = _quadrature(statement)
     if quadrature.passed is None:
         return Finding([quadrature])
@@ -68,6 +68,12 @@ def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Fin
 def _check(s: GaussianMean) -> None:
     if s.w.is_positive or s.w.is_negative or s.w.is_integer or not s.w.is_real:
         raise Malformed("a standard normal variable takes all real values")
+    symbols = {s.w} | s.integrand.free_symbols | s.value.free_symbols
+    if len({x.name for x in symbols}) < len(symbols) or s.w in s.value.free_symbols:
+        raise Malformed("two different symbols have one name, or the mean depends on what it averages over")
+    for x in symbols - {s.w}:
+        if x not in (sp.Symbol(x.name, real=True), sp.Symbol(x.name, positive=True)):
+            raise Malformed(f"{x.name} is real, or positive: nothing else is shown")
     if s.integrand.has(sp.Float) or s.value.has(sp.Float):
         raise Malformed("floats state nothing exactly")
     for part in sp.preorder_traversal(sp.Tuple(s.integrand, s.value)):

@@ -16,6 +16,7 @@ from checks.kinds.examples import Point
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
 from checks.statement import Given, Identity, Kind, Malformed
+from checks.wellformed import keep_promises
 from derivations import index as ix
 from derivations.components import NotExact, evaluate
 from derivations.index import Index, Tensor
@@ -104,6 +105,7 @@ def _check(s: Limit) -> None:
             used - {s.size} or any(isinstance(n, ix.Dim) for n in ix.walk(term.entry(*at)))
         ):
             raise Malformed("the rate depends on more than the step size")
+    keep_promises(s.state, s.step, s.given)
     if s.size in {g.tensor for g in s.given} or s.state in {g.tensor for g in s.given}:
         raise Malformed("the state and the step size are not defined by anything")
     if s.high is not None and s.low >= s.high:

@@ -104,11 +104,27 @@ def _check(s: Recurrence) -> None:
     if any(b.first < 0 or (b.first == 0 and b.symbol not in s.symbols) for b in s.base):
         raise Malformed("the first value of a symbol is 0 or more")
     for expression in (s.closed, s.rule):
+        free_form = expression.replace(QUANTITY, lambda *_: sp.Dummy())
+        if not all(map(_allowed, sp.preorder_traversal(free_form))):
+            raise Malformed(
+                "sums, products, whole powers, 2^t and the like: nothing else is shown to be defined"
+            )
         bottom = sp.fraction(sp.together(expression))[1]
         if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
             raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
     if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
         raise Malformed(f"nothing explains {', '.join(sorted(map(str, stray)))}")
+
+
+def _allowed(node: sp.Basic) -> bool:
+    if isinstance(node, sp.Pow):
+        whole = node.exp.is_Integer or (node.exp.is_integer and node.exp.is_nonnegative)
+        return bool(whole or (node.base.is_positive and node.exp.is_real))
+    if isinstance(node, sp.exp):
+        return True
+    if isinstance(node, sp.gamma):
+        return bool(node.args[0].is_positive)
+    return node.is_Symbol or node.is_Rational or isinstance(node, (sp.Add, sp.Mul))
 
 
 def _put(expression: sp.Expr, s: Recurrence, closed: sp.Expr) -> sp.Expr:

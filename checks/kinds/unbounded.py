@@ -81,6 +81,9 @@ def bounded(statement: Bounded, seed: int, with_mutants: bool) -> Finding:
 
 def ray_error(program: Program, ray: Ray) -> str:
     """Why the ray does not refute boundedness; "" if it does."""
+    program_terms = (program.objective, *(t for c in program.constraints for t in (c.lhs, c.rhs)))
+    if any(ray.t in ix.tensors(t.entry()) for t in program_terms if not t.shape()):
+        return "t is a symbol of the program"
     if any(not c.equality for c in program.constraints):
         return "inequality constraints are not followed along a ray"
     if {v for v, _, _ in ray.values} != set(program.variables):
