@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import sympy as sp
 
-from checks.statement import Identity, parts
+from checks.kinds.differs import Differs
+from checks.kinds.examples import Example
+from checks.kinds.scope import Scoped
+from checks.statement import Definition, Identity, parts, tensors_of, terms_of
+from derivations.functions import is_unknown
 from derivations.index import Index, Tensor
-from derivations.term import Term
+from derivations.term import Apply, Size, Term, subterms
 
 VERDICTS = (
     "proved",
@@ -45,30 +50,49 @@ def verdict(
 
 
 def repair_of(literal: Any, corrected: Any) -> str:
-    """Whether a correction is one: "offered", or "idle" where it says nothing, the same, or something about other things."""
-    said = [p for p in parts(corrected) if not (isinstance(p, Identity) and p.lhs == p.rhs)]
+    """Whether a correction is one: "offered", or "idle" where it says nothing, the same, its denial, or something about
+    other things. That it is the smallest one is for a reader to judge.
+    """
+    printed = parts(literal)
+    said = [p for p in parts(corrected) if not _idle(p, printed)]
     if not said or corrected == literal:
         return "idle"
-    before, after = subjects(literal), subjects(corrected)
-    return "idle" if before and after and not before & after else "offered"
+    before, after = subjects(literal), subjects(said)
+    return "idle" if before and not before & after else "offered"
+
+
+def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
+    """A statement of one side, of one instance, or that what is printed fails."""
+    if isinstance(repair, Identity) and repair.lhs == repair.rhs:
+        return True
+    sides = [{getattr(p, "lhs", None), getattr(p, "rhs", None)} for p in printed]
+    if isinstance(repair, Differs):
+        return {repair.lhs, repair.rhs} in sides
+    if isinstance(repair, Definition | Scoped):
+        return not any(isinstance(p, Definition | Scoped) for p in printed) and not any(
+            repair.name in s for s in sides
+        )
+    return isinstance(repair, Example)
 
 
 def subjects(statement: Any) -> set[str]:
-    """What a statement is about: the names of its tensors, their dimensions, and its symbols."""
-    found: set[str] = set()
-    todo: list[Any] = [statement]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, Tensor):
-            found |= {item.name, *item.dims} - {"1"}
-        elif isinstance(item, sp.Basic):
-            found |= {str(s) for s in item.free_symbols}
-        elif isinstance(item, Term):
-            todo += item.args
-            todo.append((item.data,) if isinstance(item.data, str) else item.data)
-        elif isinstance(item, (tuple, list)):
-            found |= {x for x in item if isinstance(x, str)} - {"1"}
-            todo += item
-        elif is_dataclass(item) and not isinstance(item, (type, Index)):
-            todo += [getattr(item, f.name) for f in fields(item)]
-    return found
+    """What a statement is about: the names of its tensors, of their sizes, of its functions of no known meaning, its symbols."""
+    found = {name for t in tensors_of(statement) for name in (t.name, *t.dims)} - {"1"}
+    for term in terms_of(statement):
+        for _, t in subterms(term):
+            if isinstance(t, Size):
+                found.add(t.data)
+            elif isinstance(t, Apply) and is_unknown(t.data[0]):
+                found.add(t.data[0])
+    return found | {str(s) for s in _symbols(statement)}
+
+
+def _symbols(item: Any) -> Iterator[sp.Symbol]:
+    if isinstance(item, sp.Basic):
+        yield from item.free_symbols
+    elif isinstance(item, (tuple, list)):
+        for part in item:
+            yield from _symbols(part)
+    elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor, Term)):
+        for f in fields(item):
+            yield from _symbols(getattr(item, f.name))

@@ -158,6 +158,10 @@ def _inner_shapes(statement: Any) -> None:
         shapes = {term.shape() for term in (statement.lhs, *(link.term for link in statement.chain))}
         if len(shapes) > 1:
             raise Malformed("the terms of the chain have different shapes")
+    conclusion = getattr(statement, "conclusion", None)
+    for fact in getattr(statement, "hypotheses", ()) if isinstance(conclusion, Fact) else ():
+        if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
+            raise Malformed(f"the hypothesis {fact.name} is the conclusion")
     if isinstance(statement, Implication) and any(m.shape() for _, m in statement.multipliers):
         raise Malformed("a multiplier is a number")
     for term in terms_of(statement):

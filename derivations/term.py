@@ -427,7 +427,7 @@ class Softmax(Term):
 
     def shape(self) -> Shape:
         if len(summands(self.data.dim)) > 1:
-            raise NonConformable(f"softmax over an index of the stacked dimension {self.data.dim}")
+            raise ValueError(f"softmax over an index of the stacked dimension {self.data.dim}")
         if self.args[0].shape():
             raise NonConformable("softmax over an index takes a scalar score")
         return ()
@@ -630,12 +630,9 @@ class Part(Term):
 
 
 def _dims(*dims: str) -> Shape:
-    """Dimensions as a shape. Raises NonConformable for names that are none."""
-    try:
-        for dim in dims:
-            summands(dim)
-    except ValueError as error:
-        raise NonConformable(str(error)) from None
+    """Dimensions as a shape. Raises ValueError for names that are none."""
+    for dim in dims:
+        summands(dim)
     return dims
 
 

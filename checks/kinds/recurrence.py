@@ -101,8 +101,10 @@ def _check(s: Recurrence) -> None:
     known = {*s.symbols, *(x for x, _ in s.at)}
     if not s.rule.has(QUANTITY) or s.closed.has(QUANTITY):
         raise Malformed("a recurrence says how the quantity follows from smaller values of itself")
-    if any(b.first < 0 or (b.first == 0 and b.symbol not in s.symbols) for b in s.base):
-        raise Malformed("the first value of a symbol is 0 or more")
+    if any(
+        b.first < 0 or b.symbol not in s.symbols or (b.first == 0 and b.symbol.is_positive) for b in s.base
+    ):
+        raise Malformed("the first value of a symbol is 0 or more, and one that the symbol takes")
     for expression in (s.closed, s.rule):
         free_form = expression.replace(QUANTITY, lambda *_: sp.Dummy())
         if not all(map(_allowed, sp.preorder_traversal(free_form))):
@@ -124,6 +126,8 @@ def _allowed(node: sp.Basic) -> bool:
         return True
     if isinstance(node, sp.gamma):
         return bool(node.args[0].is_positive)
+    if isinstance(node, sp.factorial):
+        return bool(node.args[0].is_nonnegative)
     return node.is_Symbol or node.is_Rational or isinstance(node, (sp.Add, sp.Mul))
 
 

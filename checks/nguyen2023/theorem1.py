@@ -362,7 +362,7 @@ def _count(width: int, degree: int) -> int:
     return sum(1 for n in product(range(degree + 1), repeat=width) if sum(n) == degree)
 
 
-_D, _t = sp.symbols("D t", positive=True, integer=True)
+_D, _t = sp.Symbol("D", positive=True, integer=True), sp.Symbol("t", nonnegative=True, integer=True)
 _BINOMIAL = sp.gamma(_D + _t) / (sp.gamma(_t + 1) * sp.gamma(_D))
 
 claim(
