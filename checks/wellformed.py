@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from itertools import permutations
 from typing import Any
@@ -42,7 +43,12 @@ def check(statement: Any) -> None:
         program = getattr(statement, "program", None)
         if isinstance(program, Program):
             _program(program)
-    except NonConformable as error:
+        for term in terms_of(statement):
+            with suppress(NonConformable):  # which is an engine's finding about what is printed
+                term.shape()
+    except Malformed:
+        raise
+    except ValueError as error:
         raise Malformed(str(error)) from None
 
 
@@ -159,7 +165,9 @@ def _inner_shapes(statement: Any) -> None:
         if len(shapes) > 1:
             raise Malformed("the terms of the chain have different shapes")
     conclusion = getattr(statement, "conclusion", None)
-    for fact in getattr(statement, "hypotheses", ()) if isinstance(conclusion, Fact) else ():
+    for fact in getattr(statement, "hypotheses", ()):
+        if not isinstance(conclusion, Fact):
+            break
         if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
             raise Malformed(f"the hypothesis {fact.name} is the conclusion")
     if isinstance(statement, Implication) and any(m.shape() for _, m in statement.multipliers):

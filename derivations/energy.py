@@ -66,11 +66,11 @@ def validate(name: str, value: str) -> None:
         return
     if name == "step" and value != "small":
         try:
-            positive = Fraction(value) > 0
+            positive = len(value) <= 40 and 0 < Fraction(value) <= 10**6
         except (ValueError, ZeroDivisionError):
             positive = False
         if not positive:
-            raise ValueError("the step size must be a positive number, such as 1/4")
+            raise ValueError("the step size must be a positive number up to 1000000, such as 1/4")
         return
     allowed = next(knob.allowed for knob in KNOBS if knob.name == name)
     if name != "step" and value not in allowed:

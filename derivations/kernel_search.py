@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from typing import Any
+
+import sympy as sp
 
 from derivations import exact
 from derivations import index as ix
 from derivations.balls import Ball
 from derivations.components import NotExact, evaluate
 from derivations.exact import Exponential
-from derivations.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS
+from derivations.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, KNOWN
 
 Point = tuple[Fraction, ...]
 Formula = Callable[[ix.Expr, ix.Expr, ix.Expr, int], ix.Expr]
+_U = sp.Symbol("u", real=True)
+_ORDER = 12
 _COORDINATES = tuple(Fraction(n, 2) for n in (2, -2, 1, -1, 4, -4, 0, 6))
 _WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), (1, -1, 1), (1, 1, -1))}
 
@@ -23,16 +28,18 @@ _WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), 
 def require_kernel(formula: Formula) -> None:
     """Raise ValueError where a formula (dot, xx, yy, width) is no inner product of features, with the points that show it.
 
-    Searched are up to three points of one and two coordinates; a formula that passes may still be none.
+    Searched are up to three points of one and two coordinates; of a function of the inner product alone also the Taylor
+    coefficients, none of which may be negative if it is to be a kernel in every dimension (Schoenberg, 1942). A formula
+    that passes may still be none.
     """
     nonzero = False
     for points in _sets():
+        shown = ", ".join(f"({', '.join(map(str, x))})" for x in points)
         try:
             gram = [[_value(formula, x, y, BALL_FUNCTIONS) for y in points] for x in points]
         except (NotExact, ZeroDivisionError):
-            continue
+            raise ValueError(f"the kernel has no value at {shown}") from None
         nonzero = nonzero or any(_sign(value) != 0 for row in gram for value in row)
-        shown = ", ".join(f"({', '.join(map(str, x))})" for x in points)
         if any(_sign(gram[a][b] - gram[b][a]) for a, b in combinations(range(len(points)), 2)):
             raise ValueError(f"no features have this kernel: it is not symmetric at {shown}")
         for weights in _directions(gram):
@@ -44,6 +51,34 @@ def require_kernel(formula: Formula) -> None:
                 )
     if not nonzero:
         raise ValueError("the kernel vanishes everywhere")
+    for degree, coefficient in enumerate(_coefficients(formula)):
+        if coefficient.is_negative:
+            raise ValueError(
+                f"no features have this kernel in every dimension: dot^{degree} has the coefficient {coefficient}"
+            )
+
+
+def _coefficients(formula: Formula) -> list[sp.Expr]:
+    """The first Taylor coefficients of a kernel that is an analytic function of the inner product; [] of any other."""
+    u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
+    expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
+    if ix.tensors(expr) != {u}:
+        return []
+    functions: dict[str, Any] = {name: partial(_derivative, f.sympy) for name, f in KNOWN.items()}
+    functions["root"] = lambda base, exponent: base ** sp.Rational(exponent.numerator, exponent.denominator)
+    value = sp.sympify(evaluate(expr, {}, lambda *_: _U, functions))
+    try:
+        series = sp.series(value, _U, 0, _ORDER).removeO()
+    except (NotImplementedError, ValueError, TypeError):
+        return []
+    if not series.is_polynomial(_U):
+        return []
+    return [series.coeff(_U, n) for n in range(_ORDER)]
+
+
+def _derivative(function: Callable[[Any], Any], arg: Any, order: int = 0) -> Any:
+    x = sp.Dummy()
+    return sp.diff(function(x), x, order).subs(x, arg)
 
 
 def _sign(value: Any) -> int:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import product
 
 from derivations import index as ix
 from derivations import normal as nf
 from derivations.assumptions import Knob
+from derivations.components import NotExact, evaluate
 from derivations.differentiate import gradient
+from derivations.functions import BALL_FUNCTIONS
 from derivations.index import Index, Tensor
 from derivations.parse import parse
 from derivations.printing import form_latex, to_expr
@@ -69,9 +72,28 @@ def validate(name: str, value: str) -> None:
         z, zz = (Tensor(name).scalar for name in ("z", "zz"))
         if not nf.normal(parse(value, {"z": z, "zz": zz})):
             raise ValueError("the features vanish everywhere")
+        _require_values(value)
         return
     if value not in allowed:
         raise ValueError("not an allowed value")
+
+
+def _value_of(values: dict[Tensor, Fraction], tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
+    return values[tensor]
+
+
+def _require_values(feature_map: str) -> None:
+    """Raise ValueError where the features of some simple token other than 0 have no real value."""
+    z, zz = (Tensor(name) for name in ("z", "zz"))
+    expr = parse(feature_map, {"z": z.scalar, "zz": zz.scalar})
+    for entry, square in product((-1, 0, 1, 3), (1, 10)):
+        if entry**2 > square:
+            continue
+        values = {z: Fraction(entry), zz: Fraction(square)}
+        try:
+            evaluate(expr, {}, partial(_value_of, values), BALL_FUNCTIONS)
+        except (NotExact, ZeroDivisionError):
+            raise ValueError(f"the features have no value at z = {entry}, zz = {square}") from None
 
 
 class PrintedDiagonal(Diagonal):

@@ -151,7 +151,7 @@ def _vector(name: str, values: Any, size: int, exact: bool) -> Array:
     return vector
 
 
-def _convexity(P: Array) -> Residual:
+def convexity(P: Array) -> Residual:
     """Zero if P is positive semidefinite, else how far it is from that, each variable measured by its own curvature.
 
     Exact data are decided exactly: any negative direction counts in full. Of floats it is the most negative eigenvalue of P
@@ -211,7 +211,7 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
         stationarity=Residual.of(np.abs(gradient), column_scale),
         complementarity=_complementarity(G, y, slack, row_scale, column_scale),
         gap=Residual(gap, ratio(gap, terms)),
-        convexity=_convexity(P),
+        convexity=convexity(P),
         primal_value=primal,
         dual_value=dual,
         exact=qp.exact,

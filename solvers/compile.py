@@ -31,8 +31,14 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
     """The exact quadratic program (entries are Fractions) of a symbolic one at given sizes and data.
 
     ``data(tensor, entry)`` gives the Fractions of everything that is not a variable. A maximisation is negated. Raises
-    KeyError for a size that is missing, ValueError for a program that is not quadratic with affine constraints.
+    KeyError for a size that is missing, ValueError for a program that is not quadratic with affine constraints, or in which
+    two constraints share a multiplier or a variable is promised something.
     """
+    names = [c.multiplier.name for c in program.constraints]
+    if len(set(names)) < len(names):
+        raise ValueError("two constraints share a multiplier")
+    if any(v.positive or v.symmetric for v in program.variables):
+        raise ValueError("what is promised of a variable must stand among the constraints")
     require_quadratic(program)
     layout = _layout(program.variables, sizes)
     length = sum(int(np.prod(shape)) for _, shape in layout.values())
@@ -116,7 +122,7 @@ def _rows(
         here = dict(zip(constraint.over, place, strict=True))
         row = np.array([Fraction(0)] * length, dtype=object)
         for variable, slope, at in slopes:
-            if isinstance(slope, ix.Num):
+            if isinstance(slope, ix.Num) and slope.value == 0:
                 continue
             for entry, position in _entries(variable, layout, sizes):
                 row[position] = value(slope, {**here, **dict(zip(at, entry, strict=True))})

@@ -204,7 +204,7 @@ def solve_convex(
 class EnergyCertificate:
     """What a candidate is worth: |grad E|, and the gap between its energy and a lower bound for every Z.
 
-    `lower` is the dual value at the multipliers, put onto M'y = 0 first; `infeasible` is what was left of M'y. The gap is a
+    `lower` is the dual value at the multipliers, put onto M'y = 0 first; `infeasible` is what was left of M'y, row by row. The gap is a
     sum over the alignments of terms >= 0 (Fenchel); `worst` is the largest of them, each relative to 1 and its own size, and of y'u, which vanishes where M'y
     does; `tie` is what is left of it.
     """
@@ -234,7 +234,8 @@ def certify(problem: EnergyProblem, Z: Array, y: Array | None = None) -> EnergyC
     value = problem.value(Z)
     u, conjugate = problem.lift(Z), problem.F.conjugate(problem.w - y)
     lower = float(-conjugate.sum())
-    infeasible = float(np.linalg.norm(M.T @ y) / max(1.0, float(np.linalg.norm(y) * np.linalg.norm(M))))
+    left, terms = np.abs(M.T @ y), np.abs(M.T) @ (np.abs(y) + np.abs(problem.w))
+    infeasible = float((left[terms > 0] / terms[terms > 0]).max(initial=0.0))
     gaps = problem.F.value(u) - (problem.w - y) * u + conjugate
     sizes = 1 + np.abs(problem.F.value(u)) + np.abs((problem.w - y) * u)
     worst = float((gaps / sizes).max()) if np.isfinite(gaps).all() else float("inf")
@@ -273,8 +274,9 @@ def unbounded_direction(problem: EnergyProblem) -> tuple[Array, float] | None:
     reached = M @ direction
     if np.abs(reached - lifted).max() > 1e-9:
         return None
-    rate = float((F.growth(lifted) - w * lifted).sum())
-    return (direction.reshape(problem.V.shape), rate) if rate < -1e-6 else None
+    growth = F.growth(lifted)
+    rate, terms = float((growth - w * lifted).sum()), float((np.abs(growth) + np.abs(w * lifted)).sum())
+    return (direction.reshape(problem.V.shape), rate) if rate < -1e-9 * terms else None
 
 
 def stable_steps(problem: EnergyProblem) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .certificates import convexity
 from .krylov import Triplets
 from .program import Array
 
@@ -93,8 +94,12 @@ def curvature(a: Array, b: Array, lam: float) -> Array:
     m + #{lam sigma_i > 1} are positive and #{lam sigma_i < 1} negative, with the singular values of K padded by
     zeros to m: J is convex only if A and B have full column rank and lam >= 1/sigma_m.
     """
+    return np.linalg.eigvalsh(_hessian(a, b, lam))
+
+
+def _hessian(a: Array, b: Array, lam: float) -> Array:
     eye = np.eye(a.shape[1])
-    return np.linalg.eigvalsh(np.block([[lam * a.T @ a, -eye], [-eye, lam * b.T @ b]]))
+    return np.block([[lam * a.T @ a, -eye], [-eye, lam * b.T @ b]])
 
 
 def minimise_primal(a: Array, b: Array, lam: Array, tolerance: float = 1e-9) -> tuple[Array, Array, float]:
@@ -111,15 +116,13 @@ def minimise_primal(a: Array, b: Array, lam: Array, tolerance: float = 1e-9) -> 
 
     size, count = a.shape[1], len(lam)
     for value in lam:
-        lowest = curvature(a, b, value)[0]
-        if lowest < -1e-12 * (1 + value * np.linalg.norm(a, 2) ** 2):
+        if convexity(_hessian(a, b, value)).relative > 1e-12:
+            lowest = curvature(a, b, value)[0]
             raise SolverError("nonconvex", f"at Lambda = {value:g} the objective has curvature {lowest:.3g}")
     w = cp.Variable((2 * size, count))
     total = cp.Constant(0)
     for column, value in enumerate(lam):
-        eye = np.eye(size)
-        hessian = np.block([[value * a.T @ a, -eye], [-eye, value * b.T @ b]])
-        total = total + cp.quad_form(w[:, column], cp.psd_wrap(hessian)) / 2
+        total = total + cp.quad_form(w[:, column], cp.psd_wrap(_hessian(a, b, value))) / 2
     run_cvxpy(cp.Problem(cp.Minimize(total)), "CLARABEL", tolerance)
     found = np.asarray(w.value)
     return found[:size], found[size:], objective(a, b, found[:size], found[size:], lam)

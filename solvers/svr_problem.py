@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .certificates import Residual, ratio
+from .certificates import Residual
 from .program import Array, typed_array
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "least_squares", "huber")
@@ -136,8 +136,8 @@ class KernelCertificate:
     * `balance`: |sum_j beta_jd| over sum_j |beta_jd|; without a bias, b itself (which must be 0);
     * `stationarity`: |beta - prox(beta + t r)| with t = 1 / max diag M and prox that of t times the loss's
       conjugate: zero exactly where r lies in the conjugate's subdifferential, and continuous, so that a beta
-      of 1e-12 in place of 0 counts as 1e-12; over max |beta| + t (the terms of r);
-    * `gap`: |primal - dual| over the primal value, all of whose terms are nonnegative.
+      of 1e-12 in place of 0 counts as 1e-12; over |beta| + t (the terms of r), entry by entry;
+    * `gap`: |primal - dual| over the primal value, all of whose terms are nonnegative, column by column.
 
     A zero optimum has no scale: only the exact solution beta = 0 is accepted there.
     """
@@ -218,9 +218,9 @@ def _loss_sum(problem: SvrProblem, excess: Array) -> Any:
     """Sum of the losses at max(|r| - tube, 0) = excess: the conjugate of tube|.| + ridge/2 (.)^2 + bound."""
     if problem.ridge > 0:
         slope = np.minimum(excess / problem.ridge, problem.bound)
-        return (excess * slope - problem.ridge * slope * slope / 2).sum()
+        return (excess * slope - problem.ridge * slope * slope / 2).sum(axis=0)
     # A hard tube has no loss: being outside it is infeasible, and reported as such.
-    return 0 * problem.eps if problem.bound == math.inf else problem.bound * excess.sum()
+    return 0 * problem.eps if problem.bound == math.inf else problem.bound * excess.sum(axis=0)
 
 
 def _prox_residual(problem: SvrProblem, beta: Array, r: Array, t: Any) -> Array:
@@ -249,9 +249,9 @@ def _certify(problem: SvrProblem, beta: Array, b: Array) -> KernelCertificate:
     terms = np.abs(Y) + absolute + np.abs(b) + tube
     excess = np.maximum(np.abs(r) - tube, 0)
     hard = bound == math.inf and ridge == 0
-    norm = (beta * expansion).sum() / 2
+    norm = (beta * expansion).sum(axis=0) / 2
     primal = norm + _loss_sum(problem, excess)
-    dual = (beta * Y).sum() - norm - tube * size.sum() - ridge * (beta * beta).sum() / 2
+    dual = (beta * Y).sum(axis=0) - norm - tube * size.sum(axis=0) - ridge * (beta * beta).sum(axis=0) / 2
     diagonal = np.diag(M).max()
     t = 1 / diagonal if diagonal > 0 else 1
     over = Residual.of(np.maximum(size - bound, 0), 0 * size + bound) if bound != math.inf else nothing
@@ -259,11 +259,9 @@ def _certify(problem: SvrProblem, beta: Array, b: Array) -> KernelCertificate:
         bound=over,
         tube=Residual.of(excess, terms) if hard else nothing,
         balance=_balance(problem, beta, b),
-        stationarity=Residual.of(
-            _prox_residual(problem, beta, r, t), size.max() + t * (terms + ridge * size)
-        ),
-        gap=Residual(abs(primal - dual), ratio(abs(primal - dual), primal)),
-        primal_value=primal,
-        dual_value=dual,
+        stationarity=Residual.of(_prox_residual(problem, beta, r, t), size + t * (terms + ridge * size)),
+        gap=Residual.of(abs(primal - dual), primal),
+        primal_value=primal.sum(),
+        dual_value=dual.sum(),
         exact=problem.exact,
     )

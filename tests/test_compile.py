@@ -21,7 +21,7 @@ from derivations.program import Constraint, Program
 from derivations.svr import SvrAssumptions
 from derivations.term import as_term, exp, squared_norm, sum_over
 from solvers.compile import compile_program
-from solvers.exact import NoExactCertificate, solve_exact
+from solvers.exact import NoExactCertificate, infeasibility, solve_exact
 
 SIZES = {svr.N: 3, svr.D: 1, svr.DV: 2, svr.DPHI: 2}
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "least_squares", "huber")
@@ -108,3 +108,26 @@ def test_its_derivatives_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = Program("p", (Tensor("guarded", ("N",)),), squared_norm(as_term(Tensor("guarded", ("N",)))))
     with pytest.raises(df.DerivativeMismatch):
         compile_program(odd, {"N": 2}, lookup(0))
+
+
+def test_a_scalar_variable_keeps_its_coefficient_in_a_constraint() -> None:
+    """min (z - 10)² subject to z <= 5 has its optimum at 5, and 1 <= z is not infeasible."""
+    Z, bound = Tensor("z", ()), Tensor("l", ())
+    z = as_term(Z)
+    below = compile_program(
+        Program("p", (Z,), (z - 10) ** 2, (Constraint(z, as_term(5), bound),)), {}, lookup(0)
+    )
+    assert below.G.tolist() == [[1]] and solve_exact(below).x.tolist() == [5]
+    above = compile_program(Program("p", (Z,), z**2, (Constraint(as_term(1), z, bound),)), {}, lookup(0))
+    assert above.G.tolist() == [[-1]] and infeasibility(above) is None
+
+
+@pytest.mark.parametrize("variable, multipliers, why", [
+    (Tensor("z", (), positive=True), "lm", "promised"), (Tensor("z", ()), "ll", "share a multiplier"),
+])  # fmt: skip
+def test_what_the_numbers_would_lose_is_refused(variable: Tensor, multipliers: str, why: str) -> None:
+    rows = tuple(
+        Constraint(as_term(variable), as_term(n), Tensor(name, ())) for n, name in enumerate(multipliers)
+    )
+    with pytest.raises(ValueError, match=why):
+        compile_program(Program("p", (variable,), as_term(variable) ** 2, rows), {}, lookup(0))

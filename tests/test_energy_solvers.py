@@ -188,3 +188,15 @@ def test_a_large_step_on_the_same_energy_may_cycle():
     once, twice = (descend(p, start, 27 / 14, steps).Z for steps in (1, 2))
     np.testing.assert_allclose(p.lift(once), [2 / 3])
     np.testing.assert_allclose(twice, start)
+
+
+def test_a_nearly_flat_direction_is_no_minimum() -> None:
+    """exp of a sum without a lower bound: a multiplier that only a column of 1e-13 contradicts proves nothing."""
+    flat = EnergyProblem(np.eye(2), np.array([[1.0], [1e-13]]), FUNCTIONS["exponential"], "none")
+    assert not certify(flat, np.array([[-50.0], [0.0]]), np.array([0.0, -1.0])).accepted(1e-9)
+
+
+def test_a_slow_descent_is_found() -> None:
+    slow = EnergyProblem(np.array([[1.0]]), np.array([[np.sqrt(0.5 + 1e-7)]]), FUNCTIONS["linear"], "printed")
+    found = unbounded_direction(slow)
+    assert found is not None and found[1] < 0 and slow.value(1e15 * found[0]) < -1e6

@@ -288,11 +288,11 @@ WRONG = {
     "a negative multiplier that makes the identity true": ([("s", -one)], Fact("minus s", -s, ">=")),
     "a wrong factor": ([("s", one), ("t", one)], Fact("sum", s + 2 * t, ">")),
     "a multiplier of unknown sign": ([("s", t + u)], Fact("product", s * (t + u), ">=")),
-    "a fact that is not assumed": ([("r", one)], Fact("sum", s, ">=")),
+    "a fact that is not assumed": ([("r", one)], Fact("twice s", 2 * s, ">=")),
     "strict from not strict": ([("s", one)], Fact("s", s, ">")),
     "strict with a multiplier that may vanish": ([("t", s)], Fact("s t", s * t, ">")),
     "an equation from inequalities": ([("s", zero), ("t", zero)], Fact("zero", zero * s, "=")),
-    "nothing": ([], Fact("s", s, ">=")),
+    "nothing": ([], Fact("twice s", 2 * s, ">=")),
 }  # fmt: skip
 
 

@@ -234,3 +234,10 @@ def test_unusable_input_is_one_clear_line():
         with pytest.raises(TensorError) as caught:
             call()
         assert "\n" not in str(caught.value)
+
+
+def test_a_tiny_curvature_beside_a_huge_one_is_not_convex() -> None:
+    a, b, lam = np.array([[1e6]]), np.array([[1e-6]]), np.array([0.5])
+    with pytest.raises(SolverError, match="curvature"):
+        minimise_primal(a, b, lam)
+    assert plain_objective(a, b, np.array([[1e-3]]), np.array([[1e9]]), lam) < -1e5

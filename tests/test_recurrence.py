@@ -65,10 +65,10 @@ def test_what_determines_nothing_is_refused(change: dict) -> None:
 
 
 def test_a_slope_and_a_start_determine_a_polynomial() -> None:
-    z, t = sp.Symbol("z", positive=True), sp.Symbol("t", positive=True, integer=True)
+    z, t = sp.Symbol("z", positive=True), sp.Symbol("t", nonnegative=True, integer=True)
     power = Recurrence(
         "z^t/t!", z**t / sp.factorial(t), (t,), (Base("z^0", t, 0, sp.Integer(1)),), QUANTITY(t - 1), "slope",
-        lambda m: z**m / sp.factorial(m), ((1,), (2,)), slope=(z, sp.Integer(0)), at=((z, z),),
+        lambda m: z**m / sp.factorial(m), ((1,), (2,)), slope=(z, sp.Integer(0) ** t / sp.factorial(t)), at=((z, z),),
     )  # fmt: skip
     assert judge(power).proved
     assert judge(replace(power, slope=(z, sp.Integer(1)))).holds is False

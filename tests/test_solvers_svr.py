@@ -354,3 +354,15 @@ def test_exponential_gram_is_the_softmax_kernel_of_its_keys(N: int, D: int, seed
 def test_labels_that_are_not_integer_rows_are_refused(labels: np.ndarray) -> None:
     with pytest.raises(ValueError, match="integer labels"):
         exact_exponential_gram(labels)
+
+
+def test_no_column_lends_another_its_size() -> None:
+    targets = np.array([[1e12, 1.0], [-1e12, -1.0]])
+    right = np.array([[5e11, 0.5], [-5e11, -0.5]])
+    assert kernel_certificate(np.eye(2), targets, right, np.zeros(2), 1.0, 0, "least_squares", False).accepts(
+        1e-12
+    )
+    wrong = np.array([[5e11, -7.0], [-5e11, 7.0]])
+    assert not kernel_certificate(
+        np.eye(2), targets, wrong, np.zeros(2), 1.0, 0, "least_squares", False
+    ).accepts(1e-3)

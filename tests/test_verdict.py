@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from checks.claim import Claim, Options
-from checks.statement import All, Identity
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.differs import Differs
+from checks.kinds.examples import Example, Point
+from checks.statement import All, Definition, Fact, Identity, Implication
 from checks.verdict import repair_of, verdict
 from checks.verify import examine
 from derivations.index import Tensor
-from derivations.term import as_term
+from derivations.term import as_term, exp
 
 s, t, u = (as_term(Tensor(name)) for name in "stu")
 ROLES = ("claim", "definition", "empirical")
@@ -80,3 +84,22 @@ def test_a_leg_that_raises_ends_alone() -> None:
     assert any(
         "broken stopped with AssertionError: no such tensor" in (e.not_run or "") for e in record.evidence
     )
+
+
+X = Tensor("x", (), "x")
+x, y = as_term(X), as_term(Tensor("y", (), "y"))
+DODGES = {
+    "about numbers": Identity(as_term(1) + 1, as_term(2)),
+    "about a function of another symbol": Identity(exp(y) * exp(-y), as_term(1)),
+    "a hypothesis with the symbol's name": Implication((Fact("x", y, "="),), Fact("z", 2 * y, "="), (("x", as_term(2)),)),
+    "a figure": Arithmetic((Figure("f", Fraction(1), "=", Fraction(1)),)),
+    "the denial": Differs(x, 2 * x),
+    "an instance": Example((Fact("a", x - 2 * x, "="),), Point((), ((X, 0),))),
+    "a definition of something else": Definition(y, 2 * x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DODGES)
+def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
+    assert repair_of(Identity(x, 2 * x), DODGES[name]) == "idle"
+    assert repair_of(Identity(x, 2 * x), Identity(x, 2 * x / 2)) == "offered"

@@ -146,6 +146,8 @@ def bound_error(statement: Bounded) -> str:
         return "no bound is offered, and no ray refutes one"
     if any(v in ix.tensors(statement.bound.entry()) for v in program.variables):
         return "the bound depends on a variable"
+    if not _zero_is_feasible(program):
+        return "no feasible point is known"
     gap, bound = statement.gap.entry(), statement.bound.entry()
     if not sg.nonnegative(gap):
         return "the gap is not visibly nonnegative"
@@ -156,6 +158,17 @@ def bound_error(statement: Bounded) -> str:
         return "a formula is not shown to be defined"
     value = statement.bound.entry() - gap if program.maximise else statement.bound.entry() + gap
     return "" if nf.equal(program.objective.entry(), value) else "the objective is not bound and gap"
+
+
+def _zero_is_feasible(program: Program) -> bool:
+    """Whether all constraints visibly hold where every variable is 0: over nothing there is no finite optimum."""
+    for c in program.constraints:
+        excess = c.excess()
+        for variable in program.variables:
+            excess = ix.define(excess, variable, lambda *_: ix.as_expr(0))
+        if not (nf.is_zero(nf.normal(excess)) or (not c.equality and sg.nonnegative(-excess))):
+            return False
+    return True
 
 
 def _mutants(statement: Bounded) -> Mutants:

@@ -6,10 +6,14 @@ import pytest
 
 from checks.engines import judge
 from checks.statement import Malformed
-from redteam import attacks, consequences, counts, identities, programs
+from redteam import attacks, consequences, counts, identities, outside, programs
 from redteam.pair import Pair
 
-PAIRS = {p.name: p for module in (identities, consequences, programs, attacks, counts) for p in module.PAIRS}
+PAIRS = {
+    p.name: p
+    for module in (identities, consequences, programs, attacks, counts, outside)
+    for p in module.PAIRS
+}
 
 
 def held(statement: object) -> bool | None:
@@ -37,6 +41,8 @@ def test_what_is_true_does_not_fail(pair: Pair) -> None:
 def test_the_red_team_is_large_and_every_kind_has_its_share() -> None:
     kinds = [name.partition("/")[0] for name in PAIRS]
     assert (
-        len(PAIRS) == sum(len(m.PAIRS) for m in (identities, consequences, programs, attacks, counts)) >= 200
+        len(PAIRS)
+        == sum(len(m.PAIRS) for m in (identities, consequences, programs, attacks, counts, outside))
+        >= 200
     )
     assert min(kinds.count(kind) for kind in set(kinds)) >= 5
