@@ -48,10 +48,12 @@ class Term:
 
     level = _ATOM
 
-    def wrapped(self, level: int) -> str:
-        """LaTeX with parentheses where the surrounding operation binds tighter."""
+    def wrapped(self, level: int, after: bool = False) -> str:
+        """LaTeX with parentheses where the surrounding operation binds tighter, or where it follows a sign or a factor
+        (``after``) and starts with a sign itself.
+        """
         text = self.latex()
-        return text if self.level >= level else rf"\left({text}\right)"
+        return rf"\left({text}\right)" if self.level < level or (after and text.startswith("-")) else text
 
     def __add__(self, other: Any) -> Term:
         return Sum_((self, as_term(other)))
@@ -125,6 +127,10 @@ class Symbol(Term):
 
 class Number(Term):
     """A rational number."""
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return _PRODUCT if self.data < 0 else _ATOM if self.data.denominator == 1 else _TIGHT
 
     def shape(self) -> Shape:
         return ()
@@ -202,7 +208,7 @@ class Sum_(Term):
         text = self.args[0].wrapped(_LOOSE)
         for a in self.args[1:]:
             if isinstance(a, Neg):
-                text += " - " + a.args[0].wrapped(_PRODUCT)
+                text += " - " + a.args[0].wrapped(_PRODUCT, after=True)
             elif (term := a.wrapped(_PRODUCT)).startswith("-"):  # a product with a negative factor in front
                 text += " - " + term[1:].lstrip()
             else:
@@ -222,7 +228,7 @@ class Neg(Term):
         return -self.args[0].entry(*at)
 
     def latex(self) -> str:
-        return "-" + self.args[0].wrapped(_PRODUCT)
+        return "-" + self.args[0].wrapped(_PRODUCT, after=True)
 
 
 class Product(Term):
@@ -242,7 +248,14 @@ class Product(Term):
         return ix.Mul(tuple(a.entry(*at) if a.shape() else a.entry() for a in self.args))
 
     def latex(self) -> str:
-        return r"\,".join(a.wrapped(_PRODUCT) for a in self.args)
+        parts = []
+        for n, a in enumerate(self.args):
+            text = a.wrapped(_PRODUCT, after=n > 0)
+            reach = {i.name for later in self.args[n + 1 :] for i in free(later)}
+            if reach & _open_sums(a) and text == a.latex():
+                text = rf"\left({text}\right)"  # the sum would take in an index of a later factor
+            parts.append(text)
+        return r"\,".join(parts)
 
 
 class Hadamard(Term):
@@ -404,7 +417,9 @@ class SumOver(Term):
         return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
     def latex(self) -> str:
-        return rf"\sum_{{{self.data.name}=1}}^{{{self.data.dim}}} {self.args[0].wrapped(_PRODUCT)}"
+        return (
+            rf"\sum_{{{self.data.name}=1}}^{{{self.data.dim}}} {self.args[0].wrapped(_PRODUCT, after=True)}"
+        )
 
 
 class Stack(Term):
@@ -634,6 +649,15 @@ def _dims(*dims: str) -> Shape:
     for dim in dims:
         summands(dim)
     return dims
+
+
+def _open_sums(term: Term) -> set[str]:
+    """The names of the sums that reach over whatever is written behind a factor."""
+    if isinstance(term, SumOver):
+        return {term.data.name} | _open_sums(term.args[0])
+    if isinstance(term, Product | MatMul):
+        return set().union(*map(_open_sums, term.args))
+    return _open_sums(term.args[0]) if isinstance(term, Neg) else set()
 
 
 def _base(latex: str) -> str:
