@@ -6,7 +6,6 @@ what depends on the formula (its derivatives, where they have which sign) is dec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import sympy as sp
@@ -14,7 +13,7 @@ from sympy.calculus.util import continuous_domain
 
 from derivations import energy_forms as en
 from derivations import normal as nf
-from derivations.assumptions import Knob
+from derivations.energy_choices import KNOBS, EnergyAssumptions
 from derivations.energy_extrema import (
     bounded_below,
     descent_words,
@@ -30,32 +29,6 @@ from derivations.program import Step
 from derivations.term import Term, as_term, stack, sum_over, trace
 
 PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
-
-
-@dataclass(frozen=True)
-class EnergyAssumptions:
-    """The choices of Sections 3 and 7; the defaults are the algorithm as the paper prints it."""
-
-    F: str = "any"
-    regulariser: str = "section7"
-    initial_state: str = "attention"
-    step: str = "small"
-
-
-KNOBS = (
-    Knob(
-        "F", ("any", "EXPRESSION in u"), "the function of the alignments, such as u^2, exp(u) or log(cosh(u))"
-    ),
-    Knob(
-        "regulariser",
-        ("section7", "section5", "matching", "none"),
-        "weights of the linear regulariser: 2c_j as in (75), p c_j^(p-1) as in (58) for F = u^p, F'(c_j), or none",
-    ),
-    Knob(
-        "initial_state", ("attention", "zero", "random", "given"), "where descent starts: AV, 0, or anywhere"
-    ),
-    Knob("step", ("small", "POSITIVE NUMBER"), "the step size η; small means inside the stable range"),
-)
 
 
 def validate(name: str, value: str) -> None:

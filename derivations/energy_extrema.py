@@ -7,14 +7,10 @@ identities that this rests on are steps of ``derivations.energy.derive``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import sympy as sp
 
+from derivations.energy_choices import EnergyAssumptions
 from derivations.energy_shape import bounded_slopes, growth, local_kinds, power_of, shape_of
-
-if TYPE_CHECKING:
-    from derivations.energy import EnergyAssumptions
 
 FLAT = "AV + {W: u(W) = 0}"
 DIMENSION = "an affine space of dimension n d_v - rank G, so a single point exactly if rank G = n d_v, which needs d_v = 1"

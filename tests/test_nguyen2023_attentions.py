@@ -7,8 +7,14 @@ from dataclasses import replace
 import pytest
 
 from checks.engines import judge
-from checks.nguyen2023 import batchnorm as bn
-from checks.nguyen2023 import centering, convolution, linear, multihead, residual, scaled_heads, sparse
+from checks.nguyen2023 import batchnorm_formulas as bn
+from checks.nguyen2023 import centering_formulas as centering
+from checks.nguyen2023 import convolution_formulas as convolution
+from checks.nguyen2023 import linear_formulas as linear
+from checks.nguyen2023 import multihead_formulas as multihead
+from checks.nguyen2023 import residual_formulas as residual
+from checks.nguyen2023 import scaled_heads_formulas as scaled_heads
+from checks.nguyen2023 import sparse_formulas as sparse
 from checks.nguyen2023.efficiency import Counter, operations, reduction, scales_of
 from checks.statement import Identity
 from derivations import svr_variants as sv
@@ -40,7 +46,7 @@ def test_the_residual_enters_the_lagrangian_but_not_the_weights():
 
 
 def test_attention_bn_needs_h_over_the_normalised_keys():
-    wrong, right = bn._eq21().parts[0], bn._eq21_corrected(OFF).parts[2]
+    wrong, right = bn._eq21().parts[0], bn.eq21_corrected(OFF).parts[2]
     assert holds(wrong) is False
     assert holds(right) is True
     raw_query = replace(right, rhs=bn.attention_bn(bn.normalised(as_term(bn.x))))
@@ -65,14 +71,14 @@ def test_centering_the_queries_is_not_nothing():
 
 
 def test_the_criterion_for_losing_weight_fails_the_other_way_round():
-    _, loses, keeps = centering._criterion().parts
+    _, loses, keeps = centering.criterion().parts
     assert holds(loses) is True
     assert holds(keeps) is True
     assert holds(replace(loses, conclusion=keeps.conclusion)) is not True
 
 
 def test_sparse_attention_needs_h_over_the_subset():
-    *_, softmax_part, mask = sparse._corrected(OFF).parts
+    *_, softmax_part, mask = sparse.corrected(OFF).parts
     assert holds(softmax_part) is True
     all_keys = sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
     printed = sum_over(j, as_term(sparse.member)[j] * sparse.exp(sparse.score(j)) / all_keys * sparse.v[j])
@@ -87,7 +93,7 @@ def test_multihead_projections_keep_their_head():
 
 
 def test_heads_of_different_sizes_do_not_mix():
-    two = scaled_heads._two_heads(OFF)
+    two = scaled_heads.two_heads(OFF)
     assert holds(two) is True
     assert holds(replace(two, rhs=two.rhs.args[0])) is False, "one head alone"
 
@@ -129,7 +135,7 @@ def test_the_linear_kernel_on_centred_keys_is_undefined_and_elu_is_not():
 def test_linear_attention_is_not_softmax_attention():
     x, k, v = linear.x, linear.k, linear.v
     other = sum_over(j, softmax(j, x.T @ k[j] / sqrt(size("D"))) * v[j])
-    assert holds(replace(linear._katharopoulos(), rhs=other, chain=())) is False
+    assert holds(replace(linear.katharopoulos(), rhs=other, chain=())) is False
 
 
 def test_lifting_to_heads_renames_only_what_it_is_told():

@@ -13,7 +13,7 @@ from checks.kinds.averages import Averages, Column
 from checks.kinds.counting import Counted, Grows
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
-from checks.nguyen2023 import residual
+from checks.nguyen2023 import residual_formulas as residual
 from checks.nguyen2023.table_data import TABLE_1, TABLE_2, TABLE_9
 from checks.statement import Fact
 from derivations.index import Index, Tensor

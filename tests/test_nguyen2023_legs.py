@@ -12,15 +12,10 @@ from checks.claim import Options
 from checks.farooq2025.legs import largest_tensor
 from checks.ladder import up_the_ladder
 from checks.mutants import mutants
-from checks.nguyen2023 import batchnorm as bn
-from checks.nguyen2023 import (
-    residual,
-    scaled_heads,
-    variant_heads,
-    variant_inputs,
-    variant_legs,
-    variant_optima,
-)
+from checks.nguyen2023 import batchnorm_formulas as bn
+from checks.nguyen2023 import residual_formulas as residual
+from checks.nguyen2023 import scaled_heads_formulas as scaled_heads
+from checks.nguyen2023 import variant_heads, variant_inputs, variant_legs, variant_optima
 from checks.tensors import systems_nguyen as systems
 from checks.tensors.systems_nguyen_bounded import Bounded
 from checks.tensors.systems_nguyen_formulas import Formula, agree, engines, of_all_pairs, worst_of
@@ -201,7 +196,7 @@ def test_formulas_and_their_mutants_form_no_square_of_the_tokens():
 
 
 def test_a_mutant_of_all_pairs_is_known_by_its_formula():
-    from checks.nguyen2023 import multihead as mh
+    from checks.nguyen2023 import multihead_formulas as mh
 
     formula = Formula(mh._eq3().rhs, (i, mh.c), ())
     wrong = mutants(formula.term, 12)

@@ -11,7 +11,9 @@ import pytest
 
 from checks.claim import Options
 from checks.engines import judge
-from checks.nguyen2023 import legs, theorem1
+from checks.nguyen2023 import legs
+from checks.nguyen2023 import theorem1_formulas as theorem1
+from checks.nguyen2023.theorem1 import eq2_rows
 from checks.record import Evidence
 from checks.registry import load
 from checks.verify import assumptions_for, examine
@@ -196,9 +198,9 @@ def test_long_formulas_take_a_few_queries_at_a_time_and_no_softmax_over_them(
 
     real = formula.evaluate
     monkeypatch.setattr(formula, "evaluate", spy)
-    (short,) = theorem1.eq2_rows(THEOREM, OPTIONS)
+    (short,) = eq2_rows(THEOREM, OPTIONS)
     assert max(seen) == 24 and "10 mutants" in short.detail
     seen.clear()
     monkeypatch.setattr(legs, "ladder", lambda options: [8192])
-    (long,) = theorem1.eq2_rows(THEOREM, OPTIONS)
+    (long,) = eq2_rows(THEOREM, OPTIONS)
     assert max(seen) == 16 and "9 mutants" in long.detail and long.passed

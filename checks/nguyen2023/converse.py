@@ -20,7 +20,7 @@ import numpy as np
 
 from checks.claim import Assumption, Options, claim
 from checks.nguyen2023 import legs
-from checks.nguyen2023.theorem1 import (
+from checks.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     EXPONENTIAL,
     KERNEL_SUM,

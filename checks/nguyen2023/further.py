@@ -9,9 +9,10 @@ from checks.claim import Assumption, claim
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
-from checks.nguyen2023 import batchnorm as bn
-from checks.nguyen2023 import centering, converse
-from checks.nguyen2023.theorem1 import (
+from checks.nguyen2023 import batchnorm_formulas as bn
+from checks.nguyen2023 import centering_formulas as centering
+from checks.nguyen2023 import converse
+from checks.nguyen2023.theorem1_formulas import (
     NOTATION,
     SIGNS,
     H,
@@ -25,7 +26,7 @@ from checks.nguyen2023.theorem1 import (
     xi,
     xi_t,
 )
-from checks.nguyen2023.theorem1 import c as cost
+from checks.nguyen2023.theorem1_formulas import c as cost
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations import svr, svr_choices
 from derivations.index import Index, Tensor

@@ -2,14 +2,58 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import product
-
 import sympy as sp
 
-from checks.claim import Assumption, Options, claim
+from checks.claim import Options, claim
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.nguyen2023 import legs, variant_legs, variant_optima
+from checks.nguyen2023.theorem1_formulas import (
+    _D,
+    _S,
+    BIAS_OFF,
+    BIAS_ON,
+    BINOMIAL,
+    EPS_POSITIVE,
+    EXPONENTIAL,
+    H_NONZERO,
+    H_POSITIVE,
+    KERNEL_SUM,
+    LETTERS,
+    LINE_ONE,
+    LINE_TWO,
+    LOSS,
+    NOTATION,
+    SUM_FORM,
+    THEOREM,
+    V_RULE,
+    W_RULE,
+    H,
+    _eq11,
+    _t,
+    _theorem,
+    _z,
+    alpha,
+    alpha_t,
+    attention,
+    b,
+    c,
+    count,
+    derived,
+    eta,
+    eta_t,
+    f_x,
+    h_k,
+    h_x,
+    multinomial,
+    phi_k,
+    phi_x,
+    printed_lagrangian,
+    program_claim,
+    remark1,
+    softmax_lines,
+    stationarity,
+    w,
+)
 from checks.record import Evidence
 from checks.statement import (
     All,
@@ -17,85 +61,21 @@ from checks.statement import (
     Definition,
     Dual,
     Fact,
-    Given,
     Identity,
     Implication,
-    Link,
-    WellPosed,
 )
-from derivations import index as ix
 from derivations import svr
-from derivations.index import Index, Tensor
-from derivations.normal import normal
-from derivations.printing import to_expr
-from derivations.program import Raw, fresh_letters
-from derivations.svr import DV, C, D, N, SvrAssumptions, d, f_, i, j
+from derivations.program import Raw
+from derivations.svr import D, SvrAssumptions, d, f_, i, j
 from derivations.svr_attentions import K, Q, V
 from derivations.term import (
-    Term,
     as_term,
-    exp,
     row_softmax,
     size,
-    softmax,
     sqrt,
-    squared_norm,
     stack,
     sum_over,
 )
-
-jp = Index("j'", N)
-H = Tensor("H", (N, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}", r"\boldsymbol{h}_{%1}(%2)")
-f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
-q, k, v, w, b, x, y = (as_term(t) for t in (Q, svr.k, svr.v, svr.w, svr.b, svr.x, svr.y))
-alpha, alpha_t, eta, eta_t = (as_term(t) for t in (svr.alpha, svr.alpha_t, svr.eta, svr.eta_t))
-xi, xi_t, eps, c = (as_term(t) for t in (svr.xi, svr.xi_t, svr.epsilon, C))
-phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, svr.h_x))
-
-NOTATION = (
-    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; features $\Phi$ of width "
-    r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
-    r"multipliers $\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
-)
-LOSS = Assumption(
-    "epsilon-insensitive loss",
-    "residuals within ε are free, beyond it charged linearly",
-    "loss",
-    "epsilon_insensitive",
-)
-BIAS_ON = Assumption("bias", "the intercept b is a variable", "bias", "on")
-BIAS_OFF = Assumption("no bias", "b = 0", "bias", "off")
-KERNEL_SUM = Assumption(
-    "kernel-sum normaliser",
-    "h(x) is the sum of the kernel values of x with all keys",
-    "normaliser",
-    "kernel_sum",
-)
-EXPONENTIAL = Assumption(
-    "exponential features", "Φ lists the scaled monomials of (12)", "feature_map", "exponential"
-)
-H_NONZERO = Assumption("h_nonzero", "h does not vanish at the query and at the keys")
-EPS_POSITIVE = Assumption("epsilon_positive", "ε > 0")
-H_POSITIVE = Assumption("h_positive", "h(k_j) > 0")
-
-score = q[i].T @ as_term(K)[j] / sqrt(size(D))
-x_score = x.T @ k[j] / sqrt(size(D))
-x_score_p = x.T @ k[jp] / sqrt(size(D))
-
-
-def derived(a: SvrAssumptions) -> Term:
-    """f(x) with the weights that stationarity gives, as a vector."""
-    return stack(d, Raw((), svr.expansion(a)))
-
-
-def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
-    """The dualiser's ∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
-    result = svr.dual(a)
-    if variable not in result.stationarity:
-        return as_term(0)
-    gradient_at = tuple(Index(n, dim) for n, dim in zip(fresh_letters(variable), variable.dims, strict=True))
-    return Raw((), ix.rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
-
 
 claim(
     "nguyen2023/eq1",
@@ -109,8 +89,6 @@ claim(
     legs=(legs.attention_engines,),
     where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
 )
-
-SUM_FORM = sum_over(j, softmax(j, score) * as_term(V)[j])
 
 
 def eq2_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
@@ -146,24 +124,6 @@ claim(
     notes="With the features (12) the width of Φ is infinite and the product with W is a convergent series.",
 )
 
-PRINTED_OBJECTIVE = Fraction(1, 2) * squared_norm(w) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
-SECOND_OBJECTIVE = Fraction(1, 2) * sum_over(d, squared_norm(w[d])) + c * sum_over(
-    j, d, xi[j, d] + xi_t[j, d]
-)
-DATA = (svr.y, svr.phi_k, svr.h_k, C, svr.epsilon)
-
-
-def _program_claim(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
-    program = svr.primal(a)
-    return All(
-        (
-            Identity(PRINTED_OBJECTIVE, SECOND_OBJECTIVE, label="the two forms of the objective agree"),
-            Identity(SECOND_OBJECTIVE, program.objective, label="the objective is that of the program"),
-            Convex(program, label="the program is convex"),
-            WellPosed(program, variables, DATA, label="the minimisation runs over the listed variables"),
-        )
-    )
-
 
 claim(
     "nguyen2023/eq5",
@@ -171,8 +131,8 @@ claim(
     "The support vector regression program",
     theory="svr",
     words="A convex program: ridge penalty on the weights plus C times the slacks, minimised over W and the slacks.",
-    literal=lambda a: _program_claim(a, (svr.w, svr.xi, svr.xi_t)),
-    corrected=lambda a: _program_claim(a, (svr.w, svr.b, svr.xi, svr.xi_t)),
+    literal=lambda a: program_claim(a, (svr.w, svr.xi, svr.xi_t)),
+    corrected=lambda a: program_claim(a, (svr.w, svr.b, svr.xi, svr.xi_t)),
     correction_words="The minimisation also runs over b; otherwise b is given and (7) does not follow.",
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4",),
@@ -182,17 +142,6 @@ claim(
 )
 
 
-def _printed_lagrangian() -> Term:
-    fitted = w[d].T @ (phi_k[j] / h_k[j])
-    return (
-        Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
-        + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
-        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
-        - sum_over(j, d, alpha[j, d] * (eps + xi[j, d] - y[j, d] + fitted + b[d]))
-        - sum_over(j, d, alpha_t[j, d] * (eps + xi_t[j, d] + y[j, d] - fitted - b[d]))
-    )
-
-
 claim(
     "nguyen2023/eq6",
     "Eq. (6)",
@@ -200,7 +149,7 @@ claim(
     theory="svr",
     words="The printed function is the Lagrangian that the constraints of (5) give.",
     literal=lambda a: Identity(
-        _printed_lagrangian(),
+        printed_lagrangian(),
         Raw((), svr.dual(a).lagrangian.entry()),
         nonzero=(svr.h_k,),
         reason="the Lagrangian formed by the dualiser from program (5)",
@@ -280,12 +229,6 @@ claim(
     where=NOTATION,
 )
 
-V_RULE = Given(
-    svr.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h_k[j], "definition of the values in Section 2.1"
-)
-LINE_ONE = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h_k[j] * (phi_x.T @ phi_k[j] / h_x))) + b
-LINE_TWO = sum_over(j, phi_x.T @ phi_k[j] / h_x * v[j]) + b
-
 claim(
     "nguyen2023/eq10",
     "Eq. (10)",
@@ -311,38 +254,8 @@ claim(
     where=NOTATION,
 )
 
-H_RULE = Given(svr.h_x, (), sum_over(jp, phi_x.T @ phi_k[jp]), "the choice of h in Section 2.1")
-SUM_OF_KERNELS = sum_over(jp, phi_x.T @ phi_k[jp])
 
-
-def in_values(a: SvrAssumptions) -> ix.Expr:
-    """The derived expansion with α - α̃ = h v put in."""
-    tensor, rule = svr.value_rule(a)
-    return ix.define(
-        svr.expansion(a), tensor, lambda *idx: ix.rename(rule.entry(), dict(zip((j, d), idx, strict=True)))
-    )
-
-
-def _eq11(a: SvrAssumptions, nonzero: tuple[Tensor, ...]) -> All:
-    first = sum_over(j, phi_x.T @ phi_k[j] / SUM_OF_KERNELS * v[j]) + b
-    second = sum_over(j, (phi_x.T @ phi_k[j]) * v[j]) / SUM_OF_KERNELS + b
-    expansion = stack(d, Raw((), to_expr(normal(in_values(a)))))
-    return All(
-        (
-            Identity(
-                expansion,
-                first,
-                given=(H_RULE,),
-                nonzero=nonzero,
-                label="h inserted",
-                reason="the choice of h",
-            ),
-            Identity(first, second, given=(H_RULE,), nonzero=nonzero, label="one fraction"),
-        )
-    )
-
-
-claim(
+EQ11 = claim(
     "nguyen2023/eq11",
     "Eq. (11)",
     "The expansion normalised by the kernel sum",
@@ -357,15 +270,7 @@ claim(
     notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel it is positive.",
 )
 
-
-def _count(width: int, degree: int) -> int:
-    return sum(1 for n in product(range(degree + 1), repeat=width) if sum(n) == degree)
-
-
-_D, _t = sp.Symbol("D", positive=True, integer=True), sp.Symbol("t", nonnegative=True, integer=True)
-_BINOMIAL = sp.gamma(_D + _t) / (sp.gamma(_t + 1) * sp.gamma(_D))
-
-claim(
+EQ12 = claim(
     "nguyen2023/eq12",
     "Eq. (12)",
     "The feature map of the exponential kernel",
@@ -373,7 +278,7 @@ claim(
     words="Φ lists all monomials, block t holding the l_t = binom(D + t - 1, t) monomials of degree t.",
     literal=lambda a: Recurrence(
         r"l_t = \#\{n \in \mathbb{N}^D : n_1 + \dots + n_D = t\} = \binom{D+t-1}{t}",
-        _BINOMIAL,
+        BINOMIAL,
         (_D, _t),
         (
             Base("one monomial of degree 0", _t, 0, sp.Integer(1)),
@@ -381,29 +286,15 @@ claim(
         ),
         QUANTITY(_D - 1, _t) + QUANTITY(_D, _t - 1),
         "a monomial of degree t either has no factor x_D, or is x_D times one of degree t - 1",
-        _count,
+        count,
         tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
     ),
     legs=(legs.truncation,),
     where=r"$D$ the width of a key, $t$ the degree of a block, $n$ the exponents of a monomial.",
 )
 
-_S, _z = sp.symbols("S z", positive=True)
 
-
-_LETTERS = sp.symbols("z_1:5", positive=True)
-
-
-def _multinomial(degree: int) -> sp.Expr:
-    """Σ_{|n|=t} Π z_d^{n_d}/n_d! in four variables by brute force."""
-    total = sp.Integer(0)
-    for n in product(range(degree + 1), repeat=len(_LETTERS)):
-        if sum(n) == degree:
-            total += sp.prod([x**e / sp.factorial(e) for x, e in zip(_LETTERS, n, strict=True)])
-    return total
-
-
-claim(
+EQ13 = claim(
     "nguyen2023/eq13",
     "Eq. (13)",
     "The exponential as a sum over monomials",
@@ -417,28 +308,15 @@ claim(
         (Base("degree 0: both sides are 1", _t, 0, sp.Integer(1)),),
         QUANTITY(_t - 1),
         "derivative by the last z = x_D y_D: both sides go to degree t - 1",
-        _multinomial,
+        multinomial,
         tuple((degree,) for degree in range(0, 5)),
         slope=(_z, _S**_t / sp.factorial(_t)),
-        at=((_S, sum(_LETTERS[:-1])), (_z, _LETTERS[-1])),
+        at=((_S, sum(LETTERS[:-1])), (_z, LETTERS[-1])),
     ),
     rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),
     where=r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$; the first equality is the power series of exp.",
 )
-
-
-def softmax_lines(with_b: bool) -> tuple[Term, Term]:
-    fraction = exp(x_score) / sum_over(jp, exp(x_score_p))
-    first, second = sum_over(j, fraction * v[j]), sum_over(j, softmax(j, x_score) * v[j])
-    return (first + b, second + b) if with_b else (first, second)
-
-
-def attention(a: SvrAssumptions) -> Term:
-    """The expansion with the values, the kernel and the normaliser of the assumptions put in."""
-    # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
-    cancelled = to_expr(normal(svr.in_kernel(in_values(a))))
-    return stack(d, Raw((), svr.attention(a, cancelled)))
 
 
 claim(
@@ -465,18 +343,6 @@ claim(
 )
 
 
-def _theorem(a: SvrAssumptions) -> Identity:
-    first, second = softmax_lines(False)
-    return Identity(
-        attention(a),
-        second,
-        chain=(
-            Link(first, "the weights (8) in (4), the values v_j, and the kernel (13) in the normaliser h"),
-        ),
-        reason="the fraction is the softmax over the keys",
-    )
-
-
 def theorem_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """The right side of (15) at sampled queries against torch's attention."""
     term = softmax_lines(False)[1]
@@ -490,7 +356,6 @@ THEOREM_LEGS = (
     variant_legs.softmax_expansion,
     variant_optima.softmax_optimum,
 )
-THEOREM = (("bias", "off"), ("box", "relaxed"))
 
 claim(
     "nguyen2023/eq15",
@@ -534,76 +399,6 @@ claim(
     ),
 )
 
-fit = as_term(Tensor("f", (N, DV), "f", "", r"f(\boldsymbol{k}_{%1})(%2)"))[j, d]
-al, al_t, slack, slack_t, height = alpha[j, d], alpha_t[j, d], xi[j, d], xi_t[j, d], h_k[j]
-SIGNS = (
-    Fact("alpha", al, ">="),
-    Fact("alpha~", al_t, ">="),
-    Fact("eta", eta[j, d], ">="),
-    Fact("eta~", eta_t[j, d], ">="),
-    Fact("(9)", c - al - eta[j, d], "="),
-    Fact("(9)~", c - al_t - eta_t[j, d], "="),
-)
-
-
-def _remark1(epsilon: str, h_positive: bool) -> All:
-    kkt = (
-        Fact("slack of α", al * (eps + slack - y[j, d] + fit), "="),
-        Fact("slack of α̃", al_t * (eps + slack_t + y[j, d] - fit), "="),
-        Fact("xi", slack, ">="),
-        Fact("xi~", slack_t, ">="),
-        Fact("epsilon_positive", eps, epsilon),
-    )
-    bounded = (*SIGNS, *((Fact("h_positive", height, ">"),) if h_positive else ()))
-    one_over = 1 / height
-    zero, one, half = Fraction(0), Fraction(1), Fraction(1, 2)
-    at_zero = (
-        ("alpha", half),
-        ("alpha~", half),
-        ("epsilon", zero),
-        ("xi", zero),
-        ("xi~", zero),
-        ("y", zero),
-        ("f", zero),
-    )
-    negative = (("alpha", one), ("alpha~", zero), ("eta", zero), ("eta~", one), ("C", one), ("h(k)", -one))
-    mirrored = (("alpha", zero), ("alpha~", one), ("eta", one), ("eta~", zero), ("C", one), ("h(k)", -one))
-    return All(
-        (
-            Implication(
-                SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"
-            ),
-            Implication(
-                SIGNS,
-                Fact("C - α̃", c - al_t, ">="),
-                (("(9)~", as_term(1)), ("eta~", as_term(1))),
-                label="α̃ ≤ C",
-            ),
-            Implication(
-                kkt,
-                Fact("α α̃", al * al_t, "="),
-                (("slack of α", al_t), ("slack of α̃", al)),
-                (("epsilon_positive", Fraction(2)), ("xi", one), ("xi~", one)),
-                at_zero,
-                label="α α̃ = 0",
-            ),
-            Implication(
-                bounded,
-                Fact("C/h - v", c / height - (al - al_t) / height, ">="),
-                (("(9)", one_over), ("eta", one_over), ("alpha~", one_over)),
-                witness=mirrored,
-                label="v ≤ C/h",
-            ),
-            Implication(
-                bounded,
-                Fact("v + C/h", (al - al_t) / height + c / height, ">="),
-                (("(9)~", one_over), ("eta~", one_over), ("alpha", one_over)),
-                witness=negative,
-                label="v ≥ -C/h",
-            ),
-        )
-    )
-
 
 claim(
     "nguyen2023/rem1",
@@ -611,8 +406,8 @@ claim(
     "Bounds on the multipliers and the values",
     theory="svr",
     words="α and α̃ lie in [0, C], their product vanishes, and v_j(d) lies in [-C/h(k_j), C/h(k_j)].",
-    literal=lambda a: _remark1(">=", False),
-    corrected=lambda a: _remark1(">", True),
+    literal=lambda a: remark1(">=", False),
+    corrected=lambda a: remark1(">", True),
     correction_words="The bounds on α hold as stated; the product vanishes if ε > 0, and the interval for v_j(d) needs h(k_j) > 0.",
     assumes=(EPS_POSITIVE, H_POSITIVE),
     rests_on=("nguyen2023/eq9",),
@@ -642,8 +437,6 @@ claim(
     legs=(legs.centering_is_not_needed,),
     where=NOTATION,
 )
-
-W_RULE = Given(svr.w, (d, f_), sum_over(j, v[j, d] * phi_k[j, f_]), "the weights W = Σ_j v_j Φ(k_j)ᵀ")
 claim(
     "nguyen2023/rem4",
     "Remark 4",

@@ -2,7 +2,7 @@
 
 A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
 system of `checks.tensors.systems_nguyen`; torch's own layers and attention kernel are the second engine. Both sides
-carry proved error bounds. Formulas are read from their modules when a leg runs.
+carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 
 from checks.claim import Options
 from checks.ladder import up_the_ladder
+from checks.nguyen2023 import multihead_formulas as mh
+from checks.nguyen2023 import scaled_heads_formulas as sh
 from checks.record import Evidence
 from derivations.svr import d, i
 
@@ -28,7 +30,6 @@ def multihead_definition(n: int, options: Options) -> Iterable[Evidence]:
     """(3) as declared against the system, and the concatenation by torch's kernel and its linear layer."""
     import torch
 
-    from checks.nguyen2023 import multihead as mh
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded
     from checks.tensors.systems_nguyen_cases import projections, raw_heads, table
@@ -63,7 +64,6 @@ def multihead_definition(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder()
 def multihead_expansion(n: int, options: Options) -> Iterable[Evidence]:
     """The heads' derived expansions, projected and added, against the system."""
-    from checks.nguyen2023 import multihead as mh
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import heads_of_x, projections, raw_heads
     from checks.tensors.systems_nguyen_formulas import Formula, agree
@@ -128,7 +128,6 @@ def sh_tables(
 @up_the_ladder(chosen=True)
 def sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(25) as declared with key sets of the scales' sizes, and the derived expansions, against the system."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     tables = sh_tables(n, options, (), assumptions)
@@ -185,7 +184,6 @@ def pooling_matrix(n: int, options: Options) -> Iterable[Evidence]:
     """A head on P X with the declared matrix P, against the system, which pools after projecting."""
     import torch
 
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded
     from checks.tensors.systems_nguyen_cases import raw_heads
@@ -210,7 +208,6 @@ def pooling_matrix(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder()
 def bn_sh_definition(n: int, options: Options) -> Iterable[Evidence]:
     """(49) with the statistics (50) of each head's own keys, as declared, against the system."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     formula = Formula(sh.BN_SH, (i, d), sh_tables(n, options, sh.STATISTICS_S))
@@ -220,7 +217,6 @@ def bn_sh_definition(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder()
 def bn_sh_expansion(n: int, options: Options) -> Iterable[Evidence]:
     """The expansions derived from the programs on normalised keys of each head, against the system."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     tables = sh_tables(n, options, sh.STATISTICS_S)
@@ -267,7 +263,6 @@ def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder(chosen=True)
 def beta_sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(51) as declared, with one bias a key, and from each head's program, against the system; torch's kernel."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import choices, projections
     from checks.tensors.systems_nguyen_formulas import Formula, agree, engines
@@ -298,7 +293,6 @@ def beta_sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[E
 @up_the_ladder(linear=True)
 def head_statistics(n: int, options: Options) -> Iterable[Evidence]:
     """Mean and variance of each head's keys as declared, against torch's batch normalisation."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors import systems_nguyen_torch as layers
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 

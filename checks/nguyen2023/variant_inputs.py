@@ -2,7 +2,7 @@
 
 A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
 system of `checks.tensors.systems_nguyen`; torch's own layers and attention kernel are the second engine. Both sides
-carry proved error bounds. Formulas are read from their modules when a leg runs.
+carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Any
 
 from checks.claim import Options
 from checks.ladder import skipped, up_the_ladder
+from checks.nguyen2023 import convolution_formulas as cv
+from checks.nguyen2023 import residual_formulas as re
+from checks.nguyen2023.convolution_formulas import GRID
 from checks.record import Evidence
 from derivations.index import Index
 from derivations.svr import d, i
@@ -41,7 +44,6 @@ def residual_projections(n: int, options: Options) -> Iterable[Evidence]:
     """Residual attention with projections: formula, derived expansion, and torch's linear layers and kernel."""
     import torch
 
-    from checks.nguyen2023 import residual as re
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded
     from checks.tensors.systems_nguyen_formulas import Formula, agree, engines, given
@@ -77,7 +79,6 @@ def residual_projections(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder()
 def one_projection(n: int, options: Options) -> Iterable[Evidence]:
     """The expansion of (33) for a fixed projection, at training inputs and at other ones, against the system."""
-    from checks.nguyen2023 import residual as re
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded
     from checks.tensors.systems_nguyen_cases import raw_heads
@@ -87,7 +88,7 @@ def one_projection(n: int, options: Options) -> Iterable[Evidence]:
     values, others = systems.projected(tokens, maps[2]), raw_heads(n, options)[0].q
     names = {"x_j": tokens, "v": values, "W_proj": Bounded(maps[0])}
     for statement, queries, what in zip(
-        re._self_and_cross().parts, (tokens, others), ("self", "cross"), strict=True
+        re.self_and_cross().parts, (tokens, others), ("self", "cross"), strict=True
     ):
         own = systems.Head(systems.projected(queries, maps[0]), systems.projected(tokens, maps[0]), values)
         system = queries + systems.attend(own, dtype=options.dtype)
@@ -127,7 +128,6 @@ def conv_kernel_of(options: Options, *shape: int) -> Any:
 
 def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterable[Evidence]:
     """Attention on convolved queries and keys: formula, derived expansion, torch's layers."""
-    from checks.nguyen2023 import convolution as cv
     from checks.tensors import systems_nguyen as systems
     from checks.tensors import systems_nguyen_torch as layers
     from checks.tensors.systems_nguyen_bounded import Bounded
@@ -177,7 +177,6 @@ def conv1d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
 @up_the_ladder(chosen=True)
 def conv2d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """Attention-Conv2D with the kernel of the assumptions, 2 x 2 in the experiments, on a grid of 32 rows."""
-    from checks.nguyen2023.convolution import GRID
     from checks.tensors.systems_nguyen_cases import choices
 
     return _conv((choices(assumptions).taps_2d,) * 2, GRID, n, options)
@@ -186,7 +185,6 @@ def conv2d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
 @up_the_ladder()
 def cvt(n: int, options: Options) -> Iterable[Evidence]:
     """CvT's projections: attention on three convolutions of one input, formula, derived expansion, torch's layers."""
-    from checks.nguyen2023 import convolution as cv
     from checks.tensors import systems_nguyen as systems
     from checks.tensors import systems_nguyen_torch as layers
     from checks.tensors.systems_nguyen_cases import raw_heads

@@ -2,7 +2,7 @@
 
 A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
 system of `checks.tensors.systems_nguyen`; torch's own layers and attention kernel are the second engine. Both sides
-carry proved error bounds. Formulas are read from their modules when a leg runs.
+carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from typing import Any
 
 from checks.claim import Options
 from checks.ladder import up_the_ladder
+from checks.nguyen2023 import batchnorm_formulas as bn
+from checks.nguyen2023 import centering_formulas as ce
+from checks.nguyen2023 import centering_formulas as centering
+from checks.nguyen2023 import linear_formulas as linear
+from checks.nguyen2023 import theorem1_formulas as theorem1
 from checks.record import Evidence
 from derivations.svr import d, i
 
@@ -23,7 +28,6 @@ from derivations.svr import d, i
 @up_the_ladder(chosen=True)
 def softmax_expansion(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(2) and the expansion that the dualiser derives from (5), against the system, and torch's kernel against it."""
-    from checks.nguyen2023 import theorem1
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import raw_heads, table
     from checks.tensors.systems_nguyen_formulas import Formula, agree, engines
@@ -63,7 +67,6 @@ def bn_system(n: int, options: Options, statistics: str = "mean_and_variance") -
 
 def bn_table(n: int, options: Options, assumptions: Any = None) -> dict[str, Any]:
     """Raw queries, keys and values, and the statistics that the declared (20), or the assumptions, give for them."""
-    from checks.nguyen2023 import batchnorm as bn
     from checks.tensors.systems_nguyen_cases import BN_EPS, constant, raw_heads, table
     from checks.tensors.systems_nguyen_formulas import given
 
@@ -74,7 +77,6 @@ def bn_table(n: int, options: Options, assumptions: Any = None) -> dict[str, Any
 @up_the_ladder()
 def bn_definition(n: int, options: Options) -> Iterable[Evidence]:
     """(22) with the statistics (20), as declared, at sampled queries against the system."""
-    from checks.nguyen2023 import batchnorm as bn
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     formula = Formula(bn.attention_bn(bn.q_[i]), (i, d), (bn_table(n, options),))
@@ -111,7 +113,6 @@ def bn_kernel(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder(chosen=True)
 def bn_by_coordinates(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(24) as declared, from raw keys and their mean inner products, against the system."""
-    from checks.nguyen2023 import batchnorm as bn
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     formula = Formula(bn.LAST_LINE, (i, d), (bn_table(n, options, assumptions),))
@@ -121,7 +122,6 @@ def bn_by_coordinates(n: int, options: Options, assumptions: Any) -> Iterable[Ev
 @up_the_ladder()
 def bn_expansion(n: int, options: Options) -> Iterable[Evidence]:
     """The expansion that the dualiser derives from the program on normalised keys, against the system."""
-    from checks.nguyen2023 import batchnorm as bn
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     names = bn_table(n, options)
@@ -139,7 +139,6 @@ def bn_expansion(n: int, options: Options) -> Iterable[Evidence]:
 @up_the_ladder(linear=True)
 def bn_statistics(n: int, options: Options) -> Iterable[Evidence]:
     """Mean and variance as declared, against what torch's batch normalisation keeps."""
-    from checks.nguyen2023 import batchnorm as bn
     from checks.tensors import systems_nguyen_torch as layers
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
@@ -163,7 +162,6 @@ def beta_system(n: int, options: Options, beta: float) -> Any:
 
 def beta_table(n: int, options: Options, beta: float) -> dict[str, Any]:
     """Raw inputs, β and the declared mean."""
-    from checks.nguyen2023 import centering
     from checks.tensors.systems_nguyen_cases import constant, raw_heads, table
     from checks.tensors.systems_nguyen_formulas import given
 
@@ -173,7 +171,6 @@ def beta_table(n: int, options: Options, beta: float) -> dict[str, Any]:
 @up_the_ladder(chosen=True)
 def beta_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """(26) as declared, and the expansion of its own program, against the system."""
-    from checks.nguyen2023 import centering as ce
     from checks.tensors.systems_nguyen_cases import choices
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
@@ -181,7 +178,7 @@ def beta_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evid
     names, system = (beta_table(n, options, beta),), beta_system(n, options, beta)
     wrong = {"not centred": Formula(ce.PLAIN, (i, d), names)} if beta else {}
     yield agree("(26)", Formula(ce.both(ce.FREE), (i, d), names), system, n, options, mutate=beta != 0)
-    expansion = Formula(ce._derived(replace(assumptions, beta="free")).lhs, (i, d), names)
+    expansion = Formula(ce.derived(replace(assumptions, beta="free")).lhs, (i, d), names)
     yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
 
@@ -190,7 +187,6 @@ def beta_as_bias(n: int, options: Options, assumptions: Any) -> Iterable[Evidenc
     """Centering as one bias a key: as declared, and by torch's kernel with the bias as one more coordinate."""
     import torch
 
-    from checks.nguyen2023 import centering as ce
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded, einsum
     from checks.tensors.systems_nguyen_cases import choices, raw_heads
@@ -231,14 +227,13 @@ def _wider(left: Any, right: Any) -> Any:
 @up_the_ladder(linear=True)
 def linear_attention(n: int, options: Options) -> Iterable[Evidence]:
     """The one-pass formula and the derived expansion with elu + 1, against the streamed system."""
-    from checks.nguyen2023 import linear
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import raw_heads, table
     from checks.tensors.systems_nguyen_formulas import Formula, agree
 
     own = raw_heads(n, options)[0]
     system, names = systems.attend(own, kernel="linear", dtype=options.dtype), (table(own, ("x", "k", "v")),)
-    statement = linear._katharopoulos()
+    statement = linear.katharopoulos()
     softmax = linear.sum_over(
         linear.j, linear.softmax(linear.j, linear.x.T @ linear.k[linear.j]) * linear.v[linear.j]
     )

@@ -15,6 +15,13 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from checks.claim import Options
+from checks.nguyen2023 import batchnorm_formulas as bn
+from checks.nguyen2023 import convolution_formulas as cv
+from checks.nguyen2023 import linear_formulas as linear
+from checks.nguyen2023 import multihead_formulas as mh
+from checks.nguyen2023 import residual_formulas as residual
+from checks.nguyen2023 import scaled_heads_formulas as sh
+from checks.nguyen2023 import sparse_formulas as sparse
 from checks.record import Evidence
 from derivations import svr_variants as sv
 from derivations.components import evaluate as exactly
@@ -221,7 +228,6 @@ def exact_eps() -> Any:
 
 def bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The program on normalised keys, solved exactly: keys 1, 2, 3 and the query 4."""
-    from checks.nguyen2023 import batchnorm as bn
     from checks.tensors import systems_nguyen as systems
 
     fit = optimum(bn.BN, powers([(-1,), (0,), (1,), (2,)], 3), 3)
@@ -249,7 +255,6 @@ def beta_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def bn_head_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """A head on six tokens pooled to the keys 1, 2, 3, normalised: its program solved exactly."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors import systems_nguyen as systems
 
     fit = optimum(sh.HEAD, powers([(-1,), (0,), (1,), (2,)], 3), 3)
@@ -262,7 +267,6 @@ def bn_head_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def heads_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Heads with four and two keys, pooled from the same tokens: each program solved exactly; 2 and -1 as W_O."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors import systems_nguyen as systems
 
     labels, queries = (0, 2, -1, 1), (0, 1, -1, 2)
@@ -280,7 +284,6 @@ def heads_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def multihead_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Two heads with three keys and an intercept each: each program solved exactly; 2 and -1 as W_O."""
-    from checks.nguyen2023 import multihead as mh
 
     keys, queries = ((-1, 0, 1), (2, 1, 0)), ((0, 2), (1, -1))
     fits = [
@@ -308,7 +311,6 @@ def _projected(outs: list[Any]) -> Any:
 
 def sparse_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """For two queries the program on the two keys that each keeps, solved exactly; values are the query's own."""
-    from checks.nguyen2023 import sparse
 
     labels, found = (-1, 0, 1, 2), []
     for row, kept in ((0, (0, 2)), (1, (1, 3))):
@@ -329,7 +331,6 @@ def sparse_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
     The keys are 1, 2, 3 as tokens or as averages of two; normalised they are -1, 0, 1 and the query 4 is 2. Values are
     the query's own.
     """
-    from checks.nguyen2023 import sparse
     from checks.tensors import systems_nguyen as systems
 
     def normalised(h: Any) -> Any:
@@ -360,7 +361,6 @@ def sparse_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
 
 def residual_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (33) for a fixed projection sqrt(ln 2), solved exactly: inputs 1, 0, -1 and the query 2."""
-    from checks.nguyen2023 import residual
 
     points = (1, 0, -1, 2)
     fit = optimum(residual.FIT, powers([(n,) for n in points], 3), 3, [Fraction(n) for n in points])
@@ -374,7 +374,6 @@ def conv_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (38) on a 2 x 2 image, solved exactly: the image 0, 1, -2, 0 and the new image 1, 1, 0, -1."""
     import torch
 
-    from checks.nguyen2023 import convolution as cv
     from checks.tensors import systems_nguyen as systems
 
     # token plus its right and lower neighbours: the first image becomes -1, 1, -2, 0, the second 2, 0, -1, -1
@@ -389,7 +388,6 @@ def conv_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def softmax_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (5) with b = 0, solved exactly: keys -1, 0, 1 and the query 2, in units of sqrt(ln 2)."""
-    from checks.nguyen2023 import linear
     from checks.tensors import systems_nguyen as systems
 
     fit = optimum(linear.PLAIN.without_bias(), powers([(-1,), (0,), (1,), (2,)], 3), 3)
@@ -402,7 +400,6 @@ def softmax_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def beta_sh_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """(51): heads on the tokens 0, 2, 4, 2 and on their pairs' averages 1, 3, each less half its mean, 2 and -1 as W_O."""
-    from checks.nguyen2023 import scaled_heads as sh
     from checks.tensors import systems_nguyen as systems
 
     q, tokens, queries = root_two(1, 0), root_two(0, 2, 4, 2), (1, 0)
@@ -433,7 +430,6 @@ def conv1d_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (38) on a sequence, solved exactly: tokens 0, 1, -2, 1 and the new tokens 1, 0, 1, -1."""
     import torch
 
-    from checks.nguyen2023 import convolution as cv
     from checks.tensors import systems_nguyen as systems
 
     taps = torch.tensor([0.0, 1, 1], dtype=torch.float64)  # token plus its right neighbour
@@ -452,7 +448,6 @@ def cvt_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """
     import torch
 
-    from checks.nguyen2023 import linear
     from checks.tensors import systems_nguyen as systems
 
     keys, queries = (torch.tensor(t, dtype=torch.float64) for t in ([0.0, 1, 1], [1.0, 1, 0]))
@@ -473,7 +468,6 @@ def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The regression on elu + 1 of keys without negative coordinates, solved exactly; query and keys two wide."""
     import torch
 
-    from checks.nguyen2023 import linear
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded
 
@@ -495,7 +489,6 @@ def linear_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
     """
     import torch
 
-    from checks.nguyen2023 import linear
     from checks.tensors import bounds
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded, U

@@ -13,6 +13,9 @@ from typing import Any
 
 from checks.claim import Options
 from checks.ladder import up_the_ladder
+from checks.nguyen2023 import linear_formulas as linear
+from checks.nguyen2023 import scaled_heads_formulas as scaled_heads
+from checks.nguyen2023 import sparse_formulas as sparse
 from checks.nguyen2023.variant_heads import pooled_heads, prepared_heads, sh_tables
 from checks.nguyen2023.variant_legs import bn_table
 from checks.record import Evidence
@@ -28,7 +31,6 @@ PAPER = SvrAssumptions(bias="off")
 @up_the_ladder()
 def linear_versions(n: int, options: Options) -> Iterable[Evidence]:
     """Linear Attention-BN, -SH and -BN+SH: formula and derived expansion against the systems."""
-    from checks.nguyen2023 import linear, scaled_heads
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import BN_EPS, heads_of_x, projections, raw_heads
     from checks.tensors.systems_nguyen_formulas import Formula
@@ -39,7 +41,7 @@ def linear_versions(n: int, options: Options) -> Iterable[Evidence]:
     own = systems.normalised(raw_heads(n, options)[0], BN_EPS)
     system = systems.attend(own, kernel="linear", dtype=options.dtype)
     formula = Formula(bn.rhs, (i, d), (names,), own=("x",))
-    wrong = {"not normalised": replace(formula, term=linear._katharopoulos().rhs)}
+    wrong = {"not normalised": replace(formula, term=linear.katharopoulos().rhs)}
     yield from _formula_and_expansion("Linear Attention-BN", formula, bn.lhs, system, n, options, wrong)
 
     heads = pooled_heads(n, options)
@@ -102,7 +104,6 @@ def _member(n: int, keys: int, kept: int, pattern: str) -> Callable[[Any], Any]:
 @up_the_ladder(chosen=True)
 def sparse_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """Masked and renormalised softmax, and the expansion of the fit to the subset, against the gathering system."""
-    from checks.nguyen2023 import sparse
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_cases import choices, raw_heads
     from checks.tensors.systems_nguyen_formulas import Formula, agree
@@ -122,7 +123,7 @@ def sparse_definition(n: int, options: Options, assumptions: Any) -> Iterable[Ev
     # with every key kept a mutant that forgets the mask says the same
     yield agree("masked and renormalised", formula, system, n, options, wrong, mutate=kept < n)
     names = {"x": own.q, "k_m": _gather(own.k, n, kept, pattern), "v": _gather(own.v, n, kept, pattern)}
-    expansion = Formula(sparse._corrected(PAPER).parts[2].lhs, (i, d), (names,), own=("x", "k_m", "v"))
+    expansion = Formula(sparse.corrected(PAPER).parts[2].lhs, (i, d), (names,), own=("x", "k_m", "v"))
     shifted = {**names, "k_m": _gather(own.k, n, kept, pattern, 1)}
     wrong = {"the next query's keys": replace(expansion, tables=(shifted,))}
     yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
@@ -170,7 +171,6 @@ def _version(name: str, n: int, options: Options, assumptions: Any) -> tuple[lis
 @up_the_ladder(chosen=True)
 def sparse_versions(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     """Sparse Attention-BN, -SH and -BN+SH: the derived expansion and the formula against the gathering systems."""
-    from checks.nguyen2023 import scaled_heads, sparse
     from checks.tensors import systems_nguyen as systems
     from checks.tensors.systems_nguyen_bounded import Bounded
     from checks.tensors.systems_nguyen_cases import BN_EPS, choices, constant
