@@ -19,7 +19,7 @@ from derivations import signs as sg
 from derivations.energy_terms import Moved
 from derivations.functions import NONNEGATIVE, POSITIVE
 from derivations.program import Program
-from derivations.term import Term
+from derivations.term import Term, subterms
 
 
 def guard(statement: Any, finding: Finding) -> Finding:
@@ -60,6 +60,10 @@ def hidden_demands(statement: Any) -> Iterator[sg.Demand]:
     """What the terms inside derived terms and blocks need in order to be defined."""
     for term in terms_of(statement):
         yield from _inside(term)
+        if getattr(statement, "prunes", False):  # its entries leave out what is multiplied by a zero block
+            for _, part in subterms(term):
+                for expr in entries(part):
+                    yield from sg.demands(expr)
     program = getattr(statement, "program", None)
     if isinstance(program, Program):
         for term in terms_of((program.objective, program.constraints)):

@@ -19,7 +19,7 @@ from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.printing import part_latex
 from checks.record import Record
-from checks.statement import Definition, Identity, Implication, Statement, WellPosed, parts
+from checks.statement import Definition, Fact, Identity, Implication, Statement, WellPosed, parts
 from checks.verdict import FAILED
 from derivations import index as ix
 from derivations.index import Index, Tensor
@@ -32,14 +32,15 @@ FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic
 # What a statement is made under, and what proves or refutes it; the other fields are what it says.
 BESIDE = {
     "above", "bound", "cases", "certificate", "chain", "choice", "convex", "data",
-    "direction", "domain", "factor", "family", "gap", "given", "high", "hypotheses", "label", "low", "multipliers", "nonzero",
-    "null", "one", "orbit", "other", "over", "ranges", "ray", "reason", "sizes", "squares", "witness",
+    "direction", "domain", "family", "gap", "given", "high", "hypotheses", "label", "low", "multipliers", "nonzero",
+    "null", "one", "orbit", "other", "over", "ranges", "rate", "ray", "reason", "sizes", "squares", "witness",
 }  # fmt: skip
 
 
-def failures(failing: Iterable[Any], corrected: Statement | None) -> list[dict[str, str]]:
+def failures(failing: Iterable[Any], printed: Statement, corrected: Statement | None) -> list[dict[str, str]]:
     """For each part that fails: its LaTeX, its severity by its repair alone, and what that follows from."""
-    repairs = list(parts(corrected)) if corrected is not None else []
+    before = parts(printed)
+    repairs = [p for p in parts(corrected) if p not in before] if corrected is not None else []
     found = [(part_latex(part), *_compared(part, repairs)) for part in failing]
     return [dict(zip(("latex", "severity", "because"), f, strict=True)) for f in found]
 
@@ -49,15 +50,16 @@ def _compared(printed: Any, repairs: list[Any]) -> tuple[str, str]:
         return "substance", "nothing like it is known to hold"
     if any(_same(printed, repair) for repair in repairs):
         return "condition", "it holds as printed under what the correction adds"
-    if not isinstance(printed, FORMULAS):
-        return "substance", "it is no formula that a change of symbols could mend"
-    if 2 * max(_kept(printed, repair) for repair in repairs) > 1:
+    alike = [r for r in repairs if isinstance(printed, FORMULAS) or _asserts(r) == _asserts(printed)]
+    if alike and 2 * max(_kept(printed, repair) for repair in alike) > 1:
         return "misprint", "its correction keeps most of its symbols"
     return "substance", "what holds instead is another statement"
 
 
 def _same(printed: Any, repair: Any) -> bool:
-    """Whether a repair says what is printed, under whatever each of them is said."""
+    """Whether a repair says what is printed, and is said under the same and more."""
+    if not _adds(printed, repair):
+        return False
     if said(printed) == said(repair):
         return True
     one, two = _vanishing(printed), _vanishing(repair)
@@ -69,6 +71,25 @@ def _same(printed: Any, repair: Any) -> bool:
         for order in permutations(there)
         if [i.dim for i in order] == [i.dim for i in here]
     )
+
+
+def _adds(printed: Any, repair: Any) -> bool:
+    """Whether the definitions, hypotheses and steps of what is printed are those of its repair too."""
+    for name in ("given", "hypotheses", "chain"):
+        before, after = (_bare(getattr(s, name, ()) or ()) for s in (printed, repair))
+        if not set(before) <= set(after):
+            return False
+    return True
+
+
+def _asserts(part: Any) -> tuple:
+    """What kind of thing a statement asserts: its class, and whatever it says besides formulas."""
+    plain = [
+        (f.name, getattr(part, f.name))
+        for f in fields(part)
+        if f.name not in BESIDE and not isinstance(getattr(part, f.name), Term | Fact)
+    ]
+    return type(part).__name__, *((name, _bare(value)) for name, value in plain)
 
 
 def _vanishing(part: Any) -> ix.Expr | None:

@@ -12,6 +12,7 @@ from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.scope import Scoped
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
+from derivations import normal as nf
 from derivations.functions import is_unknown
 from derivations.index import Index, Tensor
 from derivations.term import Apply, Size, Term, subterms
@@ -67,12 +68,24 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
         return True
     sides = [{getattr(p, "lhs", None), getattr(p, "rhs", None)} for p in printed]
     if isinstance(repair, Differs):
-        return {repair.lhs, repair.rhs} in sides
+        return any(_denies(repair, p) for p in printed if isinstance(p, Identity))
     if isinstance(repair, Definition | Scoped):
         return not any(isinstance(p, Definition | Scoped) for p in printed) and not any(
             repair.name in s for s in sides
         )
     return isinstance(repair, Example)
+
+
+def _denies(repair: Differs, printed: Identity) -> bool:
+    try:
+        gaps = [(s.lhs - s.rhs).entry(*_places(s.lhs)) for s in (repair, printed)]
+    except ValueError:
+        return False
+    return nf.equal(*gaps) or nf.equal(gaps[0], -gaps[1])
+
+
+def _places(term: Term) -> tuple[Index, ...]:
+    return tuple(Index(f"e{n}", dim) for n, dim in enumerate(term.shape()))
 
 
 def subjects(statement: Any) -> set[str]:

@@ -158,7 +158,8 @@ def _fill(
     if literal.holds is False:
         pieces = parts(statement)
         failing = [pieces[n] for n in literal.failing] or pieces  # a leg speaks of the whole
-        record.failures = failures(failing, claim.corrected(assumptions) if claim.corrected else None)
+        repair = claim.corrected(assumptions) if claim.corrected else None
+        record.failures = failures(failing, statement, repair)
     if literal.counterexample:
         record.counterexample = with_letters(literal.counterexample)
     if corrected is not None and claim.corrected is not None:

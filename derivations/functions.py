@@ -147,6 +147,8 @@ def _clip(arg: Any, order: int = 0) -> Any:
 
 def _elu1_ball(arg: Any, order: int = 0) -> Any:
     arg = Ball.of(arg)
+    if order >= 2 and arg.sign() == 0:
+        raise ZeroDivisionError("a derivative at a kink")
     if arg.sign() <= 0:
         return Ball(arg.value.exp())
     return arg + 1 if order == 0 else Fraction(int(order == 1))

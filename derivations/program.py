@@ -221,6 +221,8 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
             len(matrices) == 1
             and len(differing) == 1
             and set(matrices[0][2]) == set(differing[0])
+            # x[i, i] P[i, k] x[i, k] is no quadratic form: the rows of x change with i
+            and not set(differing[0]) & {s for s, t in zip(left, right, strict=True) if s == t}
             # a weight that depends on i or k would make it x' diag(w) P x, which may be indefinite
             and all(nf.is_positive(a) and not nf.mentions(a, differing[0]) for a in others)
         )
@@ -277,6 +279,9 @@ def require_quadratic(program: Program) -> None:
             )
     if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
         raise ValueError("the objective is not quadratic in the variables")
+    for expr in (program.objective.entry(), *(c.excess() for c in program.constraints)):
+        if any(ix.tensors(d.base) & set(program.variables) for d in sg.demands(expr)):
+            raise ValueError("the program is defined for some values of the variables only")
 
 
 def fresh_letters(tensor: Tensor) -> list[str]:

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from checks.kinds.examples import Point, Rule
+from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
 from checks.severity import failures, gravest, heirs
-from checks.statement import All, Definition, Fact, Given, Identity, Implication
+from checks.statement import All, Definition, Fact, Given, Identity, Implication, Link
 from derivations.index import Index, Tensor
-from derivations.term import as_term, sqrt, sum_over
+from derivations.term import as_term, exp, sqrt, sum_over
 
 X, Y, Z, P = (Tensor(name) for name in "xyzp")
 x, y, z = (as_term(t) for t in (X, Y, Z))
@@ -22,7 +23,7 @@ v = as_term(Tensor("v", ("N",)))
 
 
 def severity(printed, corrected) -> str:
-    (found,) = failures([printed], corrected)
+    (found,) = failures([printed], printed, corrected)
     assert found["latex"] and found["because"]
     return found["severity"]
 
@@ -38,7 +39,12 @@ def severity(printed, corrected) -> str:
     (Identity(sum_over(i, v[i]), x), Identity(sum_over(i, v[i]), x + x), "misprint"),
     (Definition(x, y * z + y), Definition(x, y * z - y), "misprint"),
     (Identity(x, y), Identity(z * z * as_term(3), sum_over(i, v[i] * v[i])), "substance"),
-    (Stationary(x**2, X, y), Stationary(x**2, X, as_term(0)), "substance"),
+    (Stationary(x**2 + 2 * y * x, X, y), Stationary(x**2 - 2 * y * x, X, y), "misprint"),
+    (Order(exp(x), 1 + x, X, 3), Order(exp(x), 1 + x, X, 1), "substance"),
+    (Order(exp(x), 1 - x, X, 2), Order(exp(x), 1 + x, X, 2), "misprint"),
+    (Identity(2 * x, y + z, given=(Given(X, (), y + z, ""),)), Identity(2 * x, y + z, given=(Given(X, (), (y + z) / 2, ""),)),
+     "misprint"),
+    (Identity(x, y, chain=(Link(z * x, ""),)), Identity(x, y, chain=(Link(x * 1, ""),)), "misprint"),
     (Rule((), Fact("c", x, ">"), Point((), {})), Implication((), Fact("c", x, ">=")), "substance"),
     (Identity(x, y), None, "substance"),
 ])  # fmt: skip
@@ -49,7 +55,10 @@ def test_by_the_repair(printed, corrected, expected: str) -> None:
 def test_each_failing_part_has_its_own() -> None:
     literal = [Identity(x / x, as_term(1)), Identity((x + y) * z, x * z - y * z)]
     corrected = All((replace(literal[0], nonzero=(X,)), Identity((x + y) * z, x * z + y * z)))
-    assert [f["severity"] for f in failures(literal, corrected)] == ["condition", "misprint"]
+    assert [f["severity"] for f in failures(literal, All(tuple(literal)), corrected)] == [
+        "condition",
+        "misprint",
+    ]
 
 
 def test_what_rests_on_it_and_fails_makes_it_substance() -> None:

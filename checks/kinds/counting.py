@@ -14,7 +14,13 @@ from checks.record import Evidence
 from checks.statement import Kind, Malformed
 
 Products = tuple[tuple[int, ...], ...]
-_PRIMES = ((2, 3, 5, 7, 11, 13), (17, 19, 23, 29, 31, 37), (41, 43, 47, 53, 59, 61))
+_PRIMES = (
+    (1, 1, 1, 1, 1, 1),
+    (2, 3, 5, 7, 11, 13),
+    (17, 19, 23, 29, 31, 37),
+    (41, 43, 47, 53, 59, 61),
+    (101, 103, 107, 109, 113, 127),
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Counted(Kind):
         return rf"\#\text{{{self.what}}} = {sp.latex(sp.expand(self.formula))}"
 
     def looked_at(self) -> list[tuple[int, ...]]:
-        """Sizes whose ratios tell them apart: multiples of different primes."""
+        """Sizes whose ratios tell them apart: multiples of 1, and of different primes."""
         return [tuple(p * each for p, each in zip(row, self.steps, strict=False)) for row in _PRIMES]
 
 

@@ -45,8 +45,8 @@ class Point:
             isinstance(n, int) and n >= 1 for _, n in self.sizes
         ):
             raise Malformed("a size is a whole number from 1 on, given once")
-        if len(dict(self.values)) < len(self.values):
-            raise Malformed("a tensor is given two values")
+        if len(dict(self.values)) < len(self.values) or len(dict(self.at)) < len(self.at):
+            raise Malformed("a tensor or an index is given two values")
         entries: dict[tuple[Tensor, tuple[int, ...]], Any] = {}
         defined = {g.tensor for g in given}
         for t, nested in self.values:

@@ -82,8 +82,15 @@ def _check_points(statement: ConvexProgram) -> None:
     for values in (statement.data, statement.one, statement.other):
         for name, value in values:
             sign = Exponential.of(value).sign()
-            if (name in promised and sign <= 0) or (name in semidefinite and sign < 0):
+            broken = (name in promised and sign <= 0) or (name in semidefinite and sign < 0)
+            if broken or (name in {t.name for t in program.nonzero} and sign == 0):
                 raise Malformed(f"{name} = {value} breaks a promise")
+    data = dict(statement.data)
+    for matrix, inverse in program.inverses:
+        if {matrix.name, inverse.name} & data.keys() and data.get(matrix.name, 0) * data.get(
+            inverse.name, 0
+        ) != 1:
+            raise Malformed(f"{inverse.name} is not the inverse of {matrix.name}")
     names = {v.name for v in program.variables}
     if {n for n, _ in statement.one} != names or {n for n, _ in statement.other} != names:
         raise Malformed("a point of a program gives a value to each of its variables and to nothing else")
@@ -145,7 +152,7 @@ def _system(statement: Solvable) -> list[list[Fraction]]:
     instance = statement.point.instance(statement.given)
     rows = []
     for fact in statement.equations:
-        expr = fact.term.entry()
+        expr = apply_definitions(fact.term.entry(), statement.given)
         fixed = {i: n - 1 for i, n in statement.point.at}
         loose = sorted(ix.free_indices(expr) - fixed.keys(), key=lambda i: i.name)
         for choice in product(*(range(sizes[i.dim]) for i in loose)):

@@ -222,7 +222,7 @@ def _witnessed(s: Order) -> str | None:
     """The offered instance in words if a coefficient differs there, whatever the open parameters are."""
     if s.witness is None:
         return None
-    instance, at = s.witness.instance(()), {i: n - 1 for i, n in s.witness.at}
+    instance, at = s.witness.instance(s.choice), {i: n - 1 for i, n in s.witness.at}
     given = {t for t, _ in s.witness.values}
 
     def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:

@@ -109,6 +109,8 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
 def _check(s: Positive) -> None:
     """Raise Malformed for a kernel of more than its points and parameters, or ranges that promises contradict."""
     kernel, ranges = s.kernel.entry(), dict(s.ranges)
+    if len(ranges) < len(s.ranges):
+        raise Malformed("a parameter has two ranges")
     if stray := ix.free_indices(kernel) - {s.i, s.j}:
         raise Malformed(f"the kernel depends on the index {', '.join(sorted(i.name for i in stray))}")
     if unranged := ix.tensors(kernel) - ranges.keys() - {s.points}:

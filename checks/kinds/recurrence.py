@@ -105,6 +105,13 @@ def _check(s: Recurrence) -> None:
         b.first < 0 or b.symbol not in s.symbols or (b.first == 0 and b.symbol.is_positive) for b in s.base
     ):
         raise Malformed("the first value of a symbol is 0 or more, and one that the symbol takes")
+    based = {b.symbol for b in s.base}
+    for call in s.rule.atoms(sp.core.function.AppliedUndef):
+        for symbol, at in zip(s.symbols, call.args, strict=True):
+            if at != symbol and not (at == symbol - 1 and symbol in based):
+                raise Malformed(
+                    "the rule goes back by one in symbols that have a first value, and in no other way"
+                )
     for expression in (s.closed, s.rule):
         free_form = expression.replace(QUANTITY, lambda *_: sp.Dummy())
         if not all(map(_allowed, sp.preorder_traversal(free_form))):

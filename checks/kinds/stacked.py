@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import ClassVar
 
 from checks.engines import ENGINES, conformable, equal, identity, rejects
 from checks.finding import Finding, conjunction
@@ -23,6 +24,7 @@ ZERO = ix.Num(Fraction(0))
 class Stacked(Kind):
     """``lhs = rhs`` for terms whose dimensions may be stacked (``derivations.term.Blocks``)."""
 
+    prunes: ClassVar[bool] = True
     lhs: Term
     rhs: Term
     given: tuple[Given, ...] = ()

@@ -12,9 +12,10 @@ from checks.kinds.cost import Assign, Cost
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point
 from checks.kinds.extremum import Extremum
-from checks.kinds.feasible import ConvexProgram
+from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.limit import ETA, Limit
+from checks.kinds.order import Order
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
@@ -26,6 +27,7 @@ from derivations.index import Index, Tensor
 from derivations.program import Constraint, Program, Raw
 from derivations.term import (
     Ones,
+    Zeros,
     apply,
     as_term,
     diag,
@@ -42,8 +44,8 @@ from derivations.term import (
 )
 from redteam.pair import Pair
 
-X, Y, A, B, C, L, T = (Tensor(name, (), name) for name in "xyabclt")
-x, y, a, b, c, lam, t = map(as_term, (X, Y, A, B, C, L, T))
+X, Y, Z, A, B, C, L, T = (Tensor(name, (), name) for name in "xyzabclt")
+x, y, z, a, b, c, lam, t = map(as_term, (X, Y, Z, A, B, C, L, T))
 P_ = Tensor("q", (), positive=True)
 p = as_term(P_)
 U, V = Tensor("u", ("n",)), Tensor("v", ("n",))
@@ -105,6 +107,17 @@ def minimum(energy, above, direction):
         above=above,
         witness=Point((), ()),
         direction=direction,
+    )
+
+
+def two_symbols(shift):
+    """f(n, k) = n + k, from f(1, k) and f(n-1, k-shift)."""
+    first, second = sp.symbols("n k", positive=True, integer=True)
+    rule = QUANTITY(first - 1, second - shift) + 1 + shift
+    base = (Base("w", first, 1, 1 + second),)
+    cases = ((1, 5), (2, 6), (3, 7))
+    return Recurrence(
+        "f", first + second, (first, second), base, rule, "b", lambda a, b: sp.Integer(a + b), cases
     )
 
 
@@ -226,4 +239,50 @@ PAIRS = [
          lambda: minimum(x**2, x**2, 0)),
     Pair("bounded/parameter-that-is-data", lambda: Bounded(program(-(x**2) + c, [X]), bound=c, gap=x**2), "x = t: unbounded below",
          lambda: Bounded(program(x**2 - c**2, [X]), ray=Ray(C, ((X, (), as_term(0)),), one), bound=-(c**2), gap=x**2)),
+    Pair(
+        "stacked/zero-times-a-pole", lambda: Stacked(0 * (1 / x) + y, y), "x = 0",
+        lambda: Stacked(0 * (1 / p) + y, y),
+    ),
+    Pair(
+        "stacked/zero-block-times-a-pole",
+        lambda: Stacked(Zeros((), ("n", "m")) @ stack(k, 1 / as_term(Tensor("w", ("m",)))[k]), Zeros((), ("n",))), "n = m = 1, w = 0",
+        lambda: Stacked(Zeros((), ("n", "m")) @ as_term(Tensor("w", ("m",))), Zeros((), ("n",))),
+    ),
+    Pair(
+        "stacked/zero-block-times-a-logarithm",
+        lambda: Stacked(Zeros((), ("n", "n")) @ apply("log", u), Zeros((), ("n",))), "n = 1, u = -1",
+        lambda: Stacked(Zeros((), ("n", "n")) @ apply("exp", u), Zeros((), ("n",))),
+    ),
+    Pair(
+        "recurrence/symbol-without-a-first-value", lambda: two_symbols(1), "f(2,1) is determined by nothing: it may be 73",
+        lambda: two_symbols(0),
+    ),
+    Pair(
+        "convex/index-of-a-form-on-the-diagonal",
+        lambda: Convex(Program("P", (M_,), sum_over(i, j, r[i, j] * m[i, i] * m[i, j]), semidefinite=(R_,))),
+        "R of ones, M = ((1,-2),(0,0)): -1",
+        lambda: Convex(Program("P", (U,), sum_over(i, j, r[i, j] * u[i] * u[j]), semidefinite=(R_,))),
+    ),
+    Pair(
+        "example/second-derivative-at-a-kink",
+        lambda: Example((Fact("h", apply("elu1", x, order=2) - 1, "="),), Point((), ((X, 0),))), "elu1 has none at 0",
+        lambda: Example((Fact("h", apply("elu1", x, order=1) - 1, "="),), Point((), ((X, 0),))),
+    ),
+    Pair(
+        "differs/second-derivative-at-a-kink", lambda: Differs(apply("elu1", 0 * x, order=2), as_term(7)), "elu1 has none at 0",
+        lambda: Differs(apply("elu1", 0 * x, order=1), as_term(7)),
+    ),
+    Pair(
+        "example/index-at-two-places",
+        lambda: Example((Fact("h", u[i] - 2, "="),), Point((("n", 2),), ((U, (1, 2)),), ((i, 1), (i, 2)))), "u_1 = 1",
+        lambda: Example((Fact("h", u[i] - 2, "="),), Point((("n", 2),), ((U, (1, 2)),), ((i, 2),))),
+    ),
+    Pair(
+        "solvable/unknown-that-nothing-ties", lambda: Solvable(X, (Fact("e", 0 * x - y, "="),), Point((), ((Y, 1),))), "0 = 1",
+        lambda: Solvable(X, (Fact("e", z - y, "="),), Point((), ((Y, 1),)), given=given(Z, x)),
+    ),
+    Pair(
+        "order/witness-against-the-choice", lambda: Order(exp(c * t), 1 + 2 * t, T, 2, given(C, 1)), "exp(t) = 1 + t + ...",
+        lambda: Order(exp(c * t), 1 + t, T, 2, given(C, 1), Point((), ((C, 2),))),
+    ),
 ]  # fmt: skip
