@@ -313,7 +313,7 @@ def _others() -> list[dict[str, Any]]:
             "Eq. (14)",
             "KKT conditions",
             "corrected",
-            severity="misprint",
+            severity="substance",
             rests_on=["chen2023/thm3.1"],
         ),
         record("wang2024/eq5", "Eq. (5)", "one step of functional descent", rests_on=[]),
