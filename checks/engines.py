@@ -19,7 +19,7 @@ from checks.hypotheses import apply_definitions, defined
 from checks.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
 from checks.mutants import mutants
 from checks.record import Evidence, Mutants
-from checks.wellformed import check, check_name
+from checks.wellformed import check, check_definition
 from derivations import functions as fn
 from derivations import index as ix
 from derivations import normal as nf
@@ -285,7 +285,7 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
         return finding
     at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(statement.meaning.shape()))
     meaning = statement.meaning.entry(*at)
-    check_name(statement.name, statement.meaning, at, statement.given, statement.nonzero)
+    check_definition(statement.name, statement.meaning, at, statement.given, statement.nonzero)
     used = apply_definitions(meaning, statement.given)
     names = {t.name for t in ix.tensors(used)} | {n.function for n in ix.walk(used) if isinstance(n, ix.Call)}
     if circular := named(statement.name) & names:

@@ -48,15 +48,22 @@ def check_given(given: tuple[Given, ...], nonzero: tuple[Tensor, ...] = ()) -> N
         if tensor in seen:
             raise Malformed(f"{tensor.name} is defined by itself")
     for g in given:
-        if g.tensor.positive and not positive_under(g.value.entry(), given, nonzero):
-            raise Malformed(f"{g.tensor.name} is promised positive, and its definition is not visibly so")
-        if g.tensor.symmetric and not _symmetric(g, given):
-            raise Malformed(f"{g.tensor.name} is promised symmetric, and its definition is not visibly so")
+        check_promises(g.tensor, g.at, g.value.entry(), given, nonzero)
 
 
-def _symmetric(g: Given, given: tuple[Given, ...]) -> bool:
-    value = apply_definitions(g.value.entry(), given)
-    return nf.equal(value, ix.rename(value, dict(zip(g.at, g.at[::-1], strict=True))))
+def check_promises(
+    tensor: Tensor,
+    at: tuple[Index, ...],
+    value: ix.Expr,
+    given: tuple[Given, ...],
+    nonzero: tuple[Tensor, ...],
+) -> None:
+    """Raise Malformed where ``tensor[at] = value`` is not visibly what the tensor is promised to be."""
+    value = apply_definitions(value, given)
+    if tensor.positive and not positive_under(value, given, nonzero):
+        raise Malformed(f"{tensor.name} is promised positive, and its value is not visibly so")
+    if tensor.symmetric and not nf.equal(value, ix.rename(value, dict(zip(at, at[::-1], strict=True)))):
+        raise Malformed(f"{tensor.name} is promised symmetric, and its value is not visibly so")
 
 
 def _names(indices: set[Index]) -> str:

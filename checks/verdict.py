@@ -12,6 +12,7 @@ from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.scope import Scoped
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
+from checks.wellformed import entries
 from derivations import normal as nf
 from derivations.functions import is_unknown
 from derivations.index import Index, Tensor
@@ -66,26 +67,20 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     """A statement of one side, of one instance, or that what is printed fails."""
     if isinstance(repair, Identity) and repair.lhs == repair.rhs:
         return True
-    sides = [{getattr(p, "lhs", None), getattr(p, "rhs", None)} for p in printed]
     if isinstance(repair, Differs):
         return any(_denies(repair, p) for p in printed if isinstance(p, Identity))
     if isinstance(repair, Definition | Scoped):
-        return not any(isinstance(p, Definition | Scoped) for p in printed) and not any(
-            repair.name in s for s in sides
+        return not any(
+            isinstance(p, Definition | Scoped)
+            or repair.name in (getattr(p, "lhs", None), getattr(p, "rhs", None))
+            for p in printed
         )
     return isinstance(repair, Example)
 
 
 def _denies(repair: Differs, printed: Identity) -> bool:
-    try:
-        gaps = [(s.lhs - s.rhs).entry(*_places(s.lhs)) for s in (repair, printed)]
-    except ValueError:
-        return False
-    return nf.equal(*gaps) or nf.equal(gaps[0], -gaps[1])
-
-
-def _places(term: Term) -> tuple[Index, ...]:
-    return tuple(Index(f"e{n}", dim) for n, dim in enumerate(term.shape()))
+    gaps = entries(repair.lhs - repair.rhs) + entries(printed.lhs - printed.rhs)
+    return len(gaps) == 2 and (nf.equal(*gaps) or nf.equal(gaps[0], -gaps[1]))
 
 
 def subjects(statement: Any) -> set[str]:

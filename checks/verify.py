@@ -150,20 +150,20 @@ def _fill(
     if claim.literal is None or literal is None:
         return
     statement = claim.literal(assumptions)
+    repair = claim.corrected(assumptions) if claim.corrected else None
     record.kind = kind(statement)
     record.statement = {"latex": latex(statement), "words": claim.words}
-    both = corrected is not None and claim.corrected is not None
+    both = corrected is not None and repair is not None
     record.evidence = [_worded(e, "as printed: " if both else "") for e in literal.evidence]
     record.steps, record.mutants = list(literal.steps), literal.mutants
     if literal.holds is False:
         pieces = parts(statement)
         failing = [pieces[n] for n in literal.failing] or pieces  # a leg speaks of the whole
-        repair = claim.corrected(assumptions) if claim.corrected else None
         record.failures = failures(failing, statement, repair)
     if literal.counterexample:
         record.counterexample = with_letters(literal.counterexample)
-    if corrected is not None and claim.corrected is not None:
-        fixed = latex(claim.corrected(assumptions))
+    if corrected is not None and repair is not None:
+        fixed = latex(repair)
         record.correction = fixed
         record.corrected = {"latex": fixed, "words": claim.correction_words}
         record.evidence += [_worded(e, "as corrected: ") for e in corrected.evidence]

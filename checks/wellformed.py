@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
-from checks.hypotheses import apply_definitions, positive_under
+from checks.hypotheses import apply_definitions, check_promises
 from checks.statement import Fact, Given, Identity, Implication, Link, Malformed, tensors_of, terms_of
 from derivations import index as ix
 from derivations import normal as nf
@@ -57,12 +57,11 @@ def check(statement: Any) -> None:
 
 def _symbols(statement: Any) -> None:
     """A reader must be able to tell two different symbols apart."""
-    hidden = {EXPONENT, *(g.tensor for g in getattr(statement, "given", ()) or ())}
-    for tensor in getattr(statement, "nonzero", ()) or ():
-        if tensor not in hidden | tensors_of(
-            [getattr(statement, f) for f in _fields(statement) if f != "nonzero"]
-        ):
-            raise Malformed(f"{tensor.name} is assumed not to vanish, and occurs nowhere")
+    if nonzero := getattr(statement, "nonzero", ()):
+        occurring = tensors_of(replace(statement, nonzero=())) | {EXPONENT}
+        for tensor in nonzero:
+            if tensor not in occurring:
+                raise Malformed(f"{tensor.name} is assumed not to vanish, and occurs nowhere")
     terms = [t for term in terms_of(statement) for _, t in subterms(term)]
     sizes = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
     for one, two in permutations(sizes, 2):
@@ -71,8 +70,7 @@ def _symbols(statement: Any) -> None:
     seen: dict[Any, Tensor] = {}
     if any(isinstance(t, SymbolicPower) for t in terms):
         seen = {EXPONENT.name: EXPONENT, _printed(EXPONENT): EXPONENT}
-    occurring = tensors_of(statement)
-    for tensor in sorted(occurring, key=repr):
+    for tensor in sorted(tensors_of(statement), key=repr):
         if "#" in tensor.name:
             raise Malformed(f"the name {tensor.name} is kept for what engines make themselves")
         if not tensor.dims and _printed(tensor)[0] in sizes:
@@ -80,10 +78,6 @@ def _symbols(statement: Any) -> None:
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
-
-
-def _fields(statement: Any) -> list[str]:
-    return [f.name for f in fields(statement)]
 
 
 def _printed(tensor: Tensor) -> tuple[str, ...]:
@@ -102,7 +96,7 @@ def _program(program: Program) -> None:
             raise Malformed(f"{tensor.name} is promised something that no constraint says")
 
 
-def check_name(
+def check_definition(
     name: Term, meaning: Term, at: tuple[Index, ...], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
 ) -> None:
     """Raise Malformed where the left side of a definition is no name, or what it names is promised what its meaning is not."""
@@ -117,7 +111,7 @@ def check_name(
     elif not isinstance(name, Symbol):
         raise Malformed("the left side of a definition is a name")
     elif len(set(at)) == len(at) == len(name.data.dims):
-        _promised(name.data, entry, at, given, nonzero)
+        check_promises(name.data, at, entry, given, nonzero)
 
 
 def _through(arg: Term, meaning: Term) -> bool:
@@ -136,20 +130,6 @@ def _through(arg: Term, meaning: Term) -> bool:
     return False
 
 
-def _promised(
-    tensor: Tensor,
-    entry: ix.Expr,
-    at: tuple[Index, ...],
-    given: tuple[Given, ...],
-    nonzero: tuple[Tensor, ...],
-) -> None:
-    entry = apply_definitions(entry, given)
-    if tensor.positive and not positive_under(entry, given, nonzero):
-        raise Malformed(f"{tensor.name} is promised positive, and its value is not visibly so")
-    if tensor.symmetric and not nf.equal(entry, ix.rename(entry, dict(zip(at, at[::-1], strict=True)))):
-        raise Malformed(f"{tensor.name} is promised symmetric, and its value is not visibly so")
-
-
 # ---------------------------------------------------------------- shapes inside
 
 
@@ -165,11 +145,10 @@ def _inner_shapes(statement: Any) -> None:
         if len(shapes) > 1:
             raise Malformed("the terms of the chain have different shapes")
     conclusion = getattr(statement, "conclusion", None)
-    for fact in getattr(statement, "hypotheses", ()):
-        if not isinstance(conclusion, Fact):
-            break
-        if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
-            raise Malformed(f"the hypothesis {fact.name} is the conclusion")
+    if isinstance(conclusion, Fact):
+        for fact in statement.hypotheses:
+            if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
+                raise Malformed(f"the hypothesis {fact.name} is the conclusion")
     if isinstance(statement, Implication) and any(m.shape() for _, m in statement.multipliers):
         raise Malformed("a multiplier is a number")
     for term in terms_of(statement):
@@ -226,7 +205,7 @@ def keep_promises(
     """Raise Malformed where a value put for a tensor is not visibly positive, or symmetric, and the tensor is promised to be."""
     at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(tensor.dims))
     if tensor.positive or tensor.symmetric:
-        _promised(tensor, value.entry(*at), at, given, nonzero)
+        check_promises(tensor, at, value.entry(*at), given, nonzero)
 
 
 def _derived(term: Term) -> Iterator[Derived]:

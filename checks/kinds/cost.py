@@ -44,6 +44,8 @@ class Assign:
 
 
 Plan = tuple[Assign, ...]
+Held = tuple[ix.Expr, tuple[Index, ...]]
+"""One entry of what a line of a plan holds, and the indices of that entry."""
 RELATIONS = ("=", "<=", "O")
 
 
@@ -254,13 +256,8 @@ def _assign(
 # ---------------------------------------------------------------- what a plan computes
 
 
-def outcome(plan: Plan, given: tuple[Given, ...]) -> tuple[ix.Expr, tuple[Index, ...]]:
-    """One entry of what the last line of a plan holds after one round, in the symbols that the plan is given."""
-    return _held(plan, given)[-1]
-
-
-def _held(plan: Plan, given: tuple[Given, ...]) -> list[tuple[ix.Expr, tuple[Index, ...]]]:
-    """One entry of what each line holds, with the indices that it is asked for with."""
+def _held(plan: Plan, given: tuple[Given, ...]) -> list[Held]:
+    """What each line holds after one round, in the symbols that the plan is given."""
     values: dict[Tensor, tuple[tuple[Index, ...], ix.Expr]] = {}
     lines = []
     for line in plan:
@@ -279,9 +276,9 @@ def _held(plan: Plan, given: tuple[Given, ...]) -> list[tuple[ix.Expr, tuple[Ind
     return lines
 
 
-def _pair(plan: Plan, formula: Term, given: tuple[Given, ...]) -> tuple[ix.Expr, ix.Expr]:
-    """The plan's outcome and the formula that it should be, at the same indices."""
-    found, at = outcome(plan, given)
+def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[ix.Expr, ix.Expr]:
+    """What a plan's last line holds and the formula that it should be, at the same indices."""
+    found, at = lines[-1]
     if tuple(i.dim for i in at) != formula.shape():
         raise Malformed("the plan's last line has another shape than the formula that it should compute")
     return found, apply_definitions(formula.entry(*at), given)
@@ -318,8 +315,9 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     for plan, formula in ((s.plan, s.computes), (s.base, s.base_computes)):
         if formula is None:
             continue
-        pair = _pair(plan, formula, s.given)
-        same = equal(*pair) and not open_demands([held for held, _ in _held(plan, s.given)], s.given, ())
+        lines = _held(plan, s.given)
+        pair = _pair(lines, formula, s.given)
+        same = equal(*pair) and not open_demands([held for held, _ in lines], s.given, ())
         faithful &= same
         latex = rf"{plan[-1].tensor.latex or plan[-1].tensor.name} = {formula.latex()}"
         finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
@@ -444,7 +442,7 @@ def _mutate(s: Cost, counted: sp.Expr, seed: int) -> Mutants:
     for what, plan in _plans(s.plan):
         result.tried += 1
         assert s.computes is not None
-        pair = _pair(plan, s.computes, s.given)
+        pair = _pair(_held(plan, s.given), s.computes, s.given)
         if rejects(*pair, (), seed):
             result.killed += 1
         elif equal(*pair):

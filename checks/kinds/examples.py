@@ -52,9 +52,10 @@ class Point:
         for t, nested in self.values:
             if t in defined:
                 raise Malformed(f"{t.name} is defined: it takes no value of its own")
-            if {at for at, _ in point_entries(t, nested)} != set(entries_of(t.dims, dict(self.sizes))):
+            offered = point_entries(t, nested)
+            if {at for at, _ in offered} != set(entries_of(t.dims, dict(self.sizes))):
                 raise Malformed(f"{t.name} is not given one value for each of its entries")
-            for at, value in point_entries(t, nested):
+            for at, value in offered:
                 if t.positive and Exponential.of(value).sign() <= 0:
                     raise Malformed(f"{t.name} is promised positive, and the point gives it {value}")
                 if t.symmetric and entries.get((t, at[::-1]), value) != value:

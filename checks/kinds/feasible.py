@@ -79,17 +79,17 @@ def _check_points(statement: ConvexProgram) -> None:
     program = statement.program
     promised = {t.name for t in program.unknown() if t.positive}
     semidefinite = {t.name for t in program.semidefinite}
+    nonzero = {t.name for t in program.nonzero}
     for values in (statement.data, statement.one, statement.other):
         for name, value in values:
             sign = Exponential.of(value).sign()
             broken = (name in promised and sign <= 0) or (name in semidefinite and sign < 0)
-            if broken or (name in {t.name for t in program.nonzero} and sign == 0):
+            if broken or (name in nonzero and sign == 0):
                 raise Malformed(f"{name} = {value} breaks a promise")
     data = dict(statement.data)
     for matrix, inverse in program.inverses:
-        if {matrix.name, inverse.name} & data.keys() and data.get(matrix.name, 0) * data.get(
-            inverse.name, 0
-        ) != 1:
+        one, other = data.get(matrix.name), data.get(inverse.name)
+        if (one, other) != (None, None) and (one or 0) * (other or 0) != 1:
             raise Malformed(f"{inverse.name} is not the inverse of {matrix.name}")
     names = {v.name for v in program.variables}
     if {n for n, _ in statement.one} != names or {n for n, _ in statement.other} != names:
