@@ -10,10 +10,10 @@ verify: $(VENV)/core
 	$(BIN)/attest verify --workers $(WORKERS)
 
 test: test-claims
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) --ignore tests/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) --ignore tests/checks/run/test_claims.py
 
 test-claims: $(VENV)/test
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) tests/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) tests/checks/run/test_claims.py
 
 test-slow: $(VENV)/test
 	$(BIN)/pytest -m slow
@@ -27,7 +27,7 @@ checked-book: test-claims $(VENV)/book
 
 # On a GPU machine with torch, numpy, scipy and sympy of its own: no environment is made, PYTHON must be that machine's.
 gpu:
-	$(PYTHON) -m checks.scale --device cuda --out checks/evidence/gpu.json
+	$(PYTHON) -m checks.scale --device cuda --out checks/records/gpu.json
 
 bench: $(VENV)/test
 	$(BIN)/python -m tests.benchmarks

@@ -30,7 +30,7 @@ from book import claim_page, figure, measurements, overview, systems
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, link
 
-RESULTS = Path(__file__).parent.parent / "checks" / "experiments" / "results"
+RESULTS = Path(__file__).parent.parent / "checks" / "records" / "experiments"
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
     "changed": overview.changed_note,
@@ -109,7 +109,7 @@ def expand(source: str, ledger: Ledger, page: str = "page") -> str:
 def derivations_digest() -> str:
     """Digest of the sources that chapters import."""
     digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parent.parent / "derivations").glob("*.py")):
+    for path in sorted((Path(__file__).parent.parent / "derivations").rglob("*.py")):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -1,6 +1,6 @@
-"""Pages from the data files in checks/evidence: error and bound by family, devices, benchmarks, a measured model.
+"""Pages from the data files in checks/records: error and bound by family, devices, benchmarks, a measured model.
 
-The files are written by `python -m checks.scale`, `python -m tests.benchmarks` and `attest measure --json`; a page says
+The files are written by `python -m checks.run.scale`, `python -m tests.benchmarks` and `attest measure --json`; a page says
 what it was written by and on what, and "not run" where there is no such file.
 """
 
@@ -15,9 +15,9 @@ from book.claim_page import number
 from book.ledger import Ledger
 from book.markup import code, folded, scroll, table, text
 
-FOLDER = Path(__file__).parent.parent / "checks" / "evidence"
+FOLDER = Path(__file__).parent.parent / "checks" / "records"
 FAMILIES = {
-    "Softmax attention": ("nguyen2023.legs.", "nguyen2023.theorem1.", "bridge."),
+    "Softmax attention": ("nguyen2023.theorem1_legs.", "nguyen2023.theorem1.", "bridge."),
     "Optimality certificate of attention as a regression": ("nguyen2023.converse.",),
     "Normalised, scaled, convolved, residual, sparse and linear heads": ("nguyen2023.variant",),
     "Singular triplets and explicit features": ("chen2023.",),
@@ -35,7 +35,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 
 def _runs() -> dict[str, dict[str, Any]]:
-    """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have none."""
+    """The data files of `python -m checks.run.scale`, by name: those that have rows, or say why they have none."""
     found = {path.stem: _read(path.stem) for path in sorted(FOLDER.glob("*.json"))}
     return {name: data for name, data in found.items() if data and ("rows" in data or "reason" in data)}
 
@@ -238,7 +238,7 @@ def _routes(found: list[dict[str, Any]], field: str, heading: str) -> str:
 
 
 def measured(ledger: Ledger) -> str:
-    """The heads of the small model of `checks.tensors.tiny_model`: a table and three charts."""
+    """The heads of the small model of `checks.tensors.measure.tiny_model`: a table and three charts."""
     data = _read("measured")
     if data is None:
         return "No model was measured: **not run**."

@@ -15,7 +15,7 @@ from book import chapters, claim_page, graph, overview, variants, vendor
 from book.ledger import Ledger, paper_name
 
 HERE = Path(__file__).parent
-BOUNDS = HERE.parent / "checks" / "tensors" / "BOUNDS.md"
+BOUNDS = HERE.parent / "checks" / "tensors" / "core" / "BOUNDS.md"
 """The derivation of the error bounds, kept beside the code that computes them."""
 
 

@@ -18,7 +18,7 @@ HEADINGS = {
 
 def systems(ledger: Ledger) -> str:
     """One row a system, one column a comparison; below, why what is missing is missing."""
-    from checks.nguyen2023.coverage import COLUMNS, ROWS
+    from checks.papers.nguyen2023.coverage import COLUMNS, ROWS
 
     rows = [[text(row.system), *(_cell(ledger, getattr(row, column)) for column in COLUMNS)] for row in ROWS]
     reasons = dict.fromkeys(c for row in ROWS for c in row[1:] if isinstance(c, str))

@@ -79,8 +79,8 @@ def describe(settings: Settings) -> list[str]:
 
 def assumptions(settings: Settings) -> dict[str, Any]:
     """The assumptions of each theory with its knobs set. Raises LedgerError for what is not allowed."""
-    from checks.theories import theory
-    from derivations.assumptions import BadAssumption
+    from checks.run.theories import theory
+    from derivations.theories.theory import BadAssumption
 
     try:
         return {name: theory(name).assumptions(knobs) for name, knobs in settings.items()}
@@ -93,8 +93,8 @@ def rejudge(
 ) -> list[dict[str, Any]]:
     """The records with those of the changed theories judged anew. Raises LedgerError for unusable settings."""
     from checks.claim import Options
-    from checks.registry import select
-    from checks.verify import Cache, verify
+    from checks.run.registry import select
+    from checks.run.verify import Cache, verify
 
     changed = assumptions(settings)
     claims = [c for c in select([]) if c.theory in changed]
@@ -105,7 +105,7 @@ def rejudge(
 
 def change_page(ledger: Ledger) -> str:
     """How to change an assumption: every knob of every theory, then the worked variants."""
-    from checks.theories import THEORIES
+    from checks.run.theories import THEORIES
 
     parts = [INTRODUCTION, "## The knobs"]
     for name, theory in sorted(THEORIES.items()):
@@ -162,7 +162,7 @@ def _command(theory: str, knobs: dict[str, str]) -> str:
 
 def equations(name: str, knobs: dict[str, str]) -> str:
     """The steps of a theory's derivation that differ under the assumptions, before and after."""
-    from checks.theories import theory
+    from checks.run.theories import theory
 
     chosen = theory(name)
     before = _keyed(chosen.derive(chosen.defaults))
@@ -197,8 +197,8 @@ def _keyed(steps: Iterable[Any]) -> dict[tuple[str, str, int], Any]:
 def _verdicts(ledger: Ledger, worked: Worked) -> str:
     """The claims of the theory whose verdict changes, found by the quick check that `attest derive` uses."""
     from checks.claim import Options
-    from checks.registry import select
-    from checks.verify import Cache, verify
+    from checks.run.registry import select
+    from checks.run.verify import Cache, verify
 
     claims = [c for c in select([]) if c.theory == worked.theory]
     changed = assumptions({worked.theory: worked.knobs})
@@ -239,7 +239,7 @@ def changed_page(
     settings: Settings, ledger: Ledger, before: list[dict[str, Any]], after: list[dict[str, Any]]
 ) -> str:
     """What changed from the papers' own assumptions to those of this book: verdicts, then equations."""
-    from checks.registry import load
+    from checks.run.registry import load
 
     theory_of = {c.id: c.theory for c in load().values()}
     knobs = "\n".join(f"- {code(line)}" for line in describe(settings))

@@ -1,6 +1,6 @@
 """Claims: short declarations, one for each assertion of a paper. Everything else is derived from them.
 
-A claim is registered by calling ``claim(...)`` at import of its module; ``checks.registry`` imports all papers.
+A claim is registered by calling ``claim(...)`` at import of its module; ``checks.run.registry`` imports all papers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from checks.record import Evidence
+from checks.evidence import Evidence
 from checks.statement import Statement
-from derivations.program import Step
+from derivations.calculus.program import Step
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 class Options:
     """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances.
 
-    ``only`` is set by `checks.ladder` where a leg is run at one length at a time.
+    ``only`` is set by `checks.run.lengths` where a leg is run at one length at a time.
     """
 
     max_tokens: int = 4096

@@ -1,6 +1,6 @@
 """Statement kinds: the few shapes in which the papers' claims are declared.
 
-A statement is data. The engines (``checks.engines``) decide it, the mutants are made from it, the pages print it.
+A statement is data. The engines (``checks.engine.judge``) decide it, the mutants are made from it, the pages print it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
-from derivations.index import Index, Tensor
-from derivations.program import Program
-from derivations.term import Term
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program
+from derivations.calculus.term import Term
 
 
 class Malformed(ValueError):
@@ -151,7 +151,7 @@ class All:
 class Kind:
     """Base of the kinds that live in ``checks.kinds``: data with a label and a ``statement_latex`` method.
 
-    A kind's module registers its engine in ``checks.engines.ENGINES``.
+    A kind's module registers its engine in ``checks.engine.judge.ENGINES``.
     """
 
     label: str = ""

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from derivations import index as ix
-from derivations.components import evaluate
-from derivations.differentiate import gradient
-from derivations.functions import EXACT_FUNCTIONS
-from derivations.index import Index, Tensor
-from derivations.program import Program, require_quadratic
+from derivations.calculus import index as ix
+from derivations.calculus.components import evaluate
+from derivations.calculus.differentiate import gradient
+from derivations.calculus.functions import EXACT_FUNCTIONS
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program, require_quadratic
 
 from .program import Layout, QuadraticProgram
 

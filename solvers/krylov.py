@@ -8,7 +8,7 @@ stays orthonormal to rounding and multiple values appear with their multiplicity
 Long blocks are torch's: two libraries of linear algebra that alternate have their threads wait against each other.
 
 Ritz values never exceed the singular value of their rank (Cauchy interlacing). What the triplets are worth is not
-for this module to say: `checks.tensors.ksvd_triplets` bounds their errors from residuals.
+for this module to say: `checks.tensors.ksvd.triplets` bounds their errors from residuals.
 """
 
 from __future__ import annotations

@@ -17,8 +17,14 @@ from typing import Any, NamedTuple
 import torch
 
 from checks.experiments.experiment import Watch
-from checks.tensors.descent_kernels import Kernel
-from checks.tensors.descent_layers import DescentTransformer, Reading, TrainedTransformer, Transformer, codes
+from checks.tensors.functional_descent.kernels import Kernel
+from checks.tensors.functional_descent.layers import (
+    DescentTransformer,
+    Reading,
+    TrainedTransformer,
+    Transformer,
+    codes,
+)
 
 CLASSES, WIDTH = 3, 2
 MOST, LEAST = 0.8, 0.1

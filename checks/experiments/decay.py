@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from checks.experiments.experiment import Experiment, Part, Watch
-from checks.tensors.systems_primal import CanonicalAttention, KsvdLoss, PrimalAttention, PrimalScores
+from checks.tensors.systems.primal import CanonicalAttention, KsvdLoss, PrimalAttention, PrimalScores
 
 Settings = dict[str, Any]
 LOSSES = {"primal, released loss": "released", "primal, loss (11)": "paper"}

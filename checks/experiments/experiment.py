@@ -20,9 +20,9 @@ import torch
 
 from checks.claim import ROOT
 from checks.experiments.errors import ExperimentError
-from checks.store import write_atomically
+from checks.run.store import write_atomically
 
-RESULTS = ROOT / "checks" / "experiments" / "results"
+RESULTS = ROOT / "checks" / "records" / "experiments"
 SAVE_SECONDS = 10.0  # a killed run loses at most so much
 
 
@@ -140,8 +140,8 @@ def checkpoints() -> Path:
 def key(experiment: Experiment, settings: dict[str, Any], seed: int) -> str:
     """Everything that the data depends on, as a hash: settings, seed, torch and the sources of experiments, tensors and the paper."""
     digest = hashlib.sha256(json.dumps([experiment.id, settings, seed, torch.__version__]).encode())
-    for folder in ("experiments", "tensors", experiment.id.partition("/")[0]):
-        for path in sorted((ROOT / "checks" / folder).glob("*.py")):
+    for folder in ("experiments", "tensors", f"papers/{experiment.id.partition('/')[0]}"):
+        for path in sorted((ROOT / "checks" / folder).rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

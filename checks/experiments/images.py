@@ -28,8 +28,8 @@ import torch
 from checks.experiments import categories as cat
 from checks.experiments.errors import ExperimentError
 from checks.experiments.experiment import Experiment, Part, Watch, digest
-from checks.tensors.descent_kernels import Kernel
-from checks.tensors.descent_layers import DescentTransformer, Transformer, codes
+from checks.tensors.functional_descent.kernels import Kernel
+from checks.tensors.functional_descent.layers import DescentTransformer, Transformer, codes
 
 CLASSES, SHOTS = 3, 10
 NEEDS = (

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from checks.chen2023 import costs
 from checks.experiments.experiment import Experiment, Part, Watch
+from checks.papers.chen2023 import costs
 
 KINDS = {
     "canonical": ("canonical", costs.UEA_LAYER),

@@ -11,7 +11,7 @@ from checks.experiments import categories as cat
 from checks.experiments import images
 from checks.experiments.errors import ExperimentError
 from checks.experiments.experiment import Experiment, Part, Watch
-from checks.tensors.descent_layers import Transformer, codes
+from checks.tensors.functional_descent.layers import Transformer, codes
 
 Settings = dict[str, Any]
 # the categories of the quadrants of Figure 1: 0 on the upper left; 2, whose map bends most, on a diagonal

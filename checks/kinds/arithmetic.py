@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES
-from checks.finding import Finding
-from checks.record import Evidence
+from checks.engine.finding import Finding
+from checks.engine.judge import ENGINES
+from checks.evidence import Evidence
 from checks.statement import Kind, Malformed
 
 

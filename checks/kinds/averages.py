@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES
-from checks.finding import Finding
-from checks.record import Evidence
+from checks.engine.finding import Finding
+from checks.engine.judge import ENGINES
+from checks.evidence import Evidence
 from checks.statement import Kind, Malformed
 
 

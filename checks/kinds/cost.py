@@ -18,16 +18,16 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, equal, rejects, step
-from checks.finding import Finding
-from checks.hypotheses import apply_definitions, check_given, open_demands
-from checks.mutants import mutants
-from checks.record import Evidence, Mutants
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions, check_given, open_demands
+from checks.engine.judge import ENGINES, equal, rejects, step
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed
-from derivations import index as ix
-from derivations.components import evaluate
-from derivations.index import Index, Tensor
-from derivations.term import Term
+from derivations.calculus import index as ix
+from derivations.calculus.components import evaluate
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
 
 T = sp.Symbol("t", positive=True)
 """The parameter of a ray of sizes."""

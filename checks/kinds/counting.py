@@ -8,9 +8,9 @@ from itertools import product
 
 import sympy as sp
 
-from checks.engines import ENGINES, step
-from checks.finding import Finding
-from checks.record import Evidence
+from checks.engine.finding import Finding
+from checks.engine.judge import ENGINES, step
+from checks.evidence import Evidence
 from checks.statement import Kind, Malformed
 
 Products = tuple[tuple[int, ...], ...]

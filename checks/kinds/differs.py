@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checks.engines import ENGINES, conformable, identity
-from checks.finding import Finding
-from checks.hypotheses import check_given
-from checks.instances import describe, exact_instances
-from checks.record import Evidence
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import check_given
+from checks.engine.instances import describe, exact_instances
+from checks.engine.judge import ENGINES, conformable, identity
+from checks.evidence import Evidence
 from checks.statement import Given, Identity, Kind, Malformed
-from derivations.index import Index
-from derivations.term import Term
+from derivations.calculus.index import Index
+from derivations.calculus.term import Term
 
 
 @dataclass(frozen=True)

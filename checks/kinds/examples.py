@@ -7,21 +7,21 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES, conformable
-from checks.finding import Finding
-from checks.hypotheses import check_given
-from checks.instances import Instance, describe, entries_of
-from checks.mutants import mutants
-from checks.record import Evidence
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import check_given
+from checks.engine.instances import Instance, describe, entries_of
+from checks.engine.judge import ENGINES, conformable
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence
 from checks.statement import Fact, Given, Kind, Malformed
-from derivations import exact
-from derivations import index as ix
-from derivations import normal as nf
-from derivations.components import NotExact
-from derivations.exact import Exponential
-from derivations.functions import is_unknown
-from derivations.index import Index, Tensor
-from derivations.term import Term
+from derivations.calculus import exact
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.components import NotExact
+from derivations.calculus.exact import Exponential
+from derivations.calculus.functions import is_unknown
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
 
 Values = tuple[tuple[Tensor, Any], ...]
 _SIGNS = {"=": "= 0", "!=": r"\ne 0", ">=": r"\ge 0", ">": "> 0"}

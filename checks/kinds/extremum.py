@@ -13,23 +13,23 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, ENOUGH, equal, identity, rejects, unbound
-from checks.finding import Finding
-from checks.hypotheses import apply_definitions, open_demands
-from checks.instances import Instance, describe, entries_of, exact_instances
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions, open_demands
+from checks.engine.instances import Instance, describe, entries_of, exact_instances
+from checks.engine.judge import ENGINES, ENOUGH, equal, identity, rejects, unbound
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, point_entries
 from checks.kinds.stationary import point_entry
-from checks.mutants import mutants
-from checks.record import Evidence, Mutants
 from checks.statement import Given, Identity, Kind, Malformed
-from derivations import index as ix
-from derivations import normal as nf
-from derivations import signs as sg
-from derivations.components import NotExact
-from derivations.energy_terms import Bregman, at_point
-from derivations.functions import KNOWN
-from derivations.index import Index, Tensor
-from derivations.term import (
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.components import NotExact
+from derivations.calculus.functions import KNOWN
+from derivations.calculus.gradients import Bregman, at_point
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import (
     Frac,
     Neg,
     Number,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checks.engines import ENGINES, run
-from checks.finding import Finding, conjunction
-from checks.printing import part_latex
+from checks.engine.finding import Finding, conjunction
+from checks.engine.judge import ENGINES, run
+from checks.engine.printing import part_latex
 from checks.statement import Kind, parts
 
 

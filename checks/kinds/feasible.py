@@ -7,18 +7,18 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES
-from checks.finding import Finding
-from checks.hypotheses import apply_definitions
-from checks.instances import FUNCTIONS, dimensions
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions
+from checks.engine.instances import FUNCTIONS, dimensions
+from checks.engine.judge import ENGINES
+from checks.evidence import Evidence
 from checks.kinds.examples import Point
-from checks.record import Evidence
 from checks.statement import Fact, Given, Kind, Malformed
-from derivations import index as ix
-from derivations.components import evaluate
-from derivations.exact import Exponential
-from derivations.index import Tensor
-from derivations.program import Program, convexity, is_affine
+from derivations.calculus import index as ix
+from derivations.calculus.components import evaluate
+from derivations.calculus.exact import Exponential
+from derivations.calculus.index import Tensor
+from derivations.calculus.program import Program, convexity, is_affine
 
 Numbers = tuple[tuple[str, Any], ...]
 

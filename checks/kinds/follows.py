@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from checks.engines import ENGINES, conformable
-from checks.finding import Finding
-from checks.hypotheses import (
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import (
     apply_definitions,
     check_given,
     never_zero,
@@ -23,20 +22,17 @@ from checks.hypotheses import (
     positive_under,
     signs_under,
 )
-from checks.instances import Instance, base_tensors, describe
+from checks.engine.instances import Instance, base_tensors, describe
+from checks.engine.judge import ENGINES, conformable
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence
 from checks.kinds.examples import nested_entries
-from checks.mutants import mutants
-from checks.record import Evidence
 from checks.statement import Given, Kind, Malformed, tensors_of
-from derivations import index as ix
-from derivations import normal as nf
-from derivations.functions import NONNEGATIVE
-from derivations.index import Index, Tensor
-from derivations.term import (
-    Product,
-    Term,
-    as_term,
-)
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.functions import NONNEGATIVE
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Product, Term, as_term
 
 INSTANCES = 6
 ONE, ZERO = as_term(1), as_term(0)

@@ -7,9 +7,9 @@ from itertools import product
 
 import sympy as sp
 
-from checks.engines import ENGINES
-from checks.finding import Finding
-from checks.record import Evidence, Mutants
+from checks.engine.finding import Finding
+from checks.engine.judge import ENGINES
+from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 
 _RATIONAL = (sp.Rational(1), sp.Rational(-1, 2), sp.Rational(2))

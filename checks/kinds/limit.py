@@ -8,19 +8,19 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, identity, rejects
-from checks.finding import Finding
-from checks.hypotheses import apply_definitions
-from checks.instances import FUNCTIONS, Instance, describe, exact_instances
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions
+from checks.engine.instances import FUNCTIONS, Instance, describe, exact_instances
+from checks.engine.judge import ENGINES, identity, rejects
+from checks.engine.mutants import mutants
+from checks.engine.wellformed import keep_promises
+from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point
-from checks.mutants import mutants
-from checks.record import Evidence, Mutants
 from checks.statement import Given, Identity, Kind, Malformed
-from checks.wellformed import keep_promises
-from derivations import index as ix
-from derivations.components import NotExact, evaluate
-from derivations.index import Index, Tensor
-from derivations.term import Term, as_term
+from derivations.calculus import index as ix
+from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term, as_term
 
 _PERIOD = 12
 _z = sp.Symbol("z", real=True)

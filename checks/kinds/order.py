@@ -17,23 +17,23 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, ENOUGH, conformable, equal
-from checks.finding import Finding
-from checks.hypotheses import apply_definitions, check_given
-from checks.instances import Instance, describe, exact_instances
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions, check_given
+from checks.engine.instances import Instance, describe, exact_instances
+from checks.engine.judge import ENGINES, ENOUGH, conformable, equal
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point
-from checks.mutants import mutants
-from checks.record import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed
-from derivations import differentiate
-from derivations import index as ix
-from derivations import normal as nf
-from derivations import signs as sg
-from derivations.components import NotExact, evaluate
-from derivations.differentiate import SYMPY_FUNCTIONS, DerivativeMismatch
-from derivations.index import Index, Tensor
-from derivations.series import Series, series_functions
-from derivations.term import Number, Term
+from derivations.calculus import differentiate
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.differentiate import SYMPY_FUNCTIONS, DerivativeMismatch
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.series import Series, series_functions
+from derivations.calculus.term import Number, Term
 
 _STRIDE = 4  # the two routes to a derivative are compared at every fourth instance
 

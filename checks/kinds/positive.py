@@ -1,6 +1,6 @@
 """Positive: a kernel is Mercer on a domain (every Gram matrix is positive semidefinite); or it never is.
 
-Proof: a certificate (``derivations.psd``) that rebuilds the kernel as a normal form. Refutation: exact points,
+Proof: a certificate (``derivations.calculus.psd``) that rebuilds the kernel as a normal form. Refutation: exact points,
 parameters and weights c with c'Gc < 0, or points of the domain at which the kernel is not defined.
 """
 
@@ -14,21 +14,21 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engines import ENGINES, ENOUGH, conformable, rejects
-from checks.finding import Finding
-from checks.instances import FUNCTIONS
-from checks.mutants import mutants
-from checks.record import Evidence, Mutants
+from checks.engine.finding import Finding
+from checks.engine.instances import FUNCTIONS
+from checks.engine.judge import ENGINES, ENOUGH, conformable, rejects
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
-from derivations import index as ix
-from derivations import normal as nf
-from derivations import signs as sg
-from derivations.components import NotExact, evaluate
-from derivations.exact import Exponential
-from derivations.functions import NONNEGATIVE, POSITIVE
-from derivations.index import Index, Tensor
-from derivations.psd import Certificate
-from derivations.term import Term
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.exact import Exponential
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.psd import Certificate
+from derivations.calculus.term import Term
 
 _HALF = Fraction(1, 2)
 _VALUES = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from checks.engines import ENGINES, definition, unbound
-from checks.finding import Finding
-from checks.record import Evidence
+from checks.engine.finding import Finding
+from checks.engine.judge import ENGINES, definition, unbound
+from checks.evidence import Evidence
 from checks.statement import Definition, Kind
-from derivations.index import Index
-from derivations.term import Pick, SumOver, Term, replace_at, subterms
+from derivations.calculus.index import Index
+from derivations.calculus.term import Pick, SumOver, Term, replace_at, subterms
 
 
 @dataclass(frozen=True)

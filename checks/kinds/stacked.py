@@ -7,22 +7,22 @@ from fractions import Fraction
 from itertools import product
 from typing import ClassVar
 
-from checks.engines import ENGINES, conformable, equal, identity, rejects
-from checks.finding import Finding, conjunction
-from checks.hypotheses import apply_definitions
-from checks.mutants import mutants
-from checks.record import Mutants
+from checks.engine.finding import Finding, conjunction
+from checks.engine.hypotheses import apply_definitions
+from checks.engine.judge import ENGINES, conformable, equal, identity, rejects
+from checks.engine.mutants import mutants
+from checks.evidence import Mutants
 from checks.statement import Given, Identity, Kind
-from derivations import index as ix
-from derivations.index import Index, Tensor
-from derivations.term import Eye, Ones, Part, Term, Zeros, as_term, replace_at, subterms, summands
+from derivations.calculus import index as ix
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Eye, Ones, Part, Term, Zeros, as_term, replace_at, subterms, summands
 
 ZERO = ix.Num(Fraction(0))
 
 
 @dataclass(frozen=True)
 class Stacked(Kind):
-    """``lhs = rhs`` for terms whose dimensions may be stacked (``derivations.term.Blocks``)."""
+    """``lhs = rhs`` for terms whose dimensions may be stacked (``derivations.calculus.term.Blocks``)."""
 
     prunes: ClassVar[bool] = True
     lhs: Term

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES, identity, rejects
-from checks.finding import Finding
-from checks.hypotheses import apply_definitions, defined, signs_under
-from checks.mutants import mutants
-from checks.record import Mutants
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions, defined, signs_under
+from checks.engine.judge import ENGINES, identity, rejects
+from checks.engine.mutants import mutants
+from checks.evidence import Mutants
 from checks.statement import Given, Identity, Kind, Malformed
-from derivations import index as ix
-from derivations import signs as sg
-from derivations.differentiate import index_route
-from derivations.energy_terms import grad, zeros
-from derivations.index import Index, Tensor
-from derivations.term import Term
+from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
+from derivations.calculus.differentiate import index_route
+from derivations.calculus.gradients import grad, zeros
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
 
 
 @dataclass(frozen=True)

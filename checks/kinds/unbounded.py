@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from checks.engines import ENGINES
-from checks.finding import Finding
-from checks.instances import Instance, base_tensors, dimensions
+from checks.engine.finding import Finding
+from checks.engine.instances import Instance, base_tensors, dimensions
+from checks.engine.judge import ENGINES
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
 from checks.kinds.follows import ZERO
-from checks.mutants import mutants
-from checks.record import Evidence, Mutants
 from checks.statement import Kind
-from derivations import index as ix
-from derivations import normal as nf
-from derivations import signs as sg
-from derivations.index import Index, Tensor
-from derivations.program import Program
-from derivations.term import Term, as_term
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program
+from derivations.calculus.term import Term, as_term
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _words(program: Program, ray: Ray) -> str:
 
 
 def _plain(term: Term) -> str:
-    from checks.printing import unicode_math
+    from checks.engine.printing import unicode_math
 
     return unicode_math(term.latex())
 

@@ -1,6 +1,6 @@
 """All comparisons of speed in one run: ratios of medians, growth with the length, one data file.
 
-    python -m tests.benchmarks [--max-tokens 131072] [--repeats 3] [--out checks/evidence/benchmarks.json]      (make bench)
+    python -m tests.benchmarks [--max-tokens 131072] [--repeats 3] [--out checks/records/benchmarks.json]      (make bench)
 
 - streams: every streamed check against torch's own attention at each length, with exponents of time and memory;
 - krylov: block Krylov against scipy's svds, on the same streamed products and on the dense matrix where it fits;
@@ -27,12 +27,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import bench_streams
 from bench_certificate import softmax_problem
 
-from checks.scale import about
-from checks.store import write_atomically
-from checks.tensors.arrays import DENSE_LIMIT
-from checks.tensors.instances import make_instance
-from checks.tensors.ksvd_products import SoftmaxProducts
-from checks.tensors.stream import rows
+from checks.run.scale import about
+from checks.run.store import write_atomically
+from checks.tensors.core.arrays import DENSE_LIMIT
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.core.stream import rows
+from checks.tensors.ksvd.products import SoftmaxProducts
 from solvers.krylov import top_triplets
 from solvers.svr import polish, solve_dual, solve_libsvm
 
@@ -127,7 +127,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--budget", type=float, default=120, help="seconds a check may take at one length")
-    parser.add_argument("--out", type=Path, default=Path("checks/evidence/benchmarks.json"))
+    parser.add_argument("--out", type=Path, default=Path("checks/records/benchmarks.json"))
     a = parser.parse_args(argv)
     started = time.perf_counter()
     streams = ["--max-tokens", str(a.max_tokens), "--repeats", str(a.repeats), "--width", str(a.width)]

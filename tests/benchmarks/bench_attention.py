@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import torch
 
-from checks.tensors import fused, stream
-from checks.tensors.agreement import check_attention
-from checks.tensors.converse import certify_attention_as_svr
-from checks.tensors.instances import make_instance
+from checks.tensors.core import fused, stream
+from checks.tensors.core.agreement import check_attention
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.svr.converse import certify_attention_as_svr
 
 
 def interleaved(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:

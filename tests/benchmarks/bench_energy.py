@@ -13,11 +13,11 @@ import argparse
 import torch
 from bench_attention import interleaved
 
-from checks.tensors.arrays import peak_bytes
-from checks.tensors.energy import gradient, potential
-from checks.tensors.energy_checks import check_alignment
-from checks.tensors.energy_operators import AttentionMap
-from checks.tensors.instances import make_instance
+from checks.tensors.core.arrays import peak_bytes
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.energy.checks import check_alignment
+from checks.tensors.energy.descent import gradient, potential
+from checks.tensors.energy.operators import AttentionMap
 
 
 def main() -> None:

@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from bench_attention import interleaved
 
-from checks.tensors import stream
-from checks.tensors.instances import make_instance
-from checks.tensors.ksvd_products import SoftmaxProducts
-from checks.tensors.ksvd_triplets import check_softmax_triplets
-from checks.tensors.systems_primal import CanonicalAttention, PrimalAttention
+from checks.tensors.core import stream
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.ksvd.products import SoftmaxProducts
+from checks.tensors.ksvd.triplets import check_softmax_triplets
+from checks.tensors.systems.primal import CanonicalAttention, PrimalAttention
 from solvers.krylov import top_triplets
 
 FASTER, ACCURATE = 10, 1e-12  # than numpy's dense SVD; values
@@ -33,9 +33,9 @@ SECONDS, GIB = 60, 2  # of the explicit-feature decomposition
 
 CHILD = """
 import json, sys, time, torch
-from checks.tensors.arrays import peak_bytes
-from checks.tensors.ksvd_features import make_features
-from checks.tensors.ksvd_primal import check_ksvd
+from checks.tensors.core.arrays import peak_bytes
+from checks.tensors.ksvd.features import make_features
+from checks.tensors.ksvd.explicit_features import check_ksvd
 from solvers.ksvd import feature_triplets
 tokens, rows, count = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 phi_q, phi_k, f = make_features(tokens, 64, "cosine", rows or None)

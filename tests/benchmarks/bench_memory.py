@@ -15,11 +15,11 @@ import sys
 
 CHILD = """
 import json, sys, time, torch
-from checks.tensors.agreement import check_attention
-from checks.tensors.arrays import peak_bytes
-from checks.tensors.converse import certify_attention_as_svr
-from checks.tensors.instances import make_instance
-from checks.tensors import stream
+from checks.tensors.core.agreement import check_attention
+from checks.tensors.core.arrays import peak_bytes
+from checks.tensors.svr.converse import certify_attention_as_svr
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.core import stream
 what, tokens, width, dtype = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 q, k, v = make_instance(tokens, width, dtype=dtype)
 before, started = peak_bytes(torch.device("cpu")), time.perf_counter()

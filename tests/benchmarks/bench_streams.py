@@ -31,24 +31,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from checks.store import write_atomically
-from checks.tensors import fused, stream
-from checks.tensors.agreement import check_attention
-from checks.tensors.converse import certify_attention_as_svr
-from checks.tensors.descent_kernels import Kernel
-from checks.tensors.descent_steps import check_steps
-from checks.tensors.energy_checks import (
+from checks.run.store import write_atomically
+from checks.tensors.core import fused, stream
+from checks.tensors.core.agreement import check_attention
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.energy.checks import (
     check_alignment,
     check_gradient,
     check_stationary,
     check_step,
     check_update_rule,
 )
-from checks.tensors.instances import make_instance
-from checks.tensors.ksvd_features import make_features
-from checks.tensors.ksvd_primal import check_ksvd
-from checks.tensors.ksvd_triplets import check_softmax_triplets
-from checks.tensors.measure_matrix import AttentionMatrix, spectrum
+from checks.tensors.functional_descent.kernels import Kernel
+from checks.tensors.functional_descent.steps import check_steps
+from checks.tensors.ksvd.explicit_features import check_ksvd
+from checks.tensors.ksvd.features import make_features
+from checks.tensors.ksvd.triplets import check_softmax_triplets
+from checks.tensors.measure.matrix import AttentionMatrix, spectrum
+from checks.tensors.svr.converse import certify_attention_as_svr
 from solvers.krylov import top_triplets
 from solvers.ksvd import feature_triplets
 
@@ -100,7 +100,10 @@ JOBS: dict[str, Job] = {
 }
 
 
-PRELOADED = ["checks.scale", *(m for m in list(sys.modules) if m.startswith(("checks.tensors.", "solvers.")))]
+PRELOADED = [
+    "checks.run.scale",
+    *(m for m in list(sys.modules) if m.startswith(("checks.tensors.", "solvers."))),
+]
 
 
 def ladder(most: int) -> list[int]:

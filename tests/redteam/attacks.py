@@ -11,10 +11,21 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.statement import Definition, Fact, Given, Identity, Implication, Link
-from derivations.energy_terms import Differential, at_point, bregman, formula, grad, power_p
-from derivations.functions import EXPONENT
-from derivations.index import Tensor
-from derivations.term import apply, as_term, blocks, eye, part, size, sqrt, squared_norm, trace, zeros
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import Differential, at_point, bregman, formula, grad, power_p
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import (
+    apply,
+    as_term,
+    blocks,
+    eye,
+    part,
+    size,
+    sqrt,
+    squared_norm,
+    trace,
+    zeros,
+)
 from redteam.pair import Pair
 
 X, Y, Z, B, T = (Tensor(name) for name in "xyzbt")

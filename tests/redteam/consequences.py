@@ -15,10 +15,10 @@ from checks.kinds.gaussian import GaussianMean
 from checks.kinds.positive import Positive
 from checks.kinds.unbounded import Bounded, Ray
 from checks.statement import Fact, Given, Implication
-from derivations import psd
-from derivations.index import Index, Tensor
-from derivations.program import Constraint, Program
-from derivations.term import (
+from derivations.calculus import psd
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.term import (
     Term,
     apply,
     as_term,
@@ -37,7 +37,7 @@ from redteam.pair import Pair
 
 ONE, ZERO, HALF = as_term(1), as_term(0), Fraction(1, 2)
 TINY = Fraction(1, 10**30)
-REAL, POSITIVE = ("real", "> 0")  # the words for ranges in derivations.psd
+REAL, POSITIVE = ("real", "> 0")  # the words for ranges in derivations.calculus.psd
 DOMAINS = {REAL: "R^d", POSITIVE: "(0, inf)^d"}
 
 

@@ -16,9 +16,9 @@ from checks.kinds.gaussian import GaussianMean
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.statement import Convex, Dual, Fact, Given
-from derivations.index import Index, Tensor
-from derivations.program import Constraint, Program
-from derivations.term import apply, as_term, size, sqrt, stack, sum_over
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.term import apply, as_term, size, sqrt, stack, sum_over
 from redteam.pair import Pair
 
 X_, A_, W_, T_, AL_ = (Tensor(name) for name in ("x", "a", "w", "t", "alpha"))

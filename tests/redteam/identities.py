@@ -9,9 +9,9 @@ from checks.kinds.family import Family
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.statement import All, Definition, Given, Identity, Link
-from derivations.energy_terms import at_point, grad, kronecker
-from derivations.index import Index, Tensor
-from derivations.term import (
+from derivations.calculus.gradients import at_point, grad, kronecker
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import (
     Hadamard,
     Ones,
     Term,

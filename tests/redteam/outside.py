@@ -21,11 +21,11 @@ from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.unbounded import Bounded, Ray
 from checks.statement import Convex, Definition, Dual, Fact, Given, Identity, Implication, Link
-from derivations import index as ix
-from derivations.energy_terms import Differential, at_point, bregman, grad, power_p
-from derivations.index import Index, Tensor
-from derivations.program import Constraint, Program, Raw
-from derivations.term import (
+from derivations.calculus import index as ix
+from derivations.calculus.gradients import Differential, at_point, bregman, grad, power_p
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program, Raw
+from derivations.calculus.term import (
     Ones,
     Zeros,
     apply,

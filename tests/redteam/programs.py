@@ -16,10 +16,10 @@ from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
 from checks.statement import Convex, Dual, Fact, Given, WellPosed
-from derivations.energy_terms import bregman
-from derivations.index import Index, Tensor
-from derivations.program import Constraint, Program
-from derivations.term import (
+from derivations.calculus.gradients import bregman
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.term import (
     Term,
     apply,
     as_term,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.engines import judge
+from checks.engine.judge import judge
 from checks.statement import Malformed
 from redteam import attacks, consequences, counts, identities, outside, programs
 from redteam.pair import Pair

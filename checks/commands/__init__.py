@@ -1,0 +1,1 @@
+"""The command line ``attest``. May import everything, the book included; nothing imports it."""

@@ -1,0 +1,377 @@
+"""``attest measure``: what the theorems say of the heads in a user's file or model, as table, JSON or plot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from checks.commands.console import OUT, progress_bar
+from checks.tensors.core.errors import TensorError
+
+if TYPE_CHECKING:
+    from checks.tensors.measure.head import Measurement, Settings
+    from checks.tensors.measure.load import Head
+
+GIB = 2**30
+PLOTS = (".png", ".svg", ".pdf")
+
+
+def add_command(commands: Any) -> None:
+    """Adds `measure` to the subparsers of the command line."""
+    p = commands.add_parser(
+        "measure",
+        help="what the theorems say of the heads of your own model",
+        description="Measures heads from FILE (.npz, .safetensors, .pt; names q, k, v or PREFIX.q, shapes (N, d), "
+        "(heads, N, d) or (layers, heads, N, d)), or of a Hugging Face model run on a text.",
+    )
+    p.add_argument("file", nargs="?", type=Path, metavar="FILE")
+    p.add_argument(
+        "--model", metavar="PATH_OR_ID", help="a Hugging Face model, instead of FILE; needs --text"
+    )
+    p.add_argument("--text", type=Path, metavar="FILE", help="the text that the model reads, in UTF-8")
+    box = p.add_mutually_exclusive_group()
+    box.add_argument("--C", type=float, help="judge the box |h(k_j) v_j| <= C of the regression")
+    box.add_argument("--log-C", type=float, help="the same, given the logarithm of C")
+    p.add_argument("--epsilon", type=float, default=0.1, help="of the regression (default 0.1)")
+    p.add_argument("--mask", choices=("none", "causal"), help="of a file's heads (default none)")
+    p.add_argument("--scale", type=float, help="factor on q·k (default: the file's scale, else 1/sqrt(d))")
+    p.add_argument("--tokens", type=int, help="use only the first so many tokens")
+    p.add_argument("--head", action="append", metavar="LAYER.HEAD", help="only this head; may be repeated")
+    p.add_argument("--top", type=int, default=16, help="singular values to show (default 16)")
+    p.add_argument("--steps", type=int, default=12, help="of block Krylov, beyond 1024 tokens (default 12)")
+    p.add_argument("--seed", type=int, default=0, help="of block Krylov (default 0)")
+    p.add_argument("--device", default="cpu", help="cpu, cuda, cuda:0, … (default cpu)")
+    p.add_argument(
+        "--max-memory", type=float, metavar="GIB", help="refuse what needs more (default: what is free)"
+    )
+    p.add_argument(
+        "--json", action="store_true", help="every measure as JSON on standard output, not a table"
+    )
+    p.add_argument(
+        "--plot", type=Path, metavar="FILE", help=f"a picture ({', '.join(PLOTS)}); needs matplotlib"
+    )
+    p.set_defaults(run=run)
+
+
+def run(a: argparse.Namespace) -> int:
+    """Measures and prints; 0. Raises TensorError, one line, for unusable input."""
+    settings = _settings(a)
+    if a.plot is not None:
+        _pyplot(a.plot)
+    heads, total, source = _heads(a, settings)
+    found = _measured(heads, total, settings)
+    if a.plot is not None:
+        plot(found, a.plot)
+    if a.json:
+        print(
+            json.dumps(
+                {"source": source, "about": _about(a.device), "heads": [_finite(m.to_json()) for m in found]},
+                indent=1,
+                ensure_ascii=False,
+                allow_nan=False,
+            )
+        )
+    else:
+        _tables(found)
+    return 0
+
+
+def _about(device: str) -> dict[str, Any]:
+    """What the measures were made with and on."""
+    import torch
+
+    from checks.run.scale import about
+
+    return about(torch.device(device), 1)
+
+
+def _settings(a: argparse.Namespace) -> Settings:
+    """The checked options. Raises TensorError for a value out of range."""
+    from checks.tensors.core.arrays import resolve_device
+    from checks.tensors.measure.head import Settings
+
+    if (a.file is None) == (a.model is None):
+        raise TensorError("give either FILE or --model, and not both")
+    if (a.model is None) != (a.text is None):
+        raise TensorError("--model and --text belong together")
+    if a.C is not None and not (0 < a.C < math.inf):
+        raise TensorError(f"--C {a.C} is out of range; a positive number is needed (--log-C for large ones)")
+    if a.log_C is not None and not math.isfinite(a.log_C):
+        raise TensorError(f"--log-C {a.log_C} is out of range; a finite number is needed")
+    for name, value, low in (("--tokens", a.tokens, 2), ("--top", a.top, 1), ("--steps", a.steps, 1)):
+        if value is not None and value < low:
+            raise TensorError(f"{name} {value} is out of range; at least {low} is needed")
+    if a.max_memory is not None and not a.max_memory > 0:
+        raise TensorError(f"--max-memory {a.max_memory} is out of range; a positive number is needed")
+    log_c = math.log(a.C) if a.C is not None else a.log_C
+    resolve_device(a.device)
+    mask = None if a.mask in (None, "none") else a.mask
+    return Settings(
+        log_c, a.epsilon, a.top, steps=a.steps, seed=a.seed, mask=mask, scale=a.scale, device=a.device
+    )
+
+
+def _heads(a: argparse.Namespace, settings: Settings) -> tuple[Iterator[Head], int, str]:
+    """The heads asked for, how many they are, and where they come from; refuses first what does not fit memory."""
+    import torch
+
+    from checks.tensors.measure import memory
+    from checks.tensors.measure.load import read_layers
+
+    device = torch.device(a.device)
+    free = memory.available_bytes(device) if a.max_memory is None else int(a.max_memory * GIB)
+    if a.model is not None:
+        captured = _model_heads(a, settings, free)
+        _require_known(a.head, [h.name for h in captured])
+        chosen = [h for h in captured if not a.head or h.name in a.head]
+        return iter(chosen), len(chosen), f"{a.model} on {a.text}"
+    layers = read_layers(a.file)
+    names = [f"{layer}.{number}" for each in layers for layer, number, _ in each.names()]
+    _require_known(a.head, names)
+    wanted = set(a.head) if a.head else None
+    memory.require_fit(layers, a.tokens, settings, free)
+    total = sum(wanted is None or name in wanted for name in names)
+    heads = (_shortened(head, a.tokens) for layer in layers for head in layer.heads(wanted))
+    return heads, total, str(a.file)
+
+
+def _require_known(wanted: list[str] | None, names: list[str]) -> None:
+    unknown = [name for name in wanted or [] if name not in names]
+    if unknown:
+        raise TensorError(
+            f"no head {unknown[0]}; there are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}"
+        )
+
+
+def _shortened(head: Head, tokens: int | None) -> Head:
+    if tokens is None:
+        return head
+    return replace(head, q=head.q[:tokens], k=head.k[:tokens], v=head.v[:tokens])
+
+
+def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Measurement]:
+    from checks.tensors.measure.head import measure
+
+    found = []
+    with progress_bar() as bar:
+        task = bar.add_task("measuring", total=total)
+        for head in heads:
+            bar.update(task, description=f"head {head.name}")
+            found.append(measure(head, settings))
+            bar.advance(task)
+    return found
+
+
+def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> list[Head]:
+    """The heads of a Hugging Face model on a text, by hooks on torch's attention."""
+    from checks.tensors.measure.head import bytes_needed
+    from checks.tensors.measure.memory import require
+    from checks.tensors.measure.model import run_model
+
+    try:
+        text = a.text.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TensorError(f"{a.text} cannot be read as UTF-8 text: {_line(error)}") from None
+    model, tokens = load_model(a.model, text, a.tokens)
+    config, n = model.config, tokens.shape[1]
+    layers, hidden, heads = (
+        getattr(config, name, 0) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads")
+    )
+    width = hidden // heads if heads else 64
+    require(
+        3 * 4 * layers * hidden * n + bytes_needed(n, n, width, width, settings),
+        free,
+        f"{a.model} with {layers} layers on {n} tokens",
+    )
+    return run_model(model, tokens).heads
+
+
+def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
+    """A Hugging Face model in evaluation mode and the text's tokens (1, N), at most `most` and what the model can.
+
+    Raises TensorError if transformers is not installed, the model cannot be loaded, or the text is too short.
+    """
+    try:
+        from transformers import AutoModel, AutoTokenizer
+    except ImportError:
+        raise TensorError(
+            "--model needs the package transformers, which is not installed; "
+            "pip install 'attention-audit[measure]'"
+        ) from None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModel.from_pretrained(name, attn_implementation="sdpa")
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise TensorError(f"the model {name} cannot be loaded: {_line(error)}") from None
+    longest = [n for n in (most, getattr(model.config, "max_position_embeddings", None)) if n]
+    tokens = tokenizer(
+        text, return_tensors="pt", truncation=bool(longest), max_length=min(longest) if longest else None
+    )["input_ids"]
+    if tokens.shape[1] < 2:
+        raise TensorError(f"the text has {tokens.shape[1]} tokens; at least 2 are needed")
+    return model.eval(), tokens
+
+
+def _tables(found: list[Measurement]) -> None:
+    """One row a head, then one row a hypothesis."""
+    shown = Table(box=None, pad_edge=False)
+    boxed = any(m.svr is not None and m.svr.log_c is not None for m in found)
+    headings = (
+        "head",
+        "tokens",
+        "log C*",
+        *(("log C*/C", "outside") if boxed else ()),
+        "angle of V",
+        "cosine",
+        "J",
+        "sigma_1",
+        "stable",
+        "partic.",
+        "entropy",
+        "c_j < 0",
+        "minimisers",
+        "off keys",
+        "off queries",
+    )
+    for heading in headings:
+        shown.add_column(heading, justify="left" if heading == "head" else "right", no_wrap=True)
+    for m in found:
+        shown.add_row(*_row(m, boxed))
+    OUT.print(shown)
+    OUT.print(_LEGEND, style="dim", highlight=False)
+    _hypotheses(found)
+
+
+_LEGEND = (
+    "log C*: smallest C of an exact regression fit, keys as queries. angle of V: largest sine between A'A v and v, 0 "
+    "for right singular vectors; cosine: largest between two value columns; J: KSVD objective, relative. sigma_1: "
+    "lower bound beyond 1024 tokens. stable, partic., entropy: effective ranks (± standard error where estimated). "
+    "minimisers: dimension of those of the quadratic energy, at least. off keys, off queries: change of the "
+    "output when their mean is taken off."
+)
+
+
+def _row(m: Measurement, boxed: bool) -> list[str]:
+    s, r, x = m.spectrum, m.singular, m.svr
+    energy = m.energy
+    cells = [m.name, str(m.tokens), "" if x is None else f"{x.log_c_star:.3f}{'' if x.accepted else ' ?'}"]
+    if boxed:
+        cells += ["", ""] if x is None else [f"{x.log_excess:+.3f}", str(x.outside)]
+    cells += (
+        ["", "", ""]
+        if r is None
+        else [f"{max(r.sines):.3g}", f"{r.cosine:.3g}", f"{r.objective_relative:.3g}"]
+    )
+    spread = f" ± {s.participation_error:.1g}" if s.participation_error is not None else ""
+    cells += [
+        f"{s.values[0]:.4f}",
+        f"{s.stable_rank:.2f}",
+        f"{s.participation:.2f}{spread}",
+        "" if s.entropy_rank is None else f"{s.entropy_rank:.1f}",
+    ]
+    doubt = f" (+{energy.undetermined}?)" if energy.undetermined else ""
+    cells += [
+        f"{energy.negative}{doubt}",
+        "one"
+        if energy.unique
+        else f"≥ {energy.dimension_at_least}"
+        if energy.dimension_at_least
+        else "several"
+        if energy.unique is False
+        else "open",
+    ]
+    return [*cells, f"{m.centering.keys:.1e}", f"{m.centering.queries:.2g}"]
+
+
+def _hypotheses(found: list[Measurement]) -> None:
+    """How many heads satisfy each hypothesis, and the range of its margin."""
+    rows: dict[tuple[str, str, str], list[Any]] = {}
+    for m in found:
+        for h in m.hypotheses:
+            rows.setdefault((h.claim, h.words, h.meaning), []).append(h)
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "hypothesis", "holds", "fails", "open", "margin"):
+        shown.add_column(heading, justify="right" if heading in ("holds", "fails", "open") else "left")
+    for (claim, words, meaning), each in rows.items():
+        counts = [str(sum(h.holds is value for h in each)) for value in (True, False, None)]
+        low, high = min(h.margin for h in each), max(h.margin for h in each)
+        margin = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+        shown.add_row(claim, words, *counts, f"{margin}: {meaning}")
+    OUT.print()
+    OUT.print(shown)
+    OUT.print("open: not refuted, and rounding allows no more to be said.", style="dim")
+
+
+def _pyplot(file: Path) -> Any:
+    """matplotlib's pyplot without a screen. Raises TensorError if it is missing or the kind of file is unknown."""
+    if file.suffix.lower() not in PLOTS:
+        raise TensorError(f"--plot {file}: allowed endings are {', '.join(PLOTS)}")
+    if not file.parent.is_dir():
+        raise TensorError(f"--plot {file}: there is no directory {file.parent}")
+    try:
+        import matplotlib
+    except ImportError:
+        raise TensorError(
+            "--plot needs the package matplotlib, which is not installed; "
+            "pip install 'attention-audit[measure]'"
+        ) from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def plot(found: list[Measurement], file: Path) -> None:
+    """Decay of the singular values, angles of the value columns, log C* and effective rank of every head."""
+    pyplot = _pyplot(file)
+    figure, axes = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    decay, angles, box, rank = axes.flat
+    for m in found:
+        values = [x / m.spectrum.values[0] for x in m.spectrum.values]
+        decay.semilogy(range(1, len(values) + 1), values, ".-", label=m.name, linewidth=0.8)
+        if m.singular is not None:
+            angles.plot(sorted(m.singular.sines), ".-", linewidth=0.8)
+    names = [m.name for m in found]
+    box.bar(names, [math.nan if m.svr is None else m.svr.log_c_star for m in found])
+    if found[0].svr is not None and found[0].svr.log_c is not None:
+        box.axhline(found[0].svr.log_c, color="black", linewidth=0.8, label="log C")
+        box.legend()
+    rank.bar(names, [m.spectrum.participation for m in found])
+    decay.set(title="singular values of A", xlabel="i", ylabel="sigma_i / sigma_1")
+    angles.set(
+        title="value columns against right singular vectors",
+        xlabel="column, sorted",
+        ylabel="sine",
+        ylim=(0, 1.02),
+    )
+    box.set(title="smallest C of an exact regression fit", xlabel="head", ylabel="log C*")
+    rank.set(title="effective rank (participation)", xlabel="head")
+    for axis in (box, rank):
+        axis.tick_params(axis="x", rotation=90)
+    if len(found) <= 12:
+        decay.legend(fontsize="small")
+    try:
+        figure.savefig(file)
+    except OSError as error:
+        raise TensorError(f"--plot {file} cannot be written: {error.strerror or error}") from None
+    pyplot.close(figure)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: such numbers become null."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:160]

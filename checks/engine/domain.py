@@ -1,0 +1,83 @@
+"""What a statement needs besides its entries: formulas that are differentiated, replaced or laid aside must be defined too.
+
+The entry of a gradient, of a substitution or of a block does not show what the formula inside it asks for: ∇(x + log y) is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import signs_under
+from checks.engine.wellformed import entries
+from checks.statement import Implication, terms_of
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
+from derivations.calculus.gradients import Moved
+from derivations.calculus.program import Program
+from derivations.calculus.term import Term, subterms
+
+
+def guard(statement: Any, finding: Finding) -> Finding:
+    """The finding, without its proof where something inside the statement is not shown to be defined."""
+    if not finding.proved:
+        return finding
+    try:
+        open_ones = [d for d in hidden_demands(statement) if not _signs(d.base, statement) <= d.signs]
+    except ZeroDivisionError:
+        open_ones = [sg.Demand(ix.as_expr(0), sg.NONZERO)]
+    if open_ones:
+        from checks.engine.printing import unicode_math
+        from derivations.calculus.printing import form_latex
+
+        shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in open_ones[:3])
+        detail = f"not shown inside a derived formula: {shown}"
+        finding.evidence = [
+            replace(e, passed=None, detail=detail) if e.settles and e.passed else e for e in finding.evidence
+        ]
+        if finding.unproved_parts is not None:
+            finding.unproved_parts, finding.open_legs = 1, frozenset()
+    return finding
+
+
+def _signs(base: ix.Expr, statement: Any) -> sg.Signs:
+    given, nonzero = getattr(statement, "given", ()) or (), getattr(statement, "nonzero", ()) or ()
+    nonzero += getattr(getattr(statement, "program", None), "nonzero", ())
+    ranges = {"> 0": POSITIVE, ">= 0": NONNEGATIVE}
+    known = {t: ranges[r] for t, r in getattr(statement, "ranges", ()) if r in ranges}
+    forms: dict[nf.Form, sg.Signs] = {}
+    if isinstance(statement, Implication):
+        relations = {"=": sg.ZERO, ">=": NONNEGATIVE, ">": POSITIVE}
+        forms = {nf.normal(h.term.entry()): relations[h.relation] for h in statement.hypotheses}
+    return signs_under(base, given, nonzero) & sg.signs(base, sg.Facts(known, forms))
+
+
+def hidden_demands(statement: Any) -> Iterator[sg.Demand]:
+    """What the terms inside derived terms and blocks need in order to be defined."""
+    for term in terms_of(statement):
+        yield from _inside(term)
+        if getattr(statement, "prunes", False):  # its entries leave out what is multiplied by a zero block
+            for _, part in subterms(term):
+                for expr in entries(part):
+                    yield from sg.demands(expr)
+    program = getattr(statement, "program", None)
+    if isinstance(program, Program):
+        for term in terms_of((program.objective, program.constraints)):
+            for expr in entries(term):
+                yield from sg.demands(expr)
+
+
+def _inside(term: Term) -> Iterator[sg.Demand]:
+    everywhere, around = term.hidden()
+    for group, demands in ((everywhere, sg.demands), (around, sg.interior)):
+        for inner in group:
+            for expr in entries(inner):
+                yield from demands(expr)
+            yield from _inside(inner)
+    if not isinstance(term, Moved):  # what is replaced in it is asked for after the replacement
+        for part in term.args:
+            yield from _inside(part)

@@ -1,0 +1,157 @@
+"""Hypotheses of a statement: definitions, promises, what is assumed not to vanish; and where formulas are defined."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from checks.engine.instances import describe, exact_instances
+from checks.evidence import Evidence
+from checks.statement import Given, Malformed
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.index import Index, Tensor
+
+_TRIES = 60
+UNDEFINED = "a formula is not defined"
+
+
+def apply_definitions(expr: ix.Expr, given: tuple[Given, ...]) -> ix.Expr:
+    """An expression with the tensors of ``given`` replaced by their values, until no definition applies."""
+    for _ in range(len(given) + 1):
+        for g in given:
+            value = g.value.entry()
+            expr = ix.define(
+                expr,
+                g.tensor,
+                lambda *idx, value=value, g=g: ix.rename(value, dict(zip(g.at, idx, strict=True))),
+            )
+    return expr
+
+
+def check_given(given: tuple[Given, ...], nonzero: tuple[Tensor, ...] = ()) -> None:
+    """Raise Malformed for definitions that are circular, double, break a promise of what they define, or leave an index open."""
+    rules = {g.tensor: g for g in given}
+    if len(rules) < len(given):
+        raise Malformed("a tensor is defined twice")
+    uses = {g.tensor: ix.tensors(g.value.entry()) for g in given}
+    for tensor, g in rules.items():
+        loose = ix.free_indices(g.value.entry()) - set(g.at)
+        if loose:
+            raise Malformed(f"the definition of {tensor.name} leaves {_names(loose)} open")
+        seen: set[Tensor] = set()
+        todo = [tensor]
+        while todo:
+            for inner in uses.get(todo.pop(), set()) - seen:
+                seen.add(inner)
+                todo.append(inner)
+        if tensor in seen:
+            raise Malformed(f"{tensor.name} is defined by itself")
+    for g in given:
+        check_promises(g.tensor, g.at, g.value.entry(), given, nonzero)
+
+
+def check_promises(
+    tensor: Tensor,
+    at: tuple[Index, ...],
+    value: ix.Expr,
+    given: tuple[Given, ...],
+    nonzero: tuple[Tensor, ...],
+) -> None:
+    """Raise Malformed where ``tensor[at] = value`` is not visibly what the tensor is promised to be."""
+    value = apply_definitions(value, given)
+    if tensor.positive and not positive_under(value, given, nonzero):
+        raise Malformed(f"{tensor.name} is promised positive, and its value is not visibly so")
+    if tensor.symmetric and not nf.equal(value, ix.rename(value, dict(zip(at, at[::-1], strict=True)))):
+        raise Malformed(f"{tensor.name} is promised symmetric, and its value is not visibly so")
+
+
+def _names(indices: set[Index]) -> str:
+    return ", ".join(sorted(i.name for i in indices))
+
+
+def signs_under(base: ix.Expr, given: tuple[Given, ...], nonzero: tuple[Tensor, ...]) -> sg.Signs:
+    """The signs that an expression may have where all definitions and promises hold."""
+    tensors = dict.fromkeys(nonzero, sg.NONZERO)
+    found = sg.signs(base, sg.Facts(tensors))
+    if not given or len(found) <= 1:
+        return found
+    forms: dict[nf.Form, sg.Signs] = {}
+    for g in given:
+        if g.tensor in nonzero:
+            forms.update(dict.fromkeys(_forms(g, base, given), sg.NONZERO))
+    return found & sg.signs(apply_definitions(base, given), sg.Facts(tensors, forms))
+
+
+def _forms(g: Given, base: ix.Expr, given: tuple[Given, ...]) -> list[nf.Form]:
+    """The normal forms of a definition's value at every choice of the indices that ``base`` leaves free."""
+    value = apply_definitions(g.value.entry(), given)
+    found = []
+    for choice in product(sorted(ix.free_indices(base), key=lambda i: i.name), repeat=len(g.at)):
+        if tuple(i.dim for i in choice) == tuple(i.dim for i in g.at):
+            found.append(nf.normal(ix.rename(value, dict(zip(g.at, choice, strict=True)))))
+    return found
+
+
+def never_zero(base: ix.Expr, given: tuple[Given, ...], nonzero: tuple[Tensor, ...]) -> bool:
+    """Whether ``base`` visibly vanishes nowhere under the hypotheses; False decides nothing."""
+    return 0 not in signs_under(base, given, nonzero)
+
+
+def positive_under(base: ix.Expr, given: tuple[Given, ...] = (), nonzero: tuple[Tensor, ...] = ()) -> bool:
+    """Whether ``base`` is visibly > 0 under the hypotheses."""
+    return signs_under(base, given, nonzero) <= sg.POSITIVE
+
+
+def open_demands(
+    expressions: list[ix.Expr], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
+) -> list[sg.Demand]:
+    """What the expressions and the definitions need in order to be defined and do not visibly have, each once."""
+    found: dict[tuple, sg.Demand] = {}
+    for expr in [*expressions, *(g.value.entry() for g in given)]:
+        for demand in sg.demands(expr):
+            if not signs_under(demand.base, given, nonzero) <= demand.signs:
+                found.setdefault((nf.normal(demand.base), demand.signs), demand)
+    return list(found.values())
+
+
+def defined(
+    expressions: list[ix.Expr], given: tuple[Given, ...], nonzero: tuple[Tensor, ...], seed: int
+) -> tuple[Evidence, str | None]:
+    """Denominators, roots and logarithms are defined on the stated domain; otherwise an exact instance where not.
+
+    The evidence has ``passed`` None where neither was shown: then nothing about the expressions may be called proved.
+    """
+    check_given(given, nonzero)
+    try:
+        still_open = open_demands(expressions, given, nonzero)
+    except ZeroDivisionError:
+        return Evidence("exact", "exact-rational", False, UNDEFINED), "always: the denominator is 0"
+    if not still_open:
+        detail = "every denominator, root and logarithm is defined"
+        if nonzero:
+            detail += "; assumed not to vanish: " + ", ".join(t.name for t in nonzero)
+        return Evidence("derivation", "exact-symbolic", True, detail), None
+    for demand in still_open:
+        if not demand.signs:  # where it is defined is not known: no place where it is not
+            continue
+        found = _violation(demand, given, nonzero, seed)
+        if found:
+            what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
+            return Evidence("exact", "exact-rational", False, UNDEFINED), f"{found}: {what}"
+    from checks.engine.printing import unicode_math
+    from derivations.calculus.printing import form_latex
+
+    shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in still_open)
+    return Evidence("derivation", "exact-symbolic", None, f"not shown: {shown}"), None
+
+
+def _violation(
+    demand: sg.Demand, given: tuple[Given, ...], nonzero: tuple[Tensor, ...], seed: int
+) -> str | None:
+    for instance, points in exact_instances([demand.base], given, seed, _TRIES, True, nonzero=nonzero):
+        for at in points:
+            sign = instance.sign(demand.base, at)
+            if sign is not None and sign not in demand.signs:
+                return describe(instance, at) or "always"
+    return None

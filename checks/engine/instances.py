@@ -1,0 +1,292 @@
+"""Exact instances: small random rational values for the symbols of a statement.
+
+Instances are seeded, so a run can be repeated. A symbol that a hypothesis defines is computed, not drawn.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from checks.statement import Given
+from derivations.calculus import exact
+from derivations.calculus import index as ix
+from derivations.calculus.balls import Ball, agree
+from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, EXPONENT, is_unknown
+from derivations.calculus.index import Index, Tensor
+
+SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
+EXPONENTS = [Fraction(n, 2) for n in (2, 3, 4, 6)]  # the power rule is for p >= 1
+POOL = [Fraction(n) for n in (-2, -1, 1, 2, 3)] + [Fraction(1, 2), Fraction(-1, 2), Fraction(0)]
+
+
+class _Functions(dict):
+    """The functions with a meaning; an unknown one is a fixed polynomial of degree four with rational coefficients."""
+
+    def __missing__(self, name: str) -> Any:
+        if not is_unknown(name):
+            raise NotExact(f"no values of {name} are known")
+        rng = random.Random(f"function {name}")
+        coefficients = [Fraction(rng.choice([-2, -1, 1, 2, 3]), rng.choice([1, 2])) for _ in range(5)]
+
+        def value(arg: Any, order: int) -> Any:
+            own = coefficients
+            for _ in range(order):
+                own = [c * n for n, c in enumerate(own)][1:]
+            result: Any = Fraction(0)
+            for c in reversed(own):
+                result = result * arg + c
+            return result
+
+        return value
+
+
+def _power_of(exponent: Fraction, root: Any) -> Any:
+    """u^p and its derivatives for a number p."""
+
+    def value(arg: Any, order: int) -> Any:
+        factor, left = Fraction(1), exponent
+        for _ in range(order):
+            factor, left = factor * left, left - 1
+        if factor == 0:
+            return factor
+        return factor * (arg ** int(left) if left.denominator == 1 and left >= 0 else root(arg, left))
+
+    return value
+
+
+FUNCTIONS = _Functions(EXACT_FUNCTIONS)
+_BALLS = _Functions(BALL_FUNCTIONS)
+
+
+class Instance:
+    """Values for the symbols of some expressions at given sizes; ``given`` tensors follow from their definitions."""
+
+    def __init__(
+        self,
+        sizes: Mapping[str, int],
+        values: dict[tuple[Tensor, tuple[int, ...]], Any],
+        given: tuple[Given, ...],
+    ):
+        self.sizes = sizes
+        self.values = values
+        self.given = given
+        self._rules = {g.tensor: g for g in given}
+        self._computed: dict[tuple[bool, Tensor, tuple[int, ...]], Any] = {}
+
+    def lookup(self, tensor: Tensor, entry: tuple[int, ...], balls: bool = False) -> Any:
+        """The value of one entry."""
+        if tensor in self._rules:
+            if (balls, tensor, entry) not in self._computed:
+                rule = self._rules[tensor]
+                where = dict(zip(rule.at, entry, strict=True))
+                value = self._evaluate(rule.value.entry(), where, balls)
+                self._computed[balls, tensor, entry] = value
+            return self._computed[balls, tensor, entry]
+        value = self.values[tensor, tuple(sorted(entry)) if tensor.symmetric else entry]
+        return Ball.of(value) if balls else value
+
+    def _evaluate(self, expr: ix.Expr, at: Mapping[Index, int] | None, balls: bool) -> Any:
+        functions = _BALLS if balls else FUNCTIONS
+        if (EXPONENT, ()) in self.values:
+            functions = _Functions(functions)
+            functions["power"] = _power_of(self.values[EXPONENT, ()], functions["root"])
+        return evaluate(expr, self.sizes, lambda t, e: self.lookup(t, e, balls), functions, at)
+
+    def evaluate(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
+        """The exact value of an expression. Raises NotExact or ZeroDivisionError."""
+        return self._evaluate(expr, at, False)
+
+    def value(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
+        """The exact value of an expression, or a ball where it has none. Raises NotExact or ZeroDivisionError."""
+        try:
+            return self._evaluate(expr, at, False)
+        except NotExact:
+            return self._evaluate(expr, at, True)
+
+    def same(self, left: ix.Expr, right: ix.Expr, at: Mapping[Index, int] | None = None) -> bool | None:
+        """Whether two expressions have one value here; None where one is undefined or nothing can be said.
+
+        False is certain. True is exact, or says that two balls of 256 bits meet.
+        """
+        try:
+            return bool(self.evaluate(left, at) == self.evaluate(right, at))
+        except ZeroDivisionError:
+            return None
+        except NotExact:
+            pass
+        try:
+            return agree(self._evaluate(left, at, True), self._evaluate(right, at, True))
+        except (NotExact, ZeroDivisionError):
+            return None
+
+    def sign(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> int | None:
+        """The certain sign of an expression here; None where it is undefined or its ball meets zero."""
+        try:
+            return exact.sign(self.value(expr, at))
+        except (NotExact, ZeroDivisionError):
+            return None
+
+    def admissible(self, nonzero: tuple[Tensor, ...] = ()) -> bool:
+        """Whether no entry of a tensor that is assumed not to vanish does so here."""
+        for tensor in nonzero:
+            at = tuple(Index(f"p{n}#", d) for n, d in enumerate(tensor.dims))
+            for entry in (
+                entries_of(tensor.dims, self.sizes) if set(tensor.dims) <= {*self.sizes, "1"} else []
+            ):
+                if self.sign(ix.At(tensor, at), dict(zip(at, entry, strict=True))) in (0, None):
+                    return False
+        return True
+
+
+def entries_of(dims: tuple[str, ...], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+    """Every position in an array of these dimensions; a dimension without a size counts as one."""
+    return product(*(range(sizes[d] if d != "1" else 1) for d in dims))
+
+
+def base_tensors(expressions: list[ix.Expr], given: tuple[Given, ...]) -> list[Tensor]:
+    """The tensors that an instance must draw: those that occur, through definitions, and are not defined."""
+    rules = {g.tensor: g for g in given}
+    found: set[Tensor] = set()
+    everything = [*expressions, *(g.value.entry() for g in given)]
+    if any(isinstance(n, ix.Call) and n.function == "power" for e in everything for n in ix.walk(e)):
+        found.add(EXPONENT)
+    todo = [t for e in expressions for t in ix.tensors(e)]
+    seen: set[Tensor] = set()
+    while todo:
+        tensor = todo.pop()
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        if tensor in rules:
+            todo += list(ix.tensors(rules[tensor].value.entry()))
+        else:
+            found.add(tensor)
+    return sorted(found, key=lambda t: (t.name, t.dims))
+
+
+def dimensions(expressions: list[ix.Expr], given: tuple[Given, ...]) -> list[str]:
+    """All dimension names that matter for an instance."""
+    dims: set[str] = set()
+    for e in [*expressions, *(g.value.entry() for g in given)]:
+        for node in ix.walk(e):
+            match node:
+                case ix.At(tensor, _):
+                    dims |= set(tensor.dims)
+                case ix.Sum(index, _):
+                    dims.add(index.dim)
+                case ix.Dim(name):
+                    dims.add(name)
+                case ix.Delta(left, _):
+                    dims.add(left.dim)
+    return sorted(dims - {"1"})
+
+
+def draw(
+    rng: random.Random,
+    tensors: list[Tensor],
+    sizes: Mapping[str, int],
+    pool: list[Fraction] | None = None,
+    nonzero: tuple[Tensor, ...] = (),
+) -> dict:
+    """Random values for all entries, from a pool or anywhere; those promised positive or nonzero are so."""
+    values: dict[tuple[Tensor, tuple[int, ...]], Any] = {}
+    for tensor in tensors:
+        for entry in entries_of(tensor.dims, sizes):
+            key = tuple(sorted(entry)) if tensor.symmetric else entry
+            value = _drawn(rng, tensor, pool)
+            while tensor in nonzero and value == 0:
+                value = _drawn(rng, tensor, pool)
+            values.setdefault((tensor, key), value)
+    return values
+
+
+def _drawn(rng: random.Random, tensor: Tensor, pool: list[Fraction] | None) -> Fraction:
+    if tensor == EXPONENT:
+        return rng.choice(EXPONENTS)
+    if pool is None:
+        value = Fraction(rng.randint(1, 99), rng.randint(1, 7))
+        return value if tensor.positive else value * rng.choice((1, -1))
+    return rng.choice([v for v in pool if v > 0] if tensor.positive else pool)
+
+
+def _size_choices(
+    dims: list[str], expressions: list[ix.Expr], fixed: dict[str, int]
+) -> Iterator[dict[str, int]]:
+    """Sizes from small to larger; a dimension under a root takes sizes whose root is rational."""
+    powers = {d: 1 for d in dims}
+    for e in expressions:
+        for node in ix.walk(e):
+            if isinstance(node, ix.Pow) and node.exponent.denominator > 1:
+                for inner in ix.walk(node.base):
+                    if isinstance(inner, ix.Dim):
+                        powers[inner.name] = max(powers.get(inner.name, 1), node.exponent.denominator)
+    for base in (1, 2, 3):
+        yield {d: fixed.get(d, (min(base, 2) ** powers[d]) if powers[d] > 1 else base) for d in dims}
+    yield {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
+
+
+def exact_instances(
+    expressions: list[ix.Expr],
+    given: tuple[Given, ...],
+    seed: int,
+    tries: int,
+    small: bool,
+    fixed: dict[str, int] | None = None,
+    nonzero: tuple[Tensor, ...] = (),
+) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
+    """Random values of all symbols of the expressions at which every promise holds, with up to nine choices of their
+    free indices for each.
+
+    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small integers only, else
+    every third instance has values from anywhere.
+    """
+    rng = random.Random(f"{seed} instances")
+    promised = [g.value.entry() for g in given if g.tensor in nonzero]
+    tensors = base_tensors([*expressions, *promised], given)
+    nonzero = tuple(t for t in nonzero if t in tensors or t in {g.tensor for g in given})
+    everything = [*expressions, *(g.value.entry() for g in given)]
+    loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)
+    dims = sorted({*dimensions(expressions, given), *(i.dim for i in loose)} - {"1"})
+    for sizes in _size_choices(dims, everything, fixed or {}):
+        points = [
+            dict(zip(loose, p, strict=True)) for p in product(*(range(sizes.get(i.dim, 1)) for i in loose))
+        ]
+        for turn in range(tries):
+            pool = SMALL if small else POOL if turn % 3 else None
+            instance = Instance(sizes, draw(rng, tensors, sizes, pool, nonzero), given)
+            if instance.admissible(nonzero):
+                yield instance, (points if len(points) <= 9 else rng.sample(points, 9))
+
+
+def describe(instance: Instance, at: Mapping[Index, int]) -> str:
+    """An instance in words: sizes, values, indices."""
+    lines = []
+    sizes = ", ".join(f"{d} = {n}" for d, n in instance.sizes.items())
+    if sizes:
+        lines.append(sizes)
+    names: dict[Tensor, dict[tuple[int, ...], Any]] = {}
+    for (tensor, entry), value in sorted(
+        instance.values.items(), key=lambda item: (item[0][0].name, item[0][1])
+    ):
+        names.setdefault(tensor, {})[entry] = value
+    for tensor, entries in names.items():
+        lines.append(f"{tensor.name} = {_nested(entries, len(tensor.dims))}")
+    if at:
+        lines.append("at " + ", ".join(f"{i.name.split('#')[0]} = {n + 1}" for i, n in at.items()))
+    return "; ".join(lines)
+
+
+def _nested(entries: dict[tuple[int, ...], Any], depth: int) -> str:
+    if depth == 0:
+        return str(entries[()])
+    if depth == 1:
+        return "(" + ", ".join(str(v) for _, v in sorted(entries.items())) + ")"
+    rows: dict[int, dict[tuple[int, ...], Any]] = {}
+    for entry, value in entries.items():
+        rows.setdefault(entry[0], {})[entry[1:]] = value
+    return "[" + ", ".join(_nested(r, depth - 1) for _, r in sorted(rows.items())) + "]"

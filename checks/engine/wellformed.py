@@ -1,0 +1,236 @@
+"""Statements that say nothing, or two things at once: refused before any engine sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+from checks.engine.hypotheses import apply_definitions, check_promises
+from checks.statement import Fact, Given, Identity, Implication, Link, Malformed, tensors_of, terms_of
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.functions import EXPONENT, is_unknown
+from derivations.calculus.gradients import Derived, Differential, Moved, SymbolicPower
+from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.program import Program
+from derivations.calculus.term import (
+    Apply,
+    NonConformable,
+    Part,
+    Pick,
+    Size,
+    Stack,
+    Symbol,
+    Term,
+    as_term,
+    replace_at,
+    subterms,
+)
+
+
+def check(statement: Any) -> None:
+    """Raise Malformed for a statement with ambiguous symbols, definitions that move, or parts of the wrong shape."""
+    if isinstance(statement, Identity) and statement.lhs is statement.rhs:
+        raise Malformed("both sides are the same formula")
+    try:
+        _symbols(statement)
+        _derived_terms(statement)
+        _inner_shapes(statement)
+        program = getattr(statement, "program", None)
+        if isinstance(program, Program):
+            _program(program)
+        for term in terms_of(statement):
+            with suppress(NonConformable):  # which is an engine's finding about what is printed
+                term.shape()
+    except Malformed:
+        raise
+    except ValueError as error:
+        raise Malformed(str(error)) from None
+
+
+# ---------------------------------------------------------------- symbols
+
+
+def _symbols(statement: Any) -> None:
+    """A reader must be able to tell two different symbols apart."""
+    if nonzero := getattr(statement, "nonzero", ()):
+        occurring = tensors_of(replace(statement, nonzero=())) | {EXPONENT}
+        for tensor in nonzero:
+            if tensor not in occurring:
+                raise Malformed(f"{tensor.name} is assumed not to vanish, and occurs nowhere")
+    terms = [t for term in terms_of(statement) for _, t in subterms(term)]
+    sizes = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
+    for one, two in permutations(sizes, 2):
+        if two in re.findall(r"[A-Za-z_]\w*", one):
+            raise Malformed(f"the sizes {one} and {two} are taken for two symbols")
+    seen: dict[Any, Tensor] = {}
+    if any(isinstance(t, SymbolicPower) for t in terms):
+        seen = {EXPONENT.name: EXPONENT, _printed(EXPONENT): EXPONENT}
+    for tensor in sorted(tensors_of(statement), key=repr):
+        if "#" in tensor.name:
+            raise Malformed(f"the name {tensor.name} is kept for what engines make themselves")
+        if not tensor.dims and _printed(tensor)[0] in sizes:
+            raise Malformed(f"{_printed(tensor)[0]} is a symbol and a size")
+        for key in (tensor.name, _printed(tensor)):
+            if seen.setdefault(key, tensor) != tensor:
+                raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
+
+
+def _printed(tensor: Tensor) -> tuple[str, ...]:
+    return tensor.latex or tensor.name, tensor.row_latex, tensor.entry_latex, *tensor.dims
+
+
+def _program(program: Program) -> None:
+    """Multipliers are symbols of their own, and what is asked of a variable stands among the constraints."""
+    multipliers = [c.multiplier for c in program.constraints]
+    used = {t for term in terms_of((program.objective, program.constraints)) for t in _tensors(term)}
+    for n, multiplier in enumerate(multipliers):
+        if multiplier in multipliers[:n] or multiplier in program.variables or multiplier in used:
+            raise Malformed(f"the multiplier {multiplier.name} is something else as well")
+    for tensor in (*multipliers, *program.variables):
+        if tensor.positive or tensor.symmetric:
+            raise Malformed(f"{tensor.name} is promised something that no constraint says")
+
+
+def check_definition(
+    name: Term, meaning: Term, at: tuple[Index, ...], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
+) -> None:
+    """Raise Malformed where the left side of a definition is no name, or what it names is promised what its meaning is not."""
+    entry = meaning.entry(*at)
+    while isinstance(name, Pick | Part | Stack):
+        if isinstance(name, Pick):
+            at = (*name.data, *at)
+        (name,) = name.args
+    if isinstance(name, Apply):
+        if not is_unknown(name.data[0]) or name.data[2] or not _through(name.args[0], meaning):
+            raise Malformed("a definition names a new function, by the values that it takes")
+    elif not isinstance(name, Symbol):
+        raise Malformed("the left side of a definition is a name")
+    elif len(set(at)) == len(at) == len(name.data.dims):
+        check_promises(name.data, at, entry, given, nonzero)
+
+
+def _through(arg: Term, meaning: Term) -> bool:
+    """Whether a value depends on a function's argument alone: put a new symbol for it, and nothing of it is left."""
+    while isinstance(arg, Pick):
+        if isinstance(arg.args[0], Symbol):
+            return True
+        (arg,) = arg.args
+    if isinstance(arg, Symbol):
+        return True
+    value = arg.entry()
+    for path, node in subterms(meaning):
+        if not node.shape() and nf.equal(node.entry(), value):
+            rest = replace_at(meaning, path, as_term(0))
+            return _tensors(rest).isdisjoint(ix.tensors(value)) or _through(arg, rest)
+    return False
+
+
+# ---------------------------------------------------------------- shapes inside
+
+
+def _inner_shapes(statement: Any) -> None:
+    """What is not a side of the statement must have the shape that its place asks for."""
+    for item in _pieces(statement):
+        if isinstance(item, Given) and item.value.shape():
+            raise Malformed(f"an entry of {item.tensor.name} is defined by an object that is no number")
+        if isinstance(item, Fact) and item.term.shape():
+            raise Malformed(f"{item.name} is about one number")
+    if isinstance(statement, Identity) and statement.chain:
+        shapes = {term.shape() for term in (statement.lhs, *(link.term for link in statement.chain))}
+        if len(shapes) > 1:
+            raise Malformed("the terms of the chain have different shapes")
+    conclusion = getattr(statement, "conclusion", None)
+    if isinstance(conclusion, Fact):
+        for fact in statement.hypotheses:
+            if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
+                raise Malformed(f"the hypothesis {fact.name} is the conclusion")
+    if isinstance(statement, Implication) and any(m.shape() for _, m in statement.multipliers):
+        raise Malformed("a multiplier is a number")
+    for term in terms_of(statement):
+        for derived in _derived(term):
+            derived.shape()
+
+
+def _pieces(item: Any) -> Iterator[Given | Fact | Link]:
+    if isinstance(item, (Given, Fact, Link)):
+        yield item
+    elif isinstance(item, (tuple, list)):
+        for part in item:
+            yield from _pieces(part)
+    elif hasattr(item, "__dataclass_fields__") and not isinstance(item, (type, Term)):
+        for name in item.__dataclass_fields__:
+            yield from _pieces(getattr(item, name))
+
+
+# ---------------------------------------------------------------- definitions and derived terms
+
+
+def _derived_terms(statement: Any) -> None:
+    """Where a definition depends on what is differentiated by or replaced, "hold it fixed" is not said."""
+    given = tuple(getattr(statement, "given", ()) or ())
+    for term in terms_of(statement):
+        for derived in _derived(term):
+            inner, tensor = derived.by()
+            used = _tensors(inner)
+            _moving(tensor, used, given)
+            calls = [n for expr in entries(inner) for n in ix.walk(expr) if isinstance(n, ix.Call)]
+            if tensor == EXPONENT and any(n.function == "power" for n in calls):
+                raise Malformed("the symbolic exponent stays a symbol")
+            _kept_promises(derived, tensor, given, tuple(getattr(statement, "nonzero", ()) or ()))
+    if any(g.tensor == EXPONENT for g in given):
+        raise Malformed("the symbolic exponent stays a symbol")
+    variable = getattr(statement, "variable", None)
+    if isinstance(variable, Tensor) and hasattr(statement, "energy"):
+        _moving(variable, {g.tensor for g in given}, given)
+
+
+def _kept_promises(
+    derived: Derived, tensor: Tensor, given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
+) -> None:
+    """What replaces a tensor, or the direction in which it moves, must keep what is promised of it."""
+    if isinstance(derived, Differential) and tensor.symmetric and not derived.data[2].symmetric:
+        raise Malformed(f"{tensor.name} is symmetric, and moves in a direction that is not")
+    if isinstance(derived, Moved):
+        keep_promises(tensor, derived.data[1], given, nonzero)
+
+
+def keep_promises(
+    tensor: Tensor, value: Term, given: tuple[Given, ...] = (), nonzero: tuple[Tensor, ...] = ()
+) -> None:
+    """Raise Malformed where a value put for a tensor is not visibly positive, or symmetric, and the tensor is promised to be."""
+    at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(tensor.dims))
+    if tensor.positive or tensor.symmetric:
+        check_promises(tensor, at, value.entry(*at), given, nonzero)
+
+
+def _derived(term: Term) -> Iterator[Derived]:
+    if isinstance(term, Derived):
+        yield term
+        yield from _derived(term.by()[0])
+    for part in term.args:
+        yield from _derived(part)
+
+
+def _moving(tensor: Tensor, used: set[Tensor], given: tuple[Given, ...]) -> None:
+    """A definition of the moved tensor itself says where the derivative is taken, which is no ambiguity."""
+    others = tuple(g for g in given if g.tensor != tensor)
+    for g in others:
+        if g.tensor in used and tensor in ix.tensors(apply_definitions(g.value.entry(), others)):
+            raise Malformed(f"{g.tensor.name} is defined, and {tensor.name}, on which it depends, is moved")
+
+
+def _tensors(term: Term) -> set[Tensor]:
+    return {t for expr in entries(term) for t in ix.tensors(expr)}
+
+
+def entries(term: Term) -> list[ix.Expr]:
+    """The general entry of a term; none of one that is stacked or does not fit together, whose parts are asked instead."""
+    try:
+        return [term.entry(*(Index(f"h{n}#", dim) for n, dim in enumerate(term.shape())))]
+    except (NonConformable, ValueError):
+        return []

@@ -1,0 +1,530 @@
+"""Primal-Attention: (9), Remark 4.1, Algorithm 1, the costs of Figure 2, the causal version, sampling of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import sympy as sp
+
+from checks.claim import claim
+from checks.engine.judge import apply_definitions
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.cost import Assign, Cost
+from checks.kinds.examples import Point, Rule
+from checks.kinds.gaussian import GaussianMean
+from checks.papers.chen2023 import costs, tensor_legs
+from checks.papers.chen2023.setting import DV, D
+from checks.papers.chen2023.symbols import NOTATION, entry, i, image, j, l_, phi_k, phi_q, printed, weights
+from checks.statement import All, Definition, Fact, Given, Identity
+from derivations.calculus.differentiate import gradient
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Ones, Term, apply, as_term, sqrt, squared_norm, stack, sum_over
+from derivations.theories import ksvd
+from derivations.theories.ksvd import SAMPLED, KsvdAssumptions, N, P, PrintedDiagonal, S
+
+o_e = Tensor("o^e", (N, S), "O^{e}", r"\boldsymbol{o}^{e}_{%1}", r"\boldsymbol{o}^{e}_{%1}[%2]")
+o_r = Tensor("o^r", (N, S), "O^{r}", r"\boldsymbol{o}^{r}_{%1}", r"\boldsymbol{o}^{r}_{%1}[%2]")
+out = Tensor("o", (N, DV), "O", r"\boldsymbol{o}_{%1}", r"\boldsymbol{o}_{%1}[%2]")
+half = Fraction(1, 2)
+
+
+def _halves(a: KsvdAssumptions) -> tuple[Term, Term]:
+    """W_{e|X}ᵀ φ_q(x_i) and W_{r|X}ᵀ φ_k(x_i)."""
+    by_e, by_r = (ksvd.projected(a, w) for w in ksvd.weights(a))
+    return by_e.T @ phi_q[i], by_r.T @ phi_k[i]
+
+
+def _output(a: KsvdAssumptions) -> All:
+    own = printed(a)
+    (w_e, w_r), (first, second) = weights(own), _halves(own)
+    return All(
+        (
+            Definition(as_term(o_e)[i], first, label="upper half"),
+            Definition(as_term(o_r)[i], second, label="lower half"),
+            Identity(first, w_e.T @ image(own, phi_q[i]), label="upper half, second form"),
+            Identity(second, w_r.T @ image(own, phi_k[i]), label="lower half, second form"),
+        )
+    )
+
+
+claim(
+    "chen2023/eq9",
+    "Eq. (9)",
+    "The output of Primal-Attention",
+    theory="ksvd",
+    role="definition",
+    words="The output at token i stacks both scores, e_i over r_i.",
+    literal=_output,
+    rests_on=("chen2023/eq8",),
+    legs=(
+        tensor_legs.module_dependent,
+        tensor_legs.module_independent,
+    ),
+    where=NOTATION + r" $\boldsymbol{o}^e_i,\boldsymbol{o}^r_i$: the two halves of $\boldsymbol{o}_i$.",
+    notes="o_i has 2s entries, not d_v as in (3): Algorithm 1 and Figure 2 add a linear map from 2s to d_v.",
+)
+
+
+def _algorithm(a: KsvdAssumptions) -> All:
+    parts = []
+    for words, own in (
+        ("data-dependent", printed(a)),
+        ("data-independent", replace(printed(a), f_X="identity")),
+    ):
+        (first, second), outer = _halves(own), (Tensor(f"W_o^{c}", (DV, S), f"W_o^{{{c}}}") for c in "er")
+        joined = as_term(next(outer)) @ first + as_term(next(outer)) @ second
+        parts += [
+            Definition(as_term(o_e)[i], first, label=f"{words}: e"),
+            Definition(as_term(o_r)[i], second, label=f"{words}: r"),
+            Definition(as_term(out)[i], joined, label=f"{words}: output"),
+        ]
+    return All(tuple(parts))
+
+
+claim(
+    "chen2023/alg1",
+    "Algorithm 1",
+    "Primal-Attention, forward pass",
+    theory="ksvd",
+    role="definition",
+    words="Queries and keys, features, both scores, and a linear map of the stacked scores; with f(X) or without.",
+    literal=_algorithm,
+    rests_on=("chen2023/eq9",),
+    legs=(
+        tensor_legs.module_dependent,
+        tensor_legs.module_independent,
+    ),
+    where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$.",
+    notes=(
+        "A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. Weights with one row "
+        "for each row of f(X) tie the parameters to one sequence length unless the number of rows is fixed by sampling. The "
+        "output differs from (9) by W_o."
+    ),
+)
+
+# ---------------------------------------------------------------- Remark 4.1
+
+K0 = as_term(
+    phi_q
+)  # with phi_k the identity, the features of the queries are the rows of an exponential kernel
+row_sum = sum_over(j, phi_q[i].T @ phi_k[j])
+weight_d = as_term(ksvd.d)[i]
+D_HAT = Tensor("D", (N,), r"\boldsymbol{D}", "", r"\hat{D}_{%1%1}", positive=True)
+D_MATRIX = PrintedDiagonal((as_term(D_HAT),), r"\hat{D}")
+D_INVERSE = PrintedDiagonal((as_term(D_HAT) ** -1,), r"\hat{D}^{-1}")
+D_ROOT = PrintedDiagonal((as_term(D_HAT) ** Fraction(-1, 2),), r"\hat{D}^{-1/2}")
+kappa_ij = as_term(Tensor("kappa", (N, N), r"\kappa", "", r"\kappa(\boldsymbol{x}_{%1},\boldsymbol{x}_{%2})"))
+e_x = as_term(Tensor("e(x)", (S,), r"e(\boldsymbol{x})"))
+e_rows = as_term(Tensor("e", (N, S), "e(X)", r"e(\boldsymbol{x}_{%1})"))
+W_x = as_term(Tensor("W_e|X", (P, S), r"W_{e|X}"))
+w, z, x, y = (
+    sp.Symbol("w", real=True),
+    sp.Symbol("z", real=True),
+    sp.Symbol("q_c", real=True),
+    sp.Symbol("k_c", real=True),
+)
+d_k = sp.Symbol("d_k", positive=True)
+
+
+def _features(scale: sp.Expr) -> sp.Expr:
+    """One coordinate of ⟨φ_q, φ_k⟩ for one random w: the exponent is a sum over coordinates, so the mean factors."""
+    left, right = x * scale, y * scale
+    return sp.exp(-(left**2) / 2 - right**2 / 2 + w * (left + right))
+
+
+def _theory(a: KsvdAssumptions, normalisation: str) -> Term:
+    """The kernel that the theory derives for weighted features."""
+    return ksvd.kernel(replace(printed(a), f_X="identity", normalisation=normalisation), i, j)
+
+
+def _remark(a: KsvdAssumptions) -> All:
+    softmax = phi_q[i].T @ phi_k[j] / row_sum
+    point = Point(((N, 2), (P, 2)), ((ksvd.phi_q, ((1, 3), (4, 5))), (ksvd.phi_k, ((1, 0), (0, 1)))))
+    shared = Given(ksvd.d, (i,), row_sum ** Fraction(-1, 2), "both scores carry D̂^(-1/2)")
+    same = Fact("the kernel of the scores less the softmax", _theory(a, "symmetric") - softmax, "=")
+    norm = squared_norm(as_term(ksvd.q)[i])
+    return All(
+        (
+            Rule((), same, point, (shared,), label="scores with D̂^(-1/2)"),
+            Definition(kappa_ij[i, j], D_INVERSE * (phi_q[i].T @ phi_k[i]), label="the kernel as printed"),
+            Definition(e_x, D_ROOT @ W_x.T @ phi_q[i], label="the score as printed"),
+            GaussianMean(
+                _features(sp.Integer(1)),
+                w,
+                sp.exp(x * y / sp.sqrt(d_k)),
+                label="mean of the features, one coordinate",
+            ),
+            Definition(phi_q[i], as_term(ksvd.q)[i] / sqrt(norm), label="cosine features"),
+        )
+    )
+
+
+def _positive_features() -> tuple[Given, ...]:
+    """The features are exponentials: their entries are positive, and so are the row sums."""
+    found = []
+    for tensor in (ksvd.phi_q, ksvd.phi_k):
+        at = tuple(Index(name, dim) for name, dim in zip("if", tensor.dims, strict=True))
+        values = Tensor(f"{tensor.name}+", tensor.dims, rf"\exp {tensor.latex}", positive=True)
+        found.append(Given(tensor, at, as_term(values)[at], "exponential features"))
+    return tuple(found)
+
+
+def _repaired(a: KsvdAssumptions) -> All:
+    own = Given(ksvd.d, (i,), 1 / as_term(D_HAT)[i], "e carries D̂⁻¹, r nothing")
+    sums = Given(D_HAT, (i,), entry(phi_q @ (phi_k.T @ Ones((), (N,))), i), "D̂ = diag(φ_q(X)(φ_k(X)ᵀ1))")
+    norm = as_term(
+        Tensor("norm", (N,), r"\|\boldsymbol{q}\|", "", r"\|q(\boldsymbol{x}_{%1})\|_2", positive=True)
+    )
+    fourth = d_k ** sp.Rational(-1, 4)
+    return All(
+        (
+            Identity(
+                _theory(a, "row"), phi_q[i].T @ phi_k[j] / as_term(D_HAT)[i], (own, sums, *_positive_features()),
+                label="e scaled by D̂⁻¹, r unscaled: the softmax",
+            ),
+            Identity(as_term(D_HAT)[i], row_sum, (sums, *_positive_features()), label="D̂ holds the row sums"),
+            Definition(kappa_ij[i, j], (phi_q[i].T @ phi_k[j]) / as_term(D_HAT)[i], label="the kernel"),
+            Definition(e_rows[i], 1 / as_term(D_HAT)[i] * (W_x.T @ phi_q[i]), label="the score of token i"),
+            GaussianMean(_features(fourth), w, sp.exp(x * y / sp.sqrt(d_k)), label="mean of the features of z/d_k^(1/4)"),
+            Definition(phi_q[i], as_term(ksvd.q)[i] / norm[i], label="cosine features, q(x_i) not zero"),
+        )
+    )  # fmt: skip
+
+
+claim(
+    "chen2023/rem4.1",
+    "Remark 4.1",
+    "Feature maps: random exponential features and cosine",
+    theory="ksvd",
+    words=(
+        "The softmax kernel is D̂⁻¹ times an inner product of random exponential features, the scores then carry D̂^(-1/2) each; "
+        "the experiments use q/‖q‖ and k/‖k‖ instead."
+    ),
+    literal=_remark,
+    corrected=_repaired,
+    correction_words=(
+        "κ(x_i, x_j) = ⟨φ_q(x_i), φ_k(x_j)⟩/D̂_ii, in the mean over the features, with g applied to z/d_k^{1/4}; the score e_i "
+        "carries D̂_ii⁻¹ and r nothing. Cosine features need q(x_i) ≠ 0 and k(x_j) ≠ 0."
+    ),
+    rests_on=("chen2023/eq2", "chen2023/eq7"),
+    legs=(tensor_legs.weighted_rows,),
+    where=NOTATION
+    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; one coordinate of query and key: $q_c,k_c$.",
+    notes=(
+        "With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2): similar to the softmax D̂⁻¹K_0, so the same eigenvalues, "
+        "but other singular values unless all row sums agree, and singular values are what KSVD is about. For K_0 = "
+        "[[1, 3], [4, 5]] the softmax is [[1/4, 3/4], [4/9, 5/9]] and the induced kernel [[1/4, 1/2], [2/3, 5/9]]. Printed "
+        "slips: φ_k(x_i) for φ_k(x_j), the matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing "
+        "1/√p cancels. For finitely many features K has rank at most p. Nothing later rests on this part."
+    ),
+)
+
+# ---------------------------------------------------------------- Figure 2
+
+KEY, VALUE, ROWS = "d_k", "d_v", "n"
+_NAMES = {
+    "Q": (N, KEY), "Kt": (N, KEY), "V": (N, VALUE), "S": (N, N), "O": (N, VALUE), "F": (ROWS, P), "W_e": (ROWS, S),
+    "W_r": (ROWS, S), "U_e": (P, S), "U_r": (P, S), "X_q": (N, P), "X_k": (N, P), "P_q": (N, P), "P_k": (N, P),
+    "E": (N, S), "R": (N, S), "O_e": (VALUE, S), "O_r": (VALUE, S),
+}  # fmt: skip
+_T = {name: Tensor(name, dims, name) for name, dims in _NAMES.items()}
+_t = {name: as_term(tensor) for name, tensor in _T.items()}
+_i, _j, _a, _c, _l, _d, _m = (
+    Index(name, dim) for name, dim in zip("ijacldm", (N, N, P, KEY, S, VALUE, ROWS), strict=True)
+)
+CANONICAL = (
+    Assign(_T["S"], (_i, _j), sum_over(_c, _t["Q"][_i, _c] * _t["Kt"][_j, _c])),
+    Assign(_T["O"], (_i, _d), sum_over(_j, _t["S"][_i, _j] * _t["V"][_j, _d])),
+)
+CANONICAL_OUT = (_t["Q"] @ _t["Kt"].T) @ _t["V"]
+"""The weights without their normalisation: functions cost nothing here."""
+
+
+def _feature_line(side: str) -> Assign:
+    return Assign(_T[f"P_{side}"], (_i, _a), apply("g", _t[f"X_{side}"][_i, _a]))
+
+
+def _reduced(side: str) -> Assign:
+    return Assign(_T[f"U_{side}"], (_a, _l), sum_over(_m, _t["F"][_m, _a] * _t[f"W_{side}"][_m, _l]))
+
+
+def _scores(name: str, side: str, features: str) -> Assign:
+    return Assign(_T[name], (_i, _l), sum_over(_a, _t[f"P_{features}"][_i, _a] * _t[f"U_{side}"][_a, _l]))
+
+
+def _both(side: str, score: str) -> Term:
+    return sum_over(_l, _t[score][_i, _l] * _t[f"O_{side}"][_d, _l])
+
+
+PRIMAL_PLAN = (
+    _feature_line("q"), _feature_line("k"), _reduced("e"), _reduced("r"), _scores("E", "e", "q"), _scores("R", "r", "k"),
+    Assign(_T["O"], (_i, _d), _both("e", "E") + _both("r", "R")),
+)  # fmt: skip
+
+
+def _side(features: str, side: str) -> Term:
+    mapped = stack(_i, stack(_a, apply("g", _t[f"X_{features}"][_i, _a])))
+    return mapped @ (_t["F"].T @ _t[f"W_{side}"]) @ _t[f"O_{side}"].T
+
+
+PRIMAL_OUT = _side("q", "e") + _side("k", "r")
+
+
+def _canonical(printed: str, **rest: Any) -> Cost:
+    words = "canonical attention"
+    return Cost(words, CANONICAL, printed, CANONICAL_OUT, relation="O", sizes=(N, KEY, VALUE), **rest)
+
+
+def _primal(printed: str, **rest: Any) -> Cost:
+    words = "Primal-Attention"
+    return Cost(words, PRIMAL_PLAN, printed, PRIMAL_OUT, relation="O", sizes=(N, ROWS, P, S, VALUE), **rest)
+
+
+CANONICAL_TIME, CANONICAL_SPACE = "N**2*d_v", "N**2 + N*d_v"
+PRIMAL_TIME, PRIMAL_SPACE = "N*p*s", "2*N*p + 2*p*s"
+
+
+def _costs() -> All:
+    wide = ((N, "1"), (KEY, "t"), (VALUE, "1"))
+    many = ((N, "1"), (ROWS, "1"), (P, "1"), (S, "1"), (VALUE, "t"))
+    spread = ((N, "t"), (ROWS, "1"), (P, "1"), (S, "t"), (VALUE, "1"))
+    return All(
+        (
+            _canonical(CANONICAL_TIME, ray=wide, label="canonical, time"),
+            _canonical(CANONICAL_SPACE, measure="stored", label="canonical, space"),
+            _primal(PRIMAL_TIME, ray=many, label="Primal-Attention, time"),
+            _primal(PRIMAL_SPACE, measure="stored", ray=spread, label="Primal-Attention, space"),
+        )
+    )
+
+
+def _costs_within() -> All:
+    keys = ((VALUE, f"{KEY} + u"),)
+    narrow = ((N, f"{ROWS} + u"), (P, f"{VALUE} + u_2"))
+    few = ((P, f"{VALUE} + u + {S}"),)
+    return All(
+        (
+            _canonical(CANONICAL_TIME, factor=2, domain=keys, label="canonical, time, d_k ≤ d_v"),
+            _canonical(CANONICAL_SPACE, measure="stored", label="canonical, space"),
+            _primal(PRIMAL_TIME, factor=6, domain=narrow, label="time, n ≤ N and d_v ≤ p"),
+            _primal(PRIMAL_SPACE, factor=2, domain=few, measure="stored", label="space, s + d_v ≤ p"),
+        )
+    )
+
+
+claim(
+    "chen2023/fig2",
+    "Figure 2",
+    "Time and memory of canonical and Primal-Attention",
+    words=(
+        "Canonical attention takes O(N²d_v) time and O(N² + N d_v) space, Primal-Attention O(Nps) time and O(2Np + 2ps) space."
+    ),
+    literal=lambda a: _costs(),
+    corrected=lambda a: _costs_within(),
+    correction_words=(
+        "For given queries, keys and values: canonical time if d_k = O(d_v); primal time if n ≤ N and d_v = O(p); primal space if "
+        "s and d_v are O(p)."
+    ),
+    legs=(costs.counted_operations,),
+    where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths $d_k,d_v$; multiplications of "
+    r"the algorithm and numbers stored besides its inputs.",
+    notes=(
+        "Counted: N²(d_k + d_v) against 2nps + 2Nps + 2Ns d_v. The projections to queries and keys, 2Nd d_k, are in neither: at "
+        "d = 512, s = 30 they are 34 times Nps. The N² of memory is not needed when attention is streamed. With s = 96 and p = 64 "
+        "the scores take more memory than the features."
+    ),
+)
+
+# ---------------------------------------------------------------- causal version, transformation, sampling
+
+averaging = Tensor("T", (N, N), "T", "", "T_{%1%2}")
+X = Tensor("X", (N, D), "X", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
+W_q = Tensor("W_q", (P, D), "W_q")
+mean_q = Tensor("m", (N, P), "M", r"\boldsymbol{m}_{%1}", r"\boldsymbol{m}_{%1}(%2)")
+V_e = Tensor("W_e", (P, S), "W_e")
+c_, d_, t_, u_ = Index("c", P), Index("a", D), Index("t", N), Index("u", N)
+MEANS = Given(
+    mean_q,
+    (i, c_),
+    sum_over(t_, as_term(averaging)[i, t_] * entry(as_term(W_q) @ as_term(X)[t_], c_)),
+    "weighted means",
+)
+
+claim(
+    "chen2023/fig3",
+    "Figure 3",
+    "Causal Primal-Attention",
+    role="definition",
+    words="Queries and keys are replaced by their means over the tokens so far, then mapped and projected as before.",
+    literal=lambda a: All(
+        (
+            Definition(
+                as_term(mean_q)[i],
+                sum_over(t_, as_term(averaging)[i, t_] * (as_term(W_q) @ as_term(X)[t_])),
+                label="mean",
+            ),
+            Definition(as_term(o_e)[i], as_term(V_e).T @ apply("g", as_term(mean_q)[i]), label="score"),
+        )
+    ),
+    rests_on=("chen2023/alg1",),
+    legs=(
+        tensor_legs.module_causal,
+        tensor_legs.causality,
+    ),
+    where=r"$T_{it}=1/i$ for $t\le i$ and 0 otherwise; $g$ the feature map; $W_e\in\mathbb{R}^{p\times s}$.",
+    notes=(
+        "The paper shows the code as an image without text; this is the released version of it. The scores are causal, but they "
+        "are not those of a masked KSVD: the dual form sums over all tokens. A mean of queries can be zero, and then the cosine "
+        "map is not defined."
+    ),
+)
+
+
+def _causal() -> Identity:
+    """∂e_i/∂x_u carries the factor T_iu, which vanishes for u > i: data-independent weights keep e causal."""
+    score = entry(as_term(V_e).T @ apply("g", as_term(mean_q)[i]), l_).entry()
+    whole = apply_definitions(score, (MEANS,))
+    slope = apply("g", as_term(mean_q)[i, c_], order=1) * as_term(W_q)[c_, d_] * as_term(V_e)[c_, l_]
+    return Identity(
+        Raw((), gradient(whole, X, (u_, d_))),
+        as_term(averaging)[i, u_] * sum_over(c_, slope),
+        (MEANS,),
+        label="the derivative of a score by a token",
+        reason="guarded derivative",
+        sizes=((N, 2), (D, 1), (P, 2), (S, 1)),
+    )
+
+
+other = Tensor("X'", (N, D), "X'", r"\boldsymbol{x}'_{%1}", r"\boldsymbol{x}'_{%1}(%2)")
+weight_n = as_term(Tensor("W_e", (N, S), "W_e"))
+phi_1 = as_term(Tensor("phi(x_1)", (D,), r"\phi(\boldsymbol{x}_1)"))
+
+
+def _leaks() -> Rule:
+    ahead = entry(weight_n.T @ as_term(X) @ phi_1 - weight_n.T @ as_term(other) @ phi_1, l_)
+    same = Fact("the first tokens agree", as_term(X)[i, d_] - as_term(other)[i, d_], "=")
+    point = Point(
+        ((N, 2), (D, 2), (S, 1)),
+        ((X, ((3, 4), (1, 2))), (other, ((3, 4), (7, -5))), (weight_n.data, ((1,), (1,))),
+         (phi_1.data, (Fraction(3, 5), Fraction(4, 5)))),
+        ((i, 1),),
+    )  # fmt: skip
+    return Rule((same,), Fact("the change of e_1", ahead, "="), point, label="e_1 does not see x_2")
+
+
+claim(
+    "chen2023/prose-causal-data-dependent",
+    "Appendix B.1, language modelling",
+    "Causal Primal-Attention with data-dependent weights",
+    words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the whole sequence.",
+    literal=lambda a: _leaks(),
+    corrected=lambda a: _causal(),
+    correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero for u > i.",
+    rests_on=("chen2023/fig3",),
+    legs=(tensor_legs.causality,),
+    where=r"$X,X'$: two sequences with the same first token; $e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
+    notes="With f(X) = X the score of the first token changes with the second. The released language model uses fixed weights there.",
+)
+
+selection = Tensor("Z", (SAMPLED, N), "Z")
+F_small, X_head = Tensor("F", (SAMPLED, P), "f(X)"), Tensor("X_h", (N, P), "X_h")
+claim(
+    "chen2023/prose-fx-shape",
+    "Appendix B.1",
+    "The shape of sampled rows",
+    words="f(X) in R^{n×p} is said to be n rows of X in R^{N×d}.",
+    literal=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X)),
+    corrected=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X_head)),
+    correction_words="n rows of the part of X that belongs to one head, of width p.",
+    rests_on=("chen2023/alg1",),
+    where=r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ of one head.",
+    notes="On UEA the tokens have width d = 512 and heads width p = 64; Appendix B.2 has X in R^{N×p}.",
+)
+
+SPIKE = (1, 0, 0, 0)
+
+
+def sampling_share() -> Fraction:
+    """The share of the draws of 2 of 4 rows that keep at least half of the expected (n/N)‖X‖² of a spike."""
+    draws = list(combinations(SPIKE, 2))
+    kept = sum(sum(v * v for v in draw) >= half * half * sum(v * v for v in SPIKE) for draw in draws)
+    return Fraction(kept, len(draws))
+
+
+def projection_share() -> Fraction:
+    """The same for all 2 × 4 random sign projections over √2, whose expected squared norm is ‖X‖²."""
+    signs = list(product((1, -1), repeat=8))
+    kept = 0
+    for s in signs:
+        image_ = [sum(s[4 * k + m] * SPIKE[m] for m in range(4)) for k in range(2)]
+        kept += Fraction(sum(v * v for v in image_), 2) >= half * sum(v * v for v in SPIKE)
+    return Fraction(kept, len(signs))
+
+
+ROWS_OF_X = ((1, 2), (0, -3), (4, 1), (-2, 5))
+
+
+def mean_gram(count: int, c: int, d: int) -> Fraction:
+    """Entry (c, d) of (N/n) FᵀF, averaged over all draws F of n rows of X."""
+    draws = list(combinations(ROWS_OF_X, count))
+    total = sum((Fraction(row[c] * row[d]) for draw in draws for row in draw), Fraction(0))
+    return Fraction(len(ROWS_OF_X), count) * total / len(draws)
+
+
+def _kept_as_by_projections() -> Arithmetic:
+    words = (
+        "share of the draws that keep half of the expected squared norm of X = (1, 0, 0, 0): 2 sampled rows, against 2 random "
+        "projections"
+    )
+    return Arithmetic(
+        (Figure(words, sampling_share(), ">=", projection_share()),), "as by random projections"
+    )
+
+
+def _kept_on_average() -> Arithmetic:
+    entries = ((n, c, d) for n in (1, 2, 3) for c, d in ((0, 0), (0, 1), (1, 1)))
+    return Arithmetic(
+        tuple(
+            Figure(
+                f"n = {n}: mean over all draws of entry ({c + 1}, {d + 1}) of (N/n) FᵀF, against XᵀX",
+                mean_gram(n, c, d), "=", Fraction(sum(row[c] * row[d] for row in ROWS_OF_X)),
+            )
+            for n, c, d in entries
+        ),
+        "on average",
+    )  # fmt: skip
+
+
+claim(
+    "chen2023/prose-jl-subsample",
+    "Section 5, Appendix B.1",
+    "Uniform sampling of rows and the Johnson-Lindenstrauss lemma",
+    words="n rows sampled uniformly are said to keep the main patterns of X, as random projections do by that lemma.",
+    literal=lambda a: All((_kept_as_by_projections(), _kept_on_average())),
+    where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
+    r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them.",
+    notes=(
+        "The lemma is about dense random mixtures of all rows; a sample of rows misses what is concentrated in few of them. "
+        "Here half of the draws give F = 0, hence K = 0, while every sign projection keeps ‖X‖ exactly. What uniform sampling "
+        "does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row is in a share n/N of all draws. Its variance grows with the largest rows; the paper does not rescale "
+        "by N/n, and the released code takes evenly spaced rows. It bears on the choice of f(X) in the experiments, on no theorem."
+    ),
+)  # fmt: skip
+
+claim(
+    "chen2023/fig1",
+    "Figure 1",
+    "Singular value decay of attention matrices",
+    role="empirical",
+    words="On ImageNet-1K the attention matrices of the model with the KSVD loss have a sharper singular value decay.",
+    rests_on=("chen2023/prose-low-rank-promoted",),
+    reason="Needs both trained DeiT-Small/16 models and ImageNet-1K, which are not part of this project.",
+    notes=(
+        "'The last layer, i.e. the 11-th' counts from zero: the model has 12 layers (chen2023/tab13). The comparison changes the "
+        "layer and the loss at once; attest experiment chen2023/fig1 changes one at a time, in a two-layer model on a synthetic task."
+    ),
+)

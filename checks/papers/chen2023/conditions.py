@@ -1,0 +1,310 @@
+"""Lagrangian, KKT conditions, the eigenvalue problem and both representations: (7), (8), (13) to (17), Remark 3.3."""
+
+from __future__ import annotations
+
+from checks.claim import claim
+from checks.papers.chen2023 import tensor_legs
+from checks.papers.chen2023.duality import printed_objective
+from checks.papers.chen2023.symbols import (  # fmt: skip
+    NOTATION,
+    PRIMAL,
+    SMALL,
+    K,
+    derived,
+    e,
+    entry,
+    h_e,
+    h_r,
+    i,
+    image,
+    j,
+    kernel_rule,
+    l_,
+    lam,
+    matrix,
+    phi_k,
+    phi_k_x,
+    phi_q,
+    phi_q_x,
+    printed,
+    r,
+    row,
+    weight_rules,
+    weights,
+)
+from checks.statement import All, Definition, Given, Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Stack, Term, as_term, sum_over
+from derivations.theories import ksvd
+from derivations.theories.ksvd import KsvdAssumptions, N, S, Sigma
+
+LAMBDA_RULE = Given(ksvd.sigma, (l_,), 1 / lam[l_], "Σ := Λ⁻¹")
+e_x, r_x = Tensor("e(x)", (S,), r"e(\boldsymbol{x})"), Tensor("r(x)", (S,), r"r(\boldsymbol{x})")
+kappa_q = Tensor(
+    "kappa_q", (N,), r"\kappa(\boldsymbol{x},X)", "", r"\kappa(\boldsymbol{x},\boldsymbol{x}_{%1})"
+)
+kappa_k = Tensor(
+    "kappa_k", (N,), r"\kappa(X,\boldsymbol{x})", "", r"\kappa(\boldsymbol{x}_{%1},\boldsymbol{x})"
+)
+
+
+def printed_lagrangian(a: KsvdAssumptions) -> Term:
+    """(13)."""
+    w_e, w_r = weights(a)
+    first = sum_over(i, h_e[i].T @ (e[i] - w_e.T @ image(a, phi_q[i])))
+    return printed_objective(a) - first - sum_over(j, h_r[j].T @ (r[j] - w_r.T @ image(a, phi_k[j])))
+
+
+claim(
+    "chen2023/eq13",
+    "Eq. (13)",
+    "The Lagrangian of (12)",
+    theory="ksvd",
+    words="The printed function is the Lagrangian that the constraints of (12) give.",
+    literal=lambda a: Identity(
+        printed_lagrangian(printed(a)),
+        Raw((), ksvd.dual(a).lagrangian.entry()),
+        reason="the Lagrangian formed by the dualiser from program (6)",
+        sizes=SMALL,
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq12",),
+    legs=(tensor_legs.lagrangian,),
+    where=NOTATION,
+    notes=(
+        "Neither supremum nor infimum of this function over the primal variables is finite, for any multipliers "
+        "(see chen2023/prose-dual-problem): only its stationary points are used."
+    ),
+)
+
+
+def _conditions(a: KsvdAssumptions, last: Term) -> All:
+    own = printed(a)
+    m, (w_e, w_r), by = row(own), weights(own), ksvd.weights(a)
+    by_query = sum_over(i, image(own, phi_q[i]) @ h_e[i].T)
+    by_key = sum_over(j, image(own, phi_k[j]) @ h_r[j].T)
+
+    def by_score(tensor: Tensor) -> Term:
+        return derived(ksvd.stationarity(a, tensor, i, l_))
+
+    by_h_e = derived(-ksvd.multiplier_gradient(a, ksvd.h_e, i, l_))
+    by_h_r = matrix(-ksvd.multiplier_gradient(a, ksvd.h_r, j, l_), j, l_)
+    first, second = (derived(ksvd.stationarity(a, w, m, l_)) for w in by)
+    why = "derivative of the Lagrangian by the dualiser"
+    return All(
+        (
+            Identity(first, entry(by_query - w_r, m, l_), label="∂L/∂W_e", reason=why, sizes=SMALL),
+            Identity(second, entry(by_key - w_e, m, l_), label="∂L/∂W_r", reason=why, sizes=SMALL),
+            Identity(by_score(ksvd.e), entry(ksvd.Lambda @ e[i] - h_e[i], l_), label="∂L/∂e", reason=why),
+            Identity(by_score(ksvd.r), entry(ksvd.Lambda @ r[i] - h_r[i], l_), label="∂L/∂r", reason=why),
+            Identity(
+                by_h_e,
+                entry(e[i] - w_e.T @ image(own, phi_q[i]), l_),
+                label="∂L/∂h_e",
+                reason=why,
+                sizes=SMALL,
+            ),
+            Identity(by_h_r, last, label="∂L/∂h_r, for the printed range", reason=why, sizes=SMALL),
+        )
+    )
+
+
+def _last_line(a: KsvdAssumptions, over: object) -> Term:
+    """r_j - W_rᵀ f(X) φ_k(x_j) for all values of the index ``over``."""
+    _, w_r = weights(a)
+    return Stack((r[j] - w_r.T @ image(a, phi_k[j]),), over)
+
+
+claim(
+    "chen2023/eq14",
+    "Eq. (14)",
+    "KKT conditions of (12)",
+    theory="ksvd",
+    words="The six derivatives of the Lagrangian, set to zero. The last line is about r_j and is printed for i = 1, …, N.",
+    literal=lambda a: _conditions(a, _last_line(printed(a), i)),
+    corrected=lambda a: _conditions(a, _last_line(printed(a), j)),
+    correction_words="The last line holds for j = 1, …, N; the next display uses it so.",
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq13",),
+    legs=(tensor_legs.lagrangian,),
+    where=NOTATION,
+    notes="All six derivatives are right; only the range printed after the last one leaves j unbound.",
+)
+
+
+def eigen_problem(a: KsvdAssumptions) -> All:
+    """The constraints with every solved variable put in are K H_r = H_e Σ and Kᵀ H_e = H_r Σ."""
+    own = printed(a)
+    rules = (kernel_rule(own), LAMBDA_RULE)
+    why = "the dualiser's solution of the stationarity conditions, put into the constraints"
+    return All(
+        (
+            Identity(
+                derived(ksvd.residual(a, 0)), entry(h_e @ Sigma - K @ h_r, i, l_), rules, label="first equation",
+                reason=why, sizes=SMALL,
+            ),
+            Identity(
+                derived(ksvd.residual(a, 1)), entry(h_r @ Sigma - K.T @ h_e, j, l_), rules, label="second equation",
+                reason=why, sizes=SMALL,
+            ),
+        )
+    )  # fmt: skip
+
+
+claim(
+    "chen2023/eq7",
+    "Eq. (7)",
+    "The shifted eigenvalue problem of KSVD",
+    theory="ksvd",
+    words="Eliminating the weights and scores from the KKT conditions leaves K H_r = H_e Σ and KᵀH_e = H_r Σ, Σ = Λ⁻¹.",
+    literal=eigen_problem,
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+    notes="That the columns of H_e and H_r are singular vectors is a further claim: chen2023/thm3.2.",
+)
+claim(
+    "chen2023/eq15",
+    "Eq. (15)",
+    "The shifted eigenvalue problem, restated in the appendix",
+    theory="ksvd",
+    words="The same equations as (7), with the kernel K_ij = ⟨f(X)φ_q(x_i), f(X)φ_k(x_j)⟩ and Σ := Λ⁻¹.",
+    literal=eigen_problem,
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+    notes="'Corresponding to the non-zero entries in Λ' excludes nothing: Λ is assumed positive, so all entries are non-zero.",
+)
+
+
+def _score_at(a: KsvdAssumptions, which: int) -> Term:
+    """e(x) or r(x) with the dualiser's weights, as a vector."""
+    features = (phi_q_x, phi_k_x)[which]
+    term = ksvd.projected(a, ksvd.weights(a)[which]).T @ features
+    return matrix(ksvd.dual(a).substitute(term.entry(l_)), l_)
+
+
+def _kernels(a: KsvdAssumptions) -> tuple[Given, Given]:
+    return (
+        Given(kappa_q, (j,), image(a, phi_q_x).T @ image(a, phi_k[j]), "the kernel at x and x_j"),
+        Given(kappa_k, (i,), image(a, phi_q[i]).T @ image(a, phi_k_x), "the kernel at x_i and x"),
+    )
+
+
+def representations(a: KsvdAssumptions) -> All:
+    """(8): both scores as kernel expansions."""
+    own = printed(a)
+    kernels = _kernels(own)
+    why = "the weights of (14) in the primal representation"
+    first = sum_over(j, h_r[j] * as_term(kappa_q)[j])
+    second = sum_over(i, h_e[i] * as_term(kappa_k)[i])
+    return All(
+        (
+            Identity(_score_at(a, 0), first, kernels[:1], label="e(x)", reason=why, sizes=SMALL),
+            Identity(_score_at(a, 1), second, kernels[1:], label="r(x)", reason=why, sizes=SMALL),
+        )
+    )
+
+
+for _id, _reference, _title in (
+    ("eq8", "Eq. (8)", "Primal and dual representations of the scores"),
+    ("rem3.3", "Remark 3.3", "Primal-dual representations"),
+):
+    claim(
+        f"chen2023/{_id}",
+        _reference,
+        _title,
+        theory="ksvd",
+        words="The score W_{e|X}ᵀφ_q(x) equals Σ_j h_{r_j} κ(x, x_j), and W_{r|X}ᵀφ_k(x) equals Σ_i h_{e_i} κ(x_i, x).",
+        literal=representations,
+        assumes=PRIMAL,
+        rests_on=("chen2023/eq14",) if _id == "eq8" else ("chen2023/eq8", "chen2023/eq17"),
+        legs=(tensor_legs.representations,),
+        where=NOTATION
+        + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
+        r"with $f(X)$ of the training sequence at every $\boldsymbol{x}$.",
+        notes=(
+            "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. Without the first two "
+            "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, up to a part that f(X) annihilates."
+        ),
+    )
+
+claim(
+    "chen2023/eq16",
+    "Eq. (16)",
+    "The primal representation",
+    theory="ksvd",
+    role="definition",
+    words="The scores at any x are the constraints of (12) read as functions of x.",
+    literal=lambda a: All(
+        (
+            Definition(
+                as_term(e_x),
+                ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x,
+                label="e(x)",
+            ),
+            Definition(
+                as_term(r_x),
+                ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x,
+                label="r(x)",
+            ),
+        )
+    ),
+    rests_on=("chen2023/eq12",),
+    legs=(tensor_legs.representations,),
+    where=NOTATION,
+)
+
+
+def _lines_of_17(a: KsvdAssumptions) -> All:
+    own = printed(a)
+    image_q, image_k = image(own, phi_q_x), image(own, phi_k_x)
+    inner_e = sum_over(j, image(own, phi_k[j]) @ h_r[j].T)
+    inner_r = sum_over(i, image(own, phi_q[i]) @ h_e[i].T)
+    scalar_e = _between(own, phi_q_x, phi_k[j])
+    scalar_r = _between(own, phi_q[i], phi_k_x)
+    w_e, w_r = weights(own)
+    rule_r, rule_e = weight_rules(own)
+    return All(
+        (
+            Identity(w_e.T @ image_q, inner_e.T @ image_q, (rule_e,), label="e(x), first line", sizes=SMALL),
+            Identity(
+                inner_e.T @ image_q, sum_over(j, h_r[j] * scalar_e), label="e(x), second line", sizes=SMALL
+            ),
+            Identity(
+                _score_at(a, 0), sum_over(j, h_r[j] * scalar_e), label="e(x), from the dualiser", sizes=SMALL
+            ),
+            Identity(w_r.T @ image_k, inner_r.T @ image_k, (rule_r,), label="r(x), first line", sizes=SMALL),
+            Identity(
+                inner_r.T @ image_k, sum_over(i, h_e[i] * scalar_r), label="r(x), second line", sizes=SMALL
+            ),
+            Identity(
+                _score_at(a, 1), sum_over(i, h_e[i] * scalar_r), label="r(x), from the dualiser", sizes=SMALL
+            ),
+        )
+    )
+
+
+def _between(a: KsvdAssumptions, left: Term, right: Term) -> Term:
+    """φ_qᵀ f(X)ᵀ f(X) φ_k."""
+    if a.f_X == "identity":
+        return left.T @ right
+    big = as_term(ksvd.transformation(a))
+    return left.T @ big.T @ big @ right
+
+
+claim(
+    "chen2023/eq17",
+    "Eq. (17)",
+    "The dual representation, line by line",
+    theory="ksvd",
+    words="The weights of (14) put into (16), and the sums rearranged into kernel values.",
+    literal=_lines_of_17,
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14", "chen2023/eq16"),
+    legs=(tensor_legs.representations,),
+    where=NOTATION,
+)

@@ -1,0 +1,242 @@
+"""Section 2: self-attention and asymmetric kernels, equations (1) to (4)."""
+
+from __future__ import annotations
+
+from checks.claim import claim
+from checks.kinds.examples import Example, Point
+from checks.papers.chen2023 import tensor_legs
+from checks.papers.chen2023.symbols import N, entry, i, j
+from checks.statement import All, Definition, Fact, Given, Identity
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Ones, Term, as_term, exp, size, softmax, sqrt, sum_over
+from derivations.theories.ksvd import PrintedDiagonal
+
+D, DQ, DK, DV = "d", "d_q", "d_k", "d_v"
+B, BX, BZ, M = "b", "b_X", "b_Z", "M"
+k_ = Index("k", N)
+
+
+def _vectors(name: str, width: str) -> Tensor:
+    return Tensor(
+        name,
+        (N, width),
+        name.upper(),
+        rf"{name}(\boldsymbol{{x}}_{{%1}})",
+        rf"{name}(\boldsymbol{{x}}_{{%1}})_{{%2}}",
+    )
+
+
+X = Tensor("X", (N, D), "X", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
+_WQ = Tensor("W_q", (DK, D), "W_q")  # as it meets keys: d_q = d_k
+W_q, W_k, W_v = (Tensor(f"W_{n}", (w, D), f"W_{n}") for n, w in (("q", DQ), ("k", DK), ("v", DV)))
+q, k, v = _vectors("q", DQ), _vectors("k", DK), _vectors("v", DV)
+o = Tensor("o", (N, DV), "O", r"\boldsymbol{o}_{%1}", r"\boldsymbol{o}_{%1}(%2)")
+kappa = Tensor("kappa", (N, N), r"\kappa(X,X)", "", r"\kappa(\boldsymbol{x}_{%1},\boldsymbol{x}_{%2})")
+K = Tensor("K", (N, N), "K", "", "K_{%1%2}")
+x = as_term(X)
+
+
+def score(row: Index, column: Index) -> Term:
+    """⟨W_q x_row, W_k x_column⟩/√d_k with d_q = d_k."""
+    return _product(row, column) / sqrt(size(DK))
+
+
+def _product(row: Index, column: Index) -> Term:
+    return (as_term(_WQ) @ x[row]).T @ (as_term(W_k) @ x[column])
+
+
+TOKENS = (
+    r"$N$ tokens $\boldsymbol{x}_i\in\mathbb{R}^d$, the rows of $X$; $W_q\in\mathbb{R}^{d_q\times d}$, $W_k\in\mathbb{R}^{d_k"
+    r"\times d}$, $W_v\in\mathbb{R}^{d_v\times d}$; $d_q=d_k$ wherever queries meet keys."
+)
+
+claim(
+    "chen2023/eq1",
+    "Eq. (1)",
+    "Queries, keys and values",
+    role="definition",
+    words="Queries, keys and values are linear images of the tokens.",
+    literal=lambda a: All(
+        tuple(
+            Definition(as_term(t)[i], as_term(w) @ x[i], label=label)
+            for t, w, label in ((q, W_q, "queries"), (k, W_k, "keys"), (v, W_v, "values"))
+        )
+    ),
+    where=TOKENS,
+    notes="The scores in (2) need d_q = d_k, which the text calls common only.",
+)
+
+claim(
+    "chen2023/eq2",
+    "Eq. (2)",
+    "The softmax kernel",
+    words="κ(x_i, x_j) is printed as the softmax of the single score of i and j; which scores normalise it is not said.",
+    literal=lambda a: Identity(
+        softmax(j, score(i, j)),
+        exp(score(i, j)) / exp(score(i, j)),
+        label="softmax of the printed argument alone",
+        sizes=((N, 2), (D, 1), (DK, 1)),
+    ),
+    corrected=lambda a: All(
+        (
+            Definition(
+                as_term(kappa)[i, j], exp(score(i, j)) / sum_over(k_, exp(score(i, k_))), label="the kernel"
+            ),
+            Identity(sum_over(j, softmax(j, score(i, j))), as_term(1), label="its rows sum to 1"),
+            Identity(
+                softmax(j, score(i, j)),
+                exp(score(i, j)) / sum_over(k_, exp(score(i, k_))),
+                label="softmax over j",
+            ),
+        )
+    ),
+    correction_words="κ(x_i, x_j) = exp(s_ij)/Σ_k exp(s_ik): the softmax of row i of the scores, so it depends on all tokens.",
+    rests_on=("chen2023/eq1",),
+    legs=(tensor_legs.softmax_attention,),
+    where=TOKENS,
+    notes="Read literally every entry is 1. (3) and (7) use only the matrix K, so nothing inherits the slip.",
+)
+
+S_1, S_2 = Tensor("s", (N, N), "s"), Tensor("s'", (M, M), "s'")
+i_2, j_2 = Index("i'", M), Index("j'", M)
+common = Tensor("c", (), "c")
+CONSTANT = (
+    Given(S_1, (i, j), as_term(common), "all scores of the first sequence"),
+    Given(S_2, (i_2, j_2), as_term(common), "all scores of the second sequence"),
+)
+claim(
+    "chen2023/prose-kernel-function-of-pair",
+    "Section 2",
+    "The attention kernel as a function of two tokens",
+    words="κ is called a kernel function on pairs of tokens.",
+    literal=lambda a: Identity(
+        softmax(j, as_term(S_1)[i, j]),
+        softmax(j_2, as_term(S_2)[i_2, j_2]),
+        CONSTANT,
+        label="the same pair, the same score, two sequences",
+        sizes=((N, 1), (M, 2)),
+    ),
+    corrected=lambda a: Identity(
+        softmax(j, as_term(S_1)[i, j]) * sum_over(k_, exp(as_term(S_1)[i, k_])),
+        exp(as_term(S_1)[i, j]),
+        label="before normalisation",
+    ),
+    correction_words=(
+        "exp of the score is a function of the pair; the attention weight is that over a row sum, a function of the pair and "
+        "of all other tokens of the sequence."
+    ),
+    rests_on=("chen2023/eq2",),
+    where=r"$s$ and $s'$: the scores of two sequences of $N$ and $M$ tokens that share a pair with the score $c$.",
+    notes="The kernel matrix of a given sequence, on which the rest of the paper is built, is well defined.",
+)
+
+claim(
+    "chen2023/eq3",
+    "Eq. (3)",
+    "The attention output",
+    role="definition",
+    words="The output at token i is the sum of the values weighted by row i of K.",
+    literal=lambda a: All(
+        (
+            Definition(
+                as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(kappa)[i, j]), label="by the kernel"
+            ),
+            Definition(as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(K)[i, j]), label="by the matrix"),
+        )
+    ),
+    rests_on=("chen2023/eq2",),
+    legs=(tensor_legs.softmax_attention,),
+    where=TOKENS,
+    notes="The two forms are one: K_ij is defined as κ(x_i, x_j).",
+)
+
+
+def _asymmetric() -> Example:
+    point = Point(
+        ((N, 2), (D, 2), (DK, 1)),
+        ((X, ((1, 0), (0, 1))), (_WQ, ((1, 0),)), (W_k, ((0, 1),))),
+        ((i, 1), (j, 2)),
+    )
+    row, column = _weight(i, j), _weight(j, i)
+    return Example(
+        (
+            Fact("⟨q_1, k_2⟩ - ⟨q_2, k_1⟩", _product(i, j) - _product(j, i), "!="),
+            Fact("⟨q_1, k_2⟩ = 1", _product(i, j) - 1, "="),
+            Fact("K_12 - K_21", row - column, "!="),
+        ),
+        point,
+    )
+
+
+def _weight(row: Index, column: Index) -> Term:
+    return exp(score(row, column)) / sum_over(k_, exp(score(row, k_)))
+
+
+claim(
+    "chen2023/prose-asymmetry",
+    "Section 2",
+    "Attention scores are asymmetric in general",
+    words="There are projections and tokens with ⟨W_q x_i, W_k x_j⟩ ≠ ⟨W_q x_j, W_k x_i⟩ and K_ij ≠ K_ji.",
+    literal=lambda a: _asymmetric(),
+    rests_on=("chen2023/eq2",),
+    where=TOKENS,
+    notes=(
+        "The scores are symmetric for all tokens exactly if W_qᵀW_k is a symmetric matrix, always so for d = 1. That "
+        "asymmetric scores lead to an asymmetric K holds in neither direction: the scores [[1, 0], [1, 2]] give a symmetric "
+        "softmax matrix, the symmetric scores [[0, 0], [0, 1]] an asymmetric one."
+    ),
+)
+
+phi_x, phi_z = (
+    Tensor("phi_x", (B,), r"\phi_{\boldsymbol{x}}"),
+    Tensor("phi_z", (B,), r"\phi_{\boldsymbol{z}}"),
+)
+pair_value = Tensor("kappa", (), r"\kappa(\boldsymbol{x},\boldsymbol{z})")
+far_x, far_z = (
+    Tensor("phi_x", (BX,), r"\phi_{\boldsymbol{x}}"),
+    Tensor("phi_z", (BZ,), r"\phi_{\boldsymbol{z}}"),
+)
+pairing = Tensor("P", (BX, BZ), "P")
+ONE_N = PrintedDiagonal((Ones((), (N,)),), "I_N")
+
+claim(
+    "chen2023/eq4",
+    "Eq. (4)",
+    "The kernel trick for asymmetric kernels",
+    words="κ(x, z) is printed as an inner product of φ_x and φ_z for all elements φ_x, φ_z of the two spaces.",
+    literal=lambda a: Identity(
+        as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for all φ_x, φ_z"
+    ),
+    corrected=lambda a: All(
+        (
+            Definition(
+                as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for the features of x and z"
+            ),
+            Identity(
+                entry(ONE_N @ as_term(K), i, j), as_term(K)[i, j], label="every kernel matrix has this form"
+            ),
+        )
+    ),
+    correction_words=(
+        "There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every kernel on finitely many points has "
+        "them: φ_z the column of z, φ_x the unit vector of x."
+    ),
+    where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case.",
+    notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 and 4.",
+)
+
+claim(
+    "chen2023/def2.1",
+    "Definition 2.1",
+    "Kernels from two Banach spaces",
+    words="A kernel is an inner product of feature maps into two Banach spaces.",
+    literal=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(far_z)),
+    corrected=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(pairing) @ as_term(far_z)),
+    correction_words="A bilinear pairing of the two spaces has to be given: two different spaces have no inner product.",
+    rests_on=("chen2023/eq4",),
+    where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$, $\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$, pairing $P$: the finite case.",
+    notes=(
+        "With a pairing the definition excludes nothing: every function of two arguments has this form (chen2023/eq4). Later "
+        "uses are in one finite-dimensional space, where the inner product is there."
+    ),
+)

@@ -1,0 +1,242 @@
+"""What minimising the squared objective does: (10), zero objective, rank, Λ as a variable, heads."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from checks.claim import claim
+from checks.kinds.examples import Point, Rule
+from checks.papers.chen2023 import enumerations as legs
+from checks.papers.chen2023 import solver_legs, tensor_legs
+from checks.papers.chen2023.symbols import (
+    NOTATION,
+    PRIMAL,
+    derived,
+    i,
+    image,
+    j,
+    l_,
+    lam,
+    lp,
+    phi_q,
+    printed,
+    row,
+    weights,
+)
+from checks.statement import All, Definition, Fact
+from derivations.calculus import index as ix
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Term, as_term, sum_over
+from derivations.theories import ksvd
+from derivations.theories.ksvd import SAMPLED, KsvdAssumptions, N, P, S
+
+BLOCKS = "B"
+loss, eta = Tensor("L", (), r"\mathcal{L}_{\mathrm{task}}"), Tensor("eta", (), r"\eta", positive=True)
+per_block = Tensor("J", (BLOCKS,), "J")
+total_loss = Tensor("total", (), r"\mathcal{L}_{\mathrm{total}}")
+b_ = Index("b", BLOCKS)
+half = Fraction(1, 2)
+I_2 = ((1, 0), (0, 1))
+
+
+def value(a: KsvdAssumptions) -> Term:
+    """J in the weights."""
+    return Raw((), ksvd.in_weights(a))
+
+
+def gradient_entry(a: KsvdAssumptions, which: int) -> Term:
+    """One entry of the guarded gradient by W_e (0) or W_r (1)."""
+    return derived(ksvd.weight_gradient(a, ksvd.weights(a)[which], row(a), l_))
+
+
+def at(a: KsvdAssumptions, phi_q_: Any, phi_k_: Any, lam_: Any, w_e: Any, w_r: Any, f: Any = None) -> Point:
+    """Features, diagonal of Λ and weights as nested tuples; f(X) is the identity matrix unless given."""
+    tokens, width, rows = len(phi_q_), len(phi_q_[0]), len(w_e)
+    by = ksvd.weights(a)
+    f = f or tuple(tuple(int(x == y) for y in range(width)) for x in range(rows))
+    values = [(ksvd.phi_q, phi_q_), (ksvd.phi_k, phi_k_), (ksvd.lam, lam_), (by[0], w_e), (by[1], w_r)]
+    if a.f_X != "identity":
+        values.append((ksvd.transformation(a), f))
+    if a.normalisation != "none":
+        values.append((ksvd.d, (1,) * tokens))
+    if a.objective == "released":
+        values.append((ksvd.released, (1,) * len(lam_)))
+    sizes = {N: tokens, P: width, S: len(lam_), SAMPLED: rows}
+    return Point(tuple(sizes.items()), tuple(values))
+
+
+claim(
+    "chen2023/eq10",
+    "Eq. (10)",
+    "The training objective",
+    theory="ksvd",
+    role="definition",
+    words="The task loss plus η times the sum over blocks of the squared KSVD objective, J_b a mean over heads.",
+    literal=lambda a: Definition(
+        as_term(total_loss), as_term(loss) + as_term(eta) * sum_over(b_, as_term(per_block)[b_] ** 2)
+    ),
+    rests_on=("chen2023/eq11",),
+    legs=(solver_legs.descent_reaches_zero,),
+    where=r"$J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
+    notes=(
+        "The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 is a point; see "
+        "chen2023/prose-zero-objective-satisfies-kkt. Squaring after the mean over heads lets heads cancel: "
+        "chen2023/prose-heads-mean. The released code averages over blocks and tokens as well (chen2023/prose-released-loss)."
+    ),
+)
+
+
+def _zero_is_stationary(a: KsvdAssumptions) -> All:
+    zero = Fact("J", value(a), "=")
+    one = ((1,),)
+    smallest = at(a, one, one, (Fraction(4, 5),), ((2,),), ((1,),))
+    right = at(a, I_2, ((3, 0), (0, 1)), (Fraction(1, 3),), ((2,), (1,)), ((0,), (1,)))
+    parts = [
+        Rule(
+            (zero,),
+            Fact("∂J/∂W_e", gradient_entry(a, 0), "="),
+            smallest,
+            label="at a zero of J, stationarity in W_e",
+        ),
+        Rule((zero,), Fact("∂J/∂W_r", gradient_entry(a, 1), "="), smallest, label="stationarity in W_r"),
+        Rule((zero,), Fact("∂J/∂W_e", gradient_entry(a, 0), "="), right, label="also for Λ = 1/σ_1"),
+    ]
+    if a.f_X == "tokens":
+        narrow = at(a, ((1,), (1,)), ((1,), (1,)), (half,), ((1,), (1,)), ((0,), (half,)), f=((1,), (0,)))
+        parts.append(Rule((zero,), Fact("∂J/∂W_e", gradient_entry(a, 0), "="), narrow, label="for p < N"))
+    return All(tuple(parts))
+
+
+claim(
+    "chen2023/prose-zero-objective-satisfies-kkt",
+    "Section 4, after (11)",
+    "A zero objective satisfies the stationarity conditions",
+    theory="ksvd",
+    words="Training drives J to zero, and a zero value is said to satisfy the stationarity conditions of KSVD.",
+    literal=_zero_is_stationary,
+    assumes=PRIMAL,
+    rests_on=("chen2023/lem4.2",),
+    failing=(solver_legs.descent_is_stationary,),
+    where=NOTATION,
+    notes=(
+        "Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. Its Hessian in column "
+        "l has as many positive eigenvalues as f(X) has rows plus singular values with λ_l σ > 1, and as many negative ones as "
+        "there are singular values (padded with zeros to the rows of f(X)) with λ_l σ < 1. So it is semidefinite only if "
+        "λ_l ≥ 1/σ for the smallest of them, which needs rank K equal to the number of rows of f(X): never with N rows and "
+        "p < N. And where it is semidefinite, the non-zero stationary points belong to the smallest singular values, not the "
+        "leading ones. What depends on it: contribution 3, Section 4, the use of (10)."
+    ),
+)
+
+
+def _rank(a: KsvdAssumptions) -> Rule:
+    w_e, _ = weights(a)
+    score = w_e.T @ image(a, phi_q[i])
+    other = w_e.T @ image(a, phi_q[j])
+    minor = score[l_] * other[lp] - score[lp] * other[l_]
+    point = at(a, I_2, I_2, (1, 1), I_2, I_2)
+    return Rule(
+        (Fact("J (so J² is minimal)", value(a), "="),), Fact("the 2×2 minors of E", minor, "="), point
+    )
+
+
+claim(
+    "chen2023/prose-low-rank-promoted",
+    "Sections 1, 4",
+    "Minimising the squared objective promotes low rank",
+    theory="ksvd",
+    words="Minimising the regulariser J² is said to promote the low-rank property.",
+    literal=lambda a: _rank(printed(a)),
+    assumes=PRIMAL,
+    rests_on=("chen2023/prose-zero-objective-satisfies-kkt",),
+    failing=(solver_legs.descent_lowers_rank,),
+    where=NOTATION,
+    notes=(
+        "Judged as a property of J²: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, so the minimisers "
+        "of J² have every rank, and K does not depend on W at all. What does bound the rank is the architecture: s columns in "
+        "E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is chen2023/fig1."
+    ),
+)
+
+
+def _lambda_determined(a: KsvdAssumptions) -> Rule:
+    spread = at(a, I_2, I_2, (half, Fraction(3, 2)), I_2, I_2)
+    inverse = Fact("λ_l - 1 (the singular values of K = I are 1)", lam[l_] - 1, "=")
+    return Rule((Fact("J", value(a), "="),), inverse, spread)
+
+
+claim(
+    "chen2023/prose-lambda-automatic",
+    "Section 4, after (11)",
+    "Λ is automatically determined by the optimisation",
+    theory="ksvd",
+    words="Λ is left to the optimisation, which drives J to zero.",
+    literal=lambda a: _lambda_determined(printed(a)),
+    assumes=(*PRIMAL[1:],),
+    rests_on=("chen2023/eq11",),
+    failing=(solver_legs.descent_finds_lambda,),
+    where=NOTATION,
+    notes=(
+        "With W fixed, J = 0 is one linear equation for the s entries of Λ; here it holds with λ = (1/2, 3/2) while the "
+        "singular values are 1 and 1, and the W-gradient is not zero there. Stationarity in Λ is no help: ∂J/∂λ_l is half the "
+        "sum of the squared scores in direction l, so it vanishes only where these scores do. In the released code Λ is an "
+        "unconstrained parameter."
+    ),
+)
+
+
+def _two_heads(a: KsvdAssumptions) -> Rule:
+    """J of two heads with their own weights and Λ on the same features."""
+    first = ksvd.in_weights(a)
+    others = {
+        x: Tensor(f"{x.name}'", x.dims, f"{x.latex}'", positive=x.positive)
+        for x in (*ksvd.weights(a), ksvd.lam)
+    }
+    second = first
+    for old, new in others.items():
+        second = ix.define(second, old, lambda *idx, new=new: ix.At(new, idx))
+    one = ((1,),)
+    base = at(a, one, one, (half,), one, one)
+    w_e, w_r = ksvd.weights(a)
+    extra = ((others[w_e], one), (others[w_r], ((0,),)), (others[ksvd.lam], (1,)))
+    mean = Fact("the mean of J over two heads", half * (Raw((), first) + Raw((), second)), "=")
+    return Rule(
+        (mean,), Fact("J of the first head", Raw((), first), "="), Point(base.sizes, (*base.values, *extra))
+    )
+
+
+claim(
+    "chen2023/prose-heads-mean",
+    "Section 4, after (10)",
+    "The mean over heads",
+    theory="ksvd",
+    words="J_l is the mean over heads, and driving its square to zero is to optimise KSVD in each head.",
+    literal=lambda a: _two_heads(printed(a)),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq10",),
+    failing=(solver_legs.descent_in_each_head,),
+    where=NOTATION,
+    notes="J has both signs, so heads cancel: -1/2 and 1/2 have the mean 0, and neither head is at a zero of its J.",
+)
+
+claim(
+    "chen2023/prose-released-loss",
+    "Released implementation, against (11)",
+    "The released loss is (11) with another Λ",
+    theory="ksvd",
+    words=(
+        "The released loss takes means over tokens and an unconstrained parameter in place of Λ, squared. It is J with "
+        "Λ = L²/N, so it vanishes on the KSVD solution, direction by direction, exactly where L_l² = N/σ_l."
+    ),
+    literal=lambda a: legs.released_statement(a),
+    assumes=(PRIMAL[1], PRIMAL[2]),
+    rests_on=("chen2023/eq11", "chen2023/lem4.2"),
+    legs=(tensor_legs.released,),
+    where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters.",
+    notes=(
+        "A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as singular values is "
+        "wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not excluded."
+    ),
+)

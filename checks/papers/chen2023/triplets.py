@@ -1,0 +1,362 @@
+"""Which solutions of (7) are singular triplets: Theorem 3.2 and the readings of Σ, Λ, s and N."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from checks.claim import claim
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.examples import Point, Rule
+from checks.kinds.follows import ZERO, Equation, Follows
+from checks.kinds.unbounded import Bounded, Ray
+from checks.papers.chen2023 import solver_legs, tensor_legs
+from checks.papers.chen2023.conditions import LAMBDA_RULE, eigen_problem
+from checks.papers.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
+from checks.papers.chen2023.symbols import (  # fmt: skip
+    EIGEN,
+    EIGEN_E,
+    EIGEN_FACTS,
+    NOTATION,
+    PRIMAL,
+    SMALL,
+    K,
+    derived,
+    entry,
+    h_e,
+    h_r,
+    i,
+    image,
+    j,
+    kernel_rule,
+    l_,
+    lam,
+    lp,
+    phi_k,
+    phi_q,
+    printed,
+    res_e,
+    res_r,
+    sigma,
+    solutions,
+    triplets,
+)
+from checks.statement import All, Fact, Given, Identity
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program, Raw
+from derivations.calculus.term import Ones, Size, Term, as_term, squared_norm, sum_over, trace
+from derivations.theories import ksvd
+from derivations.theories.ksvd import KsvdAssumptions, N, PrintedDiagonal, S, Sigma
+
+ONE_S = PrintedDiagonal((Ones((), (S,)),), "I_s")
+ONE_N = PrintedDiagonal((Ones((), (N,)),), "I_N")
+R_I, R_K = Tensor("R_I", (S, S), "R_I"), Tensor("R_K", (N, N), "R_K")
+res_i, res_k = as_term(R_I), as_term(R_K)
+UNIT = Equation(h_e.T @ h_e, ONE_S, R_I, "orthonormal columns: this residual vanishes")
+UNIT_R = Equation(h_r.T @ h_r, ONE_S, R_I, "orthonormal columns: this residual vanishes")
+third = Fraction(1, 3)
+
+
+def solution(kernel: tuple, values: tuple, left: tuple, right: tuple) -> Point:
+    """K, the diagonal of Σ, H_e and H_r as nested tuples."""
+    sizes = ((N, len(kernel)), (S, len(values)))
+    return Point(sizes, ((ksvd.K, kernel), (ksvd.sigma, values), (ksvd.h_e, left), (ksvd.h_r, right)))
+
+
+ORTHONORMAL = Fact("H_eᵀH_e - I", entry(h_e.T @ h_e - ONE_S, l_, lp), "=")
+UNIT_COLUMNS = Fact("unit columns", (h_e.T @ h_e)[l_, l_] - 1, "=")
+ONE_BY_ONE = ((1,),)
+I_2 = ((1, 0), (0, 1))
+TURNED = ((1, Fraction(3, 5)), (0, Fraction(4, 5)))
+
+
+def _theorem(a: KsvdAssumptions) -> All:
+    scale = Rule(
+        EIGEN_FACTS, ORTHONORMAL, solution(ONE_BY_ONE, (1,), ((2,),), ((2,),)), label="orthonormal columns"
+    )
+    repeated = Rule(
+        (*EIGEN_FACTS, UNIT_COLUMNS),
+        ORTHONORMAL,
+        solution(I_2, (1, 1), TURNED, TURNED),
+        label="unit columns, repeated σ",
+    )
+    nonzero = Fact("σ_l is a singular value: |h_{e,l}|²", (h_e.T @ h_e)[l_, l_], ">")
+    free = Rule(
+        EIGEN_FACTS,
+        nonzero,
+        solution(ONE_BY_ONE, (2,), ((0,),), ((0,),)),
+        label="Λ not the inverse of singular values",
+    )
+    return All((*eigen_problem(a).parts, scale, repeated, free))
+
+
+def gram_follows(a: KsvdAssumptions) -> tuple[Follows, Follows]:
+    """Columns of different σ are orthogonal; orthonormal columns of H_e make those of H_r orthonormal."""
+    own = printed(a)
+    turn = h_e.T @ (res_e @ Sigma + K @ res_r)
+    gap = (sigma[l_] ** 2 - sigma[lp] ** 2) * (h_e.T @ h_e)[l_, lp]
+    carry = res_i[l_, lp] * sigma[lp] + (h_e.T @ res_e)[l_, lp] - (res_r.T @ h_r)[l_, lp]
+    return (
+        Follows(EIGEN, gap, ZERO, turn[l_, lp] - turn[lp, l_], solutions(own), label="different σ: orthogonal"),
+        Follows(
+            (*EIGEN, UNIT), (h_r.T @ h_r)[l_, lp], ONE_S[l_, lp], carry, triplets(own), factor=sigma[l_],
+            label="orthonormal H_e gives orthonormal H_r",
+        ),
+    )  # fmt: skip
+
+
+claim(
+    "chen2023/thm3.2",
+    "Theorem 3.2",
+    "The dual variables as singular vectors",
+    theory="ksvd",
+    words="The dual of (6) leads to (7), and its solutions H_e and H_r are left and right singular vectors of K.",
+    literal=_theorem,
+    corrected=lambda a: All(
+        (*stationary_gives_eigen(printed(a)), *eigen_gives_stationary(printed(a)), *gram_follows(a))
+    ),
+    correction_words=(
+        "Stationary points of (6) correspond one to one to solutions of (7) with Σ = Λ⁻¹. Those with orthonormal columns of "
+        "H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l need only unit columns); the others are "
+        "scaled, zero or mixed within a repeated σ_l, and only zero where 1/λ_l is no singular value of K."
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq7", "chen2023/eq14", "chen2023/thm2.2"),
+    derivation=ksvd.derive,
+    legs=(
+        tensor_legs.unit_triplets,
+        tensor_legs.softmax_triplets,
+        solver_legs.other_decompositions,
+    ),
+    where=NOTATION,
+    notes=(
+        "Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not give it. Three ways to "
+        "fail: K = Σ = [1], H = [2] (scale); K = Σ = I with the unit columns (1, 0), (3/5, 4/5) on both sides (repeated σ); "
+        "K = [1], Σ = [2], where only H = 0 solves (7). What depends on it: chen2023/prose-lambda-inverse-sigma, "
+        "chen2023/rem3.4, and the reading of training as a singular value decomposition."
+    ),
+)
+
+
+def _decomposed(a: KsvdAssumptions) -> Rule:
+    conclusion = Fact("K - H_e Σ H_rᵀ", entry(K - h_e @ Sigma @ h_r.T, i, j), "=")
+    return Rule((*EIGEN_FACTS, ORTHONORMAL), conclusion, solution(I_2, (1,), ((1,), (0,)), ((1,), (0,))))
+
+
+def _whole(a: KsvdAssumptions) -> All:
+    family = triplets(printed(a))
+    spanned = Equation(
+        K @ h_r @ h_r.T, K, R_K, "the rows of K lie in the span of the columns of H_r: s = rank K"
+    )
+    given = Equation(K, h_e @ Sigma @ h_r.T, R_K, "K is decomposed")
+    product = h_e @ Sigma @ h_r.T
+    return All(
+        (
+            Identity(lam[l_] * sigma[l_], as_term(1), (LAMBDA_RULE,), label="Σ = Λ⁻¹"),
+            Follows((EIGEN_E, spanned), K, product, res_e @ h_r.T - res_k, family, label="s = rank K gives K = H_e Σ H_rᵀ"),
+            Follows(
+                (given, UNIT_R), K @ h_r @ h_r.T, K, res_k @ h_r @ h_r.T - res_k + h_e @ Sigma @ res_i @ h_r.T, family,
+                label="K = H_e Σ H_rᵀ gives s = rank K",
+            ),
+        )
+    )  # fmt: skip
+
+
+claim(
+    "chen2023/prose-lambda-inverse-sigma",
+    "Section 3, after Theorem 3.2",
+    "Σ is the inverse of Λ and K = H_e Σ H_rᵀ",
+    theory="ksvd",
+    words="With Σ = Λ⁻¹ the solutions of (7) decompose the kernel: K = H_e Σ H_rᵀ with the non-zero singular values in Σ.",
+    literal=_decomposed,
+    corrected=_whole,
+    correction_words=(
+        "For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for smaller s it is the part of K on "
+        "the chosen triplets. For columns that are not orthonormal it fails even with s = rank K."
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/thm3.2",),
+    legs=(tensor_legs.whole_kernel,),
+    where=NOTATION,
+    notes="For a given Λ this asks that every 1/λ_l is a singular value; a generic Λ leaves only the zero solution of (7).",
+)
+
+claim(
+    "chen2023/prose-lambda-corresponds",
+    "Appendix A.3",
+    "Λ and the singular values",
+    theory="ksvd",
+    words="The text says once that Λ corresponds to the singular values; by (7) its inverse does.",
+    literal=lambda a: Identity(lam[l_], sigma[l_], (LAMBDA_RULE,)),
+    corrected=lambda a: Identity(lam[l_], 1 / sigma[l_], (LAMBDA_RULE,)),
+    correction_words="λ_l = 1/σ_l.",
+    rests_on=("chen2023/eq7",),
+    legs=(tensor_legs.zero_objective,),
+    where=NOTATION,
+)
+
+claim(
+    "chen2023/prose-block-form",
+    "Appendix A.1, before (15)",
+    "The block form of the eigenvalue problem",
+    theory="ksvd",
+    words="Both off-diagonal blocks are printed with the same entries, in i and j; the lower one has to be the transpose.",
+    literal=lambda a: Rule(
+        EIGEN_FACTS,
+        Fact("K H_e - H_r Σ", entry(K @ h_e - h_r @ Sigma, i, l_), "="),
+        solution(((0, 1), (0, 0)), (1,), ((1,), (0,)), ((0,), (1,))),
+    ),
+    corrected=eigen_problem,
+    correction_words="The lower block is Kᵀ: its row j and column i hold φ_k(x_j)ᵀf(X)ᵀf(X)φ_q(x_i).",
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+)
+
+t = Tensor("t", (), "t")
+
+
+def _dual_function(a: KsvdAssumptions) -> All:
+    """sup and inf of the Lagrangian over the primal variables, for any multipliers."""
+    own = printed(a)
+    result, m = ksvd.dual(own), Index("m", ksvd.rows(own))
+    w_e, w_r = ksvd.weights(own)
+    whole = result.lagrangian
+    up = Program("L over the primal variables", ksvd.primal(own).variables, whole, maximise=True)
+    zero, time = as_term(0), as_term(t)
+    grow = as_term(ksvd.HALF) * Size((), N) * sum_over(l_, lam[l_])
+    above = Ray(
+        t, ((w_e, (m, l_), zero), (w_r, (m, l_), zero), (ksvd.e, (i, l_), time), (ksvd.r, (j, l_), zero)), grow,
+        slope=-sum_over(i, l_, h_e[i, l_]),
+    )  # fmt: skip
+    ones = Ones((), (ksvd.rows(own), S))
+    slope = sum_over(i, h_e[i].T @ (ones.T @ image(own, phi_q[i]))) + sum_over(
+        j, h_r[j].T @ (ones.T @ image(own, phi_k[j]))
+    )
+    below = Ray(
+        t, ((w_e, (m, l_), time), (w_r, (m, l_), time), (ksvd.e, (i, l_), zero), (ksvd.r, (j, l_), zero)),
+        Size((), ksvd.rows(own)) * Size((), S), slope=-slope,
+    )  # fmt: skip
+    return All(
+        (
+            Bounded(up, above, label="the supremum of L is finite"),
+            Bounded(replace(up, maximise=False), below, label="the infimum of L is finite"),
+        )
+    )
+
+
+def _eliminated(a: KsvdAssumptions) -> All:
+    rules = (kernel_rule(printed(a)), LAMBDA_RULE)
+    why = "guarded derivative of the Lagrangian with the dualiser's solution put in"
+    by_e = derived(ksvd.eliminated_gradient(a, ksvd.h_e, i, l_))
+    by_r = derived(ksvd.eliminated_gradient(a, ksvd.h_r, j, l_))
+    minus = Identity(
+        Raw((), ksvd.eliminated(a)), -Raw((), ksvd.objective_at_solution(a)), label="it is -J", sizes=SMALL
+    )
+    return All(
+        (
+            Identity(
+                by_e, entry(K @ h_r - h_e @ Sigma, i, l_), rules, label="by h_e", reason=why, sizes=SMALL
+            ),
+            Identity(
+                by_r, entry(K.T @ h_e - h_r @ Sigma, j, l_), rules, label="by h_r", reason=why, sizes=SMALL
+            ),
+            minus,
+        )
+    )
+
+
+claim(
+    "chen2023/prose-dual-problem",
+    "Section 3, Theorem 3.2",
+    "(7) as the dual optimisation problem",
+    theory="ksvd",
+    words="The text calls (7) the dual optimisation problem of (6), by Lagrangian duality.",
+    literal=_dual_function,
+    corrected=_eliminated,
+    correction_words=(
+        "There is no dual optimisation problem: the Lagrangian is unbounded in both directions for all multipliers. (7) is "
+        "the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, which is -J."
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq13", "chen2023/eq14"),
+    legs=(tensor_legs.lines_of_18,),
+    where=NOTATION,
+)
+
+
+def _how_many(a: KsvdAssumptions) -> Follows:
+    """N - s = ‖I_N - H_e H_eᵀ‖² for orthonormal columns."""
+    outer = h_e @ h_e.T
+    certificate = -trace(res_i @ (h_e.T @ h_e)) + trace(res_i)
+    return Follows(
+        (UNIT,), Size((), N) - Size((), S), squared_norm(ONE_N - outer), certificate, triplets(printed(a)),
+        label="s orthonormal columns of length N",
+    )  # fmt: skip
+
+
+claim(
+    "chen2023/prose-rank",
+    "Appendix B.2",
+    "At most N projection directions",
+    theory="ksvd",
+    words="The number s of directions is limited to N, since there are at most N of them.",
+    literal=_how_many,
+    legs=(tensor_legs.few_directions,),
+    where=NOTATION,
+    notes=(
+        "N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at most the least of N, "
+        "p, the rows of f(X) and the width of the tokens: see chen2023/prose-s-range."
+    ),
+)
+
+
+def _left_inverse(a: KsvdAssumptions) -> Follows:
+    """With C = f(X)ᵀf(X)φ_kᵀH_rΛ of p rows: H_e = φ_q C, so (φ_qᵀH_e)ᵀ C = I_s and s ≤ p."""
+    own = printed(a)
+    spread = sum_over(j, _gram(own, phi_k[j]) @ h_r[j].T) @ ksvd.Lambda
+    left = (phi_q.T @ h_e).T @ spread
+    inverse_e = Equation(K @ h_r, h_e @ Sigma, EIGEN_E.residual, EIGEN_E.reason)
+    rules = (kernel_rule(own), Given(ksvd.lam, (l_,), 1 / sigma[l_], "Λ = Σ⁻¹"))
+    certificate = h_e.T @ res_e @ ksvd.Lambda + res_i
+    return Follows(
+        (inverse_e, UNIT),
+        left,
+        ONE_S,
+        certificate,
+        triplets(own),
+        given=rules,
+        label="a left inverse with p rows",
+    )
+
+
+def _gram(a: KsvdAssumptions, features: Term) -> Term:
+    """f(X)ᵀ f(X) φ."""
+    return features if a.f_X == "identity" else as_term(ksvd.transformation(a)).T @ image(a, features)
+
+
+claim(
+    "chen2023/prose-s-range",
+    "Appendix B.2, Section 5",
+    "Every s up to N is admissible",
+    theory="ksvd",
+    words="s may be anything from 1 to N; the experiments take s up to 96 with features of width p = 64.",
+    literal=lambda a: Arithmetic(
+        (
+            Figure("directions 32 within the width 64", Fraction(32), "<=", Fraction(64)),
+            Figure("directions 64 within the width 64", Fraction(64), "<=", Fraction(64)),
+            Figure("directions 96 within the width 64", Fraction(96), "<=", Fraction(64)),
+        )
+    ),
+    corrected=_left_inverse,
+    correction_words=(
+        "s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then has a left "
+        "inverse. With s = 96 and p = 64 at least 32 directions are not singular vectors of K."
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/thm3.2",),
+    legs=(tensor_legs.few_directions,),
+    where=NOTATION + r" D4RL and ImageNet: $s\in\{32,64,96\}$ with head width $p=64$ (chen2023/tab13).",
+    notes="What depends on it: the runs with s = 96, in which 'usually s < p' of Section 3 fails too.",
+)

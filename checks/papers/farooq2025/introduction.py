@@ -1,0 +1,332 @@
+"""Section 1: the Hopfield energies that are quoted, equations (1) to (5), and what is said about them."""
+
+from __future__ import annotations
+
+from checks.claim import claim
+from checks.kinds.examples import Point
+from checks.kinds.extremum import Extremum
+from checks.kinds.limit import Limit
+from checks.kinds.scope import Scoped
+from checks.kinds.stationary import Stationary
+from checks.papers.farooq2025 import solver_legs
+from checks.papers.farooq2025 import tensor_legs as legs
+from checks.papers.farooq2025.notation import E_NAME, HERE, K_, Q_, K, Q
+from checks.statement import All, Definition, Fact, Given, Identity, Implication
+from derivations.calculus.gradients import at_point, grad, kronecker
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import (
+    Apply,
+    Term,
+    apply,
+    as_term,
+    exp,
+    row_softmax,
+    size,
+    softmax,
+    sqrt,
+    stack,
+    sum_over,
+)
+from derivations.theories.energy import forms as en
+from derivations.theories.energy.forms import DK, HALF
+
+NEURONS, PATTERNS = "N", "K"
+i, j, m = (Index(x, NEURONS) for x in "ijm")
+pattern = Index(r"\mu", PATTERNS)
+w_ = Tensor("w", (NEURONS, NEURONS), "w", "", "w_{%1%2}")
+s_ = Tensor("s", (NEURONS,), "s", "", "s_{%1}")
+xi_ = Tensor("xi", (PATTERNS, NEURONS), r"\xi", r"\xi^{%1}", r"\xi_{%2}^{%1}")
+w, s, xi = (as_term(t) for t in (w_, s_, xi_))
+CLASSIC = -HALF * sum_over(i, j, w[i, j] * s[i] * s[j])
+HOPFIELD = r"$N$ neurons with states $s_i$, $K$ stored patterns $\xi^\mu$, weights $w_{ij}$."
+
+claim(
+    HERE + "eq1",
+    "Eq. (1)",
+    "The classic Hopfield energy",
+    role="definition",
+    words="Minus half the quadratic form of the weights in the states.",
+    literal=lambda a: Definition(E_NAME, CLASSIC),
+    where=HOPFIELD,
+)
+
+claim(
+    HERE + "eq2",
+    "Eq. (2)",
+    "The energy of dense associative memories",
+    role="definition",
+    words="A function F of the overlap with each stored pattern, summed over the patterns.",
+    literal=lambda a: Definition(E_NAME, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
+    where=HOPFIELD,
+    notes="The sign is left to F: with F(u) = u² stored patterns have the highest energy, see prose-mhn-sign.",
+)
+
+claim(
+    HERE + "prose-demircigil",
+    "Section 1, after (2)",
+    "The exponential F",
+    words="F(s_i) is the exponential of ξ_i^μ s_i.",
+    literal=lambda a: Scoped(en.F(s[i]), exp(xi[pattern, i] * s[i])),
+    corrected=lambda a: Scoped(
+        stack(pattern, en.F(sum_over(i, xi[pattern, i] * s[i]))),
+        stack(pattern, exp(sum_over(i, xi[pattern, i] * s[i]))),
+    ),
+    correction_words="F(u) = exp(u) at u = Σ_i ξ_i^μ s_i, one value for each pattern.",
+    rests_on=(HERE + "eq2",),
+    where=HOPFIELD,
+    notes="μ is free on the right, and the sum over i is missing: for two neurons with ξ = s = (1, 1), e instead of e².",
+)
+
+x_ = Tensor("x", (NEURONS,), r"\mathbf{x}", "", "x_{%1}")
+beta_ = Tensor("beta", (), r"\beta", positive=True)
+x, beta = as_term(x_), as_term(beta_)
+LSE = Apply((sum_over(m, exp(beta * x[m])),), ("log", r"\log", 0))
+PRINTED_3 = HALF * (x.T @ x) + LSE
+FIXED_3 = HALF * (x.T @ x) - LSE
+RETRIEVED = stack(i, beta * softmax(i, beta * x[i]))
+STATE = r"$\mathbf{x}\in\mathbb{R}^N$ the state, $\beta>0$; the stored patterns are the standard basis."
+FIXED_WORDS = "The log-sum-exp is subtracted; then the gradient is x - β softmax(βx), and its zeros are the solutions of (4)."
+
+
+def _residual(energy: Term) -> Identity:
+    return Identity(grad(energy, x_), x - RETRIEVED)
+
+
+claim(
+    HERE + "eq3",
+    "Eq. (3)",
+    "The simplified Hopfield energy",
+    words="The energy whose equilibria are (4): half the squared norm plus a log-sum-exp.",
+    literal=lambda a: _residual(PRINTED_3),
+    corrected=lambda a: _residual(FIXED_3),
+    correction_words=FIXED_WORDS,
+    legs=(legs.simplified,),
+    where=STATE,
+    notes=(
+        "As printed the gradient is x + β softmax(βx), whose only zero has all entries equal to -β/N. With 1/β before the "
+        "logarithm as well, the equilibria are x = softmax(βx), as in the work that is quoted."
+    ),
+)
+
+UNIFORM = stack(i, beta / size(NEURONS))
+claim(
+    HERE + "eq4",
+    "Eq. (4)",
+    "The equilibrium of the simplified energy",
+    words="Where the gradient of (3) vanishes, x = β softmax(βx).",
+    literal=lambda a: _residual(PRINTED_3),
+    corrected=lambda a: All(
+        (
+            _residual(FIXED_3),
+            Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution"),
+        )
+    ),
+    correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
+    rests_on=(HERE + "eq3",),
+    legs=(legs.simplified, solver_legs.second_equilibrium),
+    where=STATE,
+    notes=(
+        "The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one number is 1. For "
+        "β² < 2 the corrected energy is strictly convex and the uniform state is the only equilibrium."
+    ),
+)
+
+
+row, key, entry = Index("i", en.N), Index("m", en.N), Index("c", DK)
+q_ = Tensor("q", (DK,), "q", "", "q_{%1}")
+q = as_term(q_)
+PATTERN_LSE = Apply((sum_over(key, exp(beta * (K[key].T @ q))),), ("log", r"\log", 0))
+RETRIEVAL = HALF * (q.T @ q) - PATTERN_LSE / beta
+ATTENDED = stack(entry, sum_over(key, softmax(key, beta * (K[key].T @ q)) * K[key, entry]))
+
+PAIRED = (
+    -1 / beta * sum_over(row, Apply((sum_over(key, exp(beta * (K[key].T @ Q[row]))),), ("log", r"\log", 0)))
+)
+PULLED = row_softmax(beta * (Q @ K.T))
+
+claim(
+    HERE + "prose-fixed-points-mhn",
+    "Section 1, (3)-(4)",
+    "Fixed points and self-attention",
+    words="At the equilibrium of (3) a Hopfield network computes a form of self-attention, x = β softmax(βx).",
+    literal=lambda a: _residual(PRINTED_3),
+    corrected=lambda a: All(
+        (
+            _residual(FIXED_3),
+            Identity(
+                q - grad(RETRIEVAL, q_),
+                ATTENDED,
+                nonzero=(beta_,),
+                label="with stored patterns, one step is attention",
+            ),
+        )
+    ),
+    correction_words=(
+        FIXED_WORDS
+        + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, taken "
+        "from a query q; a fixed point of that step is not attention of a given query."
+    ),
+    rests_on=(HERE + "eq3", HERE + "eq4"),
+    legs=(
+        legs.simplified,
+        legs.retrieval,
+    ),
+    where=STATE,
+)
+
+claim(
+    HERE + "prose-attention-as-gradient",
+    "Section 1, end",
+    "An energy whose gradient step is attention",
+    words=(
+        "The question that ends Section 1, whether attention is a step of gradient descent on an energy, has the answer yes: "
+        "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal. Where tokens enter as keys too, the keys move as well."
+    ),
+    literal=lambda a: All(
+        (
+            Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,), label="one query"),
+            Identity(-grad(PAIRED, Q_), PULLED @ K, nonzero=(beta_,), label="update of the queries"),
+            Identity(-grad(PAIRED, K_), PULLED.T @ Q, nonzero=(beta_,), label="update of the keys"),
+        )
+    ),
+    legs=(legs.retrieval,),
+    where=r"$q$ a query, $k_m$ keys that are values as well, rows of $Q$ and $K$; $\beta>0$, $E=-\beta^{-1}\sum_i\log\sum_m e^{\beta k_m^\top q_i}$.",
+    notes=(
+        "Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp, and the first part of (5). "
+        "Ordinary attention keeps the first update, with values of its own, and drops the pull on the keys."
+    ),
+)
+
+FIVE_J = Index("j", "J")
+copies, heads, key_, width = Index("C", "N_C"), Index("h", "H"), Index("B", "N_B"), Index(r"\alpha", "Y")
+stray = Index("a", "Y")
+memory = Index(r"\mu", "K")
+K5, Q5 = (
+    as_term(Tensor(x, ("Y", "H", d), x, "", f"{x}_{{%1%2%3}}")) for x, d in (("K", "N_B"), ("Q", "N_C"))
+)
+XI5, G5 = (
+    as_term(Tensor("xi", ("K", "J"), r"\xi", "", r"\xi_{%1%2}")),
+    as_term(Tensor("g", ("J", "N_C"), "g", "", "g_{%1%2}")),
+)
+
+
+def _energy_transformer(letter: Index) -> Term:
+    inner = sum_over(width, K5[letter, heads, key_] * Q5[letter, heads, copies])
+    free_energy = Apply((sum_over(key_, exp(beta * inner)),), ("log", r"\log", 0))
+    memories = apply("G", sum_over(FIVE_J, XI5[memory, FIVE_J] * G5[FIVE_J, copies]))
+    return -1 / beta * sum_over(copies, heads, free_energy) - HALF * sum_over(copies, memory, memories)
+
+
+claim(
+    HERE + "eq5",
+    "Eq. (5)",
+    "The energy of the Energy Transformer",
+    words="Minus a log-sum-exp over keys for each query and head, minus a Hopfield energy of the tokens.",
+    literal=lambda a: Scoped(E_NAME, _energy_transformer(stray)),
+    corrected=lambda a: Scoped(E_NAME, _energy_transformer(width)),
+    correction_words="The summed index α stands at the keys and the queries.",
+    where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; $\beta>0$.",
+    notes=(
+        "The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = 1, 0 for a = 2, "
+        "and 1 as meant. Quoted from another paper and not used later."
+    ),
+)
+
+
+def _scaled(factor: Term) -> Identity:
+    rule = Given(beta_, (), factor, "the inverse temperature that the text names")
+    return Identity(row_softmax(Q @ K.T / sqrt(size(DK))), row_softmax(beta * (Q @ K.T)), given=(rule,))
+
+
+claim(
+    HERE + "prose-scaling-beta",
+    "Section 1, after (6)",
+    "The scale of the scores as inverse temperature",
+    words="1/d_k scales the softmax of (6) like the inverse temperature β.",
+    literal=lambda a: _scaled(1 / size(DK)),
+    corrected=lambda a: _scaled(1 / sqrt(size(DK))),
+    correction_words="The factor in (6) is 1/√d_k.",
+    rests_on=(HERE + "eq6",),
+    legs=(legs.attention,),
+    where=r"$Q,K\in\mathbb{R}^{n\times d_k}$.",
+    notes="In (4) β multiplies the softmax as well, which attention does not do.",
+)
+
+ws_ = Tensor("omega", (NEURONS, NEURONS), r"\omega", "", r"\omega_{%1%2}", symmetric=True)
+W_RULE = Given(
+    w_, (i, j), as_term(ws_)[i, j] * (1 - kronecker(i, j)), "symmetric weights without self-coupling"
+)
+change = as_term(Tensor("t", (), "t"))
+flipped = stack(j, s[j] + change * kronecker(j, m))
+PAIR = Point(((NEURONS, 2),), ((w_, ((0, 1), (1, 0))), (s_, (1, -1))))
+new, old, field, size_ = (
+    as_term(Tensor(x, (), t)) for x, t in (("s'", "s'"), ("s", "s"), ("h", "h"), ("|h|", "|h|"))
+)
+
+claim(
+    HERE + "prose-classic-minimises",
+    "Section 1, after (1)",
+    "The network minimises its energy",
+    words="The iterative updates of the network minimise (1) and converge.",
+    literal=lambda a: Limit(
+        s_, stack(i, apply("sign", sum_over(j, w[i, j] * s[j]), r"\operatorname{sign}")), None, orbit=PAIR
+    ),
+    corrected=lambda a: All(
+        (
+            Identity(
+                at_point(CLASSIC, s_, flipped) - CLASSIC,
+                -change * sum_over(j, w[m, j] * s[j]),
+                given=(W_RULE,),
+                label="changing one neuron by t",
+            ),
+            Implication(
+                (
+                    Fact("s' has the sign of h", new * field - size_, ">="),
+                    Fact("|s h| ≤ |h|", size_ - old * field, ">="),
+                ),
+                Fact("(s' - s) h", (new - old) * field, ">="),
+                (("s' has the sign of h", as_term(1)), ("|s h| ≤ |h|", as_term(1))),
+                label="the energy does not rise",
+            ),
+        )
+    ),
+    correction_words=(
+        "For symmetric weights without self-coupling, changing one neuron at a time to the sign of its field h never raises the "
+        "energy: the change is -(s' - s)h. Since there are finitely many states, such updates come to rest."
+    ),
+    rests_on=(HERE + "eq1",),
+    where=HOPFIELD,
+    notes=(
+        "Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights the energy is zero "
+        "in every state, so there is nothing to minimise."
+    ),
+)
+
+only = Index("i", NEURONS)
+xi1_ = Tensor("xi", (NEURONS,), r"\xi", "", r"\xi_{%1}")
+xi1 = as_term(xi1_)
+OVERLAP = sum_over(i, xi1[i] * s[i])
+STATES = sum_over(i, xi1[i] ** 2) * sum_over(j, s[j] ** 2)
+LAGRANGE = HALF * sum_over(i, j, (xi1[i] * s[j] - xi1[j] * s[i]) ** 2)
+TWO_NEURONS = Point(((NEURONS, 2),), ((xi1_, (1, 1)), (s_, (1, 1))))
+
+claim(
+    HERE + "prose-mhn-sign",
+    "Section 1, around (2)",
+    "The sign of the memory energy",
+    words="With E = Σ F and F(u) = u² stored patterns have the lowest energy among states with entries ±1.",
+    literal=lambda a: Extremum(
+        OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)
+    ),
+    corrected=lambda a: Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
+    correction_words=(
+        "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored pattern minimises minus "
+        "the squared overlap."
+    ),
+    rests_on=(HERE + "eq2",),
+    where=HOPFIELD + r" One pattern, $K=1$.",
+    notes=(
+        "In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) with Hebbian weights "
+        "is F(u) = -u²/2. Section 4 inherits the plus sign, which is why it needs a regulariser."
+    ),
+)

@@ -1,0 +1,42 @@
+"""Symbols and terms that the claims of this paper share."""
+
+from __future__ import annotations
+
+from checks.statement import Given
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term, as_term, exp, row_softmax, size, sqrt, sum_over
+from derivations.theories.energy import forms as en
+from derivations.theories.energy.forms import DK, DV, DX, A, N, V, i, j, k
+
+HERE = "farooq2025/"
+WHERE = (
+    r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with rows $v_j$, "
+    r"$Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$ and $c_j$ its value at $Z=AV$."
+)
+Q_, K_ = en.rows("Q", "q", DK), en.rows("K", "k", DK)
+X_ = en.rows("X", "x", DX)
+Q, K, X = (as_term(t) for t in (Q_, K_, X_))
+E_NAME = as_term(Tensor("E", (), "E(Z)"))
+ER_NAME = as_term(Tensor("E_R", (), "E_R(Z)"))
+SCORES = Q @ K.T / sqrt(size(DK))
+mu = Index(r"\mu", N)
+
+
+def weight(left: Index, right: Index) -> Term:
+    """exp(q_iᵀk_j/√d_k)."""
+    return exp(Q[left].T @ K[right] / sqrt(size(DK)))
+
+
+A_RULE = Given(en.A_, (i, j), row_softmax(SCORES)[i, j], "equation (7)")
+_w = Tensor("exp(S)", (N, N), r"e^{S}", "", r"e^{S_{%1%2}}", positive=True)
+STOCHASTIC = Given(
+    en.A_,
+    (i, j),
+    as_term(_w)[i, j] / sum_over(Index("m", N), as_term(_w)[i, Index("m", N)]),
+    "a row softmax with scores S",
+)
+AT_AV = Given(en.Z_, (i, k), (A @ V)[i, k], "the point Z = AV")
+C_RULE = Given(en.c_vector, (j,), en.c(j), "c_j is the bracket of (37)")
+Z_TWO = Tensor("Y", (N, DV), "Y", "y_{%1}", "Y_{%1%2}")
+dZ_ = Tensor("dZ", (N, DV), "dZ", "dz_{%1}", "dZ_{%1%2}")
+DZ = as_term(dZ_)

@@ -1,0 +1,397 @@
+"""Section 5: powers F(u) = u^p, equations (48) to (60)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import sympy as sp
+
+from checks.claim import Assumption, claim
+from checks.kinds.examples import Point
+from checks.kinds.extremum import Extremum
+from checks.kinds.family import Family
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
+from checks.kinds.stationary import Stationary
+from checks.papers.farooq2025 import solver_legs
+from checks.papers.farooq2025 import tensor_legs as legs
+from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, HERE, WHERE
+from checks.papers.farooq2025.section3 import TRANSPOSED, U
+from checks.papers.farooq2025.section4 import COLUMN, STATE
+from checks.statement import All, Definition, Identity
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import bregman, grad, power_p
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term, as_term, diag, sum_over, trace
+from derivations.theories.energy import forms as en
+from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, m
+
+WHOLE = Assumption("p whole", "the exponent p is a whole number, at least 1")
+POWERS = (1, 2, 3)
+q = Index("l", N)
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """The exponent p, as a number or (``value`` None) as a symbol."""
+
+    value: int | None = None
+
+    @property
+    def term(self) -> Term:
+        """p as a factor."""
+        return as_term(EXPONENT if self.value is None else self.value)
+
+    def of(self, base: Term, shift: int = 0) -> Term:
+        """base to the power p + shift."""
+        return power_p(base, shift) if self.value is None else as_term(base) ** (self.value + shift)
+
+
+def family(
+    make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS, printed_only: bool = False
+) -> Family:
+    """A statement for symbolic p, judged at some values of it as well."""
+    return Family(make(Exponent()), tuple((f"p = {p}", make(Exponent(p))) for p in powers), printed_only)
+
+
+def energy(p: Exponent) -> Term:
+    """(50)."""
+    return en.energy(p.of)
+
+
+def regulariser(p: Exponent) -> Term:
+    """(58)."""
+    return -p.term * trace(Z.T @ A @ diag(p.of(C_J, -1)) @ V)
+
+
+def coefficient(at: Index = j) -> Term:
+    """c_j with the paper's letters m and l."""
+    return sum_over(m, A[m, at] * sum_over(q, A[m, q] * (V[q].T @ V[at])))
+
+
+claim(
+    HERE + "eq48",
+    "Eq. (48)",
+    "The polynomial F",
+    role="definition",
+    words="F raises the alignment to the power p.",
+    literal=lambda a: Definition(en.F(en.u(j)), power_p(en.u(j))),
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq26",),
+    where=WHERE,
+    notes="p ≥ 1 is printed without saying that p is whole. For p = 3/2 the power is not real at u = -1, and u_j takes any sign.",
+)
+
+claim(
+    HERE + "eq49",
+    "Eq. (49)",
+    "The alignment again",
+    role="definition",
+    words="u_j as in (26).",
+    literal=lambda a: Definition(U[j], en.u(j)),
+    rests_on=(HERE + "eq26",),
+    where=WHERE,
+)
+
+claim(
+    HERE + "eq50",
+    "Eq. (50)",
+    "The polynomial energy",
+    role="definition",
+    words="The sum of the p-th powers of the alignments.",
+    literal=lambda a: Definition(E_NAME, energy(Exponent())),
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq27", HERE + "eq48"),
+    where=WHERE,
+)
+
+
+def _traces(p: Exponent, values: Term) -> Term:
+    return sum_over(j, p.of(trace(Z.T @ COLUMN @ values)))
+
+
+claim(
+    HERE + "eq51",
+    "Eq. (51)",
+    "The polynomial energy with traces",
+    words="The energy with u_j as the trace of (28).",
+    literal=lambda a: family(lambda p: Identity(energy(p), _traces(p, V.T))),
+    corrected=lambda a: family(lambda p: Identity(energy(p), _traces(p, V))),
+    correction_words="V stands without a transpose.",
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq28", HERE + "eq50"),
+    where=WHERE,
+    notes=TRANSPOSED + " The notation is that of (28), not of (61) as printed.",
+)
+
+
+def _sum_of_slopes(p: Exponent) -> Term:
+    return sum_over(j, grad(p.of(en.u(j)), en.Z_, "F(u_j)")[i, k])
+
+
+claim(
+    HERE + "eq52",
+    "Eq. (52)",
+    "The gradient of the polynomial energy",
+    words="The gradient is its (i, k) entry, the sum of the derivatives of F(u_j).",
+    literal=lambda a: All(
+        (
+            family(lambda p: Identity(grad(energy(p), en.Z_), grad(energy(p), en.Z_)[i, k])),
+            family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
+        )
+    ),
+    corrected=lambda a: family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
+    correction_words="The (i, k) entry of the gradient stands on the left.",
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq50",),
+    where=WHERE,
+)
+
+_p = sp.Symbol("p", positive=True, integer=True)
+_u = sp.Symbol("u", real=True, nonzero=True)
+
+
+def _quotient(power: int, at: int) -> int:
+    """The slope of x^p at a point: (x^p - y^p)/(x - y) = Σ x^r y^(p-1-r), with y = x."""
+    return sum(at**r * at ** (power - 1 - r) for r in range(power))
+
+
+claim(
+    HERE + "eq53",
+    "Eq. (53)",
+    "The derivative of the power",
+    words="F'(u_j) is p times the (p - 1)-th power of u_j.",
+    literal=lambda a: Recurrence(
+        r"F'(u_j) = p\,u_j^{p-1} = p\left(\sum_{m=1}^{n} A_{mj}\,z_{m}^{\top} v_{j}\right)^{p-1}",
+        _p * _u ** (_p - 1),
+        (_p, _u),
+        (Base("p = 1: the slope of u is 1", _p, 1, sp.Integer(1)),),
+        _u ** (_p - 1) + _u * QUANTITY(_p - 1, _u),
+        "product rule for u times u^(p-1)",
+        _quotient,
+        tuple((p, u) for p in range(1, 7) for u in (-3, -2, -1, 1, 2, 3)),
+    ),
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq48", HERE + "eq49"),
+    where=WHERE + r" In the induction $u$ is one alignment.",
+)
+
+claim(
+    HERE + "eq54",
+    "Eq. (54)",
+    "The gradient for powers",
+    words="(34) with F' = p u^(p-1).",
+    literal=lambda a: family(
+        lambda p: Identity(
+            grad(energy(p), en.Z_)[i, k],
+            sum_over(j, p.term * p.of(en.u(j), -1) * A[i, j] * V[j, k]),
+            nonzero=(EXPONENT,),
+        )
+    ),
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq34", HERE + "eq53"),
+    legs=(legs.gradient_powers,),
+    where=WHERE,
+)
+
+
+def _at_attention(p: Exponent, right: Term) -> Identity:
+    return Identity(grad(energy(p), en.Z_)[i, k], right, given=(AT_AV, C_RULE))
+
+
+claim(
+    HERE + "eq55",
+    "Eq. (55)",
+    "The gradient for powers at Z = AV",
+    words="(54) with the dot products of (36).",
+    literal=lambda a: family(
+        lambda p: _at_attention(p, sum_over(j, p.term * p.of(coefficient(), -1) * A[i, j] * V[j, k]))
+    ),
+    assumes=(WHOLE, STATE),
+    rests_on=(HERE + "eq36", HERE + "eq54"),
+    legs=(legs.stationary_powers,),
+    where=WHERE,
+)
+
+
+def _by_entries(p: Exponent) -> Term:
+    return sum_over(j, p.term * p.of(C_J[j], -1) * A[i, j] * V[j, k])
+
+
+def _power_matrix(p: Exponent) -> Term:
+    return A @ diag(p.of(C_J, -1)) @ V
+
+
+claim(
+    HERE + "eq56",
+    "Eq. (56)",
+    "The gradient for powers in matrix form",
+    words="At Z = AV the gradient is the sum of p c_j^(p-1) A_ij V_jk, which is A C^(p-1) V.",
+    literal=lambda a: All(
+        (
+            family(lambda p: _at_attention(p, _by_entries(p))),
+            family(lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_RULE,)), (1, 2)),
+        )
+    ),
+    corrected=lambda a: family(
+        lambda p: Identity(grad(energy(p), en.Z_), p.term * _power_matrix(p), given=(AT_AV, C_RULE))
+    ),
+    correction_words="The matrix form has the factor p.",
+    assumes=(WHOLE, STATE),
+    rests_on=(HERE + "eq39", HERE + "eq55"),
+    legs=(legs.stationary_powers,),
+    where=WHERE + r" $C=\operatorname{diag}(c_j)$.",
+    notes="(57) repeats the slip; (58) to (60) have the factor again, so nothing later depends on it.",
+)
+
+claim(
+    HERE + "eq57",
+    "Eq. (57)",
+    "The condition on the regulariser for powers",
+    words="The gradient of R must be -A C^(p-1) V, minus the gradient of E at Z = AV.",
+    literal=lambda a: family(
+        lambda p: Identity(-grad(energy(p), en.Z_), -_power_matrix(p), given=(AT_AV, C_RULE)), (1, 2)
+    ),
+    corrected=lambda a: family(
+        lambda p: Identity(-grad(energy(p), en.Z_), -(p.term * _power_matrix(p)), given=(AT_AV, C_RULE))
+    ),
+    correction_words="The gradient of R must be -p A C^(p-1) V.",
+    assumes=(WHOLE, STATE),
+    rests_on=(HERE + "eq43", HERE + "eq56"),
+    legs=(legs.stationary_powers,),
+    where=WHERE,
+    notes="The regulariser (58) has the right gradient.",
+)
+
+claim(
+    HERE + "eq58",
+    "Eq. (58)",
+    "The regulariser for powers",
+    words="R(Z) = -p tr(Zᵀ A C^(p-1) V) makes Z = AV a stationary point.",
+    literal=lambda a: family(lambda p: Stationary(energy(p) + regulariser(p), en.Z_, AV, given=(C_RULE,))),
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq57",),
+    legs=(legs.stationary_powers,),
+    where=WHERE,
+)
+
+claim(
+    HERE + "eq59",
+    "Eq. (59)",
+    "The regularised energy for powers with traces",
+    words="The regularised energy with u_j as the trace of (28).",
+    literal=lambda a: family(
+        lambda p: Identity(energy(p) + regulariser(p), _traces(p, V.T) + regulariser(p), given=(C_RULE,))
+    ),
+    corrected=lambda a: family(
+        lambda p: Identity(energy(p) + regulariser(p), _traces(p, V) + regulariser(p), given=(C_RULE,))
+    ),
+    correction_words="V stands without a transpose in the first trace.",
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq28", HERE + "eq58"),
+    where=WHERE,
+    notes=TRANSPOSED,
+)
+
+
+def _index_form(p: Exponent) -> Term:
+    weighted = sum_over(i, j, p.of(coefficient(), -1) * A[i, j] * (Z[i].T @ V[j]))
+    return sum_over(j, p.of(en.u(j))) - p.term * weighted
+
+
+def _regularised(p: Exponent) -> Term:
+    return energy(p) + regulariser(p)
+
+
+claim(
+    HERE + "eq60",
+    "Eq. (60)",
+    "The regularised energy for powers in indices",
+    words="The regularised energy is the sum of F(u_j), which is the sum of powers minus the weighted pairs.",
+    literal=lambda a: All(
+        (
+            family(lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_RULE,)), (1, 2)),
+            family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_RULE,))),
+        )
+    ),
+    corrected=lambda a: family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_RULE,))),
+    correction_words="The member in the middle is E without R; the last member is right.",
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq50", HERE + "eq58"),
+    where=WHERE,
+)
+
+THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
+NEGATIVE_C = Point(((N, 2), (DV, 1)), ((en.A_, ((HALF, HALF), (THIRD, 2 * THIRD))), (en.V_, ((1,), (-1,)))))
+
+
+def _at_c(p: Exponent) -> Term:
+    return energy(p) - p.term * sum_over(i, j, p.of(C_J[j], -1) * A[i, j] * (Z[i].T @ V[j]))
+
+
+def _minimum(p: Exponent, says: str, above: Term | None = None) -> Extremum:
+    convex = () if above is not None else ("power",)
+    above = above if above is not None else sum_over(j, bregman("power", en.u(j), C_J[j]))
+    return Extremum(_at_c(p), en.Z_, AV, says, above=above, convex=convex, given=(C_RULE,))
+
+
+def _literal_minimum(p: Exponent) -> Extremum:
+    if p.value == 3:
+        return Extremum(
+            _at_c(p),
+            en.Z_,
+            AV,
+            "a local minimum",
+            given=(C_RULE,),
+            witness=NEGATIVE_C,
+            direction=((4,), (-3,)),
+        )
+    return _minimum(p, "a local minimum", SQUARES.get(p.value or 0))
+
+
+SQUARES = {2: sum_over(j, (en.u(j) - C_J[j]) ** 2)}
+ONE_U, ONE_C = (as_term(Tensor(x, (), x)) for x in "uc")
+FOURTH = ONE_U**4 - ONE_C**4 - 4 * ONE_C**3 * (ONE_U - ONE_C)
+
+claim(
+    HERE + "prose-polynomial-minimum",
+    "Section 5, end",
+    "Minima for powers",
+    words="For every p, Z = AV is a stationary point; for p ≥ 2 it is a minimum.",
+    literal=lambda a: All(
+        (
+            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_RULE,))),
+            family(_literal_minimum, (2, 3), printed_only=True),
+        )
+    ),
+    corrected=lambda a: All(
+        (
+            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_RULE,))),
+            Family(
+                _minimum(Exponent(), "a global minimum"),
+                (("p = 2", _minimum(Exponent(2), "a global minimum", SQUARES[2])),),
+                label="even p",
+            ),
+            Identity(
+                FOURTH,
+                (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2),
+                label="one alignment, p = 4, as squares",
+            ),
+            Family(_minimum(Exponent(), "a local minimum"), (), label="odd p, if all c_j > 0"),
+        )
+    ),
+    correction_words=(
+        "For even p the state AV is a global minimum, and the minima are all Z with the same alignments. For odd p it is a "
+        "local minimum if all c_j are positive: u^p is convex near positive arguments only."
+    ),
+    assumes=(WHOLE,),
+    rests_on=(HERE + "eq58", HERE + "eq60"),
+    legs=(solver_legs.minimum_even,),
+    where=WHERE + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex.",
+    notes=(
+        "For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it vanishes identically. "
+        "With a negative c_j, AV is a saddle when the alignments are independent, as in the counterexample; when they are not, "
+        "it can even be a maximum: A with all entries 1/3, V = (-9, 6, 6), p = 3."
+    ),
+)

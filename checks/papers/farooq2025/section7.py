@@ -1,0 +1,342 @@
+"""Section 7: the algorithm, equations (69) to (80)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from checks.claim import Assumption, claim
+from checks.kinds.cost import Assign, Cost
+from checks.kinds.family import Family
+from checks.kinds.stationary import Stationary
+from checks.papers.farooq2025 import solver_legs
+from checks.papers.farooq2025 import tensor_legs as legs
+from checks.papers.farooq2025.notation import C_RULE, E_NAME, HERE, SCORES, WHERE, K, Q, X
+from checks.papers.farooq2025.section3 import SQUARE_V
+from checks.papers.farooq2025.section4 import SIGN, SMOOTH, SQUARE_C
+from checks.papers.farooq2025.section5 import coefficient
+from checks.statement import All, Definition, Given, Identity, Link
+from derivations.calculus.gradients import grad
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import (
+    Term,
+    as_term,
+    diag,
+    exp,
+    row_softmax,
+    size,
+    sqrt,
+    squared_norm,
+    stack,
+    sum_over,
+    trace,
+)
+from derivations.theories.energy import forms as en
+from derivations.theories.energy import steps as theory
+from derivations.theories.energy.forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m
+from derivations.theories.energy.steps import EnergyAssumptions
+
+S_ = Tensor("S", (N, N), "S", "", "S_{%1%2}")
+S = as_term(S_)
+W_Q, W_K, W_V = (as_term(Tensor(f"W_{x}", (DX, d), f"W_{x}")) for x, d in (("q", DK), ("k", DK), ("v", DV)))
+SCORE = Q[m].T @ K[j] / sqrt(size(DK))
+INPUT = r"$X\in\mathbb{R}^{n\times d}$ the tokens, $W_q,W_k\in\mathbb{R}^{d\times d_k}$, $W_v\in\mathbb{R}^{d\times d_v}$."
+
+claim(
+    HERE + "prose-row-stacking",
+    "Section 2, before (7) and (9)",
+    "Rows stacked into matrices",
+    words="V is the transpose of the row blocks v_1ᵀ, v_2ᵀ, … written side by side.",
+    literal=lambda a: Identity(V, SIDE_BY_SIDE.T),
+    corrected=lambda a: Definition(V, stack(j, as_term(V_ROWS)[j])),
+    correction_words="The vectors v_1, v_2, … stand side by side, and the whole is transposed: row j of V is v_j.",
+    where=WHERE,
+    notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
+)
+V_ROWS: Tensor = Tensor("v", (N, DV), "v", "v_{%1}", "v_{%1%2}")
+SIDE_BY_SIDE: Term = as_term(
+    Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]")
+)
+
+claim(
+    HERE + "eq69",
+    "Eq. (69)",
+    "Queries, keys and values",
+    role="definition",
+    words="Queries, keys and values are linear in the tokens.",
+    literal=lambda a: All(
+        tuple(Definition(as_term(left), X @ w) for left, w in ((Q, W_Q), (K, W_K), (V, W_V)))
+    ),
+    where=INPUT,
+)
+
+claim(
+    HERE + "eq70",
+    "Eq. (70)",
+    "Scores and weights",
+    role="definition",
+    words="Scores are scaled dot products; weights are their row softmax, as in (7).",
+    literal=lambda a: All(
+        (
+            Definition(S[m, j], SCORE),
+            Identity(
+                exp(SCORE) / sum_over(j, exp(SCORE)),
+                row_softmax(SCORES)[m, j],
+                label="the weights are those of (7)",
+            ),
+        )
+    ),
+    rests_on=(HERE + "eq7",),
+    where=WHERE,
+    notes="The letter j is free on the left and bound in the denominator; with the usual scope of a sum this is well defined.",
+)
+
+claim(
+    HERE + "eq71",
+    "Eq. (71)",
+    "The initial state",
+    role="definition",
+    words="The iteration starts at the attention output.",
+    literal=lambda a: Definition(as_term(Tensor("Z0", (N, DV), "Z^{(0)}")), AV),
+    where=WHERE,
+    notes="For F = u² the loop never moves from there: see prose-algorithm and tab1-step8.",
+)
+
+claim(
+    HERE + "eq72",
+    "Eq. (72)",
+    "The alignments entry by entry",
+    words="The dot product in u_j is written out.",
+    literal=lambda a: Identity(en.u(j), sum_over(m, k, A[m, j] * Z[m, k] * V[j, k])),
+    rests_on=(HERE + "eq16", HERE + "eq26"),
+    legs=(legs.lift,),
+    where=WHERE,
+)
+
+claim(
+    HERE + "eq73",
+    "Eq. (73)",
+    "The energy of the algorithm",
+    role="definition",
+    words="The sum of F over the alignments, as in (27).",
+    literal=lambda a: Definition(E_NAME, en.energy(en.F)),
+    rests_on=(HERE + "eq27",),
+    where=WHERE,
+)
+
+Y_, B_ = (Tensor(x, (N, DV), x, "", f"{x}_{{%1%2}}") for x in "YB")
+Y, B = as_term(Y_), as_term(B_)
+FACTORED = (
+    Assign(B_, (j, k), sum_over(m, A[m, j] * Y[m, k])),
+    Assign(en.c_vector, (j,), sum_over(k, B[j, k] * V[j, k])),
+)
+
+Y_RULE = Given(Y_, (i, k), sum_over(j, A[i, j] * V[j, k]), "Y = AV, which is known")
+
+claim(
+    HERE + "eq74",
+    "Eq. (74)",
+    "The coefficients of the algorithm",
+    words="c_j is a double sum, and equals v_jᵀAᵀA v_j.",
+    literal=lambda a: All(
+        (
+            Identity(coefficient(), V[j].T @ A.T @ A @ V[j], label="shapes"),
+            Identity(SQUARE_C, squared_norm(A @ SQUARE_V[j]), label="value when d_v = n"),
+        )
+    ),
+    corrected=lambda a: All(
+        (
+            Identity(coefficient(), (A.T @ A @ V @ V.T)[j, j], label="in matrices"),
+            Identity(coefficient(), (A.T @ AV)[j].T @ V[j], label="row j of Aᵀ(AV) times v_j"),
+            Cost(
+                "c from Y = AV",
+                FACTORED,
+                "n**2*d_v + n*d_v",
+                stack(j, coefficient()),
+                given=(Y_RULE,),
+                label="its cost",
+            ),
+        )
+    ),
+    correction_words=(
+        "The double sum is row j of Aᵀ(AV) times v_j, which takes n²d_v + n d_v multiplications once AV is known, and no n x n "
+        "array besides A."
+    ),
+    rests_on=(HERE + "eq38",),
+    legs=(legs.alignment, legs.memory),
+    where=WHERE,
+    notes=SIGN + " An implementation with the second expression computes another algorithm.",
+)
+
+TWICE = -2 * sum_over(i, j, C_J[j] * A[i, j] * (Z[i].T @ V[j]))
+claim(
+    HERE + "eq75",
+    "Eq. (75)",
+    "The regulariser of the algorithm",
+    words="Minus twice the sum over pairs with weights c_j, in dot products and entry by entry.",
+    literal=lambda a: All(
+        (
+            Identity(
+                TWICE, -2 * sum_over(i, j, k, C_J[j] * A[i, j] * Z[i, k] * V[j, k]), label="entry by entry"
+            ),
+            Identity(TWICE, -2 * trace(Z.T @ A @ diag(C_J) @ V), label="it is (45)"),
+        )
+    ),
+    rests_on=(HERE + "eq16", HERE + "eq45"),
+    where=WHERE,
+    notes="That it regularises every F is said by (76), not here.",
+)
+
+FUNCTIONS: tuple[tuple[str, Callable[[Term], Term]], ...] = (
+    ("F(u) = u", lambda x: x),
+    ("F(u) = u^2", lambda x: x**2),
+    ("F(u) = u^3", lambda x: x**3),
+    (r"F(u) = e^u", exp),
+)
+
+
+def regularised(function: Callable[[Term], Term]) -> Term:
+    """(76) for a given F."""
+    return en.energy(function) + TWICE
+
+
+def _stationary(function: Callable[[Term], Term]) -> Stationary:
+    return Stationary(regularised(function), en.Z_, AV, given=(C_RULE,))
+
+
+ANY_F = Assumption("any F", "F is any differentiable function, such as u, u², u³ or exp(u)", "F", "any")
+PRINTED_WEIGHTS = Assumption(
+    "weights 2c_j", "the regulariser has the weights 2c_j of (75)", "regulariser", "section7"
+)
+
+
+def _eq76(a: EnergyAssumptions) -> Family | Stationary:
+    """AV is stationary for each F that the assumptions allow, with the regulariser that they name."""
+    cases = tuple(
+        (f"F(u) = {text}", Stationary(theory.regularised(a, text), en.Z_, AV)) for text in theory.functions(a)
+    )
+    return Family(_stationary(en.F), cases, printed_only=True) if a.F == "any" else cases[0][1]
+
+
+claim(
+    HERE + "eq76",
+    "Eq. (76)",
+    "The regularised energy for any F",
+    words="With the regulariser (75) the energy of any F has its stationary point at AV, as (43) demands.",
+    theory="energy",
+    literal=_eq76,
+    corrected=lambda a: All(
+        (
+            Stationary(en.energy(en.F) + en.matching(), en.Z_, AV, label="any F"),
+            _stationary(en.square),
+        )
+    ),
+    correction_words="The weights of the regulariser are F'(c_j). They are 2c_j for F = u², so (76) is right for that F.",
+    assumes=(SMOOTH, ANY_F, PRINTED_WEIGHTS),
+    rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
+    legs=(legs.stationary, solver_legs.minimum, solver_legs.balls),
+    where=WHERE,
+    notes=(
+        "The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear column of Table 1. For "
+        "F = exp it never vanishes when the alignments are independent, since e^t > 2t for all t."
+    ),
+)
+
+ANY_R = regularised(en.F)
+WEIGHTED = sum_over(j, (en.F(en.u(j), 1) - 2 * C_J[j]) * A[i, j] * V[j, k])
+
+
+def _first_equality(function: Callable[[Term], Term]) -> Identity:
+    left = grad(en.energy(function), en.Z_)[i, k]
+    return Identity(left, grad(regularised(function), en.Z_, "E_R")[i, k], given=(C_RULE,))
+
+
+def _rest() -> Identity:
+    two_sums = sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k]) - 2 * sum_over(j, C_J[j] * A[i, j] * V[j, k])
+    return Identity(
+        grad(ANY_R, en.Z_, "E_R")[i, k],
+        WEIGHTED,
+        chain=(
+            Link(
+                grad(en.energy(en.F), en.Z_)[i, k] + grad(TWICE, en.Z_, "R")[i, k], "the gradient is linear"
+            ),
+            Link(two_sums, "(34), and the gradient of (75)"),
+        ),
+        reason="collected",
+    )
+
+
+claim(
+    HERE + "eq77",
+    "Eq. (77)",
+    "The gradient of the regularised energy",
+    words="The gradient of E equals that of E_R, which is the sum of (F'(u_j) - 2c_j) A_ij V_jk.",
+    literal=lambda a: All(
+        (
+            Family(_first_equality(en.F), (FUNCTIONS_PAIR[0],), printed_only=True, label="first equality"),
+            _rest(),
+        )
+    ),
+    corrected=lambda a: _rest(),
+    correction_words="The left side is the gradient of E_R.",
+    assumes=(SMOOTH,),
+    rests_on=(HERE + "eq34", HERE + "eq45", HERE + "eq76"),
+    legs=(legs.gradient_printed,),
+    where=WHERE,
+    notes="With the matching regulariser the bracket is F'(u_j) - F'(c_j).",
+)
+FUNCTIONS_PAIR: tuple[tuple[str, Identity], ...] = (("F(u) = u^2", _first_equality(en.square)),)
+
+SLOPES = stack(j, en.F(en.u(j), 1) - 2 * C_J[j])
+MATRIX = A @ diag(SLOPES) @ V
+NARROW = as_term(Tensor("V of one column", (N, "1"), "V"))
+
+claim(
+    HERE + "eq78",
+    "Eq. (78)",
+    "The gradient in matrix form",
+    words="The gradient is A times the vector F'(u) - 2c times Vᵀ.",
+    literal=lambda a: All(
+        (
+            Identity(grad(ANY_R, en.Z_, "E_R"), A @ SLOPES @ V.T, label="shapes"),
+            Identity(
+                as_term(Tensor("G", (N, "1"), r"\nabla_Z E_R")),
+                A @ SLOPES @ NARROW.T,
+                label="shapes when d_v = 1",
+            ),
+        )
+    ),
+    corrected=lambda a: Identity(grad(ANY_R, en.Z_, "E_R"), MATRIX),
+    correction_words="The vector stands on a diagonal, and V has no transpose.",
+    assumes=(SMOOTH,),
+    rests_on=(HERE + "eq77",),
+    legs=(legs.gradient_printed,),
+    where=WHERE,
+)
+
+STEP = en.descent(ANY_R, as_term(en.ETA))
+claim(
+    HERE + "eq79",
+    "Eq. (79)",
+    "The descent step",
+    words="One step subtracts η times the sum of (F'(u_j) - 2c_j) A_ij V_jk.",
+    literal=lambda a: Identity(STEP[i, k], Z[i, k] - as_term(en.ETA) * WEIGHTED),
+    assumes=(SMOOTH,),
+    rests_on=(HERE + "eq76", HERE + "eq77"),
+    legs=(legs.gradient_printed,),
+    where=WHERE + r" $\eta$ the step size.",
+    notes="It is a gradient step on (76). Where the steps lead is another matter: see prose-algorithm and prose-convergence.",
+)
+
+claim(
+    HERE + "eq80",
+    "Eq. (80)",
+    "The descent step in matrix form",
+    words="(79) with A times the vector F'(u) - 2c times Vᵀ.",
+    literal=lambda a: Identity(STEP, Z - as_term(en.ETA) * (A @ SLOPES @ V.T)),
+    corrected=lambda a: Identity(STEP, Z - as_term(en.ETA) * MATRIX),
+    correction_words="The vector stands on a diagonal, and V has no transpose.",
+    assumes=(SMOOTH,),
+    rests_on=(HERE + "eq78", HERE + "eq79"),
+    legs=(legs.gradient_printed,),
+    where=WHERE + r" $\eta$ the step size.",
+)

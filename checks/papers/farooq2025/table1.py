@@ -1,0 +1,440 @@
+"""Table 1: the linear and the quadratic algorithm side by side, and the operations counted."""
+
+from __future__ import annotations
+
+from checks.claim import Assumption, claim
+from checks.kinds.cost import Assign, Cost
+from checks.kinds.differs import Differs
+from checks.kinds.stationary import Stationary
+from checks.papers.farooq2025 import solver_legs
+from checks.papers.farooq2025 import tensor_legs as legs
+from checks.papers.farooq2025.dynamics import MATCHED, STARTED, STEP, eta, start
+from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
+from checks.papers.farooq2025.section4 import SQUARE, W_
+from checks.papers.farooq2025.section7 import FACTORED, S_, W_K, W_Q, W_V, Y_RULE, S
+from checks.statement import All, Given, Identity
+from derivations.calculus.gradients import at_point, grad, zeros
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import (
+    Term,
+    as_term,
+    diag,
+    exp,
+    row_softmax,
+    size,
+    sqrt,
+    stack,
+    sum_over,
+    trace,
+)
+from derivations.theories.energy import forms as en
+from derivations.theories.energy.forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m, r_
+from derivations.theories.energy.steps import EnergyAssumptions
+
+COUNTED = Assumption(
+    "multiplications",
+    "operations are multiplications; formulas are evaluated as written and each result is stored once",
+)
+SIZES = WHERE + r" $T$ the number of descent steps."
+f = Index("f", DX)
+e = Index("e", DK)
+P_, G_, E_, R_, D_, B_ = (
+    Tensor(name, dims, name)
+    for name, dims in (("P", (N, N)), ("Gram", (N, N)), ("E", ()), ("R", ()), ("D", (N, DV)), ("B", (N, DV)))
+)
+u_, w_, zeta_ = (Tensor(name, (N,), name) for name in ("u", "w", "zeta"))
+U, W, D, B, P, GRAM, ZETA = (as_term(t) for t in (u_, w_, D_, B_, P_, G_, zeta_))
+Q_, K_, V_ = Q.data, K.data, V.data
+
+WEIGHTS = (
+    Assign(Q_, (i, e), sum_over(f, X[i, f] * W_Q[f, e])),
+    Assign(K_, (i, e), sum_over(f, X[i, f] * W_K[f, e])),
+    Assign(V_, (i, k), sum_over(f, X[i, f] * W_V[f, k])),
+    Assign(S_, (m, j), sum_over(e, Q[m, e] * K[j, e]) / sqrt(size(DK))),
+    Assign(zeta_, (m,), sum_over(j, exp(S[m, j]))),
+    Assign(en.A_, (m, j), exp(S[m, j]) / ZETA[m]),
+)
+ATTENTION = (Assign(en.Z_, (i, k), sum_over(j, A[i, j] * V[j, k])),)
+ALIGNMENTS = (
+    Assign(B_, (j, k), sum_over(m, A[m, j] * Z[m, k])),
+    Assign(u_, (j,), sum_over(k, B[j, k] * V[j, k])),
+)
+COEFFICIENTS = (
+    Assign(G_, (r_, j), sum_over(k, V[r_, k] * V[j, k])),
+    Assign(en.c_vector, (j,), sum_over(m, A[m, j] * sum_over(r_, A[m, r_] * GRAM[r_, j]))),
+)
+
+
+def _no_difference(what: str, plan: tuple[Assign, ...], linear: Term, quadratic: Term) -> Cost:
+    """One plan serves both columns: it computes the formula of either."""
+    return Cost(what, plan, "0", quadratic, plan, linear, sizes=("n", "d_v", "d_k", "d"))
+
+
+def _weights() -> Term:
+    """(7) on projected tokens, in which F does not occur."""
+    return row_softmax((X @ W_Q) @ (X @ W_K).T / sqrt(size(DK)))
+
+
+def _alignments() -> Term:
+    return stack(j, en.u(j))
+
+
+U_RULE = Given(u_, (j,), en.u(j), "the alignments of step 3")
+
+
+claim(
+    HERE + "tab1-step1",
+    "Table 1, step 1",
+    "Attention weights",
+    words="Queries, keys, values, scores and weights are the same for both F: 0 operations more.",
+    literal=lambda a: All(
+        (
+            _no_difference("weights, quadratic less linear", WEIGHTS, _weights(), _weights()),
+            Identity(
+                exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])),
+                row_softmax(SCORES)[m, j],
+                label="the weights are (7)",
+            ),
+        )
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq69", HERE + "eq70"),
+    where=SIZES,
+    notes="F occurs in none of the formulas of this step.",
+)
+
+claim(
+    HERE + "tab1-step2",
+    "Table 1, step 2",
+    "The initial state",
+    words="Z = AV is the same for both F: 0 operations more.",
+    literal=lambda a: _no_difference("initial state, quadratic less linear", ATTENTION, AV, AV),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq71",),
+    where=SIZES,
+)
+
+claim(
+    HERE + "tab1-step3",
+    "Table 1, step 3",
+    "The alignments",
+    words="The alignments u_j are the same for both F: 0 operations more.",
+    literal=lambda a: All(
+        (
+            _no_difference("alignments, quadratic less linear", ALIGNMENTS, _alignments(), _alignments()),
+            Identity(en.u(j), (A.T @ Z)[j].T @ V[j], label="the plan computes u_j"),
+        )
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq72",),
+    legs=(legs.lift,),
+    where=SIZES,
+)
+
+claim(
+    HERE + "tab1-step4",
+    "Table 1, step 4",
+    "The energy",
+    words="The sum of u_j² takes n operations more than the sum of u_j.",
+    literal=lambda a: Cost(
+        "energy, quadratic less linear",
+        (Assign(E_, (), sum_over(j, U[j] ** 2)),),
+        "n",
+        SQUARE,
+        (Assign(E_, (), sum_over(j, U[j])),),
+        en.energy(lambda x: x),
+        given=(U_RULE,),
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq73",),
+    where=SIZES,
+)
+
+
+def _regulariser(weight: Term | None) -> tuple[Assign, ...]:
+    pair = sum_over(k, Z[i, k] * V[j, k])
+    body = A[i, j] * pair if weight is None else weight * A[i, j] * pair
+    total = sum_over(i, j, body)
+    return (*COEFFICIENTS, Assign(R_, (), -total if weight is None else -2 * total))
+
+
+LINEAR_R = -en.pairing()
+QUADRATIC_R = -2 * en.pairing(lambda at: C_J[at])
+R_FORMS = (
+    Identity(LINEAR_R, -sum_over(i, Z[i].T @ AV[i]), label="linear R, second form"),
+    Identity(
+        QUADRATIC_R,
+        -2 * sum_over(i, Z[i].T @ sum_over(j, C_J[j] * A[i, j] * V[j])),
+        label="quadratic R, second form",
+    ),
+    Stationary(en.energy(lambda x: x) + LINEAR_R, en.Z_, AV, label="linear R matches"),
+    Stationary(SQUARE + QUADRATIC_R, en.Z_, AV, given=(C_RULE,), label="quadratic R matches"),
+)
+
+claim(
+    HERE + "tab1-step5",
+    "Table 1, step 5",
+    "The regulariser",
+    words="The two forms of R for both F; the quadratic column takes n³ + n²d_v operations more for the c_j.",
+    literal=lambda a: All(
+        (
+            *R_FORMS,
+            Cost(
+                "regulariser, quadratic less linear",
+                _regulariser(C_J[j]),
+                "n**3 + n**2*d_v",
+                QUADRATIC_R,
+                _regulariser(None),
+                LINEAR_R,
+                given=(C_RULE,),
+            ),
+        )
+    ),
+    corrected=lambda a: All(
+        (
+            *R_FORMS,
+            Cost(
+                "c as printed, dot products stored",
+                COEFFICIENTS,
+                "n**3 + n**2*d_v + n**2",
+                stack(j, C_RULE.value),
+            ),
+            Cost(
+                "c from AV, row by row of Aᵀ(AV)",
+                FACTORED,
+                "n**2*d_v + n*d_v",
+                stack(j, C_RULE.value),
+                given=(Y_RULE,),
+            ),
+        )
+    ),
+    correction_words=(
+        "Both columns print the c_j, so the columns differ by n² + 1 only; the linear column does not need them. As printed the "
+        "c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times values only n²d_v + n d_v."
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
+    legs=(
+        legs.stationary_quadratic,
+        legs.alignment,
+    ),
+    where=SIZES,
+    notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. prose-cost inherits the n³.",
+)
+
+
+def _slope(energy: Term, name: str) -> Term:
+    return grad(energy, en.Z_, name)[i]
+
+
+LINEAR_NAME, SQUARE_NAME = r"\textstyle\sum_j u_j", r"\textstyle\sum_j u_j^2"
+GRADIENTS = (
+    Identity(_slope(en.energy(lambda x: x), LINEAR_NAME), sum_over(j, A[i, j] * V[j]), label="linear E"),
+    Identity(_slope(LINEAR_R, "R"), -sum_over(j, A[i, j] * V[j]), label="linear R"),
+    Identity(
+        _slope(en.energy(lambda x: x), LINEAR_NAME) + _slope(LINEAR_R, "R"), zeros(DV), label="linear E_R"
+    ),
+    Identity(_slope(SQUARE, SQUARE_NAME), sum_over(j, 2 * en.u(j) * A[i, j] * V[j]), label="quadratic E"),
+    Identity(_slope(QUADRATIC_R, "R"), -2 * sum_over(j, C_J[j] * A[i, j] * V[j]), label="quadratic R"),
+    Identity(
+        _slope(MATCHED, "E_R"), sum_over(j, 2 * (en.u(j) - C_J[j]) * A[i, j] * V[j]), label="quadratic E_R"
+    ),
+)
+LINEAR_LINE = (Assign(D_, (i, k), sum_over(j, A[i, j] * V[j, k])),)
+FACTORS = Assign(w_, (j,), 2 * (U[j] - C_J[j]))
+QUADRATIC_LINE = (
+    FACTORS,
+    Assign(P_, (i, j), W[j] * A[i, j]),
+    Assign(D_, (i, k), sum_over(j, P[i, j] * V[j, k])),
+)
+SCALED_ROWS = (
+    FACTORS,
+    Assign(B_, (j, k), W[j] * V[j, k]),
+    Assign(D_, (i, k), sum_over(j, A[i, j] * B[j, k])),
+)
+
+
+def _more(what: str, plan: tuple[Assign, ...], printed: str) -> Cost:
+    """A plan for the gradient of the quadratic E_R against that of the linear E, from stored alignments and c."""
+    linear = grad(en.energy(lambda x: x), en.Z_, LINEAR_NAME)
+    return Cost(what, plan, printed, grad(MATCHED, en.Z_, "E_R"), LINEAR_LINE, linear, given=(U_RULE,))
+
+
+claim(
+    HERE + "tab1-step6",
+    "Table 1, step 6",
+    "The gradients",
+    words="The gradients of E, R and E_R for both F; the quadratic one takes n² operations more.",
+    literal=lambda a: All((*GRADIENTS, _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2"))),
+    corrected=lambda a: All(
+        (
+            *GRADIENTS,
+            _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2 + n"),
+            _more("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n"),
+        )
+    ),
+    correction_words="It takes n² + n more, with the n products 2(u_j - c_j); n d_v + n more if the rows of V are scaled instead.",
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq34", HERE + "eq77"),
+    legs=(legs.gradient_printed,),
+    where=SIZES,
+    notes=(
+        "All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear E_R is zero and takes "
+        "nothing, so what the quadratic column really adds is its whole product."
+    ),
+)
+
+
+def _rounds(times: str) -> tuple[Assign, ...]:
+    loop = (*ALIGNMENTS, *SCALED_ROWS, Assign(en.Z_, (i, k), Z[i, k] - eta * D[i, k]))
+    return tuple(Assign(line.tensor, line.at, line.term, times) for line in loop)
+
+
+DESCENT = Identity(
+    STEP[i],
+    Z[i] - eta * sum_over(j, 2 * (en.u(j) - C_J[j]) * A[i, j] * V[j]),
+    label="the step descends on (47)",
+)
+STAYS = Identity(STEP, AV, given=(AT_AV, C_RULE), label="from AV the step leads to AV")
+
+claim(
+    HERE + "tab1-step7",
+    "Table 1, step 7",
+    "The optimisation",
+    words="The quadratic case takes T descent steps, which add (T - 1) n² d_v operations.",
+    literal=lambda a: All((DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v", STEP))),
+    corrected=lambda a: All(
+        (
+            DESCENT,
+            STAYS,
+            Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*(2*n**2*d_v + 3*n*d_v + n)", STEP),
+        )
+    ),
+    correction_words=(
+        "Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments change and must be computed again. From "
+        "the start of step 2 no step is required: the state stays at AV."
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq47", HERE + "eq79"),
+    legs=(
+        legs.descent_step,
+        legs.loop_quadratic,
+    ),
+    where=SIZES,
+    notes="The loop runs over t = 1, …, T here and over t = 0, …, T - 1 in (79).",
+)
+
+WIDE = as_term(W_)
+BESIDE = at_point(STEP, en.Z_, AV + WIDE)
+
+
+def _first_step(a: EnergyAssumptions) -> Term:
+    """The state after one step from the assumed start."""
+    return at_point(STEP, en.Z_, start(a))
+
+
+claim(
+    HERE + "tab1-step8",
+    "Table 1, step 8",
+    "The output",
+    theory="energy",
+    words="The optimised Z of the quadratic case may differ from AV, the start of step 2.",
+    literal=lambda a: Differs(_first_step(a), AV, given=(C_RULE,)),
+    corrected=lambda a: All(
+        (
+            Identity(_first_step(a), AV, given=(C_RULE,), label="the step from the start leads to AV"),
+            Identity(
+                BESIDE,
+                AV + WIDE - 2 * eta * (A @ diag(stack(j, at_point(en.u(j), en.Z_, WIDE))) @ V),
+                given=(C_RULE,),
+                label="from AV + W it moves with u(W) only",
+            ),
+            Differs(at_point(STEP, en.Z_, AV + WIDE), AV, given=(C_RULE,), label="another start"),
+        )
+    ),
+    correction_words=(
+        "Started at AV the output is AV, for every T and η. From another start AV + W the part of W on which all alignments "
+        "vanish stays for ever, so the output may differ from AV."
+    ),
+    assumes=(STARTED,),
+    rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
+    legs=(legs.loop_quadratic, solver_legs.kept_part),
+    where=SIZES,
+    notes=(
+        "n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and no vanishing value "
+        "does every start lead to AV."
+    ),
+)
+
+BAR = Tensor("Zbar", (N, DV), r"\bar{Z}", r"\bar{z}_{%1}", r"\bar{Z}_{%1%2}")
+BACK = (
+    Assign(B_, (j, k), sum_over(m, A[m, j] * as_term(BAR)[m, k])),
+    Assign(u_, (j,), sum_over(k, B[j, k] * V[j, k])),
+    Assign(w_, (j,), 2 * U[j]),
+    Assign(B_, (j, k), W[j] * V[j, k]),
+    Assign(D_, (i, k), sum_over(j, A[i, j] * B[j, k])),
+    Assign(BAR, (i, k), as_term(BAR)[i, k] - eta * D[i, k]),
+)
+
+
+def _linear_part(state: Tensor) -> Term:
+    """A diag(u(Y)) V: a step takes a change Y of the state to Y - 2η A diag(u(Y)) V, see step 8."""
+    return A @ diag(stack(j, at_point(en.u(j), en.Z_, as_term(state)))) @ V
+
+
+def _adjoint() -> Term:
+    """What a step does to the loss gradient: it is self-adjoint."""
+    return as_term(BAR) - 2 * eta * _linear_part(BAR)
+
+
+claim(
+    HERE + "tab1-step9",
+    "Table 1, step 9",
+    "Backpropagation",
+    words="Backpropagation through the quadratic case takes n² operations more.",
+    literal=lambda a: Cost("adjoint of one descent step", BACK, "n**2", _adjoint()),
+    corrected=lambda a: All(
+        (
+            Identity(
+                trace(WIDE.T @ _linear_part(BAR)),
+                trace(as_term(BAR).T @ _linear_part(W_)),
+                label="the step is self-adjoint in Z",
+            ),
+            Cost("adjoint of one descent step", BACK, "2*n**2*d_v + 3*n*d_v + n", _adjoint()),
+            STAYS,
+        )
+    ),
+    correction_words=(
+        "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, T steps T times that. Started "
+        "at AV the output is AV as a function of A and V, so its gradient is that of the linear column, and nothing is added."
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq79",),
+    legs=(legs.self_adjoint,),
+    where=SIZES + r" $\bar{Z}$ the loss gradient by $Z$.",
+    notes="The order n² is right only for T and d_v held fixed.",
+)
+
+claim(
+    HERE + "prose-cost",
+    "Section 7",
+    "The cost of the algorithm",
+    words="The coefficients and T descent steps take at most a constant times n³ + T n² d_v operations.",
+    literal=lambda a: Cost(
+        "c as printed and T steps",
+        (*COEFFICIENTS, *_rounds("T")),
+        "n**3 + T*n**2*d_v",
+        STEP,
+        relation="<=",
+        factor=7,
+        given=(C_RULE,),
+    ),
+    assumes=(COUNTED,),
+    rests_on=(HERE + "eq74", HERE + "eq79"),
+    legs=(legs.alignment, legs.memory),
+    where=SIZES,
+    notes=(
+        "True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the c_j alone take n³d_v. "
+        "The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is of order T n²d_v, memory n d_v besides A."
+    ),
+)

@@ -1,0 +1,239 @@
+"""Attention on convolved queries and keys: (37) to (45), Definitions 3 and 4, Remark 7.
+
+With identical kernel channels a depth-wise convolution acts on the tokens alone: Flatten(Conv(X, s)) = T X for
+a square matrix T that holds the kernel and the padding. So everything is stated for any T, which covers every
+padding that keeps the number of tokens.
+"""
+
+from __future__ import annotations
+
+from checks.claim import claim
+from checks.papers.nguyen2023 import variant_inputs, variant_optima
+from checks.papers.nguyen2023.convolution_formulas import (
+    ASSUMES,
+    CVT_WHERE,
+    CVT_WORDS,
+    F_X,
+    FIT,
+    LIMIT,
+    SAME,
+    WEIGHTS,
+    WHERE,
+    _conv1d,
+    _conv2d,
+    _cvt,
+    _eq42,
+    _lagrangian,
+    _program,
+    as_printed,
+    function_of_x,
+    h_x,
+    phi_x,
+    w,
+)
+from checks.papers.nguyen2023.theorem1_formulas import (
+    BIAS_OFF,
+    BIAS_ON,
+    EXPONENTIAL,
+    H_NONZERO,
+    KERNEL_SUM,
+    LOSS,
+)
+from checks.statement import All, Definition, Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.program import Raw
+from derivations.calculus.term import as_term, stack
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.regression import DV, d, f_
+
+claim(
+    "nguyen2023/eq37",
+    "Eq. (37)",
+    "The regression function on a convolved input",
+    words="A linear function of the features of the convolved input at position i.",
+    literal=lambda a: All((function_of_x(), Definition(F_X, w @ phi_x / h_x, nonzero=(FIT.h_x,)))),
+    corrected=lambda a: Definition(
+        as_term(Tensor("f_i(X)", (DV,), r"f_i(\mathbf{X})")), FIT.prediction(), nonzero=(FIT.h_x,)
+    ),
+    correction_words=(
+        "A function of the whole image and the position, with the intercept b that (38) and (42) have."
+    ),
+    assumes=(H_NONZERO, SAME),
+    rests_on=("nguyen2023/eq4",),
+    where=WHERE,
+    notes=(
+        "The image has three pixels 0, 0, 1 and the kernel (1, 1, 1) with zero padding: the first two "
+        "pixels are equal, their convolved values are not. The intercept is described in the text but "
+        "missing from the formula. A value for every position exists only if the convolution keeps the "
+        "size: with padding p on both sides and stride 1, if the kernel is 2p + 1 wide. The kernel (2, 2)"
+        " of the ImageNet model needs unequal padding."
+    ),
+)
+
+
+claim(
+    "nguyen2023/eq38",
+    "Eq. (38)",
+    "The program on convolved inputs",
+    theory="svr",
+    words="A convex program: ridge penalty plus C times the slacks, minimised over W and the slacks.",
+    literal=lambda a: _program(a, (FIT.w, *FIT.slacks)),
+    corrected=lambda a: _program(a, (FIT.w, FIT.b, *FIT.slacks)),
+    correction_words="The minimisation also runs over b.",
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq37"),
+    where=WHERE,
+    notes="The same omission as in (5). The convolved inputs are data, so convexity is that of (5).",
+)
+
+
+claim(
+    "nguyen2023/eq39",
+    "Eq. (39)",
+    "The Lagrangian of (38)",
+    theory="svr",
+    words="The printed function is the Lagrangian that the constraints of (38) give.",
+    literal=lambda a: Identity(
+        _lagrangian(),
+        Raw((), sv.dual(FIT.under(a)).lagrangian.entry()),
+        nonzero=(FIT.h,),
+        reason="the Lagrangian formed by the dualiser",
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq38",),
+    where=WHERE,
+)
+claim(
+    "nguyen2023/eq40",
+    "Eq. (40)",
+    "Stationarity in the weights of (39)",
+    theory="svr",
+    words="The derivative of (39) by w_d.",
+    literal=lambda a: Identity(
+        Raw((), sv.stationarity(FIT.under(a), FIT.w, d, f_)), (w[d] - WEIGHTS)[f_], nonzero=(FIT.h,)
+    ),
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq39",),
+    where=WHERE,
+)
+claim(
+    "nguyen2023/eq41",
+    "Eq. (41)",
+    "The weights from (40)",
+    theory="svr",
+    words="The weights are a combination of the features of the convolved training inputs.",
+    literal=lambda a: Identity(
+        stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])), WEIGHTS, nonzero=(FIT.h,)
+    ),
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq40",),
+    where=WHERE,
+)
+
+
+claim(
+    "nguyen2023/eq42",
+    "Eq. (42)",
+    "The expansion with the convolved kernel",
+    theory="svr",
+    words=(
+        "Putting (41) into the fitted function writes it as a kernel expansion over the convolved "
+        "training inputs."
+    ),
+    literal=lambda a: _eq42(a, False),
+    corrected=lambda a: _eq42(a, True),
+    correction_words="With the intercept b in (37); the weights are put into (37), not into (38).",
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq37", "nguyen2023/eq41"),
+    derivation=lambda a: sv.derive(FIT.under(a)),
+    legs=(variant_optima.conv_optimum,),
+    where=WHERE,
+    notes=(
+        "The text defines h at the query positions only, as the sum of A_ij over j; at the training "
+        "positions it has to be the same sum with the convolved training inputs in both places."
+    ),
+)
+for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
+    claim(
+        f"nguyen2023/{_id}",
+        _reference,
+        "Attention-Conv2D",
+        theory="svr",
+        under=(("bias", "off"),),
+        role="definition",
+        words="Softmax attention on queries and keys that a depth-wise 2-D convolution has mixed.",
+        literal=lambda a: _conv2d(a, False),
+        corrected=lambda a: _conv2d(a, True),
+        correction_words=LIMIT,
+        assumes=ASSUMES,
+        rests_on=("nguyen2023/eq42",) if _id == "eq43" else ("nguyen2023/eq43",),
+        legs=(variant_inputs.conv2d, variant_optima.conv_optimum),
+        where=WHERE,
+        notes=(
+            "With identical kernel channels the scores are T (Q Kᵀ) Tᵀ: the convolution acts on the score"
+            " matrix."
+        ),
+    )
+
+
+for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
+    claim(
+        f"nguyen2023/{_id}",
+        _reference,
+        "Attention-Conv1D",
+        theory="svr",
+        under=(("bias", "off"),),
+        role="definition",
+        words="Softmax attention on queries and keys that a depth-wise 1-D convolution has mixed.",
+        literal=_conv1d,
+        assumes=ASSUMES,
+        rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
+        legs=(variant_inputs.conv1d, variant_optima.conv1d_optimum),
+        where=WHERE,
+        notes=(
+            "Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
+            "with padding 2."
+        ),
+    )
+claim(
+    "nguyen2023/eq44",
+    "Eq. (44)",
+    "Convolutional projections of CvT",
+    theory="svr",
+    under=(("bias", "off"),),
+    words=(
+        "The convolved training input is the key, and its convolution with W_V the value; both are "
+        "features of convolutions."
+    ),
+    literal=lambda a: as_printed(),
+    corrected=_cvt,
+    correction_words=CVT_WORDS,
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq36", "nguyen2023/eq42", "nguyen2023/prose-converse"),
+    legs=(variant_inputs.cvt, variant_optima.cvt_optimum),
+    where=CVT_WHERE,
+    notes=(
+        "Keys and values share their middle member, which forces the two convolutions to agree; if "
+        "training and new input are the same, as in self-attention, keys and queries agree as well. The "
+        "features around the right members have infinite width, and would be applied a second time by the"
+        " kernel. What rests on this: Remark 7."
+    ),
+)
+claim(
+    "nguyen2023/rem7",
+    "Remark 7",
+    "CvT's convolutional projections from (42)",
+    theory="svr",
+    under=(("bias", "off"),),
+    words="The convolutional projections of CvT come from (42) by the choices (44).",
+    literal=lambda a: as_printed(),
+    corrected=_cvt,
+    correction_words=CVT_WORDS,
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
+    legs=(variant_inputs.cvt, variant_optima.cvt_optimum),
+    where=CVT_WHERE,
+    notes=(
+        "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of eq36."
+    ),
+)

@@ -1,0 +1,119 @@
+"""Linear attention and its variants, and Theorem 1's equations as Appendix D repeats them: (27) to (30)."""
+
+from __future__ import annotations
+
+from checks.claim import Claim, claim
+from checks.papers.nguyen2023 import variant_legs, variant_optima, variant_versions
+from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS
+from checks.papers.nguyen2023.linear_formulas import (
+    ELU,
+    FEATURES,
+    PLAIN,
+    UNDER,
+    _corrected,
+    _eq30,
+    _literal,
+    katharopoulos,
+)
+from checks.papers.nguyen2023.theorem1 import EQ11, EQ12, EQ13
+from checks.papers.nguyen2023.theorem1_formulas import (
+    BIAS_OFF,
+    BIAS_ON,
+    EXPONENTIAL,
+    KERNEL_SUM,
+    LOSS,
+    NOTATION,
+)
+from derivations.theories.svr import variants as sv
+
+
+def _again(id: str, reference: str, first: Claim) -> None:
+    """The same equation under its number in the web text."""
+    claim(
+        f"nguyen2023/{id}",
+        reference,
+        first.title,
+        theory=first.theory,
+        under=first.under,
+        words=first.words,
+        literal=first.literal,
+        corrected=first.corrected,
+        correction_words=first.correction_words,
+        assumes=first.assumes,
+        rests_on=first.rests_on,
+        legs=first.legs,
+        derivation=first.derivation,
+        where=first.where,
+        notes=f"The same equation as {first.id}, printed again in Appendix D. {first.notes}".strip(),
+    )
+
+
+_again("eq27", "Eq. (27)", EQ11)
+_again("eq28", "Eq. (28)", EQ12)
+_again("eq29", "Eq. (29)", EQ13)
+
+
+claim(
+    "nguyen2023/eq30",
+    "Eq. (30)",
+    "The expansion becomes softmax attention, with the steps between",
+    theory="svr",
+    words=(
+        "Inserting the features gives exponentials of rescaled inner products, then a softmax of scaled "
+        "scores."
+    ),
+    literal=_eq30,
+    assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
+    rests_on=("nguyen2023/eq27", "nguyen2023/eq28", "nguyen2023/eq29"),
+    where=NOTATION,
+    notes=(
+        "The first printed form, double series over double series, is (29) used once in the numerator and"
+        " once for each term of the denominator; both series converge absolutely."
+    ),
+)
+
+
+claim(
+    "nguyen2023/prose-linear-attention",
+    "Section 2.2.1",
+    "Linear attention",
+    theory="svr",
+    words="The normalised expansion (27) with the features elu + 1 and b = 0 is linear attention.",
+    under=UNDER,
+    literal=katharopoulos,
+    assumes=(KERNEL_SUM, BIAS_OFF, ELU),
+    rests_on=("nguyen2023/eq27",),
+    derivation=lambda a: sv.derive(PLAIN.under(a)),
+    legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
+    where=NOTATION + FEATURES,
+    notes=(
+        "The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
+        "normaliser positive. There are only D features, so with more keys than that their features are "
+        "dependent and the values are not determined by the fit."
+    ),
+)
+
+
+claim(
+    "nguyen2023/prose-linear-bn-sh",
+    "Section 2.3",
+    "Linear Attention-BN and Attention-SH",
+    theory="svr",
+    under=UNDER,
+    words="Attention-BN and Attention-SH with the linear kernel in place of the softmax kernel.",
+    literal=lambda a: _literal(),
+    corrected=_corrected,
+    correction_words=(
+        "The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over the keys "
+        "that enter φ."
+    ),
+    assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
+    rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
+    legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),
+    where=NOTATION + FEATURES,
+    notes=(
+        "Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for every "
+        "query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
+        "both. The corrected part holds for any centre and scale."
+    ),
+)

@@ -1,0 +1,72 @@
+"""Multi-head attention as one regression a head: equations (3), (17), (18)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checks.claim import claim
+from checks.papers.nguyen2023 import variant_heads, variant_optima
+from checks.papers.nguyen2023.multihead_formulas import (
+    B_S,
+    H_X,
+    HEAD,
+    HEAD_WHERE,
+    PHI_X,
+    W_S,
+    _eq3,
+    _eq18,
+    combine,
+    s,
+)
+from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
+from checks.statement import Definition
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import as_term
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.regression import DV
+
+claim(
+    "nguyen2023/eq3",
+    "Eq. (3)",
+    "Multi-head attention as a sum over heads",
+    words="Concatenating the heads' outputs and projecting is the same as projecting each head and adding.",
+    literal=lambda a: _eq3(),
+    rests_on=("nguyen2023/eq1",),
+    legs=(variant_heads.multihead_definition,),
+    where=HEAD_WHERE + r" A column of the concatenation is a pair (head, coordinate).",
+    notes="The printed argument of MultiHead lists the heads without their index; only notation is affected.",
+)
+
+
+claim(
+    "nguyen2023/eq17",
+    "Eq. (17)",
+    "The multi-head regression function",
+    role="definition",
+    words="One regression function a head, each applied to its part of the input; projected and added.",
+    literal=lambda a: Definition(
+        as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})")),
+        combine(as_term(W_S)[s] @ as_term(PHI_X)[s] / as_term(H_X)[s] + as_term(B_S)[s]),
+        nonzero=(H_X,),
+    ),
+    assumes=(H_NONZERO,),
+    rests_on=("nguyen2023/eq4",),
+    where=HEAD_WHERE,
+    notes=r"Each head is fitted to its own data; the $\mathbf{W}_O^s$ stand outside all programs.",
+)
+
+
+claim(
+    "nguyen2023/eq18",
+    "Eq. (18)",
+    "The multi-head expansion",
+    words="The sum of the heads' expansions is multi-head attention when the inputs are the heads' queries.",
+    theory="svr",
+    under=(("bias", "off"),),
+    literal=_eq18,
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
+    derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
+    legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
+    where=HEAD_WHERE,
+)

@@ -1,0 +1,216 @@
+"""A residual connection and projections in the fitted function: (32) to (36), Remarks 3 and 6."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checks.claim import claim
+from checks.papers.nguyen2023 import variant_inputs, variant_optima
+from checks.papers.nguyen2023.residual_formulas import (
+    DX_IS_DV,
+    F_X,
+    FIT,
+    PENALTY,
+    PRINTED_PENALTY,
+    PROJECTIONS,
+    WHERE,
+    X_J,
+    X,
+    _eq34,
+    alpha,
+    alpha_t,
+    attention_with_one_projection,
+    b,
+    corrected_program,
+    expansion_lines,
+    h,
+    h_x,
+    necessary,
+    one_projection,
+    outside,
+    phi,
+    phi_x,
+    printed_program,
+    self_and_cross,
+    spans,
+    w,
+)
+from checks.papers.nguyen2023.theorem1_formulas import (
+    BIAS_OFF,
+    BIAS_ON,
+    EXPONENTIAL,
+    H_NONZERO,
+    KERNEL_SUM,
+    LOSS,
+)
+from checks.statement import All, Definition, Identity
+from derivations.calculus.program import Raw
+from derivations.calculus.term import as_term, stack, sum_over
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.regression import d, f_, j
+
+claim(
+    "nguyen2023/eq32",
+    "Eq. (32)",
+    "The regression function with projection and residual",
+    role="definition",
+    words="A linear function of the features of the projected input, plus the input itself and an intercept.",
+    literal=lambda a: Definition(F_X, w @ phi_x / h_x + as_term(X) + b, nonzero=(FIT.h_x,)),
+    corrected=lambda a: Definition(F_X, FIT.prediction(), nonzero=(FIT.h_x,)),
+    correction_words="With D_x = D_v, so that the input can be added to the output.",
+    assumes=(H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq4",),
+    where=WHERE,
+    notes=(
+        "The widths of input and output are introduced as different letters. With unequal widths a linear"
+        " map of the input would have to be added. The residual of Section 1.1 needs the same."
+    ),
+)
+
+
+claim(
+    "nguyen2023/eq33",
+    "Eq. (33)",
+    "The program with projection and residual",
+    theory="svr",
+    words="A convex program over the weights W, the projection W_proj and the slacks.",
+    literal=printed_program,
+    corrected=corrected_program,
+    correction_words=(
+        "With the coordinate x_j(d) in the constraints, D_x = D_v, the rows of W_proj counted up to D and"
+        " b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. It "
+        "is not convex in W and W_proj together."
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq32"),
+    where=WHERE,
+    notes=(
+        "The counterexample uses the paper's own features and h, one input, D = 1, and only the "
+        "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is"
+        " 0 between them. Even the optimal set need not be convex: with Φ(z) = z, h = 1, x = 1, y = 2, ε "
+        "= 0, C = 2 the two points ±(1, 1) are the only minimisers. The printed constraint also adds a "
+        "vector to scalars, and the penalty names rows of W_proj that do not exist if D_v > D and leaves "
+        "rows out if D_v < D. What follows uses only the program for a fixed W_proj."
+    ),
+)
+
+
+claim(
+    "nguyen2023/eq34",
+    "Eq. (34)",
+    "The Lagrangian of (33)",
+    theory="svr",
+    words="The printed function is the Lagrangian that the constraints of (33) give.",
+    literal=lambda a: _eq34(a, as_term(X_J)[j], PRINTED_PENALTY),
+    corrected=lambda a: _eq34(a, as_term(FIT.shift)[j, d], PENALTY),
+    correction_words=(
+        "With the coordinate x_j(d) in place of the vector x_j, and the rows of W_proj counted up to D."
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq33",),
+    where=WHERE,
+)
+
+claim(
+    "nguyen2023/eq35",
+    "Eq. (35)",
+    "Stationarity in the weights of (34)",
+    theory="svr",
+    words="The derivative of (34) by w_d, and the weights that it gives.",
+    literal=lambda a: All(
+        (
+            Identity(
+                Raw((), sv.stationarity(FIT.under(a), FIT.w, d, f_)),
+                w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi[j, f_] / h[j]),
+                nonzero=(FIT.h,),
+                label="the derivative",
+            ),
+            Identity(
+                stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])),
+                sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])),
+                nonzero=(FIT.h,),
+                label="the weights",
+                reason="the dualiser solves the stationarity condition for w",
+            ),
+        )
+    ),
+    assumes=(LOSS, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq34",),
+    where=WHERE,
+    notes=(
+        "Necessary although the joint program is not convex: at an optimum, W solves the program for the "
+        "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on"
+        " W_proj does not matter here."
+    ),
+)
+
+claim(
+    "nguyen2023/eq36",
+    "Eq. (36)",
+    "The expansion with residual, and separate projections",
+    theory="svr",
+    under=(("bias", "off"),),
+    words=(
+        "The expansion of (32) has a residual; taking W_proj x_j = W_K x_j, W_proj x = W_Q x and v_j = "
+        "W_V x_j, with x among the x_j, gives the projections of attention."
+    ),
+    literal=lambda a: All((one_projection(), *expansion_lines(a), attention_with_one_projection(a))),
+    corrected=lambda a: All((*expansion_lines(a), attention_with_one_projection(a), necessary(), outside(a))),
+    correction_words=(
+        "The expansion holds if D_x = D_v. Separate projections do not come from one W_proj in "
+        "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual "
+        "added outside."
+    ),
+    assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
+    rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
+    derivation=lambda a: sv.derive(FIT.under(replace(a, bias="on"))),
+    where=WHERE,
+    legs=(
+        spans,
+        variant_inputs.residual_projections,
+        variant_inputs.one_projection,
+        variant_optima.residual_optimum,
+    ),
+    notes=PROJECTIONS + " What rests on this: Remark 3, (44) and Remark 7.",
+)
+
+claim(
+    "nguyen2023/rem3",
+    "Remark 3",
+    "Residual and projections",
+    theory="svr",
+    under=(("bias", "off"),),
+    words=(
+        "Theorem 1 extends to the residual connection and the projections, by the derivation of Appendix F."
+    ),
+    literal=lambda a: All((one_projection(), outside(a))),
+    corrected=lambda a: All((necessary(), outside(a))),
+    correction_words=(
+        "It extends by taking the keys W_K x_j, the query W_Q x_i and the values W_V x_j in Theorem 1 and"
+        " adding the residual outside; the projections are then chosen before the regression, not by it."
+    ),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
+    rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
+    legs=(variant_inputs.residual_projections,),
+    where=WHERE,
+    notes=PROJECTIONS,
+)
+
+
+claim(
+    "nguyen2023/rem6",
+    "Remark 6",
+    "Self-attention and cross-attention",
+    theory="svr",
+    under=(("bias", "off"),),
+    words=(
+        "The expansion may be evaluated at a training input (self-attention) or at any other "
+        "(cross-attention)."
+    ),
+    literal=self_and_cross,
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
+    rests_on=("nguyen2023/eq36",),
+    legs=(variant_inputs.one_projection,),
+    where=WHERE,
+    notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
+)

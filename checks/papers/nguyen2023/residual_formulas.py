@@ -1,0 +1,293 @@
+"""Formulas of a residual connection and projections in the fitted function: (32) to (36), Remarks 3 and 6."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from checks.claim import Assumption, Options
+from checks.evidence import Evidence
+from checks.kinds.examples import Point
+from checks.kinds.feasible import ConvexProgram, Solvable
+from checks.statement import All, Convex, Definition, Fact, Given, Identity, Implication, WellPosed
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program, Raw
+from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, i, j
+
+DX = "D_x"
+row = Index("d", D)
+DX_IS_DV = Assumption(
+    "Dx_equals_Dv", "inputs and outputs have the same width, so that the input can be added"
+)
+PROJ, PROJ_J = r"\mathbf{W}^{\mathrm{proj}}\boldsymbol{x}", r"\mathbf{W}^{\mathrm{proj}}\boldsymbol{x}_{%1}"
+W_PROJ = Tensor(
+    "W_proj",
+    (D, DX),
+    r"\mathbf{W}^{\mathrm{proj}}",
+    r"{\boldsymbol{w}^{\mathrm{proj}}_{%1}}",
+    r"\mathbf{W}^{\mathrm{proj}}_{%1%2}",
+)
+X_J = Tensor("x_j", (N, DX), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
+X = Tensor("x", (DX,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
+PENALTY = Fraction(1, 2) * sum_over(row, squared_norm(as_term(W_PROJ)[row]))
+FIT = sv.Variant(
+    "(33) for a fixed projection",
+    train=rf"\Phi({PROJ_J})",
+    query=rf"\Phi({PROJ})",
+    height=r"h(\boldsymbol{x}_{%1})",
+    height_query=r"h(\boldsymbol{x})",
+    residual=True,
+    penalty=PENALTY,
+)
+w, b, y, v = (as_term(t) for t in (FIT.w, FIT.b, FIT.y, FIT.v))
+phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))
+xi, xi_t = (as_term(t) for t in FIT.slacks)
+alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
+WHERE = (
+    r"Training inputs $\boldsymbol{x}_j$ and query $\boldsymbol{x}$ of width $D_x$, targets "
+    r"$\boldsymbol{y}_j$ of width $D_v$; $\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$; features"
+    r" $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
+)
+
+F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
+
+# ---------------------------------------------------------------- the program
+
+SLACK_SUM = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
+RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
+PRINTED_PENALTY = Fraction(1, 2) * sum_over(d, squared_norm(as_term(W_PROJ)[d]))
+
+
+def printed_program(a: SvrAssumptions) -> All:
+    """Objective and first constraint as printed; their shapes do not agree."""
+    value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
+    slack = as_term(Tensor("left", (), r"\text{first constraint of (33), left side}"))
+    constraint = y[j, d] - w[d].T @ phi[j] / h[j] - as_term(X_J)[j] - b[d]
+    return All(
+        (
+            joint(),
+            Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
+            Definition(value, RIDGE + PRINTED_PENALTY + SLACK_SUM, label="the objective"),
+            WellPosed(
+                FIT.under(a).program(),
+                (FIT.w, *FIT.slacks),
+                _data(),
+                label="the minimisation runs over the listed variables",
+            ),
+        )
+    )
+
+
+def _data() -> tuple[Tensor, ...]:
+    return (*FIT.data(), W_PROJ)
+
+
+def joint() -> ConvexProgram:
+    """(33) in all its variables for the paper's Φ and h, D = N = 1, only one coordinate of w not 0.
+
+    With one input, h(x) = Φ(u x)·Φ(u x) = exp(u²x²), and the coordinate of degree one of Φ(u x) is u x.
+    """
+    u, weight, xj = (as_term(Tensor(n, (), n)) for n in ("u", "w", "x"))
+    one, other, target = (
+        as_term(Tensor(n, (), t)) for n, t in (("xi", r"\xi"), ("xi~", r"\tilde\xi"), ("y", "y"))
+    )
+    eps, cost = as_term(epsilon), as_term(C)
+    fitted = weight * u * xj * exp(-(u * u * xj * xj)) + xj
+    names = (Tensor("alpha", ()), Tensor("alpha~", ()), Tensor("eta", ()), Tensor("eta~", ()))
+    rows = (
+        Constraint(target - fitted, eps + one, names[0]),
+        Constraint(fitted - target, eps + other, names[1]),
+        Constraint(-one, as_term(0), names[2]),
+        Constraint(-other, as_term(0), names[3]),
+    )
+    half = Fraction(1, 2)
+    objective = half * weight**2 + half * u**2 + cost * (one + other)
+    variables = tuple(t.data for t in (weight, u, one, other))
+    zero, unit = Fraction(0), Fraction(1)
+    return ConvexProgram(
+        Program("(33), one input", variables, objective, rows),
+        (("x", unit), ("y", Fraction(4, 3)), ("epsilon", Fraction(1, 20))),
+        (("w", unit), ("u", unit), ("xi", zero), ("xi~", zero)),
+        (("w", -unit), ("u", -unit), ("xi", zero), ("xi~", zero)),
+        label="convex in W and W_proj together",
+    )
+
+
+def corrected_program(a: SvrAssumptions) -> All:
+    printed, program = RIDGE + PENALTY + SLACK_SUM, FIT.under(a).program()
+    return All(
+        (
+            Identity(printed, program.objective, label="the objective, with the rows of W_proj up to D"),
+            Convex(program, label="convex in W, b and the slacks for each fixed W_proj"),
+            WellPosed(program, (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
+        )
+    )
+
+
+def _lagrangian(shift: Term, penalty: Term) -> Term:
+    fitted = w[d].T @ (phi[j] / h[j])
+    return (
+        RIDGE
+        + penalty
+        + SLACK_SUM
+        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
+        - sum_over(j, d, alpha[j, d] * (as_term(epsilon) + xi[j, d] - y[j, d] + fitted + shift + b[d]))
+        - sum_over(j, d, alpha_t[j, d] * (as_term(epsilon) + xi_t[j, d] + y[j, d] - fitted - shift - b[d]))
+    )
+
+
+def _eq34(a: SvrAssumptions, shift: Term, penalty: Term) -> Identity:
+    derived = Raw((), sv.dual(FIT.under(a)).lagrangian.entry())
+    reason = "the Lagrangian formed by the dualiser"
+    return Identity(_lagrangian(shift, penalty), derived, nonzero=(FIT.h,), reason=reason)
+
+
+# ---------------------------------------------------------------- the expansion and the projections
+
+V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
+COLUMNS = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])))
+kernel = phi_x.T @ phi[j]
+LINE1 = COLUMNS @ (phi_x / h_x) + as_term(FIT.shift_x) + b
+LINE2 = (
+    stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (kernel / h_x))) + as_term(FIT.shift_x) + b
+)
+LINE3 = sum_over(j, kernel / h_x * v[j]) + as_term(FIT.shift_x) + b
+Q_MAP, K_MAP, V_MAP = (
+    Tensor(f"W_{n}", (m, DX), rf"\mathbf{{W}}_{n}") for n, m in (("Q", D), ("K", D), ("V", DV))
+)
+w_q, w_k, w_v, w_p, x_j, x = (as_term(t) for t in (Q_MAP, K_MAP, V_MAP, W_PROJ, X_J, X))
+
+
+def expansion_lines(a: SvrAssumptions) -> tuple[Identity, ...]:
+    """The three lines of (36), D_x = D_v, with the intercept."""
+    own, both = FIT.under(replace(a, bias="on")), (FIT.h, FIT.h_x)
+    derived = stack(d, Raw((), sv.expansion(own)))
+    return (
+        Identity(derived, LINE1, nonzero=both, label="first line", reason="(35) put into (32)"),
+        Identity(LINE1, LINE2, nonzero=both, label="second line"),
+        Identity(LINE2, LINE3, given=(V_RULE,), nonzero=both, label="third line"),
+    )
+
+
+def one_projection() -> Solvable:
+    """A matrix that acts as W_K on all training inputs and as W_Q on a query taken from them."""
+    unit = ((1,),)
+    return Solvable(
+        W_PROJ,
+        (
+            Fact("as W_K on the training inputs", (w_p @ x_j[j] - w_k @ x_j[j])[row], "="),
+            Fact("as W_Q on the query", (w_p @ x_j[i] - w_q @ x_j[i])[row], "="),
+        ),
+        Point((("N", 1), ("D", 1), (DX, 1)), ((X_J, unit), (K_MAP, unit), (Q_MAP, ((2,),))), ((i, 1),)),
+        label="the projection may be taken as W_K on the training inputs and as W_Q on a query among them",
+    )
+
+
+def necessary() -> Implication:
+    """What the two requirements force at a query that is a training input."""
+    return Implication(
+        (
+            Fact("as W_K", (w_p @ x_j[i] - w_k @ x_j[i])[row], "="),
+            Fact("as W_Q", (w_p @ x_j[i] - w_q @ x_j[i])[row], "="),
+        ),
+        Fact("agreement", (w_q @ x_j[i] - w_k @ x_j[i])[row], "="),
+        (("as W_K", as_term(1)), ("as W_Q", as_term(-1))),
+        label="then W_Q and W_K agree on the query",
+    )
+
+
+OUTSIDE = replace(FIT, name="(5) on projected keys", residual=False, penalty=None)
+PAPER = SvrAssumptions(bias="off")
+
+
+def outside(a: SvrAssumptions = PAPER) -> Identity:
+    """Theorem 1 with keys W_K x_j at the query W_Q x_i, values W_V x_j, the residual added outside."""
+    score = (w_q @ x_j[i]).T @ (w_k @ x_j[j]) / sqrt(size(D))
+    values = Given(
+        OUTSIDE.v, (j, d), (w_v @ x_j[j])[d], "the values; prose-converse says when they solve the program"
+    )
+    shifted = as_term(Tensor("x_i", (DV,), r"\boldsymbol{x}_i"))
+    derived = stack(d, Raw((), sv.regenerated(OUTSIDE, a, w_q @ x_j[i], w_k @ x_j[j])))
+    return Identity(
+        shifted + derived,
+        shifted + sum_over(j, softmax(j, score) * (w_v @ x_j[j])),
+        (values,),
+        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        label="residual attention with projections, from (5) on the keys W_K x_j at the query W_Q x_i",
+    )
+
+
+def attention_with_one_projection(a: SvrAssumptions = PAPER) -> Identity:
+    """(36) with the exponential kernel and its sum as h: one projection for keys and queries."""
+    score = (w_p @ x).T @ (w_p @ x_j[j]) / sqrt(size(D))
+    shifted = as_term(FIT.shift_x)
+    return Identity(
+        stack(d, Raw((), sv.regenerated(FIT, a, w_p @ x, w_p @ x_j[j]))),
+        sum_over(j, softmax(j, score) * v[j]) + shifted,
+        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        label="softmax attention with a residual and one projection for queries and keys",
+    )
+
+
+def spans(assumptions: Any, options: Options) -> list[Evidence]:
+    """The criterion for one W_proj, on exact random instances: solvable exactly when the maps agree where spans meet.
+
+    Solvability is a rank condition; the criterion is evaluated on a basis of the pairs of combinations of
+    training inputs and of queries that give the same vector.
+    """
+    rng, tally, wrong = random.Random(options.seed), {True: 0, False: 0}, 0
+    for turn in range(60):
+        train, test, key, query = (
+            _draw(rng, 3, width) for width in (rng.choice((1, 2)), rng.choice((1, 2)), 3, 3)
+        )
+        if turn % 3 == 0:  # make the spans meet: a query among the training inputs
+            test[:, 0] = train[:, 0]
+        if turn % 2 == 0:  # and the maps agree there
+            query = key + (query - key) * (sp.eye(3) - _projector(train))
+        both, wanted = sp.Matrix.hstack(train, test), sp.Matrix.hstack(key * train, query * test)
+        solvable = sp.Matrix.vstack(both, wanted).rank() == both.rank()
+        meeting = [train * v[: train.cols, :] for v in sp.Matrix.hstack(train, -test).nullspace()]
+        agree = all((query - key) * u == sp.zeros(3, 1) for u in meeting)
+        tally[solvable] += 1
+        wrong += solvable != agree
+    detail = f"one W_proj: {tally[True]} solvable and {tally[False]} unsolvable instances, criterion wrong on {wrong}"
+    return [Evidence("exact", "exact-rational", wrong == 0 and min(tally.values()) > 5, detail)]
+
+
+def _draw(rng: random.Random, rows: int, columns: int) -> sp.Matrix:
+    return sp.Matrix(rows, columns, lambda *_: rng.randint(-2, 2))
+
+
+def _projector(basis: sp.Matrix) -> sp.Matrix:
+    """The orthogonal projector onto the span of the columns."""
+    if basis.rank() == 0:
+        return sp.zeros(3, 3)
+    columns = sp.Matrix.hstack(*basis.columnspace())
+    return columns * (columns.T * columns).inv() * columns.T
+
+
+PROJECTIONS = (
+    "When does one W_proj serve? A linear map that is W_K on the span of the training inputs and W_Q on "
+    "the span of the queries exists exactly when W_Q and W_K agree on the intersection of the two spans: "
+    "define it on each span; the two definitions must agree where the spans meet, and then extend to the "
+    "sum of the spans and further. In self-attention queries are training inputs, so W_Q = W_K on their "
+    "span, and the scores are symmetric. In cross-attention with spans that meet only in 0 it always "
+    "exists: for inputs (x, 0) and queries (0, x), W_proj = [W_K W_Q]."
+)
+
+
+def self_and_cross(a: SvrAssumptions = PAPER) -> All:
+    inside = (w_p @ x_j[i]).T @ (w_p @ x_j[j]) / sqrt(size(D))
+    at_token = Identity(
+        stack(d, Raw((), sv.regenerated(FIT, a, w_p @ x_j[i], w_p @ x_j[j]))),
+        sum_over(j, softmax(j, inside) * v[j]) + as_term(FIT.shift_x),
+        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        label="self-attention: the query is the training input x_i",
+    )
+    return All((at_token, replace(attention_with_one_projection(a), label="cross-attention: any query x")))

@@ -1,0 +1,205 @@
+"""Heads with key sets of different sizes: (25), Definition 2, Remark 5, and normalised (46) to (51).
+
+N_s is the size of the head over which the sum around it runs. No product has two heads in it, so its meaning is
+never in doubt, and no step uses that two heads have equally many keys; ``two_heads`` writes out two sizes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checks.claim import claim
+from checks.papers.nguyen2023 import variant_heads, variant_optima
+from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, STATISTICS_OF_KEYS
+from checks.papers.nguyen2023.centering_formulas import ANY_BETA
+from checks.papers.nguyen2023.scaled_heads_formulas import (
+    AVERAGES,
+    HEAD,
+    K1,
+    ONE,
+    OUT,
+    SH,
+    SH_ASSUMES,
+    SIZES,
+    WHERE,
+    X1,
+    _expansion,
+    _largest,
+    _pooling,
+    _simplified,
+    definition_49,
+    derived,
+    derived_bn,
+    j,
+    printed_h,
+    statistics,
+    two_heads,
+)
+from checks.papers.nguyen2023.theorem1_formulas import H_NONZERO
+from checks.statement import All, Convex, Definition, Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import as_term
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.regression import DV
+
+claim(
+    "nguyen2023/eq25",
+    "Eq. (25)",
+    "Attention with scaled heads",
+    theory="svr",
+    under=(("bias", "off"),),
+    role="definition",
+    words="Multi-head attention in which head s has a key set of its own size N_s.",
+    literal=lambda a: All(
+        (
+            Definition(OUT, SH),
+            Identity(
+                derived(as_term(X1), as_term(K1)[j], a), SH, sizes=SIZES, label="from a program for each head"
+            ),
+            two_heads(a),
+        )
+    ),
+    assumes=SH_ASSUMES,
+    rests_on=("nguyen2023/eq17", "nguyen2023/eq18"),
+    derivation=lambda a: sv.derive(ONE.under(a)),
+    legs=(variant_heads.sh_definition, variant_optima.heads_optimum),
+    where=WHERE,
+    notes="Each head is a regression of its own, so different numbers of keys need nothing new.",
+)
+
+claim(
+    "nguyen2023/def2",
+    "Definition 2",
+    "Attention with scaled heads",
+    role="definition",
+    words="Attention-SH: formula (25).",
+    literal=lambda a: Definition(OUT, SH),
+    rests_on=("nguyen2023/eq25",),
+    legs=(variant_heads.sh_definition, variant_heads.sh_kernel),
+    where=WHERE,
+)
+
+
+claim(
+    "nguyen2023/rem5",
+    "Remark 5",
+    "Downsampling by average pooling",
+    theory="svr",
+    role="definition",
+    words=(
+        "The keys and values of a head come from downsampled tokens; average pooling commutes with "
+        "projecting."
+    ),
+    literal=lambda a: _largest() if a.downsampling == "largest" else _pooling(),
+    assumes=(AVERAGES,),
+    rests_on=("nguyen2023/eq25",),
+    legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),
+    where=WHERE
+    + r" $\mathbf{P}\in\mathbb{R}^{N_s\times N}$ pools tokens, $\mathbf{X}\in\mathbb{R}^{N\times D_x}$.",
+    notes=(
+        "Holds for any linear downsampling P, average pooling and 1-D convolution among them; before or "
+        "after projecting differ only in cost. Max pooling does not commute: tokens 0 and 1 and the "
+        "projection -1 give -1 if pooled first and 0 if projected first. The pool width must divide N."
+    ),
+)
+
+claim(
+    "nguyen2023/eq46",
+    "Eq. (46)",
+    "The normalised regression function of a head",
+    role="definition",
+    words="The function (19) for one head, with statistics of the head's own keys.",
+    literal=lambda a: Definition(
+        as_term(Tensor("f^s(x)", (DV,), r"f^s(\boldsymbol{x})")), HEAD.prediction(), nonzero=(HEAD.h_x,)
+    ),
+    assumes=(H_NONZERO, BN_EPS),
+    rests_on=("nguyen2023/eq17", "nguyen2023/eq19"),
+    where=WHERE,
+    notes="The letter s is a head, a scale vector and, elsewhere, a kernel size.",
+)
+
+
+for _id, _reference in (("eq47", "Eq. (47)"), ("eq50", "Eq. (50)")):
+    claim(
+        f"nguyen2023/{_id}",
+        _reference,
+        "Mean and scale of a head's keys",
+        role="definition",
+        words="Mean, variance and inverse standard deviation of each coordinate, over the keys of one head.",
+        literal=lambda a: statistics(),
+        assumes=(BN_EPS,),
+        rests_on=("nguyen2023/eq20",),
+        legs=(variant_heads.head_statistics,),
+        where=WHERE,
+        notes="A head with one key has variance 0, so ε > 0 is needed here as soon as a head is small.",
+    )
+
+
+claim(
+    "nguyen2023/eq48",
+    "Eq. (48)",
+    "The expansion of a normalised head",
+    words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
+    theory="svr",
+    under=(("bias", "off"),),
+    literal=lambda a: All((printed_h(), _expansion())),
+    corrected=lambda a: All(
+        (Convex(HEAD.under(a).program(), label="the head's program is convex"), _expansion(), derived_bn(a))
+    ),
+    correction_words=(
+        "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
+    ),
+    assumes=(*SH_ASSUMES, STATISTICS_OF_KEYS, BN_EPS),
+    rests_on=("nguyen2023/eq21", "nguyen2023/eq46"),
+    derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
+    legs=(variant_heads.bn_sh_expansion, variant_optima.bn_head_optimum),
+    where=WHERE,
+    notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
+)
+
+
+claim(
+    "nguyen2023/eq49",
+    "Eq. (49)",
+    "Attention-BN+SH",
+    role="definition",
+    words="Attention with scaled heads on queries and keys normalised by each head's own statistics.",
+    literal=lambda a: definition_49(),
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq48", "nguyen2023/eq50"),
+    legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
+    where=WHERE,
+)
+
+claim(
+    "nguyen2023/def5",
+    "Definition 5",
+    "Batch normalised attention with scaled heads",
+    role="definition",
+    words="Attention-BN+SH: formula (49) with the statistics (50).",
+    literal=lambda a: All((definition_49(), *statistics().parts)),
+    assumes=(BN_EPS,),
+    rests_on=("nguyen2023/eq49", "nguyen2023/eq50"),
+    legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
+    where=WHERE,
+)
+
+
+claim(
+    "nguyen2023/eq51",
+    "Eq. (51)",
+    "Attention-BN+SH simplified to weighted centering",
+    theory="svr",
+    under=(("bias", "off"),),
+    role="definition",
+    words="Scaled heads with β times the mean of the head's keys subtracted from its queries and keys.",
+    literal=_simplified,
+    assumes=(*SH_ASSUMES, ANY_BETA),
+    rests_on=("nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/prose-centering-only"),
+    legs=(variant_heads.beta_sh_definition, variant_optima.beta_sh_optimum),
+    where=WHERE + r" $\beta$ a constant.",
+    notes=(
+        "Not an identity with (49) but another attention; the text writes μ where the formula has the "
+        "head's mean."
+    ),
+)

@@ -1,0 +1,451 @@
+"""Theorem 1 and what leads to it: equations (1), (2), (4) to (15), Remarks 1, 2 and 4."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from checks.claim import Options, claim
+from checks.evidence import Evidence
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
+from checks.papers.nguyen2023 import theorem1_legs as legs
+from checks.papers.nguyen2023 import variant_legs, variant_optima
+from checks.papers.nguyen2023.theorem1_formulas import (
+    _D,
+    _S,
+    BIAS_OFF,
+    BIAS_ON,
+    BINOMIAL,
+    EPS_POSITIVE,
+    EXPONENTIAL,
+    H_NONZERO,
+    H_POSITIVE,
+    KERNEL_SUM,
+    LETTERS,
+    LINE_ONE,
+    LINE_TWO,
+    LOSS,
+    NOTATION,
+    SUM_FORM,
+    THEOREM,
+    V_RULE,
+    W_RULE,
+    H,
+    _eq11,
+    _t,
+    _theorem,
+    _z,
+    alpha,
+    alpha_t,
+    attention,
+    b,
+    c,
+    count,
+    derived,
+    eta,
+    eta_t,
+    f_x,
+    h_k,
+    h_x,
+    multinomial,
+    phi_k,
+    phi_x,
+    printed_lagrangian,
+    program_claim,
+    remark1,
+    softmax_lines,
+    stationarity,
+    w,
+)
+from checks.statement import (
+    All,
+    Convex,
+    Definition,
+    Dual,
+    Fact,
+    Identity,
+    Implication,
+)
+from derivations.calculus.program import Raw
+from derivations.calculus.term import as_term, row_softmax, size, sqrt, stack, sum_over
+from derivations.theories.svr import regression as svr
+from derivations.theories.svr.attentions import K, Q, V
+from derivations.theories.svr.regression import D, SvrAssumptions, d, f_, i, j
+
+claim(
+    "nguyen2023/eq1",
+    "Eq. (1)",
+    "Softmax attention in matrix form",
+    role="definition",
+    words="The output is the row-wise softmax of the scaled scores, times the values.",
+    literal=lambda a: Definition(
+        as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)
+    ),
+    legs=(legs.attention_engines,),
+    where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
+)
+
+
+def eq2_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """(2) at sampled queries against torch's attention."""
+    return legs.rows_against_engine(SUM_FORM, (i, d), None, {"Q": "q", "K": "k", "V": "v"}, options)
+
+
+claim(
+    "nguyen2023/eq2",
+    "Eq. (2)",
+    "Softmax attention for one query",
+    words="Row i of (1) is a weighted sum of the values with softmax weights over the keys.",
+    literal=lambda a: Identity(
+        (row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V))[i],
+        SUM_FORM,
+        reason="row i of the matrix product, with the softmax written over the index j that it normalises",
+    ),
+    rests_on=("nguyen2023/eq1",),
+    legs=(eq2_rows,),
+    notes="The paper writes softmax of a single score; the index over which it normalises, j, is made explicit here.",
+)
+
+claim(
+    "nguyen2023/eq4",
+    "Eq. (4)",
+    "The regression function with scaled features",
+    theory="svr",
+    role="definition",
+    words="A linear function of the features, scaled by a scalar function h, plus an intercept.",
+    literal=lambda a: Definition(as_term(f_x), w @ phi_x / h_x + b, nonzero=(svr.h_x,)),
+    assumes=(H_NONZERO,),
+    where=NOTATION,
+    notes="With the features (12) the width of Φ is infinite and the product with W is a convergent series.",
+)
+
+
+claim(
+    "nguyen2023/eq5",
+    "Eq. (5)",
+    "The support vector regression program",
+    theory="svr",
+    words="A convex program: ridge penalty on the weights plus C times the slacks, minimised over W and the slacks.",
+    literal=lambda a: program_claim(a, (svr.w, svr.xi, svr.xi_t)),
+    corrected=lambda a: program_claim(a, (svr.w, svr.b, svr.xi, svr.xi_t)),
+    correction_words="The minimisation also runs over b; otherwise b is given and (7) does not follow.",
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq4",),
+    legs=(legs.primal_and_dual,),
+    where=NOTATION,
+    notes="The text calls the fit a ridge regression; the penalty is that of ridge regression, the loss is not.",
+)
+
+
+claim(
+    "nguyen2023/eq6",
+    "Eq. (6)",
+    "The Lagrangian of (5)",
+    theory="svr",
+    words="The printed function is the Lagrangian that the constraints of (5) give.",
+    literal=lambda a: Identity(
+        printed_lagrangian(),
+        Raw((), svr.dual(a).lagrangian.entry()),
+        nonzero=(svr.h_k,),
+        reason="the Lagrangian formed by the dualiser from program (5)",
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq5",),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq7",
+    "Eq. (7)",
+    "Stationarity in the bias",
+    theory="svr",
+    words="The derivative of (6) by b(d) is the sum of α̃ - α over the keys, so α - α̃ sums to zero.",
+    literal=lambda a: All(
+        (
+            Identity(
+                stationarity(a, svr.b, d), sum_over(j, alpha_t[j, d] - alpha[j, d]), label="the derivative"
+            ),
+            Implication(
+                (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
+                Fact("centering", sum_over(j, alpha[j, d] - alpha_t[j, d]), "="),
+                (("stationarity", as_term(-1)),),
+                label="the implication",
+            ),
+        )
+    ),
+    assumes=(BIAS_ON, LOSS),
+    rests_on=("nguyen2023/eq6",),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq8",
+    "Eq. (8)",
+    "Stationarity in the weights",
+    theory="svr",
+    words="The derivative of (6) by w_d, and the weights that it gives.",
+    literal=lambda a: All(
+        (
+            Identity(
+                stationarity(a, svr.w, d, f_),
+                w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi_k[j, f_] / h_k[j]),
+                nonzero=(svr.h_k,),
+                label="the derivative",
+            ),
+            Identity(
+                stack(f_, Raw((), svr.dual(a).solved[svr.w])),
+                sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi_k[j] / h_k[j])),
+                nonzero=(svr.h_k,),
+                label="the weights",
+                reason="the dualiser solves the stationarity condition for w",
+            ),
+        )
+    ),
+    assumes=(LOSS, H_NONZERO),
+    rests_on=("nguyen2023/eq6",),
+    legs=(legs.primal_and_dual,),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq9",
+    "Eq. (9)",
+    "Stationarity in the slacks",
+    theory="svr",
+    words="The derivatives of (6) by the slacks are C - α - η and C - α̃ - η̃.",
+    literal=lambda a: All(
+        (
+            Identity(stationarity(a, svr.xi, j, d), c - alpha[j, d] - eta[j, d], label="by ξ"),
+            Identity(stationarity(a, svr.xi_t, j, d), c - alpha_t[j, d] - eta_t[j, d], label="by ξ̃"),
+        )
+    ),
+    assumes=(LOSS,),
+    rests_on=("nguyen2023/eq6",),
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/eq10",
+    "Eq. (10)",
+    "The support vector expansion",
+    theory="svr",
+    words="Putting (8) into (4) writes f as a kernel expansion over the keys with values v_j.",
+    literal=lambda a: All(
+        (
+            Identity(
+                derived(a),
+                LINE_ONE,
+                nonzero=(svr.h_k, svr.h_x),
+                label="first line",
+                reason="(8) substituted into (4)",
+            ),
+            Identity(LINE_ONE, LINE_TWO, given=(V_RULE,), nonzero=(svr.h_k, svr.h_x), label="second line"),
+        )
+    ),
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
+    legs=(legs.primal_and_dual, legs.exact_certificate),
+    derivation=lambda a: svr.dual(a).steps,
+    where=NOTATION,
+)
+
+
+EQ11 = claim(
+    "nguyen2023/eq11",
+    "Eq. (11)",
+    "The expansion normalised by the kernel sum",
+    theory="svr",
+    words="With h the sum of the kernel values over all keys, the expansion is a normalised weighted sum of the values.",
+    literal=lambda a: _eq11(a, ()),
+    corrected=lambda a: _eq11(a, (svr.h_x,)),
+    correction_words="The same, for every query at which the kernel sum does not vanish (always so for a positive kernel).",
+    assumes=(KERNEL_SUM, H_NONZERO),
+    rests_on=("nguyen2023/eq10",),
+    where=NOTATION,
+    notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel it is positive.",
+)
+
+EQ12 = claim(
+    "nguyen2023/eq12",
+    "Eq. (12)",
+    "The feature map of the exponential kernel",
+    theory="svr",
+    words="Φ lists all monomials, block t holding the l_t = binom(D + t - 1, t) monomials of degree t.",
+    literal=lambda a: Recurrence(
+        r"l_t = \#\{n \in \mathbb{N}^D : n_1 + \dots + n_D = t\} = \binom{D+t-1}{t}",
+        BINOMIAL,
+        (_D, _t),
+        (
+            Base("one monomial of degree 0", _t, 0, sp.Integer(1)),
+            Base("one monomial of each degree in one variable", _D, 1, sp.Integer(1)),
+        ),
+        QUANTITY(_D - 1, _t) + QUANTITY(_D, _t - 1),
+        "a monomial of degree t either has no factor x_D, or is x_D times one of degree t - 1",
+        count,
+        tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
+    ),
+    legs=(legs.truncation,),
+    where=r"$D$ the width of a key, $t$ the degree of a block, $n$ the exponents of a monomial.",
+)
+
+
+EQ13 = claim(
+    "nguyen2023/eq13",
+    "Eq. (13)",
+    "The exponential as a sum over monomials",
+    theory="svr",
+    words="exp(x·y) is its power series, and each power of x·y is a sum over the monomials of that degree.",
+    literal=lambda a: Recurrence(
+        r"\exp(\boldsymbol{x}^\top\boldsymbol{y}) = \sum_{t=0}^{\infty}\frac{(\boldsymbol{x}^\top\boldsymbol{y})^t}{t!}"
+        r" = \sum_{t=0}^{\infty}\ \sum_{n_1+\dots+n_D=t}\ \prod_{d=1}^{D}\frac{x_d^{n_d}}{\sqrt{n_d!}}\,\frac{y_d^{n_d}}{\sqrt{n_d!}}",
+        (_S + _z) ** _t / sp.factorial(_t),
+        (_t,),
+        (Base("degree 0: both sides are 1", _t, 0, sp.Integer(1)),),
+        QUANTITY(_t - 1),
+        "derivative by the last z = x_D y_D: both sides go to degree t - 1",
+        multinomial,
+        tuple((degree,) for degree in range(0, 5)),
+        slope=(_z, _S**_t / sp.factorial(_t)),
+        at=((_S, sum(LETTERS[:-1])), (_z, LETTERS[-1])),
+    ),
+    rests_on=("nguyen2023/eq12",),
+    legs=(legs.truncation,),
+    where=r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$; the first equality is the power series of exp.",
+)
+
+
+claim(
+    "nguyen2023/eq14",
+    "Eq. (14)",
+    "The expansion becomes softmax attention",
+    theory="svr",
+    words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled scores.",
+    literal=lambda a: All(
+        (
+            Identity(
+                attention(a),
+                softmax_lines(True)[0],
+                label="kernel inserted",
+                reason="(13) at x/D^{1/4} and k/D^{1/4}",
+            ),
+            Identity(*softmax_lines(True), label="softmax"),
+        )
+    ),
+    assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
+    rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
+    legs=(legs.truncation,),
+    where=NOTATION,
+)
+
+
+def theorem_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """The right side of (15) at sampled queries against torch's attention."""
+    term = softmax_lines(False)[1]
+    return legs.rows_against_engine(term, (i, d), svr.x, {"x": "q", "k": "k", "v": "v"}, options)
+
+
+THEOREM_LEGS = (
+    legs.primal_and_dual,
+    legs.exact_certificate,
+    theorem_rows,
+    variant_legs.softmax_expansion,
+    variant_optima.softmax_optimum,
+)
+
+claim(
+    "nguyen2023/eq15",
+    "Eq. (15)",
+    "The formula of Theorem 1",
+    theory="svr",
+    words="The support vector expansion is softmax attention of the query x over the keys.",
+    literal=_theorem,
+    under=THEOREM,
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq14",),
+    derivation=svr.derive,
+    legs=THEOREM_LEGS,
+    where=NOTATION,
+)
+
+claim(
+    "nguyen2023/thm1",
+    "Theorem 1",
+    "Softmax attention is a support vector expansion",
+    theory="svr",
+    words=(
+        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j, the support vector expansion "
+        "of f has the form of softmax attention with values v_j."
+    ),
+    under=THEOREM,
+    literal=lambda a: All(
+        (
+            _theorem(a),
+            Convex(svr.primal(a), label="the program is convex, so its stationary points are its solutions"),
+        )
+    ),
+    assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
+    rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
+    legs=THEOREM_LEGS,
+    derivation=svr.derive,
+    where=NOTATION,
+    notes=(
+        "The theorem is about the form. Which values occur as solutions of (5), and for which targets, C and ε, is "
+        "answered under nguyen2023/prose-converse."
+    ),
+)
+
+
+claim(
+    "nguyen2023/rem1",
+    "Remark 1",
+    "Bounds on the multipliers and the values",
+    theory="svr",
+    words="α and α̃ lie in [0, C], their product vanishes, and v_j(d) lies in [-C/h(k_j), C/h(k_j)].",
+    literal=lambda a: remark1(">=", False),
+    corrected=lambda a: remark1(">", True),
+    correction_words="The bounds on α hold as stated; the product vanishes if ε > 0, and the interval for v_j(d) needs h(k_j) > 0.",
+    assumes=(EPS_POSITIVE, H_POSITIVE),
+    rests_on=("nguyen2023/eq9",),
+    where=NOTATION,
+    notes=(
+        "With ε = 0 both multipliers of an interpolated point can be positive: only their difference is determined. "
+        "The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not needed for it."
+    ),
+)
+
+claim(
+    "nguyen2023/rem2",
+    "Remark 2",
+    "Without bias there is no centering constraint",
+    theory="svr",
+    words="With b = 0 the dual of (5) has no condition that α - α̃ sums to zero; the conditions (9) remain.",
+    under=(("bias", "off"),),
+    literal=lambda a: Dual(
+        svr.primal(a),
+        (
+            (svr.xi, c - alpha[i, d] - eta[i, d]),
+            (svr.xi_t, c - alpha_t[i, d] - eta_t[i, d]),
+        ),
+    ),
+    assumes=(BIAS_OFF, LOSS),
+    rests_on=("nguyen2023/eq7",),
+    legs=(legs.centering_is_not_needed,),
+    where=NOTATION,
+)
+claim(
+    "nguyen2023/rem4",
+    "Remark 4",
+    "A normalised layer and an attention layer are two forms of one function",
+    theory="svr",
+    words=(
+        "The layer W Φ(x)/h(x) + b with the weights W = Σ_j v_j Φ(k_j)ᵀ is the expansion Σ_j Φ(x)ᵀΦ(k_j)/h(x) v_j + b, for "
+        "all keys and values."
+    ),
+    literal=lambda a: Identity(w @ phi_x / h_x + b, LINE_TWO, given=(W_RULE,), nonzero=(svr.h_x,)),
+    assumes=(H_NONZERO,),
+    rests_on=("nguyen2023/eq4", "nguyen2023/eq10"),
+    where=NOTATION,
+    notes=(
+        "Primal-dual is meant in this sense: the same function, written with weights or with values. That given values also "
+        "solve (5) takes the right targets and a large enough C: see nguyen2023/prose-converse."
+    ),
+)

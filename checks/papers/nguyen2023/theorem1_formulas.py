@@ -1,0 +1,273 @@
+"""Formulas of theorem 1 and what leads to it: equations (1), (2), (4) to (15), Remarks 1, 2 and 4."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import sympy as sp
+
+from checks.claim import Assumption
+from checks.statement import (
+    All,
+    Convex,
+    Fact,
+    Given,
+    Identity,
+    Implication,
+    Link,
+    WellPosed,
+)
+from derivations.calculus import index as ix
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.normal import normal
+from derivations.calculus.printing import to_expr
+from derivations.calculus.program import Raw, fresh_letters
+from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
+from derivations.theories.svr import regression as svr
+from derivations.theories.svr.attentions import K, Q, V
+from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, f_, i, j
+
+jp = Index("j'", N)
+H = Tensor("H", (N, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}", r"\boldsymbol{h}_{%1}(%2)")
+f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
+q, k, v, w, b, x, y = (as_term(t) for t in (Q, svr.k, svr.v, svr.w, svr.b, svr.x, svr.y))
+alpha, alpha_t, eta, eta_t = (as_term(t) for t in (svr.alpha, svr.alpha_t, svr.eta, svr.eta_t))
+xi, xi_t, eps, c = (as_term(t) for t in (svr.xi, svr.xi_t, svr.epsilon, C))
+phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, svr.h_x))
+
+NOTATION = (
+    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; features $\Phi$ of width "
+    r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
+    r"multipliers $\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
+)
+LOSS = Assumption(
+    "epsilon-insensitive loss",
+    "residuals within ε are free, beyond it charged linearly",
+    "loss",
+    "epsilon_insensitive",
+)
+BIAS_ON = Assumption("bias", "the intercept b is a variable", "bias", "on")
+BIAS_OFF = Assumption("no bias", "b = 0", "bias", "off")
+KERNEL_SUM = Assumption(
+    "kernel-sum normaliser",
+    "h(x) is the sum of the kernel values of x with all keys",
+    "normaliser",
+    "kernel_sum",
+)
+EXPONENTIAL = Assumption(
+    "exponential features", "Φ lists the scaled monomials of (12)", "feature_map", "exponential"
+)
+H_NONZERO = Assumption("h_nonzero", "h does not vanish at the query and at the keys")
+EPS_POSITIVE = Assumption("epsilon_positive", "ε > 0")
+H_POSITIVE = Assumption("h_positive", "h(k_j) > 0")
+
+score = q[i].T @ as_term(K)[j] / sqrt(size(D))
+x_score = x.T @ k[j] / sqrt(size(D))
+x_score_p = x.T @ k[jp] / sqrt(size(D))
+
+
+def derived(a: SvrAssumptions) -> Term:
+    """f(x) with the weights that stationarity gives, as a vector."""
+    return stack(d, Raw((), svr.expansion(a)))
+
+
+def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
+    """The dualiser's ∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
+    result = svr.dual(a)
+    if variable not in result.stationarity:
+        return as_term(0)
+    gradient_at = tuple(Index(n, dim) for n, dim in zip(fresh_letters(variable), variable.dims, strict=True))
+    return Raw((), ix.rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
+
+
+SUM_FORM = sum_over(j, softmax(j, score) * as_term(V)[j])
+
+PRINTED_OBJECTIVE = Fraction(1, 2) * squared_norm(w) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
+SECOND_OBJECTIVE = Fraction(1, 2) * sum_over(d, squared_norm(w[d])) + c * sum_over(
+    j, d, xi[j, d] + xi_t[j, d]
+)
+DATA = (svr.y, svr.phi_k, svr.h_k, C, svr.epsilon)
+
+
+def program_claim(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
+    program = svr.primal(a)
+    return All(
+        (
+            Identity(PRINTED_OBJECTIVE, SECOND_OBJECTIVE, label="the two forms of the objective agree"),
+            Identity(SECOND_OBJECTIVE, program.objective, label="the objective is that of the program"),
+            Convex(program, label="the program is convex"),
+            WellPosed(program, variables, DATA, label="the minimisation runs over the listed variables"),
+        )
+    )
+
+
+def printed_lagrangian() -> Term:
+    fitted = w[d].T @ (phi_k[j] / h_k[j])
+    return (
+        Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
+        + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
+        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
+        - sum_over(j, d, alpha[j, d] * (eps + xi[j, d] - y[j, d] + fitted + b[d]))
+        - sum_over(j, d, alpha_t[j, d] * (eps + xi_t[j, d] + y[j, d] - fitted - b[d]))
+    )
+
+
+V_RULE = Given(
+    svr.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h_k[j], "definition of the values in Section 2.1"
+)
+LINE_ONE = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h_k[j] * (phi_x.T @ phi_k[j] / h_x))) + b
+LINE_TWO = sum_over(j, phi_x.T @ phi_k[j] / h_x * v[j]) + b
+
+H_RULE = Given(svr.h_x, (), sum_over(jp, phi_x.T @ phi_k[jp]), "the choice of h in Section 2.1")
+SUM_OF_KERNELS = sum_over(jp, phi_x.T @ phi_k[jp])
+
+
+def in_values(a: SvrAssumptions) -> ix.Expr:
+    """The derived expansion with α - α̃ = h v put in."""
+    tensor, rule = svr.value_rule(a)
+    return ix.define(
+        svr.expansion(a), tensor, lambda *idx: ix.rename(rule.entry(), dict(zip((j, d), idx, strict=True)))
+    )
+
+
+def _eq11(a: SvrAssumptions, nonzero: tuple[Tensor, ...]) -> All:
+    first = sum_over(j, phi_x.T @ phi_k[j] / SUM_OF_KERNELS * v[j]) + b
+    second = sum_over(j, (phi_x.T @ phi_k[j]) * v[j]) / SUM_OF_KERNELS + b
+    expansion = stack(d, Raw((), to_expr(normal(in_values(a)))))
+    return All(
+        (
+            Identity(
+                expansion,
+                first,
+                given=(H_RULE,),
+                nonzero=nonzero,
+                label="h inserted",
+                reason="the choice of h",
+            ),
+            Identity(first, second, given=(H_RULE,), nonzero=nonzero, label="one fraction"),
+        )
+    )
+
+
+def count(width: int, degree: int) -> int:
+    return sum(1 for n in product(range(degree + 1), repeat=width) if sum(n) == degree)
+
+
+_D, _t = sp.Symbol("D", positive=True, integer=True), sp.Symbol("t", nonnegative=True, integer=True)
+BINOMIAL = sp.gamma(_D + _t) / (sp.gamma(_t + 1) * sp.gamma(_D))
+
+_S, _z = sp.symbols("S z", positive=True)
+
+
+LETTERS = sp.symbols("z_1:5", positive=True)
+
+
+def multinomial(degree: int) -> sp.Expr:
+    """Σ_{|n|=t} Π z_d^{n_d}/n_d! in four variables by brute force."""
+    total = sp.Integer(0)
+    for n in product(range(degree + 1), repeat=len(LETTERS)):
+        if sum(n) == degree:
+            total += sp.prod([x**e / sp.factorial(e) for x, e in zip(LETTERS, n, strict=True)])
+    return total
+
+
+def softmax_lines(with_b: bool) -> tuple[Term, Term]:
+    fraction = exp(x_score) / sum_over(jp, exp(x_score_p))
+    first, second = sum_over(j, fraction * v[j]), sum_over(j, softmax(j, x_score) * v[j])
+    return (first + b, second + b) if with_b else (first, second)
+
+
+def attention(a: SvrAssumptions) -> Term:
+    """The expansion with the values, the kernel and the normaliser of the assumptions put in."""
+    # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
+    cancelled = to_expr(normal(svr.in_kernel(in_values(a))))
+    return stack(d, Raw((), svr.attention(a, cancelled)))
+
+
+def _theorem(a: SvrAssumptions) -> Identity:
+    first, second = softmax_lines(False)
+    return Identity(
+        attention(a),
+        second,
+        chain=(
+            Link(first, "the weights (8) in (4), the values v_j, and the kernel (13) in the normaliser h"),
+        ),
+        reason="the fraction is the softmax over the keys",
+    )
+
+
+THEOREM = (("bias", "off"), ("box", "relaxed"))
+
+fit = as_term(Tensor("f", (N, DV), "f", "", r"f(\boldsymbol{k}_{%1})(%2)"))[j, d]
+al, al_t, slack, slack_t, height = alpha[j, d], alpha_t[j, d], xi[j, d], xi_t[j, d], h_k[j]
+SIGNS = (
+    Fact("alpha", al, ">="),
+    Fact("alpha~", al_t, ">="),
+    Fact("eta", eta[j, d], ">="),
+    Fact("eta~", eta_t[j, d], ">="),
+    Fact("(9)", c - al - eta[j, d], "="),
+    Fact("(9)~", c - al_t - eta_t[j, d], "="),
+)
+
+
+def remark1(epsilon: str, h_positive: bool) -> All:
+    kkt = (
+        Fact("slack of α", al * (eps + slack - y[j, d] + fit), "="),
+        Fact("slack of α̃", al_t * (eps + slack_t + y[j, d] - fit), "="),
+        Fact("xi", slack, ">="),
+        Fact("xi~", slack_t, ">="),
+        Fact("epsilon_positive", eps, epsilon),
+    )
+    bounded = (*SIGNS, *((Fact("h_positive", height, ">"),) if h_positive else ()))
+    one_over = 1 / height
+    zero, one, half = Fraction(0), Fraction(1), Fraction(1, 2)
+    at_zero = (
+        ("alpha", half),
+        ("alpha~", half),
+        ("epsilon", zero),
+        ("xi", zero),
+        ("xi~", zero),
+        ("y", zero),
+        ("f", zero),
+    )
+    negative = (("alpha", one), ("alpha~", zero), ("eta", zero), ("eta~", one), ("C", one), ("h(k)", -one))
+    mirrored = (("alpha", zero), ("alpha~", one), ("eta", one), ("eta~", zero), ("C", one), ("h(k)", -one))
+    return All(
+        (
+            Implication(
+                SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"
+            ),
+            Implication(
+                SIGNS,
+                Fact("C - α̃", c - al_t, ">="),
+                (("(9)~", as_term(1)), ("eta~", as_term(1))),
+                label="α̃ ≤ C",
+            ),
+            Implication(
+                kkt,
+                Fact("α α̃", al * al_t, "="),
+                (("slack of α", al_t), ("slack of α̃", al)),
+                (("epsilon_positive", Fraction(2)), ("xi", one), ("xi~", one)),
+                at_zero,
+                label="α α̃ = 0",
+            ),
+            Implication(
+                bounded,
+                Fact("C/h - v", c / height - (al - al_t) / height, ">="),
+                (("(9)", one_over), ("eta", one_over), ("alpha~", one_over)),
+                witness=mirrored,
+                label="v ≤ C/h",
+            ),
+            Implication(
+                bounded,
+                Fact("v + C/h", (al - al_t) / height + c / height, ">="),
+                (("(9)~", one_over), ("eta~", one_over), ("alpha", one_over)),
+                witness=negative,
+                label="v ≥ -C/h",
+            ),
+        )
+    )
+
+
+W_RULE = Given(svr.w, (d, f_), sum_over(j, v[j, d] * phi_k[j, f_]), "the weights W = Σ_j v_j Φ(k_j)ᵀ")

@@ -1,0 +1,403 @@
+"""Further checks of Theorem 1 and its parts: solvers, exact certificates, series bounds, tensors."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from checks.claim import Options
+from checks.evidence import Evidence
+from checks.leg import ladder
+from derivations.calculus import index as ix
+from derivations.calculus.components import evaluate
+from derivations.calculus.functions import EXACT_FUNCTIONS
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
+from derivations.theories.svr import regression as svr
+from derivations.theories.svr.regression import SvrAssumptions
+
+ACCEPTED = 1e-5  # largest relative residual of an interior-point answer that was asked for 1e-10
+
+
+# ---------------------------------------------------------------- the program and its dual
+
+_KEYS = (Fraction(-1), Fraction(0), Fraction(1))
+_FEATURES = [[Fraction(1), t, t * t] for t in _KEYS]
+_KERNEL = [
+    [sum((p * q for p, q in zip(a, b, strict=True)), Fraction(0)) for b in _FEATURES] for a in _FEATURES
+]
+_TARGETS = (Fraction(1), Fraction(-2), Fraction(3))
+SIZES = {svr.N: 3, svr.D: 1, svr.DV: 1, svr.DPHI: 3}
+
+
+def data(tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
+    """A small exact regression: three scalar keys with features (1, k, k²) and h the kernel sum (positive here)."""
+    match tensor.name:
+        case "y":
+            return _TARGETS[entry[0]]
+        case "Phi(k)":
+            return _FEATURES[entry[0]][entry[1]]
+        case "h(k)":
+            return sum(_KERNEL[entry[0]], Fraction(0))
+        case "C":
+            return Fraction(5)
+        case "epsilon" | "delta":
+            return Fraction(1, 10)
+    raise KeyError(tensor.name)
+
+
+def primal_and_dual(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """Solve the program and the derived dual exactly and with cvxpy: equal values, and the weights that (8) gives."""
+    from solvers.certificates import certify
+    from solvers.compile import compile_program
+    from solvers.exact import solve_exact
+    from solvers.qp import solve
+
+    started = time.perf_counter()
+    program, result = svr.primal(assumptions), svr.dual(assumptions)
+    assert result.program is not None
+    primal = compile_program(program, SIZES, data)
+    dual = compile_program(result.program, SIZES, data)
+    first, second = solve_exact(primal), solve_exact(dual)
+    value, bound = first.certificate.primal_value, -second.certificate.primal_value
+    weights = primal.split(first.x)["w"]
+    expected = _weights(assumptions, dual.split(second.x))
+    agree = value == bound and all(a == b for a, b in zip(weights.flat, expected.flat, strict=True))
+    agree = agree and first.certificate.accepts(0) and second.certificate.accepts(0)
+    exact = Evidence(
+        "solver",
+        "exact-rational",
+        agree,
+        f"optimal values {value} (primal) and {bound} (derived dual); weights agree with the stationarity condition",
+        backend="KKT system in rationals",
+        seconds=time.perf_counter() - started,
+    )
+    return [
+        exact,
+        *(
+            _float_check(qp.as_float(), name, solve, certify)
+            for qp, name in ((primal, "primal"), (dual, "dual"))
+        ),
+    ]
+
+
+def _float_check(qp: Any, name: str, solve: Any, certify: Any) -> Evidence:
+    from solvers.qp import SolverError
+
+    try:
+        found = solve(qp)
+    except SolverError as error:
+        return Evidence(
+            "solver", "certified-float", None, not_run=f"{name}: the solver returned {error.status}"
+        )
+    certificate = certify(qp, found.x, found.y, found.z)
+    return Evidence(
+        "solver",
+        "certified-float",
+        certificate.accepts(ACCEPTED),
+        f"{name} program, certificate checked independently",
+        error=float(certificate.worst),
+        bound=ACCEPTED,
+        backend=found.solver,
+        seconds=found.seconds,
+    )
+
+
+def _weights(assumptions: SvrAssumptions, multipliers: dict[str, Any]) -> Any:
+    """The weights that the derived stationarity condition gives for these multipliers."""
+    solved, at = svr.dual(assumptions).solved[svr.w], svr.dual(assumptions).at[svr.w]
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        return multipliers[tensor.name][entry] if tensor.name in multipliers else data(tensor, entry)
+
+    shape = tuple(SIZES[i.dim] for i in at)
+    result = np.empty(shape, dtype=object)
+    for entry in product(*(range(s) for s in shape)):
+        result[entry] = evaluate(solved, SIZES, lookup, EXACT_FUNCTIONS, dict(zip(at, entry, strict=True)))
+    return result
+
+
+# ---------------------------------------------------------------- the exponential kernel, exactly
+
+LABELS = [[-1, 0], [0, 1], [1, 1], [2, 0]]
+
+
+def _problem(assumptions: SvrAssumptions) -> tuple[Any, Any]:
+    from solvers.rational_instances import exact_exponential_gram
+    from solvers.svr_problem import SvrProblem
+
+    gram = exact_exponential_gram(np.array(LABELS, dtype=object))
+    targets = np.array([[Fraction(n, 4)] for n in (1, -2, 3, 2)], dtype=object)
+    h = max(gram.normaliser)
+    problem = SvrProblem(
+        gram.gram,
+        targets,
+        h * h,
+        Fraction(1, 20),
+        assumptions.loss,
+        assumptions.bias == "on",
+        assumptions.box == "kept",
+    )
+    return gram, problem
+
+
+def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """Solve the regression for an exponential kernel with rational values exactly, and again with libsvm and cvxpy.
+
+    Keys √(ln 2) D^{1/4} n with whole n make every kernel value a power of two.
+    """
+    from solvers.svr import polish, solve_dual, solve_libsvm, solve_rational_svr
+
+    gram, problem = _problem(assumptions)
+    started = time.perf_counter()
+    solution = solve_rational_svr(problem)
+    certificate = problem.certificate(solution.beta, solution.b)
+    attention = _attention_rows(gram, solution)
+    fitted = problem.M @ solution.beta + solution.b
+    same = all(a == b for a, b in zip(attention.flat, fitted.flat, strict=True))
+    found = [
+        Evidence(
+            "exact",
+            "exact-rational",
+            certificate.accepts(0) and same,
+            "an exactly optimal solution; its fit at the keys is softmax attention with values (α - α̃)/h",
+            backend="active set in rationals",
+            seconds=time.perf_counter() - started,
+        )
+    ]
+    rounded = _float_problem(problem)
+    size = max(abs(float(b)) for b in solution.beta.flat)
+    for name, route in (
+        ("scikit-learn SVR, polished", lambda p: polish(p, solve_libsvm(p))),
+        ("Clarabel", solve_dual),
+    ):
+        answer = route(rounded)
+        error = (
+            max(abs(float(b) - x) for b, x in zip(solution.beta.flat, answer.beta.flat, strict=True)) / size
+        )
+        gap = float(rounded.certificate(answer.beta, answer.b).gap.relative)
+        passed = error <= ACCEPTED and gap <= ACCEPTED
+        detail = f"multipliers against the exact ones (relative gap {gap:.0e})"
+        found.append(
+            Evidence(
+                "solver",
+                "certified-float",
+                passed,
+                detail,
+                error=error,
+                bound=ACCEPTED,
+                backend=name,
+                seconds=answer.seconds,
+            )
+        )
+    return found
+
+
+def _float_problem(problem: Any) -> Any:
+    from solvers.svr_problem import SvrProblem
+
+    return SvrProblem(
+        problem.M.astype(float),
+        problem.Y.astype(float),
+        float(problem.C),
+        float(problem.eps),
+        problem.loss,
+        problem.bias,
+        problem.box,
+    )
+
+
+def _attention_rows(gram: Any, solution: Any) -> Any:
+    """Σ_j softmax_j(k_iᵀk_j/√D) v_j + b with v_j = β_j/h(k_j), written out from the kernel values."""
+    values = solution.beta / gram.normaliser[:, None]
+    rows = [
+        sum((gram.kernel[i, j] * values[j] for j in range(len(values))), 0 * values[0]) / sum(gram.kernel[i])
+        for i in range(len(values))
+    ]
+    return np.array(rows, dtype=object) + solution.b
+
+
+def centering_is_not_needed(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """An exactly optimal solution without bias whose α - α̃ does not sum to zero."""
+    from solvers.svr import solve_rational_svr
+
+    _, problem = _problem(replace(assumptions, bias="off"))
+    solution = solve_rational_svr(problem)
+    total = solution.beta.sum()
+    passed = problem.certificate(solution.beta, solution.b).accepts(0) and total != 0
+    return [
+        Evidence(
+            "exact",
+            "exact-rational",
+            passed,
+            f"optimal with Σ(α - α̃) = {total}",
+            backend="active set in rationals",
+        )
+    ]
+
+
+# ---------------------------------------------------------------- the truncated feature map
+
+
+def remainder_bound(score: Any, degree: int) -> Any:
+    """|exp(s) - Σ_{t<=T} s^t/t!| <= |s|^{T+1}/(T+1)! max(1, e^s): Taylor's theorem with Lagrange's remainder."""
+    largest = score.exp().max(score * 0 + 1)
+    return abs(score) ** (degree + 1) / math.factorial(degree + 1) * largest
+
+
+def truncated_kernel(x: tuple[Fraction, ...], y: tuple[Fraction, ...], degree: int) -> Fraction:
+    """The inner product of the features (12) up to a degree, summed monomial by monomial, at xᵀy/√D with √D rational."""
+    width = len(x)
+    root = math.isqrt(width)
+    total = Fraction(0)
+    for n in product(range(degree + 1), repeat=width):
+        if sum(n) <= degree:
+            term: Any = Fraction(1, root ** sum(n))
+            for a, b, e in zip(x, y, n, strict=True):
+                term *= (a * b) ** e / math.factorial(e)
+            total += term
+    return total
+
+
+def truncation(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
+    """The kernel of the truncated features against exp(xᵀy/√D) in Arb balls, with the proved remainder bound."""
+    from flint import arb, fmpq
+
+    x = (Fraction(1), Fraction(-1, 2), Fraction(2), Fraction(1, 3))
+    y = (Fraction(1, 2), Fraction(1), Fraction(1), Fraction(-1))
+    score = sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) / 2
+    found = []
+    for degree in (2, 4, 8):
+        ball = arb(fmpq(score.numerator, score.denominator))
+        value = truncated_kernel(x, y, degree)
+        error = abs(ball.exp() - arb(fmpq(value.numerator, value.denominator)))
+        bound = remainder_bound(ball, degree)
+        passed = bool(error <= bound) and bool(error > 0)
+        found.append(
+            Evidence(
+                "exact",
+                "interval",
+                passed,
+                f"features up to degree {degree}",
+                error=float(error),
+                bound=float(bound),
+                backend="Arb",
+            )
+        )
+    return found
+
+
+# ---------------------------------------------------------------- tensors
+
+
+def attention_engines(assumptions: Any, options: Options) -> list[Evidence]:
+    """Streamed attention against torch's own kernel and float64 rows, up to the longest length allowed."""
+    from checks.tensors.core.agreement import check_attention
+    from checks.tensors.core.inputs import make_instance
+
+    found = []
+    for n in ladder(options):
+        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+        record = check_attention(instance.q, instance.k, instance.v)
+        detail = (
+            f"{len(record.mutants)} wrong formulas rejected"
+            if not record.survivors
+            else f"not rejected: {', '.join(record.survivors)}"
+        )
+        found.append(record.evidence(detail))
+    return found
+
+
+def rows_against_engine(
+    term: Term, at: tuple[Index, ...], query: Tensor | None, names: dict[str, str], options: Options
+) -> list[Evidence]:
+    """A printed formula for one query, at sampled queries, against torch's kernel on all of them; its mutants must differ.
+
+    ``at`` are the formula's free indices (query first, unless ``query`` names the vector that stands for it), ``names`` maps
+    the formula's symbols to q, k, v.
+    """
+    from checks.engine.mutants import mutants
+    from checks.tensors.core import bounds, fused, stream
+    from checks.tensors.core.agreement import compare
+    from checks.tensors.core.inputs import make_instance, sampled_rows
+    from checks.tensors.systems.formulas import ALL_PAIRS, of_all_pairs
+    from derivations.calculus import normal as nf
+
+    every = [
+        (what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), term.entry(*at[1:]))
+    ]
+    found = []
+    for n in ladder(options):
+        started = time.perf_counter()
+        wrong = [(what, m) for what, m in every if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)]
+        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+        kernel = fused.attention(instance.q, instance.k, instance.v)
+        rows = sampled_rows(n, 24, options.seed).to(instance.q.device)
+        tensors = {symbol: getattr(instance, part).double() for symbol, part in names.items()}
+        evaluator = _rows(at, query, tensors, rows)
+        sizes = bounds.score_sizes(instance.q, instance.k)
+        width, largest = instance.k.shape[-1], float(instance.v.abs().max())
+        # one full-length block; leaving out the shift of the scores only takes a rounding away
+        formula = bounds.streamed("float64", stream.Tile(len(rows), n))
+        theirs = bounds.fused(kernel.backend, instance.q.dtype, n, instance.q.device)
+        size = evaluator(term, absolute=True)
+        allowed = bounds.attention_bound(formula, width, n, sizes[rows], size, largest)
+        allowed = allowed + bounds.attention_bound(theirs, width, n, sizes[rows], size, largest)
+        truth = kernel.out[rows].double()
+        worst = compare("formula", evaluator(term), truth, allowed)
+        alive = [what for what, m in wrong if compare(what, evaluator(m), truth, allowed).passed]
+        if float((truth.abs() / allowed).max()) <= 1:
+            alive.append("zero")
+        detail = f"formula at {len(rows)} queries; {len(wrong)} mutants and zero rejected"
+        if alive:
+            detail = f"mutants within the bound: {', '.join(alive)}"
+        found.append(
+            Evidence(
+                "tensor",
+                "certified-float",
+                worst.passed and not alive,
+                detail,
+                worst.error,
+                worst.bound,
+                n,
+                kernel.dtype,
+                kernel.device,
+                kernel.backend,
+                time.perf_counter() - started,
+            )
+        )
+    return found
+
+
+def _rows(
+    at: tuple[Index, ...], query: Tensor | None, tensors: dict[str, Any], rows: Any
+) -> Callable[..., Any]:
+    import torch
+
+    from checks.tensors.core.formula import evaluate as on_tensors
+
+    row = at[0]
+    standing = Tensor("query", (row.dim, svr.D))
+
+    def run(term: Term, absolute: bool = False) -> Any:
+        expr = term.entry(*at[1:])
+        if query is not None:
+            expr = ix.define(expr, query, lambda c: standing[row, c])
+        values = dict(tensors)
+        if query is not None:
+            values["query"] = values.pop(query.name)
+        if absolute:
+            values = {name: v.abs() if name in ("V", "v") else v for name, v in values.items()}
+        # a few queries at a time: each needs tensors of all keys by all columns
+        tokens, width = next(iter(tensors.values())).shape
+        parts = rows.split(max(1, (1 << 23) // (tokens * width)))
+        return torch.cat([on_tensors(expr, values, at, {row: part}) for part in parts])
+
+    return run

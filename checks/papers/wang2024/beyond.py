@@ -1,0 +1,214 @@
+"""Statements of the paper without a number, and what its constructions do carry out exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from checks.claim import claim
+from checks.kinds.examples import Point, Rule
+from checks.papers.wang2024 import notation as n
+from checks.papers.wang2024 import parameter_legs as legs
+from checks.papers.wang2024 import tensor_legs
+from checks.papers.wang2024.categorical import done_h
+from checks.papers.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c, cp
+from checks.statement import All, Fact, Given, Identity
+from derivations.calculus.differentiate import gradient
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.normal import normal
+from derivations.calculus.printing import to_expr
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Term, as_term, exp, size, softmax, squared_norm, stack, sum_over, zeros
+from derivations.theories.functional_descent import updates as fd
+from derivations.theories.functional_descent.updates import (
+    CLASSES,
+    WIDTH,
+    Categories,
+    D,
+    FunctionalAssumptions,
+    N,
+    i,
+    ip,
+)
+
+C = Categories((), CLASSES)
+code = as_term(fd.code)
+h_old = Tensor("h_{k-1}(x)", (CLASSES,), r"h_{\theta_{k-1}}(x)", "", r"h_{%1,\theta_{k-1}}(x)")
+h_new = Tensor("h_k(x)", (CLASSES,), r"h_{\theta_k}(x)", "", r"h_{%1,\theta_k}(x)")
+
+
+def least_squares(a: FunctionalAssumptions) -> Identity:
+    """(4) with one rate for all classes against gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖²."""
+    here, there, kernel = n.current(a)
+    stepped = fd.stepped("squared", replace(a, loss="half_squared"))
+    given = (
+        Given(h_new, (c,), 1 / C + as_term(n.f_new)[c], "h = 1/C + f"),
+        Given(
+            n.f_new, (c,), stepped[c], "a step of gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖², rate α"
+        ),
+        Given(fd.y, (i, c), code[i, c] - 1 / C, "the targets"),
+        Given(h_old, (c,), 1 / C + as_term(n.f_old)[c], "h = 1/C + f"),
+        Given(done_h, (i, c), 1 / C + as_term(n.done)[i, c], "the increments sum to h, which starts at 1/C"),
+        here,
+        there,
+        kernel,
+    )
+    bracket = code[i] - as_term(done_h)[i]
+    return Identity(as_term(h_new), as_term(h_old) + n.update(n.alpha, bracket), given=given)
+
+
+claim(
+    "wang2024/prose-least-squares",
+    "Section 3",
+    "What the update (4) carries out exactly",
+    theory="functional_descent",
+    words="With one rate for all classes, (4) is gradient descent on (1/2N) Σ ‖ỹ_i - h(x_i)‖² for h = 1/C + Wφ + b, exactly.",
+    literal=least_squares,
+    assumes=(BIAS_ON, FEATURES, MASKED, HEAD_TWO_ONE),
+    rests_on=("wang2024/eq1",),
+    legs=(tensor_legs.categorical_steps,),
+    where=WHERE,
+    notes=(
+        "An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical construction fits the labels "
+        "by least squares, which is another loss than the cross-entropy that the paper names. With rates α_k^(c) the components "
+        "decouple, each with its own rate."
+    ),
+)
+
+D_i = Tensor("D(x_i)", (N,), "D", "", "D(x_{%1})", positive=True)
+D_x = Tensor("D(x)", (), "D(x)", positive=True)
+row, column = Index("c*", CLASSES), Index("m*", WIDTH)
+
+
+def weighted_descent() -> Identity:
+    """Softmax attention over the keys against descent on ½ Σ D(x_i) ‖y_i - f(x_i)‖², f(x) = Wφ(x)/D(x)."""
+    model = as_term(fd.W) @ as_term(fd.phi)[i] / as_term(D_i)[i]
+    loss = Fraction(1, 2) * sum_over(i, as_term(D_i)[i] * squared_norm(as_term(fd.y)[i] - model))
+    slope = stack(row, stack(column, Raw((), to_expr(normal(gradient(loss.entry(), fd.W, (row, column)))))))
+    moved = (as_term(fd.W) - n.alpha * slope) @ as_term(fd.phi_x) / as_term(D_x)
+    product = as_term(fd.phi)[i].T @ as_term(fd.phi_x)
+    given = (
+        Given(n.f_new, (c,), moved[c], "a step of gradient descent on the weighted loss, rate α"),
+        Given(n.f_old, (c,), (as_term(fd.W) @ as_term(fd.phi_x) / as_term(D_x))[c], "the current function"),
+        Given(n.done, (i, c), model[c], "the increments sum to the current function"),
+        Given(fd.kappa, (i,), product / as_term(D_x), "exponential features over their sum"),
+    )
+    right = as_term(n.f_old) + n.alpha * sum_over(i, n.residual * n.kappa[i])
+    return Identity(as_term(n.f_new), right, given=given)
+
+
+claim(
+    "wang2024/prose-softmax-weighted-gd",
+    "Section 4",
+    "What softmax attention carries out exactly",
+    words=(
+        "A layer of softmax attention over the keys is a step of gradient descent on ½ Σ D(x_i) ‖y_i - f(x_i)‖² for the model "
+        "f(x) = Wφ(x)/D(x), with φ the features of exp(λ xᵀx') and D(x) the kernel sum of x."
+    ),
+    literal=lambda _: weighted_descent(),
+    assumes=(MASKED,),
+    rests_on=("wang2024/prose-mercer-softmax", "wang2024/prose-mercer-exponential"),
+    legs=(tensor_legs.softmax_steps,),
+    where=WHERE
+    + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
+    notes=(
+        "An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, for any number of layers. "
+        "Only the quotient by D matters, so the proof takes D as any positive function. Normalised over the queries instead, "
+        "attention descends another weighted loss, which depends on the set of queries."
+    ),
+)
+
+a_i = Tensor("a_i", (N, CLASSES), "a", "a_{%1}")
+at_zero = Given(fd.kappa, (i,), as_term(n.x_i)[i].T @ zeros(D), "the linear kernel at x = 0")
+expanded = sum_over(i, as_term(a_i)[i] * (n.kappa[i] + 1))
+
+claim(
+    "wang2024/prose-rkhs-membership",
+    "Section 2",
+    "The components of f lie in the function space of the kernel",
+    words="Each component of the f that gradient descent reaches lies in the reproducing kernel Hilbert space of κ.",
+    literal=lambda _: Identity(
+        n.update(n.alpha, as_term(fd.y)[i]),
+        zeros(CLASSES),
+        given=(at_zero,),
+        label="linear kernel: f vanishes at x = 0",
+    ),
+    corrected=lambda _: Identity(
+        expanded + n.update(n.alpha, n.residual),
+        sum_over(i, (as_term(a_i)[i] + n.alpha / size(N) * n.residual) * (n.kappa[i] + 1)),
+        label="f stays a combination of κ(x_i, ·) + 1",
+    ),
+    correction_words="f lies in the space of the kernel κ + 1; f - b in that of κ.",
+    assumes=(replace(BIAS_ON, knob="", value=""),),
+    rests_on=("wang2024/eq1",),
+    where=WHERE
+    + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step from 0.",
+    notes="Every function in the space of the linear kernel vanishes at 0, which the learned b breaks.",
+)
+
+
+key_score, own_score = as_term(Tensor("s", (N,), "s", "", "s_{%1}")), as_term(Tensor("s_q", (), "s_{N+1}"))
+value, own_value = as_term(Tensor("v", (N,), "v", "", "v_{%1}")), as_term(Tensor("v_q", (), "v_{N+1}"))
+keys_only = sum_over(i, value[i] * softmax(i, key_score[i]))
+
+
+def masked(before: bool) -> All:
+    """Attention over N keys against N + 1 keys with weight 0 on the query."""
+    zero = as_term(0)
+    total = sum_over(ip, exp(key_score[ip])) + (zero if before else as_term(1)) * exp(own_score)
+    weighted = sum_over(i, value[i] * (exp(key_score[i]) / total)) + zero * own_value * exp(own_score) / total
+    plain = sum_over(i, n.kappa[i] * value[i])
+    return All(
+        (
+            Identity(plain, plain_masked(), label="kernels that are not normalised"),
+            Identity(keys_only, weighted, label="softmax"),
+        )
+    )
+
+
+def plain_masked() -> Term:
+    """Σ over all N + 1 keys with weights 1, …, 1, 0."""
+    weight = as_term(1)
+    return sum_over(i, weight * n.kappa[i] * value[i]) + as_term(0) * own_score * own_value
+
+
+claim(
+    "wang2024/prose-mask-equivalence",
+    "Appendix A",
+    "Keys 1 to N, or a mask weight of zero on the query",
+    words="Attention over the N examples equals attention over all N + 1 vectors with mask weights 1, …, 1, 0.",
+    literal=lambda _: masked(False),
+    corrected=lambda _: masked(True),
+    correction_words="For softmax the mask must act before the normalisation.",
+    where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention weight.",
+    legs=(legs.unmasked_query,),
+    notes="An unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, one of them made up.",
+)
+
+h_point = Point((("N", 1), ("C-1", 1)), ((fd.code, ((1,),)), (fd.kappa, (1,)), (fd.alpha, 2)), ((c, 1),))
+first_h = 1 / C + n.update(n.alpha, stack(cp, code[i, cp] - 1 / C))[c]
+h_x = as_term(h_old)
+complement = 1 - sum_over(c, h_x[c])
+code_0 = 1 - sum_over(c, code[i, c])
+done_0 = 1 - sum_over(c, as_term(done_h)[i, c])
+moved_h = h_x + n.update(n.alpha, code[i] - as_term(done_h)[i])
+
+claim(
+    "wang2024/prose-output-probability",
+    "Section 3",
+    "The output as a probability",
+    words="The updated components approximate probabilities, so no softmax is applied to them: they lie between 0 and 1.",
+    literal=lambda _: Rule((), Fact("1 - h_1", 1 - first_h, ">="), h_point),
+    corrected=lambda _: Identity(
+        1 - sum_over(c, moved_h[c]),
+        complement + n.update(n.alpha, code_0 - done_0),
+        label="class 0 as complement",
+    ),
+    correction_words=(
+        "They need not lie in [0, 1]. With one rate for all classes they and the complement for class 0 sum to 1 after every layer, "
+        "and the complement follows the same update with its own code."
+    ),
+    rests_on=("wang2024/eq4",),
+    where=WHERE,
+    notes="The smallest case: N = 1, C = 2, ỹ = κ = 1 and rate 2 give h_1 = 5/2.",
+)

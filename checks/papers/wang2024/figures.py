@@ -1,0 +1,164 @@
+"""Figures 1 to 9: what of them is exact, and why the rest needs training runs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from checks.claim import claim
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.papers.wang2024 import notation as n
+from checks.papers.wang2024.notation import c
+from checks.statement import Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import Neg, Term, as_term, size, sum_over
+from derivations.theories.functional_descent import updates as fd
+from derivations.theories.functional_descent.updates import CLASSES, Categories, D, N, i
+
+TRAINING = (
+    "The maps and curves come from training runs whose seeds, step sizes, initialisation and normalisation of the error are not "
+    "published; attest experiment runs them again with choices of its own, which proves nothing."
+)
+SETTING = "C = 3, d = 2, covariates uniform on [-1, 1]², N = 20, one layer and one head (so without the bias head) unless said otherwise."
+
+
+def count(words: str, computed: int, printed: int) -> Figure:
+    """An equality of whole numbers."""
+    return Figure(words, Fraction(computed), "=", Fraction(printed), 0)
+
+
+claim(
+    "wang2024/fig1",
+    "Figure 1",
+    "Data generation by quadrants",
+    role="definition",
+    words="In each quadrant one category has probability 0.8 and the two others 0.1.",
+    literal=lambda _: Arithmetic(
+        (Figure("0.8 + 2 · 0.1", Fraction(8, 10) + 2 * Fraction(1, 10), "=", Fraction(1), 1),)
+    ),
+    where=SETTING,
+    notes="The law of the dominating categories of the four quadrants is not stated.",
+)
+
+claim(
+    "wang2024/fig2",
+    "Figure 2",
+    "Class probabilities with softmax attention",
+    role="empirical",
+    words="The maps of the designed and of the trained Transformer look alike, for 100 × 100 queries at once.",
+    literal=lambda _: Arithmetic((count("100 · 100 queries", 100 * 100, 10_000),)),
+    rests_on=("wang2024/eq11",),
+    where=SETTING,
+    reason=TRAINING,
+)
+
+claim(
+    "wang2024/fig3",
+    "Figure 3",
+    "Error over training, four kernels",
+    role="empirical",
+    words="For linear, exponential, RBF and softmax kernels the trained Transformer reaches the error of the designed one.",
+    rests_on=("wang2024/eq11",),
+    where=SETTING,
+    reason=TRAINING,
+    notes=(
+        "With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, -1/C), as Section 3 encodes "
+        "positions, a trained layer can use the constant, and most initialisations end below the designed one; with (x, 0) it "
+        "cannot. Single initialisations stay stuck above it with either."
+    ),
+)
+
+claim(
+    "wang2024/fig4",
+    "Figure 4",
+    "Number of heads; size of the context",
+    role="empirical",
+    words="More heads change little; the error falls as the context grows from 10 to 50 examples.",
+    rests_on=("wang2024/eq11", "wang2024/prose-context-size"),
+    where=SETTING,
+    reason=TRAINING,
+    notes="The right panel contradicts the sentence that the performance is invariant to N: see wang2024/prose-context-size.",
+)
+
+claim(
+    "wang2024/fig5",
+    "Figure 5",
+    "ImageNet features",
+    role="empirical",
+    words="With averaged VGG features, three classes and ten examples each, linear and softmax attention reach accuracy 0.91.",
+    literal=lambda _: Arithmetic(
+        (count("3 classes · 10 examples", 3 * 10, 30), count("900 + 100 classes", 900 + 100, 1000))
+    ),
+    rests_on=("wang2024/eq11",),
+    where="N = 30, d = 512, one head and one layer; only the rate and the kernel parameter are learned.",
+    reason=(
+        "Needs ImageNet images and VGG features, which are not available here; attest experiment wang2024/fig5 evaluates a file of "
+        "features."
+    ),
+)
+
+claim(
+    "wang2024/fig6",
+    "Figure 6",
+    "RBF kernel, three contexts",
+    role="empirical",
+    words="The designed Transformer adapts to new contexts with unchanged parameters.",
+    rests_on=("wang2024/eq11",),
+    where=SETTING,
+    reason=TRAINING,
+    notes="Only the designed Transformer is shown, although Section 4 refers to this figure for its agreement with a trained one.",
+)
+
+v = as_term(Tensor("v", (CLASSES, D), "v", "v_{%1}"))
+code_residual = as_term(fd.per_example("r", "r_{%1}"))
+step = as_term(Tensor("rate", (CLASSES,), r"\alpha_k", "", r"\alpha_k^{(%1)}"))
+C = Categories((), CLASSES)
+
+
+def linear_map(x: Term) -> Term:
+    """h_c(x) after a layer with the linear kernel, from 1/C + v_cᵀx with any v."""
+    before = 1 / C + v[c].T @ x
+    return before + step[c] / size(N) * sum_over(i, code_residual[i][c] * (as_term(n.x_i)[i].T @ x))
+
+
+def odd_around_uniform() -> Identity:
+    """h_c(x) + h_c(-x) = 2/C: the map is affine with value 1/C at the origin, after every layer."""
+    x = as_term(n.x_j)
+    return Identity(linear_map(x) + linear_map(Neg((x,))), 2 / C)
+
+
+claim(
+    "wang2024/fig7",
+    "Figure 7",
+    "Linear kernel",
+    role="empirical",
+    words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after any number of layers.",
+    literal=lambda _: odd_around_uniform(),
+    rests_on=("wang2024/eq11",),
+    where=SETTING + r" $v_c$ arbitrary before the layer; $r_i$ the residuals.",
+    reason=TRAINING,
+    notes="The exact part is for the designed Transformer with one head; all its maps are 1/3 at the origin.",
+)
+
+claim(
+    "wang2024/fig8",
+    "Figure 8",
+    "Exponential kernel",
+    role="empirical",
+    words="Maps for the exponential kernel.",
+    rests_on=("wang2024/eq11", "wang2024/prose-mercer-exponential"),
+    where=SETTING,
+    reason=TRAINING,
+    notes="The caption speaks of a designed and a trained row, the text of Appendix C of the designed Transformer alone.",
+)
+
+claim(
+    "wang2024/fig9",
+    "Figure 9",
+    "Laplacian kernel",
+    role="empirical",
+    words="Maps for the Laplacian kernel; the trained Transformer was unstable.",
+    rests_on=("wang2024/eq11", "wang2024/prose-mercer-laplacian"),
+    where=SETTING,
+    reason=TRAINING,
+    notes="The caption refers to itself. Only the designed Transformer is shown.",
+)

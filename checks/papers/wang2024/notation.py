@@ -1,0 +1,76 @@
+"""Symbols, assumptions and hypotheses that several claims of Wang, Henao and Carin (2024) share."""
+
+from __future__ import annotations
+
+from checks.claim import Assumption
+from checks.statement import Given
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term, as_term, size, sum_over
+from derivations.theories.functional_descent import updates as fd
+from derivations.theories.functional_descent.updates import CLASSES, D, FunctionalAssumptions, N, i
+
+c, cp = Index("c", CLASSES), Index("c'", CLASSES)
+WHERE = (
+    r"$N$ examples $(x_i,y_i)$, $x_i\in\mathbb{R}^{d}$, $y_i\in\mathbb{R}^{C-1}$ ($\tilde{y}_i$ the one-hot-like code of a class, "
+    r"zero for class 0); $x$ is any position $x_j$, $j=1,\dots,N+1$, the query being $x_{N+1}$; $\phi$ has width $d'$, "
+    r"$f_\theta(x)=W\phi(x)+b$; $\alpha$ is the learning rate."
+)
+BIAS_ON = Assumption("bias", "the intercept b is learned (head 2 is there)", "bias", "on")
+SQUARED = Assumption("squared loss", "the loss is (1/N) Σ ‖y_i - Wφ(x_i) - b‖²", "loss", "squared")
+ENTROPY = Assumption(
+    "mean cross-entropy",
+    "the cross-entropy is averaged over the context",
+    "categorical_loss",
+    "cross_entropy",
+)
+REFERENCE = Assumption("reference class", "f_0 = 0; only C - 1 functions are free", "softmax", "reference")
+DIAGONAL = Assumption(
+    "diagonal Jacobian", "only ∂h_c/∂f_c is kept of the softmax's derivative", "jacobian", "diagonal"
+)
+FEATURES = Assumption("Mercer kernel", "κ(x, x') = φ(x)ᵀφ(x')", "kernel", "features")
+ZERO_START = Assumption("zero start", "W_0 = 0 and b_0 = 0")
+MASKED = Assumption("masked query", "keys and values are the N examples only")
+HEAD_TWO_ONE = Assumption("constant head one", "the kernel of head 2 is constantly one")
+
+x_i = Tensor("x_i", (N, D), "X", "x_{%1}", "x_{%1}(%2)")
+x_j = Tensor("x", (D,), "x", "", "x(%1)")
+f_old = Tensor("f_{k-1}(x)", (CLASSES,), r"f_{\theta_{k-1}}(x)", "", r"f_{%1,\theta_{k-1}}(x)")
+f_new = Tensor("f_k(x)", (CLASSES,), r"f_{\theta_k}(x)", "", r"f_{%1,\theta_k}(x)")
+done = fd.per_example("sum of Δf(x_i)", r"\sum_{k'=0}^{k-1}\Delta f_{\theta_{k'}}(x_{%1})")
+y_x = Tensor("y(x)", (CLASSES,), "y_j", "", "y_{%1,j}")
+done_x = Tensor("sum of Δf(x) to k-1", (CLASSES,), r"\sum_{k'=0}^{k-1}\Delta f_{\theta_{k'}}(x)")
+done_next = Tensor("sum of Δf(x) to k", (CLASSES,), r"\sum_{k'=0}^{k}\Delta f_{\theta_{k'}}(x)")
+change = Tensor("Δf_k(x)", (CLASSES,), r"\Delta f_{\theta_k}(x)")
+y, alpha, kappa = as_term(fd.y), as_term(fd.alpha), as_term(fd.kappa)
+residual = y[i] - as_term(done)[i]
+
+TELESCOPED = Given(
+    done,
+    (i, c),
+    fd.outputs(fd.W, fd.b, i, FunctionalAssumptions())[c],
+    "the increments sum to the current function",
+)
+KAPPA = Given(fd.kappa, (i,), as_term(fd.phi)[i].T @ as_term(fd.phi_x), "the kernel of the features")
+NEXT = Given(done_next, (c,), as_term(done_x)[c] + as_term(change)[c], "the sum of one more increment")
+
+
+def current(a: FunctionalAssumptions) -> tuple[Given, ...]:
+    """f_{θ_{k-1}} at x and, as the sum of its increments, at the examples; and the kernel."""
+    here = Given(f_old, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the current function at x")
+    there = Given(done, (i, c), fd.outputs(fd.W, fd.b, i, a)[c], TELESCOPED.reason)
+    return here, there, kernel_rule(a)
+
+
+def kernel_rule(a: FunctionalAssumptions) -> Given:
+    """κ(x_i, x) in features: an inner product, or for softmax attention that over its sum."""
+    product = as_term(fd.phi)[i].T @ as_term(fd.phi_x)
+    if a.kernel != "softmax":
+        return KAPPA
+    other = as_term(fd.phi)[fd.ip].T @ as_term(fd.phi_x)
+    return Given(fd.kappa, (i,), product / sum_over(fd.ip, other), "inner products, normalised over the keys")
+
+
+def update(rate: Term, bracket: Term, with_bias: bool = True) -> Term:
+    """(rate/N) Σ_i bracket κ(x_i, x) + (rate/N) Σ_i bracket: the two heads' contributions as printed."""
+    first = rate / size(N) * sum_over(i, bracket * kappa[i])
+    return first + rate / size(N) * sum_over(i, bracket) if with_bias else first

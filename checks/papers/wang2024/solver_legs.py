@@ -1,0 +1,104 @@
+"""Solver legs: layer after layer, descent approaches the minimisers that regression solvers find."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from checks.claim import Options
+from checks.evidence import Evidence
+
+EXAMPLES, QUERIES, LAYERS, LATENT_STEPS = 60, 16, 4000, 20_000
+FAR = 20  # after a hundredth of the layers the distance must be so many bounds at least
+
+
+def _problem(seed: int, categorical: bool) -> tuple[Any, Any, Any]:
+    """A polynomial kernel's features with intercept (N, 6) and at queries, outcomes, and the task of the layers."""
+    import torch
+
+    from checks.tensors.functional_descent.features import features
+    from checks.tensors.functional_descent.kernels import Kernel
+    from checks.tensors.functional_descent.steps import make_task
+
+    phi = features(Kernel("polynomial"), 2)
+    task = make_task(phi, EXAMPLES, 2, 3, queries=QUERIES, categorical=categorical, seed=seed)
+
+    # The minimiser must be unique: x₁x₂, twice among the features, is merged, and so are the constant and the intercept.
+    def rows(x: torch.Tensor) -> np.ndarray:
+        own = phi.phi(x).numpy()
+        merged = np.column_stack([own[:, 1:3], own[:, 3], own[:, 4] * np.sqrt(2), own[:, 6]])
+        return np.column_stack([np.full(len(own), np.sqrt(2.0)), merged])
+
+    return rows(task.x), rows(task.queries), task
+
+
+def least_squares_limit(assumptions: Any, options: Options) -> list[Evidence]:
+    """Layers of attention with both heads approach least squares in features."""
+    import torch
+
+    from checks.tensors.functional_descent.kernels import Kernel
+    from checks.tensors.functional_descent.layers import DescentTransformer
+    from solvers.functional import METHODS, ridge_fit, squared_distance, squared_fit
+
+    started = time.perf_counter()
+    phi, at, task = _problem(options.seed, False)
+    y, rate = task.y.numpy(), 0.19  # below 2 over the largest kernel value with intercept, (2 + 1)² + 1
+    layer = DescentTransformer(3, 2, Kernel("polynomial"), rates=rate, bias=True)
+    tokens = layer.tokens(task.x, task.y, task.queries, 0.0)
+    coefficients, early = np.zeros((EXAMPLES, 2)), None
+    with torch.no_grad():
+        for number in range(LAYERS):
+            coefficients += rate / EXAMPLES * tokens[:EXAMPLES, 2:].numpy()
+            tokens = layer.layer(0, tokens, EXAMPLES)
+            if number == LAYERS // 100:
+                early = -tokens[EXAMPLES:, 2:].numpy()
+    reached = -tokens[EXAMPLES:, 2:].numpy()
+    own = squared_distance(phi, y, coefficients.T @ phi)
+    fits = [squared_fit(phi, y, method) for method in METHODS]
+    fits.append(ridge_fit(phi @ phi.T, phi, y, 1e-9))
+    seconds = time.perf_counter() - started
+    return [_evidence(fit, own, at, reached, early, f"{LAYERS} layers of attention", seconds) for fit in fits]
+
+
+def logistic_limit(assumptions: Any, options: Options) -> list[Evidence]:
+    """Steps of (3) approach multinomial logistic regression in features."""
+    from solvers.functional import METHODS, logistic_distance, logistic_fit
+
+    started = time.perf_counter()
+    phi, at, task = _problem(options.seed + 1, True)
+    codes = task.y.numpy()
+    labels = (codes @ [1, 2]).astype(int)
+    gram, cross, rate = phi @ phi.T, at @ phi.T, 1.0
+    f, reached, coefficients = np.zeros((EXAMPLES, 2)), np.zeros((QUERIES, 2)), np.zeros((EXAMPLES, 2))
+    early = None
+    for number in range(LATENT_STEPS):
+        powers = np.exp(f)
+        move = rate / EXAMPLES * (codes - powers / (1 + powers.sum(1, keepdims=True)))
+        f, reached, coefficients = f + gram @ move, reached + cross @ move, coefficients + move
+        if number == LATENT_STEPS // 100:
+            early = reached
+    own = logistic_distance(phi, codes, coefficients.T @ phi)
+    fits = [logistic_fit(phi, labels, 3, method) for method in METHODS]
+    seconds = time.perf_counter() - started
+    return [_evidence(fit, own, at, reached, early, f"{LATENT_STEPS} steps of (3)", seconds) for fit in fits]
+
+
+def _evidence(fit: Any, own: float, at: Any, reached: Any, early: Any, what: str, seconds: float) -> Evidence:
+    """The functions at the queries: no further apart than both certificates allow, and far apart early on."""
+    size = float(np.linalg.norm(at, axis=1).max())
+    bound = size * (fit.distance + own) + 1e-12 * (1 + float(np.abs(reached).max()))
+    expected = at @ fit.theta.T
+    error = float(np.abs(reached - expected).max())
+    before = float(np.abs(early - expected).max())
+    return Evidence(
+        "solver",
+        "certified-float",
+        error <= bound and before > FAR * bound,
+        f"{what} against its minimiser at {QUERIES} queries; after a hundredth of them the distance is {before:.1e}",
+        error=error,
+        bound=bound,
+        backend=fit.solver,
+        seconds=seconds,
+    )

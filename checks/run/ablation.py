@@ -1,0 +1,94 @@
+"""Dropping each assumption of a claim in turn: does the claim still hold, and if not, what breaks?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checks import statement as st
+from checks.claim import Assumption, Claim
+from checks.engine.judge import Finding, judge
+from checks.run.theories import THEORIES
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What happens to the standing statement without one assumption.
+
+    ``needed`` is True with a counterexample, False if the claim is still proved without it (then it is redundant), None if
+    neither was settled.
+    """
+
+    assumption: str
+    variant: str
+    needed: bool | None
+    detail: str
+
+
+def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
+    """Drop each assumption of the version of the claim that stands."""
+    if claim.literal is None:
+        return []
+    standing = claim.literal
+    if claim.corrected and judge(claim.literal(assumptions), with_mutants=False).holds is False:
+        standing = claim.corrected
+    results = []
+    for assumption in claim.assumes:
+        if assumption.knob and not claim.theory:
+            results.append(
+                Ablation(assumption.name, "dropped", None, "the claim belongs to no theory with this knob")
+            )
+        elif assumption.knob:
+            results += _turn(claim, standing, assumption, assumptions)
+        else:
+            results.append(_drop(standing(assumptions), assumption))
+    return results
+
+
+def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any) -> list[Ablation]:
+    """Set the knob to each of its other values."""
+    theory = THEORIES[claim.theory]
+    knob = next(k for k in theory.knobs if k.name == assumption.knob)
+    # a value with a placeholder (an upper-case word) is tried by its examples
+    plain = [v for v in knob.allowed if not re.search("[A-Z]", v)]
+    others = [v for v in (*plain, *knob.examples) if v != assumption.value]
+    results = []
+    for value in others:
+        changed = replace(assumptions, **{assumption.knob: value})
+        results.append(
+            _report(
+                assumption.name, f"{assumption.knob} = {value}", judge(standing(changed), with_mutants=False)
+            )
+        )
+    return results
+
+
+def _drop(statement: st.Statement, assumption: Assumption) -> Ablation:
+    """Take a named hypothesis out of every part of the statement that lists it."""
+    touched = False
+    pieces: list[Any] = []
+    for part in st.parts(statement):
+        if isinstance(part, st.Implication) and any(h.name == assumption.name for h in part.hypotheses):
+            part, touched = part.without(assumption.name), True
+        elif (
+            isinstance(part, (st.Identity, st.Definition))
+            and assumption.name.endswith("_nonzero")
+            and part.nonzero
+        ):
+            part, touched = replace(part, nonzero=()), True
+        pieces.append(part)
+    if not touched:
+        return Ablation(
+            assumption.name, "dropped", None, "the statement does not list this hypothesis by name"
+        )
+    return _report(assumption.name, "dropped", judge(st.All(tuple(pieces)), with_mutants=False))
+
+
+def _report(name: str, variant: str, finding: Finding) -> Ablation:
+    holds = finding.holds
+    if holds:
+        return Ablation(name, variant, False, "the claim is still proved: the assumption is redundant")
+    if holds is False:
+        return Ablation(name, variant, True, finding.counterexample or "a leg fails")
+    return Ablation(name, variant, None, "neither proved nor refuted without it")

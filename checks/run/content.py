@@ -1,0 +1,171 @@
+"""What a record depends on, as a key: statements, assumptions, options, and the source code that judging it runs.
+
+Declarations of claims count definition by definition (the parts that a claim mentions, directly or through others), all
+other modules as whole files: the engines for every claim, and whatever else the module of a claim imports, also inside
+functions, directly or through others.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from checks.claim import ROOT, Claim, Options
+from checks.run.reach import reach
+from checks.run.registry import PAPERS
+
+_FOLDERS = ("derivations", "solvers", "checks")
+_ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
+_WIRING = ("checks.run.registry", "checks.run.theories", "checks.commands.cli")
+"""Modules that reach all claims or theories: what a record takes from them is in its key by value."""
+_LADDER = "checks.run.lengths"
+"""Counts by itself: it measures memory with modules that leave no trace in a record."""
+
+
+@lru_cache(maxsize=1)
+def _files() -> dict[str, Path]:
+    """The package's modules by name."""
+    found = {}
+    for folder in _FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def _imports(name: str) -> frozenset[str]:
+    """The modules of the package that one module imports, at its top or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(_files()[name].read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found & _files().keys() - set(_WIRING))
+
+
+@cache
+def engine_version(module: str) -> str:
+    """A hash of the source files that judging the claims of a module runs, declarations left out, and of the versions
+    of the libraries. A module that is not the package's own has the engines alone."""
+    todo = [name for name in _files() if name.startswith(_ENGINES)] + [module] * (module in _files())
+    reached: set[str] = set()
+    while todo:
+        if (name := todo.pop()) not in reached:
+            reached.add(name)
+            todo += _imports(name) if name != _LADDER else ()
+    digest = hashlib.sha256()
+    for name in sorted(reached):
+        if not _is_declaration(name):
+            digest.update(name.encode() + _files()[name].read_bytes())
+    for package in ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint"):
+        digest.update(_version(package).encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} absent"
+
+
+def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> str:
+    """The key of a claim's record: a hash of statements, legs, assumptions, the options that matter, and engines.
+
+    A quick record has no legs: where assumptions leave statements and derivation as they are, it is the same record.
+    """
+    if quick:
+        steps = repr(claim.derivation(assumptions)) if claim.derivation else ""
+        judged_under = ["quick", _text(steps), repr(options.seed)]
+    else:
+        judged_under = [
+            *(source(f) for f in (*claim.legs, *claim.failing, claim.derivation) if f is not None),
+            repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs or claim.failing else ""),
+        ]
+    content = [
+        claim.id,
+        _text(claim.literal(assumptions)) if claim.literal else "",
+        _text(claim.corrected(assumptions)) if claim.corrected else "",
+        repr(
+            (
+                claim.words,
+                claim.correction_words,
+                claim.role,
+                claim.assumes,
+                claim.rests_on,
+                claim.title,
+            )
+        ),
+        repr((claim.reference, claim.where, claim.notes, claim.reason)),
+        *judged_under,
+        engine_version(claim.module),
+    ]
+    return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
+
+
+def _text(value: Any) -> str:
+    """A statement's (or constant's) content: its repr, and the source of the functions that it holds.
+
+    Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in the same run
+    must not matter.
+    """
+    numbers: dict[str, str] = {}
+    text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
+    return text + "".join(source(f) for f in _functions(value))
+
+
+def _functions(value: Any) -> Iterator[Callable]:
+    if inspect.isfunction(value):
+        yield value
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        for item in value:
+            yield from _functions(item)
+    elif isinstance(value, dict):
+        yield from _functions([*value.keys(), *value.values()])
+    elif is_dataclass(value) and not isinstance(value, type):
+        for item in vars(value).values():
+            yield from _functions(item)
+
+
+def source(function: Any) -> str:
+    """The text of a leg, and of every definition of the papers' packages that it mentions, directly or through others.
+
+    Read from the files, statement by statement (``checks.run.reach``): however something is imported, it counts.
+    """
+    function = inspect.unwrap(function) if callable(function) else function
+    if isinstance(function, partial):
+        return source(function.func) + _text(function.args) + _text(sorted(function.keywords.items()))
+    code = getattr(function, "__code__", None)
+    inside = [c.cell_contents for c in getattr(function, "__closure__", None) or ()]
+    inside += list(getattr(function, "__defaults__", None) or ())
+    if code is None:  # an object that is called: its class, and what it holds
+        owner = type(function)
+        path, line = inspect.getsourcefile(owner), inspect.getsourcelines(owner)[1]
+        inside.append(function)
+    else:
+        path, line = code.co_filename, code.co_firstlineno
+    text = reach(Path(str(path)), line, _declarations()) if Path(str(path)).exists() else ""
+    return text + "".join(_text(value) for value in inside if value is not function or code is None)
+
+
+@lru_cache(maxsize=1)
+def _declarations() -> tuple[tuple[str, Path], ...]:
+    """The modules of the papers' packages; all others are part of ``engine_version``."""
+    return tuple((name, path) for name, path in _files().items() if _is_declaration(name))
+
+
+def _is_declaration(name: str) -> bool:
+    return name.startswith(tuple(f"checks.papers.{paper}." for paper in PAPERS))

@@ -1,0 +1,79 @@
+"""The ledger: the records of all claims as one JSON file, and the verdicts that the repository expects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from checks.claim import ROOT
+from checks.engine.verdict import VERDICTS
+from checks.evidence import Record
+from checks.run.severity import SEVERITIES
+from checks.run.store import write_atomically
+
+EXPECTED = ROOT / "checks" / "records" / "expected.json"
+
+
+class BadLedger(RuntimeError):
+    """A ledger or table of expected verdicts that is missing or damaged."""
+
+
+def write(path: Path, records: list[Record]) -> None:
+    """Export records, in the order given, as a JSON list."""
+    text = json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False, sort_keys=False)
+    write_atomically(path, text + "\n")
+
+
+def read(path: Path) -> list[Record]:
+    """The records of an exported ledger. Raises BadLedger."""
+    try:
+        return [Record.from_json(item) for item in _json(path)]
+    except (TypeError, KeyError, ValueError) as error:
+        raise BadLedger(f"{path} is not a ledger: {error}") from None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadLedger(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+def expected() -> dict[str, str]:
+    """The verdict recorded for each claim. Raises BadLedger."""
+    return {id: verdict for id, (verdict, _) in _recorded().items()}
+
+
+def severities() -> dict[str, str]:
+    """The severity recorded for each claim that fails as printed. Raises BadLedger."""
+    return {id: severity for id, (_, severity) in _recorded().items() if severity}
+
+
+def _recorded() -> dict[str, tuple[str, str]]:
+    table = _json(EXPECTED)
+    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
+        raise BadLedger(f"{EXPECTED} must map claim ids to verdicts")
+    split = {id: said.partition(": ") for id, said in table.items()}
+    found = {id: (verdict, severity) for id, (verdict, _, severity) in split.items()}
+    for id, (verdict, severity) in found.items():
+        if verdict not in VERDICTS or severity not in ("", *SEVERITIES):
+            raise BadLedger(f"{EXPECTED}: {id} is {table[id]!r}; verdicts are {', '.join(VERDICTS)}")
+    return found
+
+
+def accept(records: list[Record]) -> None:
+    """Record the verdicts of these claims as the expected ones; other claims keep theirs."""
+    table = _json(EXPECTED) if EXPECTED.exists() else {}
+    table.update({r.id: f"{r.verdict}: {r.severity}" if r.severity else r.verdict for r in records})
+    write_atomically(EXPECTED, json.dumps(dict(sorted(table.items(), key=_order)), indent=1) + "\n")
+
+
+def _order(item: tuple[str, str]) -> tuple:
+    paper, _, rest = item[0].partition("/")
+    letters = rest.rstrip("0123456789.")
+    number = rest[len(letters) :]
+    parts = [int(n) for n in number.split(".") if n.isdigit()]
+    return (paper, letters, parts, rest)

@@ -1,0 +1,168 @@
+"""How much a failure matters: computed from the part that fails, from its repair, and from what rests on the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from difflib import SequenceMatcher
+from itertools import permutations
+from typing import Any
+
+from checks.engine.hypotheses import apply_definitions
+from checks.engine.judge import equal
+from checks.engine.printing import part_latex
+from checks.engine.verdict import FAILED
+from checks.evidence import Record
+from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages
+from checks.kinds.examples import Rule
+from checks.kinds.family import Family
+from checks.kinds.follows import Follows
+from checks.kinds.scope import Scoped
+from checks.kinds.stacked import Stacked
+from checks.statement import Definition, Fact, Identity, Implication, Statement, WellPosed, parts
+from derivations.calculus import index as ix
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import NonConformable, Symbol, Term
+
+SEVERITIES = ("misprint", "condition", "substance")
+
+FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic, Averages)
+
+# What a statement is made under, and what proves or refutes it; the other fields are what it says.
+BESIDE = {
+    "above", "bound", "cases", "certificate", "chain", "choice", "convex", "data",
+    "direction", "domain", "family", "gap", "given", "high", "hypotheses", "label", "low", "multipliers", "nonzero",
+    "null", "one", "orbit", "other", "over", "ranges", "rate", "ray", "reason", "sizes", "squares", "witness",
+}  # fmt: skip
+
+
+def failures(failing: Iterable[Any], printed: Statement, corrected: Statement | None) -> list[dict[str, str]]:
+    """For each part that fails: its LaTeX, its severity by its repair alone, and what that follows from."""
+    before = parts(printed)
+    repairs = [p for p in parts(corrected) if p not in before] if corrected is not None else []
+    found = [(part_latex(part), *_compared(part, repairs)) for part in failing]
+    return [dict(zip(("latex", "severity", "because"), f, strict=True)) for f in found]
+
+
+def _compared(printed: Any, repairs: list[Any]) -> tuple[str, str]:
+    if not repairs:
+        return "substance", "nothing like it is known to hold"
+    if any(_same(printed, repair) for repair in repairs):
+        return "condition", "it holds as printed under what the correction adds"
+    alike = [r for r in repairs if isinstance(printed, FORMULAS) or _asserts(r) == _asserts(printed)]
+    if alike and 2 * max(_kept(printed, repair) for repair in alike) > 1:
+        return "misprint", "its correction keeps most of its symbols"
+    return "substance", "what holds instead is another statement"
+
+
+def _same(printed: Any, repair: Any) -> bool:
+    """Whether a repair says what is printed, and is said under the same and more."""
+    if not _adds(printed, repair):
+        return False
+    if said(printed) == said(repair):
+        return True
+    one, two = _vanishing(printed), _vanishing(repair)
+    if one is None or two is None:
+        return False
+    here, there = sorted(ix.free_indices(one), key=repr), sorted(ix.free_indices(two), key=repr)
+    return any(
+        equal(one, ix.rename(two, dict(zip(order, here, strict=True))))
+        for order in permutations(there)
+        if [i.dim for i in order] == [i.dim for i in here]
+    )
+
+
+def _adds(printed: Any, repair: Any) -> bool:
+    """Whether the definitions, hypotheses and steps of what is printed are those of its repair too."""
+    for name in ("given", "hypotheses", "chain"):
+        before, after = (_bare(getattr(s, name, ()) or ()) for s in (printed, repair))
+        if not set(before) <= set(after):
+            return False
+    return True
+
+
+def _asserts(part: Any) -> tuple:
+    """What kind of thing a statement asserts: its class, and whatever it says besides formulas."""
+    plain = [
+        (f.name, getattr(part, f.name))
+        for f in fields(part)
+        if f.name not in BESIDE and not isinstance(getattr(part, f.name), Term | Fact)
+    ]
+    return type(part).__name__, *((name, _bare(value)) for name, value in plain)
+
+
+def _vanishing(part: Any) -> ix.Expr | None:
+    """The entry that an equation says is zero, with its definitions applied; None where it has none."""
+    relation, term = getattr(part, "relation", "="), None
+    if isinstance(part, Implication | Rule):
+        relation, term = part.conclusion.relation, part.conclusion.term
+    elif isinstance(part, Identity | Follows | Stacked):
+        term = part.lhs - part.rhs
+    if term is None or relation != "=":
+        return None
+    try:
+        at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))
+        return apply_definitions(term.entry(*at), getattr(part, "given", ()))
+    except (NonConformable, ValueError):
+        return None
+
+
+def _kept(printed: Any, repair: Any) -> float:
+    """The share of the printed symbols that a repair keeps, in their order."""
+    before, after = (list(_symbols(said(s)[1:])) for s in (printed, repair))
+    blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    return sum(b.size for b in blocks) / len(before)
+
+
+def _symbols(item: Any) -> Iterator[str]:
+    if isinstance(item, tuple):
+        for inner in item:
+            yield from _symbols(inner)
+    elif item is not None:
+        yield str(item)
+
+
+def said(part: Any) -> tuple:
+    """What a statement says, without what it is said under: a relation and its terms, as nested tuples."""
+    if isinstance(part, Implication | Rule):
+        return part.conclusion.relation, _bare(part.conclusion.term)
+    if isinstance(part, Identity | Follows | Stacked):
+        return getattr(part, "relation", "="), _bare(part.lhs), _bare(part.rhs)
+    if isinstance(part, Definition | Scoped):
+        return ":=", _bare(part.name), _bare(part.meaning)
+    return _bare(part)
+
+
+def _bare(item: Any) -> Any:
+    """Tensors by their names: what is promised of them, and of their sizes, is a condition."""
+    if isinstance(item, Tensor):
+        return item.name
+    if isinstance(item, Index):
+        return item.name, item.dim
+    if isinstance(item, Symbol):
+        return item.data.name
+    if isinstance(item, Term):
+        return type(item).__name__, *map(_bare, item.args), _bare(item.data)
+    if isinstance(item, tuple | list):
+        return tuple(map(_bare, item))
+    if is_dataclass(item) and not isinstance(item, type):
+        named = (f.name for f in fields(item) if f.name not in BESIDE)
+        return type(item).__name__, *(_bare(getattr(item, name)) for name in named)
+    return item
+
+
+def heirs(id: str, parents: Mapping[str, Iterable[str]], verdicts: Mapping[str, str]) -> list[str]:
+    """The claims that rest on a failing one and fail too."""
+    if verdicts.get(id) not in FAILED:
+        return []
+    return sorted(heir for heir, below in parents.items() if id in below and verdicts.get(heir) in FAILED)
+
+
+def gravest(record: Record) -> str | None:
+    """The severity of a record: of substance where something inherits the failure, or that of its gravest part."""
+    if record.verdict not in FAILED:
+        return None
+    if record.inherited_by:
+        return "substance"
+    return max((f["severity"] for f in record.failures), key=SEVERITIES.index, default=None)

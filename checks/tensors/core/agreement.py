@@ -1,0 +1,210 @@
+"""The tensor check: two engines and float64 samples agree within proved bounds, and wrong formulas do not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+import torch
+
+from checks.evidence import Evidence
+from checks.tensors.core import bounds, fused, stream
+from checks.tensors.core.arrays import TensorError, dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.inputs import sampled_rows
+from checks.tensors.core.mutants import MUTANTS, Sampled
+
+ROWS_AT_ONCE = 8192  # rows of N x d_v results compared at a time, to keep float64 copies small
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Measured error against its bound, at the component where their ratio is largest."""
+
+    name: str
+    error: float
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        """Error over bound: at most 1 if the statement holds; far below 1e-3 the bound is loose."""
+        return self.error / self.bound if self.bound else (0.0 if self.error == 0 else float("inf"))
+
+    @property
+    def passed(self) -> bool:
+        return self.ratio <= 1
+
+
+@dataclass(frozen=True)
+class TensorRecord:
+    """One tensor check, with what it really ran on; `mutants` gives smallest error/bound a mutant reached."""
+
+    comparisons: tuple[Comparison, ...]
+    mutants: dict[str, float]
+    tokens: int
+    dtype: str
+    device: str
+    backend: str
+    seconds: float
+    peak_bytes: int
+
+    @property
+    def worst(self) -> Comparison:
+        return max(self.comparisons, key=lambda c: c.ratio)
+
+    @property
+    def killed(self) -> int:
+        return sum(ratio > 1 for ratio in self.mutants.values())
+
+    @property
+    def survivors(self) -> list[str]:
+        """The wrong formulas that stayed within the bound; a ratio that is not a number rejects nothing."""
+        return [name for name, ratio in self.mutants.items() if not ratio > 1]
+
+    @property
+    def passed(self) -> bool:
+        return all(c.passed for c in self.comparisons) and not self.survivors
+
+    def evidence(self, detail: str) -> Evidence:
+        """The record as a leg's finding: the comparison closest to its bound, and what the check ran on."""
+        return Evidence(
+            "tensor",
+            "certified-float",
+            self.passed,
+            detail,
+            self.worst.error,
+            self.worst.bound,
+            self.tokens,
+            self.dtype,
+            self.device,
+            self.backend,
+            self.seconds,
+            self.peak_bytes,
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The evidence fields of the ledger, with the single comparisons and mutants beside them."""
+        return {
+            **asdict(self),
+            "leg": "tensor",
+            "grade": "certified-float",
+            "passed": self.passed,
+            "error": self.worst.error,
+            "bound": self.worst.bound,
+            "not_run": None,
+        }
+
+
+def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch.Tensor) -> Comparison:
+    """The component of |found - expected| that is largest relative to `bound`; all of one shape (..., M, w).
+
+    A NaN counts as an infinite error. Raises TensorError if the shapes differ.
+    """
+    if found.shape != expected.shape:
+        raise TensorError(
+            f"{name}: shape {tuple(found.shape)} cannot be compared with {tuple(expected.shape)}"
+        )
+    bound = bound.expand(expected.shape)
+    worst = Comparison(name, 0.0, float(bound.amax()))
+    for part in slices(found.shape[-2], ROWS_AT_ONCE):
+        error = (found[..., part, :].double() - expected[..., part, :].double()).abs_()
+        error.nan_to_num_(nan=torch.inf, posinf=torch.inf)  # a NaN must not compare as small
+        here = bound[..., part, :]
+        ratio = torch.where(error > 0, error / here, 0.0).nan_to_num_(nan=torch.inf, posinf=torch.inf)
+        at = int(ratio.argmax())
+        candidate = Comparison(
+            name, float(error.flatten()[at].nan_to_num(nan=torch.inf)), float(here.flatten()[at])
+        )
+        worst = max(worst, candidate, key=lambda c: c.ratio)
+    return worst
+
+
+def _against_float64(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float,
+    chunk: stream.Tile | None,
+    found: tuple[torch.Tensor, torch.Tensor],
+    allowed: tuple[torch.Tensor, torch.Tensor],
+) -> tuple[Comparison, ...]:
+    """Both engines' results in a narrower dtype against the float64 reference of the same inputs, at every query.
+
+    On the device of the inputs. `allowed`: the engines' own bounds, to which the reference's is added.
+    """
+    reference = stream.attend(q, k, v, scale, magnitude=True, dtype="float64", chunk=chunk)
+    how, (n, d) = bounds.streamed("float64", chunk, q.device), k.shape
+    sizes = bounds.score_sizes(q, k, scale)
+    size = bounds.magnitude_of(reference, how, d, n, sizes)
+    own = bounds.attention_bound(how, d, n, sizes, size, float(v.abs().max()), reference.shifted)
+    names = ("streamed against the float64 reference", "fused against the float64 reference")
+    return tuple(
+        compare(name, out, reference.out, bound + own)
+        for name, out, bound in zip(names, found, allowed, strict=True)
+    )
+
+
+def check_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+    samples: int = 32,
+    seed: int = 0,
+) -> TensorRecord:
+    """Streamed reference, torch's kernel and a float64 sample agree within their bounds; mutants do not.
+
+    q (M, d), k (N, d), v (N, d_v) of one head, M = N for the mutants that compare tokens. Both engines run
+    in `dtype`; the float64 reference at `samples` rows judges each against its own bound.
+    Raises TensorError for unusable tensors.
+    """
+    started = time.perf_counter()
+    q, k, v = prepare(dtype, device, q=q, k=k, v=v)
+    if q.ndim != 2 or len(q) != len(k):
+        raise TensorError(
+            f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}; one head of as many queries "
+            "as keys is needed"
+        )
+    scale, (n, d) = resolve_scale(scale, q.shape[-1]), k.shape
+    reference = stream.attend(q, k, v, scale, magnitude=True, chunk=chunk)
+    kernel = fused.attention(q, k, v, scale)
+    ours = bounds.streamed(q.dtype, chunk, q.device)
+    theirs = bounds.fused(kernel.backend, q.dtype, n, q.device)
+    sizes = bounds.score_sizes(q, k, scale)
+    size = bounds.magnitude_of(reference, ours, d, n, sizes)
+    largest = float(v.abs().max())
+    bound_ours = bounds.attention_bound(ours, d, n, sizes, size, largest, reference.shifted)
+    bound_theirs = bounds.attention_bound(theirs, d, n, sizes, size, largest)
+
+    rows = sampled_rows(n, samples, seed).to(q.device)
+    sample = Sampled(q.double(), k.double(), v.double(), rows, scale)
+    truth = sample.definition()
+    exact = bounds.streamed("float64", stream.Tile(samples, 512))
+    bound_truth = bounds.attention_bound(exact, d, n, sizes[rows], size[rows], largest)
+    comparisons: tuple[Comparison, ...] = (
+        compare("streamed against fused", kernel.out, reference.out, bound_ours + bound_theirs),
+        compare("streamed against float64 rows", reference.out[rows], truth, bound_ours[rows] + bound_truth),
+        compare("fused against float64 rows", kernel.out[rows], truth, bound_theirs[rows] + bound_truth),
+    )
+    if q.dtype != torch.float64:
+        comparisons += _against_float64(
+            q, k, v, scale, chunk, (reference.out, kernel.out), (bound_ours, bound_theirs)
+        )
+    allowed = torch.maximum(bound_ours, bound_theirs)[rows] + bound_truth
+    # the mutant is the wrong answer that an engine might have given, so it faces that engine's allowance
+    mutants = {
+        name: compare(name, formula(sample), truth, allowed).ratio for name, formula in MUTANTS.items()
+    }
+    return TensorRecord(
+        comparisons,
+        mutants,
+        n,
+        dtype_name(q.dtype),
+        str(q.device),
+        kernel.backend,
+        time.perf_counter() - started,
+        peak_bytes(q.device),
+    )

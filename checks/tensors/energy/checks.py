@@ -1,0 +1,414 @@
+"""Tensor checks of farooq2025 on streamed attention: alignments, stationarity, gradient, one step, the update rule.
+
+Each compares quantities that are computed in different ways (torch's own kernel, full columns of weights, automatic
+differentiation of F, closed forms) within proved errors, and gives for each wrong formula its error over bound.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from checks.tensors.core import bounds, fused, stream
+from checks.tensors.core.agreement import Comparison, TensorRecord, compare
+from checks.tensors.core.arrays import TensorError, dtype_name, peak_bytes, slices
+from checks.tensors.core.inputs import sampled_rows
+from checks.tensors.energy.descent import Potential, coefficients, potential, slope_sized, start
+from checks.tensors.energy.operators import AttentionMap, Sized, exactly
+
+
+def against(name: str, found: Sized, expected: Sized) -> Comparison:
+    """Two computations of one quantity, (n,) or (n, w): their difference against both errors."""
+    error = found.error + expected.error
+    pairs = [x.unsqueeze(-1) if x.ndim == 1 else x for x in (found.value, expected.value, error)]
+    return compare(name, pairs[0], pairs[1], pairs[2] * bounds.SAFETY)
+
+
+def record(
+    maps: AttentionMap,
+    comparisons: tuple[Comparison, ...],
+    mutants: dict[str, Comparison],
+    backend: str,
+    started: float,
+) -> TensorRecord:
+    """The record of a check on these tensors that began at ``started`` (``time.perf_counter()``)."""
+    return TensorRecord(
+        comparisons,
+        {name: c.ratio for name, c in mutants.items()},
+        len(maps),
+        dtype_name(maps.q.dtype),
+        str(maps.q.device),
+        backend,
+        time.perf_counter() - started,
+        peak_bytes(maps.q.device),
+    )
+
+
+def kernel_attention(maps: AttentionMap) -> tuple[Sized, str]:
+    """AV (n, d_v) by torch's own kernel, with its error, and the backend."""
+    kernel = fused.attention(maps.q, maps.k, maps.v, maps.scale)
+    n, d = maps.q.shape
+    how = bounds.fused(kernel.backend, maps.q.dtype, n, maps.q.device)
+    error = bounds.attention_bound(how, d, n, maps.sizes, maps.magnitude, float(maps.v.abs().max()))
+    return Sized(kernel.out.to(maps.attention.dtype), error), kernel.backend
+
+
+def alignment_sized(maps: AttentionMap) -> Sized:
+    """c = rowsum((Aᵀ(AV)) ∘ V), (n,), streamed, with its error."""
+    return maps.lift_sized(maps.attention_sized)
+
+
+def at_tokens(maps: AttentionMap, tokens: torch.Tensor, state: Sized) -> Sized:
+    """u_j(Z) = sum_m A_mj z_m·v_j at some tokens, (m,), from full columns of weights in float64; c_j for Z = AV.
+
+    `state` is Z (n, d_v). The weights need the log normalisers of all rows (streamed, float64).
+    """
+    q, k, v = maps.q.double(), maps.k.double(), maps.v.double()
+    n, d = q.shape
+    how = bounds.streamed("float64", stream.Tile(1024, 512))
+    log_sum = stream.logsumexp_rows(q, k, maps.scale)
+    picked = k[tokens]
+    value, size, carried = (v.new_zeros(len(tokens), v.shape[-1]) for _ in range(3))
+    for part in slices(n, 512):
+        weights = torch.exp(picked @ q[part].T * maps.scale - log_sum[part])
+        value += weights @ state.value[part].double()
+        size += weights @ state.value[part].double().abs()
+        carried += weights @ state.error[part]
+    own = bounds.transpose_bound(how, d, n, n, maps.sizes, size + carried, 1.0)
+    error = ((own + carried) * v[tokens].abs()).sum(-1)
+    relative = bounds.gamma(v.shape[-1] + 2, bounds.unit_roundoff("float64"))
+    total = (value * v[tokens]).sum(-1)
+    return Sized(total, error + 2 * relative * ((size + carried) * v[tokens].abs()).sum(-1))
+
+
+def check_alignment(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+    samples: int = 32,
+    seed: int = 0,
+) -> TensorRecord:
+    """c_j of (38), (39), (74) in two products: equal to its definition, to u_j(AV), and sum_j c_j = |AV|².
+
+    Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². q, k (n, d), v (n, d_v) of one head. AV on
+    the other side is that of torch's kernel.
+    Raises TensorError for unusable tensors.
+    """
+    started = time.perf_counter()
+    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
+    c = alignment_sized(maps)
+    output, backend = kernel_attention(maps)
+    tokens = sampled_rows(len(maps), samples, seed).to(maps.q.device)
+    truth = at_tokens(maps, tokens, output)
+    at = Sized(c.value[tokens].double(), c.error[tokens])
+    comparisons = (
+        against("c against its definition", at, truth),
+        against("u(AV) = c", maps.lift_sized(output), c),
+        against("sum of c = |AV|²", summed(c), _square(output)),
+        against("⟨AV, A diag(c) V⟩ = |c|²", inner(output, maps.adjoint_sized(c)), _square(c)),
+    )
+    found = _wrong_alignments(maps, tokens, at.value)
+    mutants = {name: against(name, Sized(x.double(), at.error), truth) for name, x in found.items()}
+    return record(maps, comparisons, mutants, backend, started)
+
+
+def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Wrong formulas for c at some tokens (m,), where it is `c`; one pass over all queries, the rest at the tokens."""
+    av, v = maps.attention, maps.v[tokens]
+    exchanged = AttentionMap(maps.k, maps.q, maps.v, maps.scale, chunk=maps.chunk)
+    return {
+        "A for its transpose": (maps.forward(av, tokens) * v).sum(-1),
+        "one factor A left out": (av[tokens] * v).sum(-1),
+        "transpose without A": maps.lift(maps.v, tokens),
+        "queries and keys exchanged": exchanged.lift(exchanged.attention, tokens),
+        "norm of the output": av[tokens].square().sum(-1),
+        "norm of the value": v.square().sum(-1),
+        "sign flipped": -c,
+        "doubled": 2 * c,
+        "zero": torch.zeros_like(c),
+        "shifted by one token": maps.lift(av, (tokens + 1) % len(maps)),
+        "one component left out": c - maps.backward(av[:, :1], tokens)[:, 0] * v[:, 0],
+    }
+
+
+def summed(x: Sized) -> Sized:
+    """The sum of all entries, (1,)."""
+    value = x.value.double()
+    relative = bounds.gamma(len(value), bounds.unit_roundoff("float64"))
+    return Sized(value.sum().reshape(1), (x.error + relative * value.abs()).sum().reshape(1) * (1 + 2.0**-20))
+
+
+def _square(x: Sized) -> Sized:
+    value = x.value.double()
+    relative = bounds.gamma(value.numel() + 1, bounds.unit_roundoff("float64"))
+    error = (2 * value.abs() * x.error + x.error.square() + relative * value.square()).sum()
+    return Sized(value.square().sum().reshape(1), error.reshape(1) * (1 + 2.0**-20))
+
+
+def check_stationary(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    F: str | Potential = "quadratic",
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+) -> TensorRecord:
+    """grad E_R vanishes at torch's AV with the matching regulariser F'(c), and with no wrong one.
+
+    The mutants are the other regularisers: none, the printed 2c (except for F = u², where it is the matching one), c,
+    twice and minus the matching one. c is streamed; u is that of the kernel's AV.
+    """
+    started, F = time.perf_counter(), potential(F)
+    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
+    output, backend = kernel_attention(maps)
+    u, c = maps.lift_sized(output), alignment_sized(maps)
+    slope, matching = slope_sized(F, u), slope_sized(F, c)
+    some = sampled_rows(len(maps), 32).to(maps.q.device)
+
+    def judged(name: str, w: Sized, rows: torch.Tensor | None = None) -> Comparison:
+        value = slope.value - w.value
+        error = (
+            slope.error + w.error + 2 * maps.how.unit * (slope.value.double().abs() + w.value.double().abs())
+        )
+        found = maps.adjoint_sized(Sized(value, error), rows)
+        return against(name, found, exactly(torch.zeros_like(found.value)))
+
+    wrong = {
+        "no regulariser": exactly(0 * c.value),
+        "c for F'(c)": c,
+        "twice the matching one": Sized(2 * matching.value, 2 * matching.error),
+        "its sign flipped": Sized(-matching.value, matching.error),
+        "that of another token": Sized(matching.value.roll(1), matching.error.roll(1)),
+    }
+    printed = Sized(2 * c.value, 2 * c.error)
+    if F.name != "u^2":
+        wrong["2c as printed in (75)"] = printed
+    if F.name == "u^1":  # F' = 1 everywhere: another token's weight is no mutant
+        del wrong["that of another token"]
+    comparisons = (judged("gradient at AV", matching),)
+    mutants = {name: judged(name, w, some) for name, w in wrong.items()}
+    return record(maps, comparisons, mutants, backend, started)
+
+
+def _automatic_slope(F: Potential, u: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """F'(u) - w by automatic differentiation of F(u) - w u."""
+    with torch.enable_grad():
+        point = u.detach().clone().requires_grad_(True)
+        (found,) = torch.autograd.grad((F.value(point) - w * point).sum(), point)
+    return found
+
+
+def check_gradient(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    F: str | Potential = "quadratic",
+    z: str | torch.Tensor = "random",
+    scale: float | None = None,
+    *,
+    regulariser: str = "none",
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+    samples: int = 32,
+    seed: int = 0,
+) -> TensorRecord:
+    """grad E_R(Z) = A diag(F'(u) - w) V, (31) to (35) and (77) to (80): rows from full softmax rows, and along a direction D.
+
+    Along D the derivative is sum_j (F'(u_j) - w_j) L(D)_j with F' by automatic differentiation and L(D) by the transpose
+    product: it shares neither F' nor the product with the gradient. `regulariser` gives w: "none", "printed" (2c) or
+    "matching" (F'(c)); see `check_alignment` for c.
+    """
+    started, F = time.perf_counter(), potential(F)
+    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
+    state = start(maps, z, seed)
+    u, w = maps.lift(state), coefficients(maps, F, regulariser)  # both sides take these as given
+    eps = torch.finfo(u.dtype).eps
+    rounding = F.roundings * eps * F.slope(u).double().abs() + eps * w.double().abs()
+    slope = Sized(F.slope(u) - w, rounding)
+    found = maps.adjoint_sized(slope)
+    rows = sampled_rows(len(maps), samples, seed).to(maps.q.device)
+    automatic = Sized(_automatic_slope(F, u, w), slope.error + F.roundings * eps * F.cancelled)
+    truth = _rows_of_adjoint(maps, rows, automatic)
+    generator = torch.Generator().manual_seed(seed + 1)
+    direction = torch.randn(maps.v.shape, generator=generator, dtype=torch.float64).to(state)
+    image = maps.lift_sized(exactly(direction))
+    comparisons = (
+        against("rows of the gradient", Sized(found.value[rows].double(), found.error[rows]), truth),
+        against("derivative along a direction", inner(found, exactly(direction)), inner(automatic, image)),
+        against("F' against automatic differentiation", slope, automatic),
+    )
+    weighted = slope.value.unsqueeze(-1) * maps.v
+    wrong = {
+        "F for its derivative": maps.adjoint(F.value(u) - w, rows),
+        "u for F'(u)": maps.adjoint(u - w, rows),
+        "transpose of A": maps.backward(weighted, rows),
+        "slope at the query": (slope.value.unsqueeze(-1) * maps.attention)[rows],
+        "F' of another token": maps.adjoint(slope.value.roll(1), rows),
+        "without A": weighted[rows],
+        "sign flipped": -found.value[rows],
+        "doubled": 2 * found.value[rows],
+        "zero": torch.zeros_like(found.value[rows]),
+        "queries and keys exchanged": stream.attention(maps.k, maps.q, weighted, maps.scale, rows=rows),
+    }
+    if regulariser != "none":
+        wrong["regulariser left out"] = maps.adjoint(F.slope(u), rows)
+        wrong["half the regulariser"] = maps.adjoint(F.slope(u) - w / 2, rows)
+        wrong["sign of the regulariser"] = maps.adjoint(F.slope(u) + w, rows)
+    if F.value is F.slope:  # the exponential is its own derivative
+        del wrong["F for its derivative"]
+    if F.name == "u^1" and regulariser != "printed":
+        for name in ("F' of another token", "slope at the query"):
+            del wrong[name]
+    mutants = {name: against(name, Sized(x.double(), found.error[rows]), truth) for name, x in wrong.items()}
+    return record(maps, comparisons, mutants, "streamed products", started)
+
+
+def _rows_of_adjoint(maps: AttentionMap, rows: torch.Tensor, w: Sized) -> Sized:
+    """Rows of A diag(w) V from full rows of scores in float64, sums in blocks of 512 keys."""
+    q, k, v = maps.q.double(), maps.k.double(), maps.v.double()
+    weighted, carried = w.value.double().unsqueeze(-1) * v, w.error.double().unsqueeze(-1) * v.abs()
+    scores = q[rows] @ k.T * maps.scale
+    odds = torch.exp(scores - scores.amax(-1, keepdim=True))
+    block = torch.cat([weighted, weighted.abs(), carried, v.new_ones(len(v), 1)], -1)
+    sums = torch.stack([odds[:, part] @ block[part] for part in slices(len(k), 512)]).sum(0)
+    value, size, brought = (sums[:, :-1] / sums[:, -1:]).chunk(3, -1)
+    how = bounds.streamed("float64", stream.Tile(len(rows), 512))
+    n, d = k.shape
+    largest = float(weighted.abs().max())
+    growth = torch.exp(bounds.log_error(how, d, n, maps.sizes[rows])).unsqueeze(-1)
+    own = bounds.attention_bound(how, d, n, maps.sizes[rows], (size + brought) * growth, largest)
+    return Sized(value, own + brought * growth)
+
+
+def inner(x: Sized, y: Sized) -> Sized:
+    """The sum of products of all entries, (1,)."""
+    a, b = x.value.double(), y.value.double()
+    da, db = x.error.double().expand(a.shape), y.error.double().expand(b.shape)
+    relative = bounds.gamma(a.numel() + 1, bounds.unit_roundoff("float64"))
+    error = (da * b.abs() + (a.abs() + da) * db + relative * (a * b).abs()).sum()
+    return Sized((a * b).sum().reshape(1), error.reshape(1) * (1 + 2.0**-10))
+
+
+def check_step(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    step: float,
+    z: str | torch.Tensor = "random",
+    scale: float | None = None,
+    *,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+    seed: int = 0,
+) -> TensorRecord:
+    """One step (79) for F = u²: L(Z') - c = (I - 2 step G)(L(Z) - c), which the stable range follows from.
+
+    In float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The mutants: the wrong
+    factor or sign of the step, G without one of its parts, the printed 2c left out.
+    """
+    started = time.perf_counter()
+    maps = AttentionMap(q, k, v, scale, dtype="float64", device=device, chunk=chunk)
+    if not step > 0:
+        raise TensorError(f"step is {step}; a positive number is needed")
+    state = start(maps, z, seed)
+    c, u = alignment_sized(maps), maps.lift_sized(exactly(state))
+    misfit = minus(u, c)
+    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
+    unit = bounds.unit_roundoff("float64")
+    after = state - step * slope.value
+    moved = Sized(after, step * slope.error + 2 * unit * (state.abs() + 2 * step * slope.value.abs()))
+    left = minus(maps.lift_sized(moved), c)
+
+    bent = maps.lift_sized(maps.adjoint_sized(misfit))
+
+    def law(factor: float, image: torch.Tensor | None = None) -> Sized:
+        value = bent.value if image is None else image
+        total = misfit.value - factor * step * value
+        error = (
+            misfit.error
+            + abs(factor) * step * bent.error
+            + 4 * unit * (misfit.value.abs() + step * value.abs() * 2)
+        )
+        return Sized(total, error)
+
+    v, right = maps.v, law(2)
+    wrong = {
+        "zero": Sized(torch.zeros_like(right.value), right.error),
+        "step doubled": law(4),
+        "factor 2 left out": law(1),
+        "sign of the step": law(-2),
+        "no step": law(0),
+        "G without the values": law(2, maps.backward(maps.forward(misfit.value.unsqueeze(-1))).squeeze(-1)),
+        "G without AᵀA": law(2, (v @ (v.T @ misfit.value.unsqueeze(-1))).squeeze(-1)),
+        "A for its transpose": law(2, (maps.forward(maps.adjoint(misfit.value)) * v).sum(-1)),
+    }
+    comparisons = (against("one step", left, right),)
+    mutants = {name: against(name, left, x) for name, x in wrong.items()}
+    return record(maps, comparisons, mutants, "streamed products", started)
+
+
+def minus(x: Sized, y: Sized) -> Sized:
+    """x - y, with the rounding of the subtraction."""
+    value = x.value - y.value
+    return Sized(value, x.error + y.error + torch.finfo(value.dtype).eps * value.double().abs())
+
+
+def check_update_rule(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    step: float = 0.3,
+    steps: int = 20,
+    z: str | torch.Tensor = "random",
+    scale: float | None = None,
+    *,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+    chunk: stream.Tile | None = None,
+    seed: int = 0,
+) -> TensorRecord:
+    """The corrected update after (22), Z + step (AV - Z): run with torch's AV, against AV + (1 - step)^k (Z_0 - AV).
+
+    The mutants are the rule as printed, Z + step AV, its closed form Z_0 + k step AV and other slips.
+    Raises TensorError unless 0 < step < 2, where it converges.
+    """
+    started = time.perf_counter()
+    if not 0 < step < 2 or steps < 1:
+        raise TensorError(f"step {step} and {steps} steps: 0 < step < 2 and at least one step are needed")
+    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
+    output, backend = kernel_attention(maps)
+    reference = maps.attention_sized
+    first = start(maps, z, seed).double()
+    target, other = output.value.double(), reference.value.double()
+
+    def run(pull: float, sign: float = 1.0) -> torch.Tensor:
+        state = first
+        for _ in range(steps):
+            state = state + step * (sign * target - pull * state)
+        return state
+
+    share = (1 - step) ** steps
+    closed = other + share * (first - other)
+    rounding = 4 * steps * bounds.unit_roundoff("float64") * 3 * (first.abs() + target.abs())
+    allowed = abs(1 - share) * (output.error + reference.error) + rounding
+    wrong = {
+        "as printed, without -step Z": run(0.0),
+        "closed form of the printed rule": first + steps * step * other,
+        "sign of AV": run(1.0, -1.0),
+        "twice the pull": run(2.0) if step < 1 else run(0.5),
+        "no step": first,
+        "zero": torch.zeros_like(first),
+    }
+    comparisons = (compare("after all steps", run(1.0), closed, allowed),)
+    mutants = {name: compare(name, x, closed, allowed) for name, x in wrong.items()}
+    return record(maps, comparisons, mutants, backend, started)

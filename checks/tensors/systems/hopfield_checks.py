@@ -1,0 +1,163 @@
+"""Tensor checks of the Hopfield energies that farooq2025 quotes or asks for: gradients against closed forms, with bounds."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+
+from checks.tensors.core import bounds, stream
+from checks.tensors.core.agreement import TensorRecord
+from checks.tensors.core.arrays import (
+    dtype_name,
+    peak_bytes,
+    resolve_device,
+    resolve_dtype,
+    slices,
+    working_dtype,
+)
+from checks.tensors.core.inputs import sampled_rows
+from checks.tensors.energy.checks import against, kernel_attention, record
+from checks.tensors.energy.operators import AttentionMap, Sized, exactly
+from checks.tensors.systems.hopfield import simplified_energy
+
+
+def check_retrieval(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    scale: float | None = None,
+    *,
+    samples: int = 32,
+    seed: int = 0,
+    **how: Any,
+) -> TensorRecord:
+    """Minus the gradient of E = -(1/β) Σ_i log Σ_j exp(β q_i·k_j) is AK by the queries and AᵀQ by the keys, β the scale.
+
+    q, k (n, d) of one head. The closed forms are attention with keys as values (streamed, and torch's kernel) and a transpose
+    product; the other side is automatic differentiation of log-sum-exp in float64 at `samples` queries and keys. `how`: dtype,
+    device, chunk. Raises TensorError for unusable tensors.
+    """
+    started = time.perf_counter()
+    maps = AttentionMap(q, k, k, scale, **how)
+    at = sampled_rows(len(maps), samples, seed).to(maps.q.device)
+    output, backend = kernel_attention(maps)
+    ours, pulled = maps.attention_sized, maps.backward_sized(exactly(maps.q))
+    by_query, by_key = _query_pull(maps, at), _key_pull(maps, at)
+    query_at, key_at = (Sized(x.value[at].double(), x.error[at]) for x in (ours, pulled))
+    comparisons = (
+        against("the update of the queries", query_at, by_query),
+        against("the same by torch's kernel", Sized(output.value[at], output.error[at]), by_query),
+        against("the update of the keys", key_at, by_key),
+    )
+    exchanged = maps.backward(maps.k, at)
+    wrong = {
+        "queries: A for its transpose": (exchanged, query_at, by_query),
+        "queries: queries for keys": (maps.forward(maps.q, at), query_at, by_query),
+        "queries: the key itself": (maps.k[at], query_at, by_query),
+        "queries: sign": (-query_at.value, query_at, by_query),
+        "queries: β for 1/β": (query_at.value * maps.scale**2, query_at, by_query),
+        "keys: A for its transpose": (maps.forward(maps.q, at), key_at, by_key),
+        "keys: keys for queries": (exchanged, key_at, by_key),
+        "keys: sign": (-key_at.value, key_at, by_key),
+        "keys: doubled": (2 * key_at.value, key_at, by_key),
+        "keys: no update": (torch.zeros_like(key_at.value), key_at, by_key),
+    }
+    mutants = {
+        name: against(name, Sized(x.double(), allowed.error), truth)
+        for name, (x, allowed, truth) in wrong.items()
+    }
+    return record(maps, comparisons, mutants, backend, started)
+
+
+def _derived(maps: AttentionMap, value: torch.Tensor, magnitude: torch.Tensor, largest: float) -> Sized:
+    """A sum of n weights exp(score - log-sum) in float64 with its error; the factors β and 1/β cost four roundings."""
+    n, d = maps.q.shape
+    how = bounds.streamed("float64", stream.Tile(n, n))
+    error = bounds.transpose_bound(how, d, n, n, maps.sizes, magnitude, largest)
+    return Sized(value, error + bounds.gamma(4, how.unit) * (value.abs() + error))
+
+
+def _query_pull(maps: AttentionMap, at: torch.Tensor) -> Sized:
+    """Minus the derivative of E by some queries, (m, d), by automatic differentiation."""
+    k = maps.k.double()
+    with torch.enable_grad():
+        point = maps.q[at].double().requires_grad_(True)
+        energy = -torch.logsumexp(maps.scale * point @ k.T, -1).sum() / maps.scale
+        (slope,) = torch.autograd.grad(energy, point)
+    return _derived(maps, -slope, maps.magnitude[at], float(k.abs().max()))
+
+
+def _key_pull(maps: AttentionMap, at: torch.Tensor) -> Sized:
+    """Minus the derivative of E by some keys, (m, d): all queries, in chunks of 512."""
+    q, k = maps.q.double(), maps.k.double()
+    rest = torch.ones(len(k), dtype=torch.bool, device=k.device)
+    rest[at] = False
+    point, slope = k[at].requires_grad_(True), torch.zeros_like(k[at])
+    for part in slices(len(q), 512):
+        with torch.enable_grad():
+            scores = torch.cat([q[part] @ k[rest].T, q[part] @ point.T], -1) * maps.scale
+            energy = -torch.logsumexp(scores, -1).sum() / maps.scale
+            slope += torch.autograd.grad(energy, point)[0]
+    magnitude = maps.backward(maps.q.abs(), at)
+    return _derived(maps, -slope, magnitude * (1 + 2.0**-10), float(q.abs().max()))
+
+
+def check_simplified(
+    entries: int,
+    beta: float = 0.8,
+    *,
+    dtype: str | torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+    seed: int = 0,
+) -> TensorRecord:
+    """The corrected energy (3), ‖x‖²/2 - log Σ exp(βx_i): its gradient is x - β softmax(βx), zero at x_i = β/n.
+
+    `entries` is the length n of x. One side by automatic differentiation in the working dtype, the other from exponentials and
+    their sum in float64. The mutants are the energy as printed and wrong right sides of (4).
+    """
+    started = time.perf_counter()
+    work, place = working_dtype(resolve_dtype(dtype)), resolve_device(device)
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(entries, generator=generator, dtype=torch.float64).to(device=place, dtype=work)
+    uniform = torch.full_like(x, beta / entries)
+
+    def slope(at: torch.Tensor, form: str = "corrected") -> Sized:
+        with torch.enable_grad():
+            point = at.clone().requires_grad_(True)
+            (found,) = torch.autograd.grad(simplified_energy(point, beta, form), point)
+        how = bounds.streamed(work, stream.Tile(1, entries))
+        return Sized(found.double(), _softmax_error(at, beta, how) + 4 * how.unit * at.double().abs())
+
+    def formula(at: torch.Tensor, sharp: float = beta, factor: float = beta) -> Sized:
+        odds = torch.exp(sharp * at.double())
+        how = bounds.streamed("float64", stream.Tile(1, entries))
+        return Sized(at.double() - factor * odds / odds.sum(), _softmax_error(at, beta, how))
+
+    zero = torch.zeros(1, dtype=torch.float64, device=place)
+    rounded = Sized(zero.expand(entries), 2 * torch.finfo(work).eps * uniform.double())  # of β/n
+    comparisons = (
+        against("gradient", slope(x), formula(x)),
+        against("gradient at the uniform state", slope(uniform), rounded),
+    )
+    wrong = {
+        "the energy as printed": (slope(x, "printed"), formula(x)),
+        "printed, at the uniform state": (slope(uniform, "printed"), rounded),
+        "factor β left out": (slope(x), formula(x, factor=1.0)),
+        "β left out of the exponent": (slope(x), formula(x, sharp=1.0)),
+        "the state alone": (slope(x), Sized(x.double(), zero)),
+        "sign of the state": (slope(-x), formula(x)),
+    }
+    mutants = {name: against(name, *pair).ratio for name, pair in wrong.items()}
+    seconds = time.perf_counter() - started
+    return TensorRecord(
+        comparisons, mutants, entries, dtype_name(work), str(place), "autograd", seconds, peak_bytes(place)
+    )
+
+
+def _softmax_error(x: torch.Tensor, beta: float, how: bounds.Arithmetic) -> torch.Tensor:
+    """Error of β softmax(βx) from a log-sum-exp or a quotient, (n,) in float64."""
+    weights = beta * torch.softmax(beta * x.double(), 0)
+    size = beta * x.double().abs().max().reshape(1)
+    error = bounds.transpose_bound(how, 1, len(x), len(x), size, weights.unsqueeze(-1), beta)
+    return error.squeeze(-1) + bounds.gamma(4, how.unit) * weights

@@ -1,0 +1,184 @@
+"""Primal-Attention and the KSVD loss of chen2023 as torch modules, and the canonical attention it is compared with.
+
+Shapes: x (B, N, d) in, (B, N, d) out; H heads of width p = d / H, s directions; f(X) has m rows. Where paper and
+released implementation differ, a knob says which: the objective (mean over tokens, L² for Lambda), the batch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.functional import normalize, scaled_dot_product_attention
+
+from checks.tensors.core.arrays import TensorError
+
+
+class PrimalScores(NamedTuple):
+    """What the KSVD loss needs of a layer: e, r (B, H, N, s), W_e, W_r (H, m, s), L (H, s); r, W_r None for e only."""
+
+    e: torch.Tensor
+    r: torch.Tensor | None
+    w_e: torch.Tensor
+    w_r: torch.Tensor | None
+    weights: torch.Tensor
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise TensorError(f"unknown {name} {value!r}; allowed: {', '.join(allowed)}")
+
+
+def cumulative_mean(x: torch.Tensor) -> torch.Tensor:
+    """Mean of tokens 0 ... i at token i: (..., N, p) -> (..., N, p)."""
+    count = torch.arange(1, x.shape[-2] + 1, device=x.device, dtype=x.dtype)
+    return x.cumsum(-2) / count[:, None]
+
+
+class PrimalAttention(nn.Module):
+    """Algorithm 1 with output weights: o_i = W_o [e_i; r_i] per head, then a projection of all heads.
+
+    `tokens` None is the data-independent case, W_e, W_r (H, p, s). With a number it is the data-dependent one for
+    sequences of at least that many tokens: f(X) is that many evenly spaced tokens, cut into heads as the release
+    does, and W_e, W_r are (H, tokens, s). `scores` "both" or "e_only". `causal` takes cumulative means of queries
+    and keys before the feature map, as the release does; f(X) would leak later tokens, so it needs `tokens` None.
+    The feature map is z/|z| (zero at zero, where the paper's is undefined), or "identity".
+    Raises TensorError for widths that do not divide, unknown knobs and sequences shorter than `tokens`.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        directions: int,
+        *,
+        tokens: int | None = None,
+        scores: str = "both",
+        feature_map: str = "cosine",
+        causal: bool = False,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        _one_of("scores", scores, ("both", "e_only"))
+        _one_of("feature map", feature_map, ("cosine", "identity"))
+        if width % heads:
+            raise TensorError(f"width {width} does not divide into {heads} heads")
+        if causal and tokens is not None:
+            raise TensorError("f(X) contains later tokens: a causal layer needs tokens=None")
+        self.heads, self.p, self.tokens = heads, width // heads, tokens
+        self.scores, self.feature_map, self.causal = scores, feature_map, causal
+        self.query, self.key = nn.Linear(width, width, bias), nn.Linear(width, width, bias)
+        rows = self.p if tokens is None else tokens
+        self.w_e = nn.Parameter(nn.init.orthogonal_(torch.empty(heads, rows, directions)))
+        both = scores == "both"
+        self.w_r = nn.Parameter(nn.init.orthogonal_(torch.empty(heads, rows, directions))) if both else None
+        self.weights = nn.Parameter(torch.rand(heads, directions))
+        self.combine = nn.Linear(directions * (2 if both else 1), self.p, bias)
+        self.output = nn.Linear(width, width, bias)
+
+    def _heads(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, N, d) -> (B, H, N, p)."""
+        return x.unflatten(-1, (self.heads, self.p)).transpose(1, 2)
+
+    def features(self, x: torch.Tensor) -> torch.Tensor:
+        """The feature map on projected queries or keys, (B, H, N, p)."""
+        x = cumulative_mean(x) if self.causal else x
+        return normalize(x, dim=-1) if self.feature_map == "cosine" else x
+
+    def transformation(self, x: torch.Tensor) -> torch.Tensor | None:
+        """f(X), (B, H, tokens, p), or None."""
+        if self.tokens is None:
+            return None
+        n = x.shape[1]
+        if n < self.tokens:
+            raise TensorError(f"{n} tokens in, but f(X) takes {self.tokens} of them")
+        index = torch.linspace(0, n - 1, self.tokens, dtype=torch.float64, device=x.device).long()
+        return self._heads(x[:, index])
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, PrimalScores]:
+        """x (B, N, d) -> output (B, N, d) and what the KSVD loss needs."""
+        f = self.transformation(x)
+
+        def score(layer: nn.Linear, w: torch.Tensor) -> torch.Tensor:
+            projected = w if f is None else f.mT @ w  # W_{e|X}, (B, H, p, s)
+            return self.features(self._heads(layer(x))) @ projected
+
+        e = score(self.query, self.w_e)
+        r = None if self.w_r is None else score(self.key, self.w_r)
+        mixed = self.combine(e if r is None else torch.cat([e, r], -1))
+        out = self.output(mixed.transpose(1, 2).flatten(2))
+        return out, PrimalScores(e, r, self.w_e, self.w_r, self.weights)
+
+
+def ksvd_objective(scores: PrimalScores, objective: str = "paper") -> torch.Tensor:
+    """J of (11) for every sample and head, (B, H).
+
+    "paper": 1/2 sum_i e_i' Lambda e_i + 1/2 sum_j r_j' Lambda r_j - Tr W_e' W_r, with Lambda = `weights`, which must
+    not be negative. "released": the mean over tokens for the sums, Lambda = weights², so J with weights² / N.
+    For e only, r and W_r are replaced by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr W_e' W_e.
+    Raises TensorError for an unknown objective or a negative Lambda.
+    """
+    _one_of("objective", objective, ("paper", "released"))
+    e, r, w_e, w_r, weights = scores
+    if objective == "paper" and bool((weights < 0).any()):
+        raise TensorError("Lambda has a negative entry; (11) takes its root")
+    between = weights if objective == "paper" else weights.square() / e.shape[-2]
+
+    def spread(x: torch.Tensor) -> torch.Tensor:
+        return (x.square().sum(-2) * between).sum(-1) / 2
+
+    if r is None or w_r is None:
+        return spread(e) - w_e.square().sum((-2, -1)) / 2
+    return spread(e) + spread(r) - (w_e * w_r).sum((-2, -1))
+
+
+class KsvdLoss(nn.Module):
+    """eta sum over layers of J_l², the regulariser of (10), J_l the mean over heads.
+
+    `batch`: "sample" squares each sample's J and averages (the release's time series, reinforcement learning and
+    language models), "mean" averages over the batch first (its vision and long-range models). `heads`: "mean" averages
+    J over heads before the square, as (10) and the release do; "each" squares every head's own J, so that heads
+    cannot cancel.
+    Raises TensorError for unknown knobs.
+    """
+
+    def __init__(
+        self, eta: float, objective: str = "paper", batch: str = "sample", heads: str = "mean"
+    ) -> None:
+        super().__init__()
+        _one_of("objective", objective, ("paper", "released"))
+        _one_of("batch", batch, ("sample", "mean"))
+        _one_of("heads", heads, ("mean", "each"))
+        self.eta, self.objective, self.batch, self.heads = eta, objective, batch, heads
+
+    def forward(self, layers: list[PrimalScores]) -> torch.Tensor:
+        """Scores of the layers -> scalar."""
+        total = layers[0].e.new_zeros(())
+        for scores in layers:
+            each = ksvd_objective(scores, self.objective)  # (B, H)
+            if self.heads == "mean":
+                each = each.mean(1, keepdim=True)
+            if self.batch == "mean":
+                each = each.mean(0, keepdim=True)
+            total = total + each.square().mean()
+        return self.eta * total
+
+
+class CanonicalAttention(nn.Module):
+    """Softmax attention of (1) to (3) in H heads with scores <q, k> / sqrt(p): x (B, N, d) -> (B, N, d)."""
+
+    def __init__(self, width: int, heads: int, *, causal: bool = False, bias: bool = True) -> None:
+        super().__init__()
+        if width % heads:
+            raise TensorError(f"width {width} does not divide into {heads} heads")
+        self.heads, self.causal = heads, causal
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (
+            layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for layer in (self.query, self.key, self.value)
+        )
+        out = scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return self.output(out.transpose(1, 2).flatten(2))

@@ -1,0 +1,188 @@
+"""Primal-Attention's modules against (9), Algorithm 1 and its causal version, at length, with proved bounds.
+
+The module runs in float64; the formula is evaluated at sampled tokens by `Bounded` arithmetic. The module does the
+same operations in some order, so its own error has the same bound: both are allowed.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from checks.tensors.core.agreement import Comparison, TensorRecord
+from checks.tensors.core.arrays import peak_bytes, slices
+from checks.tensors.core.bounds import SAFETY
+from checks.tensors.core.inputs import make_instance, sampled_rows
+from checks.tensors.ksvd.arithmetic import UNIT, Bounded, same
+from checks.tensors.ksvd.explicit_features import wrong
+from checks.tensors.systems.primal import PrimalAttention
+
+WIDTH, DIRECTIONS, SAMPLES = 64, 30, 32
+
+
+def unit_rows(x: Bounded) -> Bounded:
+    """z / |z| for every row; the errors must be small against |z|."""
+    square = (x * x).sum(1)
+    length = square.value.sqrt()
+    # |√a - √b| <= |a - b| / √a, and the root is rounded
+    off = square.error / length + UNIT * length
+    value = x.value / length[:, None]
+    error = (x.error + value.abs() * off[:, None]) / (length - off)[:, None] + UNIT * value.abs()
+    return Bounded(value, error * SAFETY)
+
+
+def linear(layer: torch.nn.Linear, x: torch.Tensor) -> Bounded:
+    """W x + b at each row."""
+    weight, bias = layer.weight.detach().double(), layer.bias.detach().double()
+    return Bounded.exact(x) @ Bounded.exact(weight.T.contiguous()) + Bounded.exact(bias.expand(len(x), -1))
+
+
+def prefix_means(x: Bounded, rows: torch.Tensor) -> Bounded:
+    """Means of tokens 0 ... i at the given i, each summed by one product with a row of ones."""
+    values, errors = [], []
+    for row in rows.tolist():
+        mean = Bounded(x.value[: row + 1], x.error[: row + 1]).sum(0)
+        values.append(mean.value / (row + 1))
+        errors.append((mean.error / (row + 1) + UNIT * values[-1].abs()) * SAFETY)
+    return Bounded(torch.stack(values), torch.stack(errors))
+
+
+def formula(
+    layer: PrimalAttention, x: torch.Tensor, rows: torch.Tensor, side: str, f_x: torch.Tensor | None
+) -> Bounded:
+    """One half of (9) at the given tokens: (f(X)ᵀ W)ᵀ φ(x_i), (len(rows), s), of a layer with one head."""
+    own, weight = (layer.query, layer.w_e) if side == "e" else (layer.key, layer.w_r)
+    assert weight is not None
+    if layer.causal:
+        parts = [linear(own, x[part]) for part in slices(len(x), 8192)]
+        whole = Bounded(torch.cat([p.value for p in parts]), torch.cat([p.error for p in parts]))
+        vectors = prefix_means(whole, rows)
+    else:
+        vectors = linear(own, x[rows])
+    w = Bounded.exact(weight.detach()[0].double())
+    projected = w if f_x is None else Bounded.exact(f_x.T.contiguous()) @ w
+    return unit_rows(vectors) @ projected
+
+
+def _twice(name: str, found: torch.Tensor, expected: Bounded) -> Comparison:
+    """A module's numbers, which may be off as far as the formula's own evaluation."""
+    return same(name, Bounded(found, expected.error), expected)
+
+
+def check_primal_attention(
+    tokens: int, *, rows_of_f: int | None = 300, causal: bool = False, device: str = "cpu", seed: int = 0
+) -> TensorRecord:
+    """(9) and Algorithm 1, or with `causal` the causal version, of a module with seeded weights and tokens.
+
+    `rows_of_f`: how many tokens f(X) takes (None: data-independent). Raises TensorError as the module does.
+    """
+    started = time.perf_counter()
+    torch.manual_seed(seed)
+    rows_of_f = None if causal or rows_of_f is None else min(rows_of_f, tokens)
+    layer = PrimalAttention(WIDTH, 1, DIRECTIONS, tokens=rows_of_f, causal=causal).double().to(device)
+    x = make_instance(tokens, WIDTH, seed=seed).v.to(device)
+    rows = sampled_rows(tokens, SAMPLES, seed).to(device)
+    f_x = None
+    if rows_of_f is not None:
+        f_x = x[torch.linspace(0, tokens - 1, rows_of_f, dtype=torch.float64, device=device).long()]
+    with torch.no_grad():
+        out, scores = layer(x[None])
+        assert scores.r is not None
+        e, r = (formula(layer, x, rows, side, f_x) for side in "er")
+
+        def output(first: Bounded, second: Bounded) -> Bounded:
+            both = Bounded(
+                torch.cat([first.value, second.value], 1), torch.cat([first.error, second.error], 1)
+            )
+            mixed = both @ _weight(layer.combine) + _bias(layer.combine, SAMPLES)
+            return mixed @ _weight(layer.output) + _bias(layer.output, SAMPLES)
+
+        found_e, found_r = scores.e[0, 0, rows], scores.r[0, 0, rows]
+        comparisons = (
+            _twice("upper half of (9)", found_e, e),
+            _twice("lower half of (9)", found_r, r),
+            _twice("output of Algorithm 1", out[0, rows], output(e, r)),
+        )
+        others = _others(layer, x, rows, f_x, found_e, e)
+        others["halves exchanged"] = _twice("", out[0, rows], output(r, e))
+        others["second score left out"] = _twice("", out[0, rows], output(e, r.times(0.0)))
+        mutants = wrong(others)
+    return TensorRecord(
+        comparisons, mutants, tokens, "float64", str(x.device), "torch.nn module",
+        time.perf_counter() - started, peak_bytes(x.device),
+    )  # fmt: skip
+
+
+def _weight(layer: torch.nn.Linear) -> Bounded:
+    return Bounded.exact(layer.weight.detach().T.contiguous())
+
+
+def _bias(layer: torch.nn.Linear, rows: int) -> Bounded:
+    return Bounded.exact(layer.bias.detach().expand(rows, -1))
+
+
+def _others(
+    layer: PrimalAttention,
+    x: torch.Tensor,
+    rows: torch.Tensor,
+    f_x: torch.Tensor | None,
+    found: torch.Tensor,
+    right: Bounded,
+) -> dict[str, Comparison]:
+    """Wrong versions of the upper half, against the module's."""
+
+    def judged(other: Bounded) -> Comparison:
+        return _twice("", found, other)
+
+    later = (rows + 1).clamp(max=len(x) - 1)
+    result = {
+        "keys for queries": judged(formula(layer, x, rows, "r", f_x)),
+        "the token after": judged(formula(layer, x, later.where(later > rows, rows - 1), "e", f_x)),
+        "features not normalised": judged(right.times(2.0)),
+        "zero scores": judged(right.times(0.0)),
+    }
+    if layer.causal:
+        plain = torch.nn.functional.normalize(layer.query(x), dim=-1)
+        averaged = (plain.cumsum(0) / torch.arange(1, len(x) + 1, device=x.device)[:, None])[rows]
+        result["means after the feature map"] = judged(Bounded(averaged @ layer.w_e[0], right.error))
+    elif f_x is not None and len(f_x) < len(x):
+        result["f(X) of the first tokens"] = judged(formula(layer, x, rows, "e", x[: len(f_x)]))
+    return result
+
+
+def check_causality(tokens: int, *, device: str = "cpu", seed: int = 0) -> TensorRecord:
+    """The score of token i changes with token u exactly for u <= i, with weights that do not depend on X.
+
+    Token N/2 is changed: not one bit of an earlier score may change, and the scores from there on must. The
+    data-dependent layer of the same weights is the wrong reading: its earlier scores change.
+    """
+    started = time.perf_counter()
+    torch.manual_seed(seed)
+    at = tokens // 2
+    layer = PrimalAttention(WIDTH, 1, DIRECTIONS, causal=True).double().to(device)
+    mixing = PrimalAttention(WIDTH, 1, DIRECTIONS, tokens=min(300, tokens)).double().to(device)
+    x = make_instance(tokens, WIDTH, seed=seed).v.to(device)
+    changed = x.clone()
+    changed[at] += 1
+    # f(X) takes evenly spaced tokens: change one that it takes
+    index = torch.linspace(0, tokens - 1, mixing.tokens or 1, dtype=torch.float64).long()
+    taken = x.clone()
+    taken[int(index[len(index) // 2])] += 1
+
+    def moved(own: PrimalAttention, other: torch.Tensor, part: slice) -> float:
+        with torch.no_grad():
+            first, second = own(x[None])[1], own(other[None])[1]
+        return float((first.e - second.e)[0, 0, part].abs().max())
+
+    early = slice(0, int(index[len(index) // 2]))
+    smallest = float(x.abs().max()) * UNIT
+    return TensorRecord(
+        (Comparison("earlier scores", moved(layer, changed, slice(0, at)), smallest),),
+        {
+            "data-dependent weights": moved(mixing, taken, early) / smallest,
+            "scores from the changed token on": moved(layer, changed, slice(at, tokens)) / smallest,
+        },
+        tokens, "float64", str(x.device), "torch.nn module", time.perf_counter() - started,
+        peak_bytes(x.device),
+    )  # fmt: skip

@@ -1,0 +1,138 @@
+"""Whether a formula in inner products can be a kernel: an exact quadratic form that shows that it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import combinations, product
+from typing import Any
+
+import sympy as sp
+
+from derivations.calculus import exact
+from derivations.calculus import index as ix
+from derivations.calculus.balls import Ball
+from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.exact import Exponential
+from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, KNOWN
+
+Point = tuple[Fraction, ...]
+Formula = Callable[[ix.Expr, ix.Expr, ix.Expr, int], ix.Expr]
+_U = sp.Symbol("u", real=True)
+_ORDER = 12
+_COORDINATES = tuple(Fraction(n, 2) for n in (2, -2, 1, -1, 4, -4, 0, 6))
+_WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), (1, -1, 1), (1, 1, -1))}
+
+
+def require_kernel(formula: Formula) -> None:
+    """Raise ValueError where a formula (dot, xx, yy, width) is no inner product of features, with the points that show it.
+
+    Searched are up to three points of one and two coordinates; of a function of the inner product alone also the Taylor
+    coefficients, none of which may be negative if it is to be a kernel in every dimension (Schoenberg, 1942). A formula
+    that passes may still be none.
+    """
+    nonzero = False
+    for points in _sets():
+        shown = ", ".join(f"({', '.join(map(str, x))})" for x in points)
+        try:
+            gram = [[_value(formula, x, y, BALL_FUNCTIONS) for y in points] for x in points]
+        except (NotExact, ZeroDivisionError):
+            raise ValueError(f"the kernel has no value at {shown}") from None
+        nonzero = nonzero or any(_sign(value) != 0 for row in gram for value in row)
+        if any(_sign(gram[a][b] - gram[b][a]) for a, b in combinations(range(len(points)), 2)):
+            raise ValueError(f"no features have this kernel: it is not symmetric at {shown}")
+        for weights in _directions(gram):
+            if _sign(_form(gram, weights)) < 0:
+                value = _exactly(formula, points, weights) or _form(gram, weights)
+                c = ", ".join(map(_short, weights))
+                raise ValueError(
+                    f"no features have this kernel: at {shown} with c = ({c}), c'Gc = {_short(value)} < 0"
+                )
+    if not nonzero:
+        raise ValueError("the kernel vanishes everywhere")
+    for degree, coefficient in enumerate(_coefficients(formula)):
+        if coefficient.is_negative:
+            raise ValueError(
+                f"no features have this kernel in every dimension: dot^{degree} has the coefficient {coefficient}"
+            )
+
+
+def _coefficients(formula: Formula) -> list[sp.Expr]:
+    """The first Taylor coefficients of a kernel that is an analytic function of the inner product; [] of any other."""
+    u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
+    expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
+    if ix.tensors(expr) != {u}:
+        return []
+    functions: dict[str, Any] = {name: partial(_derivative, f.sympy) for name, f in KNOWN.items()}
+    functions["root"] = lambda base, exponent: base ** sp.Rational(exponent.numerator, exponent.denominator)
+    value = sp.sympify(evaluate(expr, {}, lambda *_: _U, functions))
+    try:
+        series = sp.series(value, _U, 0, _ORDER).removeO()
+    except (NotImplementedError, ValueError, TypeError):
+        return []
+    if not series.is_polynomial(_U):
+        return []
+    return [series.coeff(_U, n) for n in range(_ORDER)]
+
+
+def _derivative(function: Callable[[Any], Any], arg: Any, order: int = 0) -> Any:
+    x = sp.Dummy()
+    return sp.diff(function(x), x, order).subs(x, arg)
+
+
+def _sign(value: Any) -> int:
+    """The sign, 0 where a ball does not tell: then nothing is said."""
+    try:
+        return exact.sign(value)
+    except NotExact:
+        return 0
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 or not isinstance(value, Exponential) else f"{float(value):.6g}…"
+
+
+def _sets() -> Iterator[tuple[Point, ...]]:
+    line = [(x,) for x in _COORDINATES]
+    plane = list(product(_COORDINATES[:4], repeat=2))
+    for count in (1, 2):
+        yield from combinations(line, count)
+    yield from list(combinations(line, 3))[::4]
+    yield from combinations(plane[:8], 2)
+
+
+def _exactly(formula: Formula, points: tuple[Point, ...], weights: tuple[Any, ...]) -> Any:
+    """The form in exact numbers where they have it: the search uses balls, which are fast and as certain."""
+    try:
+        if any(isinstance(w, Ball) for w in weights):
+            return None
+        return _form([[_value(formula, x, y, EXACT_FUNCTIONS) for y in points] for x in points], weights)
+    except NotExact:
+        return None
+
+
+def _value(formula: Formula, x: Point, y: Point, functions: Any) -> Any:
+    def dot(one: Point, two: Point) -> ix.Expr:
+        return ix.Num(sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0)))
+
+    return evaluate(formula(dot(x, y), dot(x, x), dot(y, y), len(x)), {}, _nothing, functions)
+
+
+def _nothing(tensor: ix.Tensor, entry: tuple[int, ...]) -> Any:
+    raise KeyError(tensor.name)
+
+
+def _directions(gram: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
+    yield from _WEIGHTS[len(gram)]
+    if len(gram) == 2:
+        yield (gram[0][1], -1 * gram[0][0])  # its form is κ_11 times the determinant
+
+
+def _form(gram: list[list[Any]], weights: tuple[Any, ...]) -> Any:
+    total: Any = Fraction(0)
+    for a, v in enumerate(weights):
+        for b, w in enumerate(weights):
+            total = total + v * w * gram[a][b]
+    return total

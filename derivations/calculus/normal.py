@@ -1,0 +1,577 @@
+"""A normal form for index expressions: two expressions with the same normal form are equal at every size.
+
+An expression becomes a sum of monomials. A monomial is a rational coefficient, a set of bound indices and
+a product of atoms with rational exponents; an atom is a tensor entry, a dimension, a delta between free
+indices, a function of a normal form, or a power of a normal form that cannot be multiplied out. Bound
+indices are named canonically, so the order in which sums and factors were written does not matter.
+
+For polynomial expressions the form decides equality. With functions and quotients it is sound (equal forms
+mean equal values wherever both are defined) and ``is_zero`` also clears denominators; a difference that
+it cannot bring to zero is not refuted by it. Refutations come from exact instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+from itertools import count, product
+from typing import Any, NamedTuple
+
+from sympy import factorint
+from sympy.utilities.iterables import multiset_permutations
+
+from derivations.calculus import index as ix
+
+
+class Token(NamedTuple):
+    """An index inside a form: ``kind`` is "i" (free), "b" (bound, named (height, number)) or "t" (temporary)."""
+
+    kind: str
+    name: str | int | tuple[int, int]
+    dim: str
+
+
+Atom = tuple  # ("T", tensor, tokens) | ("D", dim) | ("N", prime) | ("C", function, order, form) | ("P", form) | ("delta", …)
+Mono = tuple  # ((dims of bound tokens…), height, ((atom, exponent), …))
+Form = tuple  # (((mono), coefficient), …) sorted
+
+ZERO: Form = ()
+POSITIVE_FUNCTIONS = ("exp", "elu1", "cosh")
+_temporary = count()
+
+
+def _key(value: Any) -> str:
+    return repr(value)
+
+
+@lru_cache(maxsize=200_000)
+def _tokens(atom: Any) -> frozenset:
+    """The index tokens inside an atom or form, its own bound ones included."""
+    if isinstance(atom, Token):
+        return frozenset([atom])
+    if isinstance(atom, tuple):
+        found: frozenset = frozenset()
+        for part in atom:
+            found |= _tokens(part)
+        return found
+    return frozenset()
+
+
+def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
+    """Rename tokens in an atom or form and restore the order of everything inside."""
+    if not isinstance(value, tuple) or not (_tokens(value) & mapping.keys()):
+        return value
+    if isinstance(value, Token):
+        return mapping.get(value, value)
+    tag = value[0]
+    if tag == "T":
+        _, tensor, indices = value
+        return _entry(tensor, tuple(mapping.get(t, t) for t in indices))
+    if tag == "C":
+        return ("C", value[1], value[2], rename_form(value[3], mapping))
+    if tag == "P":
+        return ("P", rename_form(value[1], mapping))
+    if tag == "delta":
+        return _delta(_rename(value[1], mapping), _rename(value[2], mapping))
+    raise AssertionError(value)
+
+
+def rename_form(form: Form, mapping: dict[Token, Token]) -> Form:
+    """Rename free tokens of a form."""
+    parts = []
+    for (dims, height, factors), coefficient in form:
+        bound = _bound(height, dims)
+        renamed = {token: token for token in bound}
+        parts.append(
+            _finish(coefficient, bound, [(_rename(a, {**mapping, **renamed}), e) for a, e in factors])
+        )
+    return add(*parts)
+
+
+def _bound(height: int, dims: tuple[str, ...]) -> list[Token]:
+    """The tokens that a monomial binds."""
+    return [Token("b", (height, k), dim) for k, dim in enumerate(dims)]
+
+
+def _entry(tensor: ix.Tensor, indices: tuple[Token, ...]) -> Atom:
+    if tensor.symmetric and len(indices) == 2:
+        indices = tuple(sorted(indices, key=_key))
+    return ("T", tensor, indices)
+
+
+def _delta(left: Token, right: Token) -> Atom:
+    return ("delta", *sorted((left, right), key=_key))
+
+
+def number(value: Fraction | int) -> Form:
+    """A constant."""
+    return (((((), 0, ())), Fraction(value)),) if value else ZERO
+
+
+ONE = number(1)
+
+
+def _single(atom: Atom, exponent: Fraction | int = 1) -> Form:
+    return _finish(Fraction(1), [], [(atom, Fraction(exponent))])
+
+
+def _height(atom: Atom) -> int:
+    heights = [t.name[0] + 1 for t in _tokens(atom) if isinstance(t.name, tuple)]
+    return max(heights, default=0)
+
+
+def _finish(coefficient: Fraction, bound: list[Token], factors: Iterable[tuple[Atom, Fraction]]) -> Form:
+    """The form of one product: merge equal atoms, contract deltas, multiply out sums, name bound indices."""
+    merged: dict[Atom, Fraction] = {}
+    for atom, exponent in factors:
+        merged[atom] = merged.get(atom, Fraction(0)) + exponent
+    merged = {a: e for a, e in merged.items() if e}
+    for atom in merged:
+        if atom[0] == "delta" and _contractible(atom, bound, merged):
+            return _contract(coefficient, bound, merged, atom)
+    for atom, exponent in list(merged.items()):
+        if atom[0] == "N":  # a prime to a rational power: take the whole part out
+            whole = exponent.numerator // exponent.denominator
+            if whole:
+                coefficient *= Fraction(atom[1]) ** whole
+                merged[atom] = exponent - whole
+                if not merged[atom]:
+                    del merged[atom]
+        if atom[0] == "P" and exponent >= 1 and exponent.denominator == 1:
+            del merged[atom]
+            return _expand(coefficient, bound, merged, atom[1], int(exponent))
+    return _canonical(coefficient, bound, merged) if coefficient else ZERO
+
+
+def _contractible(delta: Atom, bound: list[Token], factors: dict[Atom, Fraction]) -> bool:
+    """Whether a delta can still do something: a free one only renames its larger index in the other factors."""
+    _, left, right = delta
+    if left == right or left in bound or right in bound or factors[delta] != 1:
+        return True
+    return any(right in _tokens(a) for a in factors if a != delta)
+
+
+def _contract(coefficient: Fraction, bound: list[Token], factors: dict[Atom, Fraction], delta: Atom) -> Form:
+    rest = [(a, e) for a, e in factors.items() if a != delta]
+    _, left, right = delta
+    if left == right:
+        return _finish(coefficient, bound, rest)
+    if left in bound or right in bound:
+        gone, kept = (left, right) if left in bound else (right, left)
+        bound = [t for t in bound if t != gone]
+        return _finish(coefficient, bound, [(_rename(a, {gone: kept}), e) for a, e in rest])
+    renamed = [(_rename(a, {right: left}), e) for a, e in rest]
+    return _finish(coefficient, bound, [*renamed, (delta, Fraction(1))])
+
+
+def _expand(
+    coefficient: Fraction, bound: list[Token], rest: dict[Atom, Fraction], base: Form, power: int
+) -> Form:
+    fresh = {t: Token("i", f"?{next(_temporary)}", t.dim) for t in bound}
+    outer = _finish(coefficient, [], [(_rename(a, fresh), e) for a, e in rest.items()])
+    inner = rename_form(base, fresh)
+    for _ in range(power):
+        outer = mul(outer, inner)
+    for token in fresh.values():
+        outer = total(outer, token)
+    return outer
+
+
+def _signature(token: Token, factors: list[tuple[Atom, Fraction]], bound: list[Token]) -> str:
+    others = {t: Token("i", "*", t.dim) for t in bound if t != token}
+    seen = [
+        (_rename(a, {**others, token: Token("i", "!", token.dim)}), e)
+        for a, e in factors
+        if token in _tokens(a)
+    ]
+    return "|".join(sorted(map(_key, seen)))
+
+
+def _canonical(coefficient: Fraction, bound: list[Token], merged: dict[Atom, Fraction]) -> Form:
+    """Name the bound indices so that equal products get equal monomials."""
+    used = frozenset().union(*(_tokens(a) for a in merged)) if merged else frozenset()
+    for token in bound:
+        if token not in used:
+            merged[("D", token.dim)] = merged.get(("D", token.dim), Fraction(0)) + 1
+    merged = {a: e for a, e in merged.items() if e}
+    bound = [t for t in bound if t in used]
+    fresh = {t: Token("t", next(_temporary), t.dim) for t in bound}
+    factors = [(_rename(a, fresh), e) for a, e in merged.items()]
+    bound = list(fresh.values())
+    height = max((_height(a) for a, _ in factors), default=0)
+    if not bound:
+        return ((((), 0, tuple(sorted(factors, key=_key))), coefficient),)
+    places = [_arranged(part, factors, height) for part in _components(bound, factors)]
+    flat = [t for part in sorted(places, key=lambda p: _key(p[1])) for t in part[0]]
+    flat.sort(key=lambda t: t.dim)
+    names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
+    named = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
+    return (((tuple(t.dim for t in flat), height, named), coefficient),)
+
+
+def _components(bound: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
+    """The bound indices in groups that share no factor: such sums are independent of each other."""
+    groups: list[set[Token]] = []
+    for atom, _ in factors:
+        touched = _tokens(atom) & set(bound)
+        joined = [g for g in groups if g & touched]
+        groups = [g for g in groups if not g & touched]
+        if touched:
+            groups.append(set(touched).union(*joined))
+    return [[t for t in bound if t in g] for g in groups]
+
+
+def _arranged(
+    bound: list[Token], factors: list[tuple[Atom, Fraction]], height: int
+) -> tuple[list[Token], tuple]:
+    """The order of the indices of one component that names its factors smallest, and the factors so named."""
+    factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
+    groups: dict[tuple[str, str], list[Token]] = {}
+    for token in bound:
+        groups.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
+    best: tuple | None = None
+    order: list[Token] = []
+    for choice in product(*(_arrangements(groups[k], factors) for k in sorted(groups))):
+        flat = [t for group in choice for t in group]
+        names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
+        candidate = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
+        if best is None or _key(candidate) < _key(best):
+            best, order = candidate, flat
+    assert best is not None
+    return order, best
+
+
+def _arrangements(group: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
+    """The orders of alike indices that can differ: exchanging twins changes nothing, so they keep their order."""
+    if len(group) == 1:
+        return [group]
+    twins: list[list[Token]] = []
+    for token in group:
+        own = next((t for t in twins if _exchangeable(t[0], token, factors)), None)
+        if own is None:
+            twins.append([token])
+        else:
+            own.append(token)
+    labels = [n for n, own in enumerate(twins) for _ in own]
+    found = []
+    for arrangement in multiset_permutations(labels):
+        left = [list(own) for own in twins]
+        found.append([left[n].pop(0) for n in arrangement])
+    return found
+
+
+def _exchangeable(one: Token, two: Token, factors: list[tuple[Atom, Fraction]]) -> bool:
+    swap = {one: two, two: one}
+    return {(_rename(a, swap), e) for a, e in factors} == set(factors)
+
+
+def add(*forms: Form) -> Form:
+    """The sum of forms."""
+    collected: dict[Mono, Fraction] = {}
+    for form in forms:
+        for mono, coefficient in form:
+            collected[mono] = collected.get(mono, Fraction(0)) + coefficient
+    return tuple(sorted(((m, c) for m, c in collected.items() if c), key=_key))
+
+
+def scale(form: Form, factor: Fraction | int) -> Form:
+    """A rational multiple."""
+    return tuple((m, c * factor) for m, c in form) if factor else ZERO
+
+
+def _apart(mono: Mono) -> tuple[list[Token], list[tuple[Atom, Fraction]]]:
+    """A monomial with fresh names for its bound indices."""
+    dims, height, factors = mono
+    fresh = {t: Token("t", next(_temporary), t.dim) for t in _bound(height, dims)}
+    return list(fresh.values()), [(_rename(a, fresh), e) for a, e in factors]
+
+
+def mul(left: Form, right: Form) -> Form:
+    """The product of two forms."""
+    parts = []
+    for mono1, c1 in left:
+        for mono2, c2 in right:
+            bound1, factors1 = _apart(mono1)
+            bound2, factors2 = _apart(mono2)
+            parts.append(_finish(c1 * c2, bound1 + bound2, factors1 + factors2))
+    return add(*parts)
+
+
+def total(form: Form, token: Token) -> Form:
+    """The sum over a free token."""
+    parts = []
+    for mono, coefficient in form:
+        bound, factors = _apart(mono)
+        new = Token("t", next(_temporary), token.dim)
+        parts.append(_finish(coefficient, [*bound, new], [(_rename(a, {token: new}), e) for a, e in factors]))
+    return add(*parts)
+
+
+def is_positive(atom: Atom) -> bool:
+    """Whether an atom is known to be > 0."""
+    match atom[0]:
+        case "D" | "N":
+            return True
+        case "T":
+            return atom[1].positive
+        case "C":
+            return atom[1] in POSITIVE_FUNCTIONS and atom[2] == 0
+        case "P":
+            return form_positive(atom[1])
+    return False
+
+
+def mentions(atom: Atom, tokens: Iterable[Token]) -> bool:
+    """Whether one of the index tokens occurs in an atom."""
+    return bool(_tokens(atom) & set(tokens))
+
+
+def form_positive(form: Form) -> bool:
+    """Whether a form is a sum of products of known positive atoms with positive coefficients."""
+    return (
+        bool(form)
+        and all(
+            c > 0
+            and all(
+                is_positive(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:]) for a, e in mono[2]
+            )
+            for mono, c in form
+        )
+        and any(all(is_positive(a) for a, _ in mono[2]) for mono, _ in form)
+    )
+
+
+def power(form: Form, exponent: Fraction | int) -> Form:
+    """A rational power. Sums are multiplied out for small whole exponents, else kept as one atom."""
+    exponent = Fraction(exponent)
+    if not exponent:
+        return ONE
+    if not form:
+        if exponent < 0:
+            raise ZeroDivisionError("power of an expression that is identically zero")
+        return ZERO
+    whole = exponent.denominator == 1
+    if whole and 0 < exponent <= 6 and (len(form) > 1 or form[0][0][0]):
+        result = form
+        for _ in range(int(exponent) - 1):
+            result = mul(result, form)
+        return result
+    content, rest = _content(form, whole)
+    outside = [(a, e * exponent) for a, e in content.items()]
+    lead = rest[0][1]
+    lead = lead if whole else abs(lead)
+    rest = scale(rest, 1 / lead)
+    coefficient, roots = _number_power(lead, exponent)
+    if rest != ONE:
+        outside.append((("P", rest), exponent))
+    return _finish(coefficient, [], outside + roots)
+
+
+def _content(form: Form, whole: bool) -> tuple[dict[Atom, Fraction], Form]:
+    """Split off the factors that all monomials share; for fractional powers only positive ones."""
+    shared: dict[Atom, Fraction] | None = None
+    for (dims, height, factors), _ in form:
+        bound = set(_bound(height, dims))
+        own = {a: e for a, e in factors if not (_tokens(a) & bound) and (whole or is_positive(a))}
+        if shared is None:
+            shared = own
+        else:
+            # an atom absent from one monomial is shared only with exponent 0
+            shared = {a: min(e, own[a]) for a, e in shared.items() if a in own and (e > 0) == (own[a] > 0)}
+    assert shared is not None
+    if not shared:
+        return {}, form
+    inverse = _finish(Fraction(1), [], [(a, -e) for a, e in shared.items()])
+    return shared, mul(form, inverse)
+
+
+def _number_power(value: Fraction, exponent: Fraction) -> tuple[Fraction, list[tuple[Atom, Fraction]]]:
+    if exponent.denominator == 1:
+        return value ** int(exponent), []
+    roots = [(("N", p), e * exponent) for p, e in _factors(value.numerator)]
+    roots += [(("N", p), -e * exponent) for p, e in _factors(value.denominator)]
+    return Fraction(1), roots
+
+
+def _factors(value: int) -> list[tuple[int, Fraction]]:
+    """Prime factors with exponents; of a huge number only the small ones, and the rest as it is."""
+    limit = None if value < 10**24 else 10**4
+    return [(int(p), Fraction(int(e))) for p, e in factorint(value, limit=limit).items()]
+
+
+def _exponential(form: Form) -> Form:
+    """exp of a sum is the product of the exps of its monomials."""
+    factors = [(("C", "exp", 0, ((mono, Fraction(1)),)), coefficient) for mono, coefficient in form]
+    return _finish(Fraction(1), [], factors)
+
+
+def _logarithm(form: Form) -> Form:
+    """log of a product of positive atoms is the sum of their logs; anything else stays an atom."""
+    if (
+        len(form) == 1
+        and not form[0][0][0]
+        and form[0][1] > 0
+        and all(is_positive(a) for a, _ in form[0][0][2])
+    ):
+        (_, _, factors), coefficient = form[0]
+        parts = [scale(_log_atom(a), e) for a, e in factors]
+        if coefficient != 1:
+            parts.append(_single(("C", "log", 0, number(coefficient))))
+        if len(parts) > 1 or factors:
+            return add(*parts)
+    return _single(("C", "log", 0, form)) if form != ONE else ZERO
+
+
+def _log_atom(atom: Atom) -> Form:
+    if atom[0] == "C" and atom[1] == "exp":
+        return atom[3]
+    return _single(("C", "log", 0, atom[1] if atom[0] == "P" else _single(atom)))
+
+
+def _token(index: ix.Index) -> Token:
+    return Token("i", index.name, index.dim)
+
+
+@lru_cache(maxsize=20_000)
+def normal(expr: ix.Expr) -> Form:
+    """The normal form of an expression. Raises ZeroDivisionError for 1/0."""
+    match expr:
+        case ix.Num(value):
+            return number(value)
+        case ix.Dim(name):
+            return ONE if name == "1" else _single(("D", name))
+        case ix.At(tensor, indices):
+            return _single(_entry(tensor, tuple(map(_token, indices))))
+        case ix.Delta(left, right):
+            return _finish(Fraction(1), [], [(_delta(_token(left), _token(right)), Fraction(1))])
+        case ix.Add(args):
+            return add(*map(normal, args))
+        case ix.Mul(args):
+            result = ONE
+            for arg in args:
+                result = mul(result, normal(arg))
+            return result
+        case ix.Pow(base, exponent):
+            return power(normal(base), exponent)
+        case ix.Sum(index, body):
+            return total(normal(body), _token(index)) if index.dim != "1" else normal(body)
+        case ix.Call("exp", arg, _):
+            return _exponential(normal(arg))
+        case ix.Call("log", arg, 0):
+            return _logarithm(normal(arg))
+        case ix.Call(function, arg, order):
+            return _single(("C", function, order, normal(arg)))
+    raise TypeError(f"not an index expression: {expr!r}")
+
+
+def is_zero(form: Form, depth: int = 6) -> bool:
+    """Whether a form is proved to vanish wherever it is defined, after clearing denominators."""
+    if not form:
+        return True
+    if depth == 0:
+        return False
+    for mono, _ in form:
+        for atom, exponent in mono[2]:
+            if atom[0] == "P" and exponent < 0 and exponent.denominator == 1:
+                if all(t.kind == "i" for t in _outer(atom)):
+                    cleared = (
+                        (((), 0, ((atom, -exponent),)), Fraction(1)),
+                    )  # kept whole, so that it cancels
+                    return is_zero(mul(form, cleared), depth - 1)
+                return any(is_zero(f, depth - 1) for f in _freed(form, atom))
+    return False
+
+
+def _outer(atom: Atom) -> frozenset:
+    """The tokens of an atom that are not bound inside the atom itself."""
+    if atom[0] == "P":
+        inner: frozenset = frozenset()
+        for (dims, height, factors), _ in atom[1]:
+            bound = set(_bound(height, dims))
+            for a, _ in factors:
+                inner |= _outer(a) - bound
+        return inner
+    if atom[0] == "C":
+        return _outer(("P", atom[3]))
+    return _tokens(atom)
+
+
+def _freed(form: Form, atom: Atom) -> Iterable[Form]:
+    """Summands in which the outer index of ``atom`` is free: if one of them vanishes, so does the sum.
+
+    Every monomial gives up a bound index of the same range, or is the sum of its N-th parts where it has none; all
+    choices are tried.
+    """
+    dims = sorted({t.dim for t in _outer(atom) if t.kind == "b"})
+    if len(dims) != 1:
+        return
+    options = []
+    for (bound_dims, height, factors), coefficient in form:
+        spots: list[int | None] = [k for k, dim in enumerate(bound_dims) if dim == dims[0]]
+        options.append([(coefficient, bound_dims, height, factors, k) for k in spots or [None]])
+    free = Token("i", f"freed{next(_temporary)}", dims[0])
+    choices = 1
+    for o in options:
+        choices *= len(o)
+    if not 0 < choices <= 256:
+        return
+    for choice in product(*options):
+        parts = []
+        for coefficient, bound_dims, height, factors, k in choice:
+            tokens = _bound(height, bound_dims)
+            if k is None:
+                parts.append(_finish(coefficient, tokens, [*factors, (("D", dims[0]), Fraction(-1))]))
+                continue
+            renamed = [(_rename(a, {tokens[k]: free}), e) for a, e in factors]
+            parts.append(_finish(coefficient, [t for n, t in enumerate(tokens) if n != k], renamed))
+        yield add(*parts)
+
+
+def contract(
+    form: Form,
+    first: ix.Tensor,
+    second: ix.Tensor,
+    replacement: Callable[[tuple[Token, ...], tuple[Token, ...]], Atom],
+) -> Form:
+    """Replace Σ_t first[…t…] second[…t…] by the atom ``replacement(other tokens of first, of second)``.
+
+    Only where t is bound and occurs in no other factor, so that the sum over t really is that contraction.
+    """
+    parts = []
+    for mono, coefficient in form:
+        bound, factors = _apart(mono)
+        pair = _pair(bound, factors, first, second)
+        if pair is None:
+            parts.append(((mono, coefficient),))
+            continue
+        one, two, shared = pair
+        new = replacement(tuple(t for t in one[2] if t != shared), tuple(t for t in two[2] if t != shared))
+        rest = [(a, e) for a, e in factors if a not in (one, two)]
+        done = _finish(coefficient, [t for t in bound if t != shared], [*rest, (new, Fraction(1))])
+        parts.append(contract(done, first, second, replacement))
+    return add(*parts)
+
+
+def _pair(
+    bound: list[Token], factors: list[tuple[Atom, Fraction]], first: ix.Tensor, second: ix.Tensor
+) -> tuple[Atom, Atom, Token] | None:
+    for one, e1 in factors:
+        for two, e2 in factors:
+            if (
+                one[0] != "T"
+                or two[0] != "T"
+                or one is two
+                or (one[1], two[1], e1, e2) != (first, second, 1, 1)
+            ):
+                continue
+            for shared in set(one[2]) & set(two[2]) & set(bound):
+                elsewhere = any(shared in _tokens(a) for a, _ in factors if a not in (one, two))
+                if not elsewhere and one[2].count(shared) == two[2].count(shared) == 1:
+                    return one, two, shared
+    return None
+
+
+def equal(left: ix.Expr, right: ix.Expr) -> bool:
+    """Whether two expressions are proved equal for all values of their symbols where both are defined."""
+    return is_zero(add(normal(left), scale(normal(right), -1)))

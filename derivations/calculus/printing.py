@@ -1,0 +1,175 @@
+"""LaTeX and plain text of normal forms: what the project derived itself, as opposed to what a paper prints."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from derivations.calculus import index as ix
+from derivations.calculus.normal import Atom, Form, Mono, Token, normal
+
+_COMMANDS = {name: f"\\{name}" for name in ("exp", "log", "cosh", "sinh", "tanh")} | {"elu1": r"\varphi"}
+_LETTERS = {"N": "jklmnp", "D": "cdef", "D_v": "dce", r"D_\phi": "fgh"}
+
+
+def latex(expr: ix.Expr) -> str:
+    """LaTeX of an expression's normal form."""
+    return form_latex(normal(expr))
+
+
+def to_expr(form: Form) -> ix.Expr:
+    """A normal form as an expression again; free tokens keep their names."""
+    parts = [_mono_expr(mono, coefficient, {}) for mono, coefficient in form]
+    if not parts:
+        return ix.Num(Fraction(0))
+    return parts[0] if len(parts) == 1 else ix.Add(tuple(parts))
+
+
+def _mono_expr(mono: Mono, coefficient: Fraction, names: dict[Token, ix.Index]) -> ix.Expr:
+    dims, height, factors = mono
+    bound = {Token("b", (height, k), dim): ix.Index("m", dim).fresh() for k, dim in enumerate(dims)}
+    names = {**names, **bound}
+    args: list[ix.Expr] = [] if coefficient == 1 and factors else [ix.Num(coefficient)]
+    for atom, exponent in factors:
+        inner = _atom_expr(atom, names)
+        args.append(inner if exponent == 1 else ix.Pow(inner, exponent))
+    body = args[0] if len(args) == 1 else ix.Mul(tuple(args))
+    return ix.total(body, *bound.values())
+
+
+def _atom_expr(atom: Atom, names: dict[Token, ix.Index]) -> ix.Expr:
+    def index(token: Token) -> ix.Index:
+        return names[token] if token in names else ix.Index(str(token.name), token.dim)
+
+    match atom[0]:
+        case "T":
+            return ix.At(atom[1], tuple(map(index, atom[2])))
+        case "D":
+            return ix.Dim(atom[1])
+        case "N":
+            return ix.Num(Fraction(atom[1]))
+        case "delta":
+            return ix.Delta(index(atom[1]), index(atom[2]))
+        case "C":
+            return ix.Call(atom[1], _sum_expr(atom[3], names), atom[2])
+        case "P":
+            return _sum_expr(atom[1], names)
+    raise AssertionError(atom)
+
+
+def _sum_expr(form: Form, names: dict[Token, ix.Index]) -> ix.Expr:
+    parts = [_mono_expr(mono, coefficient, names) for mono, coefficient in form]
+    return parts[0] if len(parts) == 1 else ix.Add(tuple(parts))
+
+
+def form_latex(form: Form, taken: frozenset[str] = frozenset(), names: dict[Token, str] | None = None) -> str:
+    """LaTeX of a form. ``names`` gives the letters of tokens bound further out."""
+    if not form:
+        return "0"
+    names = names or {}
+    taken = (
+        taken | {_shown(t) for mono, _ in form for a, _ in mono[2] for t in _free(a)} | set(names.values())
+    )
+    pieces: list[str] = []
+    for mono, coefficient in sorted(form, key=lambda item: (item[1] < 0, len(item[0][2]))):
+        text = _mono_latex(mono, abs(coefficient), taken, names)
+        sign = "-" if coefficient < 0 else "+"
+        pieces.append(f" {sign} {text}" if pieces else (f"-{text}" if coefficient < 0 else text))
+    return "".join(pieces)
+
+
+def _shown(token: Token) -> str:
+    """The letter of a free token, without the number that ``Index.fresh`` gives it."""
+    return str(token.name).split("#")[0]
+
+
+def _free(atom: Atom) -> list[Token]:
+    match atom[0]:
+        case "T":
+            return [t for t in atom[2] if t.kind == "i"]
+        case "delta":
+            return [t for t in atom[1:] if t.kind == "i"]
+        case "C":
+            return [t for mono, _ in atom[3] for a, _ in mono[2] for t in _free(a)]
+        case "P":
+            return [t for mono, _ in atom[1] for a, _ in mono[2] for t in _free(a)]
+    return []
+
+
+def _letter(dim: str, taken: set[str]) -> str:
+    for letter in [*_LETTERS.get(dim, "ijklmnpqr"), *(f"{c}'" for c in "jklm")]:
+        if letter not in taken:
+            return letter
+    raise ValueError("out of index letters")
+
+
+def _mono_latex(mono: Mono, coefficient: Fraction, taken: frozenset[str], names: dict[Token, str]) -> str:
+    dims, height, factors = mono
+    used = set(taken)
+    own = dict(names)
+    for k, dim in enumerate(dims):
+        own[Token("b", (height, k), dim)] = letter = _letter(dim, used)
+        used.add(letter)
+    above: list[str] = []
+    below: list[str] = []
+    for atom, exponent in factors:
+        text = _atom_latex(atom, frozenset(used), own)
+        (above if exponent > 0 else below).append(_raised(text, atom, abs(exponent)))
+    body = r"\,".join(above)
+    if len(below) == 1 and below[0].startswith(r"\left(") and below[0].endswith(r"\right)"):
+        below = [below[0][6:-7]]  # a fraction bar groups by itself
+    if below:
+        body = rf"\frac{{{body or '1'}}}{{{_join(below)}}}"
+    if coefficient != 1 or not body:
+        number = (
+            str(coefficient)
+            if coefficient.denominator == 1
+            else (rf"\tfrac{{{coefficient.numerator}}}{{{coefficient.denominator}}}")
+        )
+        body = rf"{number}\,{body}" if body else number
+    letters = [own[Token("b", (height, k), dim)] for k, dim in enumerate(dims)]
+    sums = " ".join(rf"\sum_{{{c}=1}}^{{{dim}}}" for c, dim in zip(letters, dims, strict=True))
+    return f"{sums} {body}" if sums else body
+
+
+def _join(parts: list[str]) -> str:
+    return r"\,".join(parts)
+
+
+def _raised(text: str, atom: Atom, exponent: Fraction) -> str:
+    if exponent == 1:
+        return text
+    if exponent == Fraction(1, 2):
+        return rf"\sqrt{{{text}}}"
+    return rf"{{{text}}}^{{{exponent}}}" if atom[0] in ("D", "N") else rf"\left({text}\right)^{{{exponent}}}"
+
+
+def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> str:
+    def letter(token: Token) -> str:
+        name = names[token] if token in names else _shown(token)
+        return f"{name} " if name.startswith("\\") else name
+
+    match atom[0]:
+        case "T":
+            return _entry_latex(atom[1], [letter(t) for t in atom[2]])
+        case "D" | "N":
+            return str(atom[1])
+        case "delta":
+            return rf"\delta_{{{letter(atom[1])}{letter(atom[2])}}}"
+        case "C":
+            inner = form_latex(atom[3], taken, names)
+            name = _COMMANDS.get(atom[1], atom[1]) + "'" * atom[2]
+            return rf"{name}\left({inner}\right)"
+        case "P":
+            return rf"\left({form_latex(atom[1], taken, names)}\right)"
+    raise AssertionError(atom)
+
+
+def _entry_latex(tensor: ix.Tensor, letters: list[str]) -> str:
+    if not letters:
+        return tensor.latex or tensor.name
+    if tensor.entry_latex:
+        text = tensor.entry_latex
+        for n, c in enumerate(letters, 1):
+            text = text.replace(f"%{n}", c)
+        return text
+    return rf"{{{tensor.latex or tensor.name}}}_{{{','.join(letters) if any(len(c) > 1 for c in letters) else ''.join(letters)}}}"

@@ -1,0 +1,438 @@
+"""Optimisation programs as data, and the symbolic dualiser.
+
+A ``Program`` has a quadratic objective and linear constraints over variables with symbolic dimensions. The
+dualiser forms the Lagrangian, differentiates it (``derivations.calculus.differentiate``), solves the stationarity
+conditions for every variable that they determine, and substitutes. What it cannot solve for stays as a
+constraint of the dual program. Where convexity is not shown there is no dual program, only the Lagrangian at its
+stationary points. Every step is recorded with its LaTeX and its reason. ``solvers.compile`` turns
+the same object into numbers for cvxpy, so that derivation and solver cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.differentiate import gradient
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.term import Term, as_term, sum_over
+
+
+class Raw(Term):
+    """A scalar that was derived rather than printed; ``data`` is its index expression."""
+
+    def shape(self) -> tuple[str, ...]:
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.data
+
+    def latex(self) -> str:
+        return form_latex(nf.normal(self.data))
+
+    level = 1
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``lhs <= rhs`` (or ``==``) for all values of the indices ``over``, with its Lagrange multiplier."""
+
+    lhs: Term
+    rhs: Term
+    multiplier: Tensor
+    over: tuple[Index, ...] = ()
+    equality: bool = False
+
+    def excess(self) -> ix.Expr:
+        """lhs - rhs as an index expression; <= 0 (or = 0) where the constraint holds."""
+        return self.lhs.entry() - self.rhs.entry()
+
+    def latex(self) -> str:
+        relation = "=" if self.equality else r"\le"
+        return rf"{self.lhs.latex()} {relation} {self.rhs.latex()}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise (or maximise) ``objective`` over ``variables`` subject to ``constraints``.
+
+    ``inverses`` maps a symmetric matrix of the data to the tensor that stands for its inverse;
+    ``semidefinite`` names symmetric matrices of the data that are promised positive semidefinite, ``nonzero`` data that
+    are assumed not to vanish.
+    """
+
+    name: str
+    variables: tuple[Tensor, ...]
+    objective: Term
+    constraints: tuple[Constraint, ...] = ()
+    maximise: bool = False
+    inverses: tuple[tuple[Tensor, Tensor], ...] = ()
+    semidefinite: tuple[Tensor, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
+
+    def latex(self) -> str:
+        """The program as displayed mathematics."""
+        verb = r"\operatorname{maximise}" if self.maximise else r"\operatorname{minimise}"
+        names = ",\\,".join(v.latex or v.name for v in self.variables)
+        rows = [rf"\underset{{{names}}}{{{verb}}}\quad & {self.objective.latex()}"]
+        for n, c in enumerate(self.constraints):
+            start = r"\text{subject to}\quad & " if n == 0 else "& "
+            span = r",\ ".join(rf"{i.name} = 1, \dots, {i.dim}" for i in c.over)
+            rows.append(start + c.latex() + (rf"\quad ({span})" if span else ""))
+        return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+
+    def unknown(self) -> set[Tensor]:
+        """All tensors that the objective and the constraints mention."""
+        found = ix.tensors(self.objective.entry())
+        for c in self.constraints:
+            found |= ix.tensors(c.excess())
+        return found
+
+
+def denominators(expr: ix.Expr) -> tuple[Tensor, ...]:
+    """The tensors of which an entry is divided by."""
+    found = {
+        node.base.tensor
+        for node in ix.walk(expr)
+        if isinstance(node, ix.Pow) and node.exponent < 0 and isinstance(node.base, ix.At)
+    }
+    return tuple(sorted(found, key=lambda t: t.name))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a derivation: a formula and why it follows; ``checked``: whether it was tested, None for words only."""
+
+    title: str
+    latex: str
+    reason: str
+    checked: bool | None = None
+
+
+@dataclass
+class Dual:
+    """What dualising a program gives.
+
+    ``stationarity[v]`` is ∂L/∂v at the indices ``at[v]``; ``solved[v]`` the value that it gives the variable
+    (where it determines it); ``conditions`` are the remaining equations (expression = 0, its free indices);
+    ``complementarity`` the products that vanish; ``program`` the dual program, None where the program is not shown to
+    be convex: the Lagrangian at its stationary points is then a value, and bounds nothing.
+    """
+
+    lagrangian: Term
+    at: dict[Tensor, tuple[Index, ...]] = field(default_factory=dict)
+    stationarity: dict[Tensor, ix.Expr] = field(default_factory=dict)
+    solved: dict[Tensor, ix.Expr] = field(default_factory=dict)
+    conditions: dict[Tensor, ix.Expr] = field(default_factory=dict)
+    complementarity: list[tuple[Tensor, ix.Expr]] = field(default_factory=list)
+    program: Program | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    def substitute(self, expr: ix.Expr) -> ix.Expr:
+        """An expression with every solved variable replaced by its value."""
+        for variable, value in self.solved.items():
+            expr = _substitute(expr, variable, self.at[variable], value)
+        return expr
+
+
+def _substitute(expr: ix.Expr, tensor: Tensor, at: tuple[Index, ...], value: ix.Expr) -> ix.Expr:
+    return ix.define(expr, tensor, lambda *idx: ix.rename(value, dict(zip(at, idx, strict=True))))
+
+
+def lagrangian(program: Program) -> Term:
+    """The Lagrangian: for a minimisation, objective + Σ multiplier (lhs - rhs); for a maximisation, minus."""
+    result = program.objective
+    for c in program.constraints:
+        indexed = as_term(c.multiplier)[c.over] if c.over else as_term(c.multiplier)
+        product = indexed * (c.lhs if c.rhs == as_term(0) else c.lhs - c.rhs)
+        whole = sum_over(*c.over, product) if c.over else product
+        result = result - whole if program.maximise else result + whole
+    return result
+
+
+def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
+    """Whether an expression is affine in the variables (every monomial has at most one of them, to power 1)."""
+    return all(degree_in(mono, variables) <= 1 for mono, _ in nf.normal(expr))
+
+
+def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
+    """The degree of a monomial in the variables; 99 or more where one stands in a function, root or denominator."""
+    degree = Fraction(0)
+    for atom, exponent in mono[2]:
+        if atom[0] == "T" and atom[1] in variables:
+            degree += exponent if exponent > 0 and exponent.denominator == 1 else Fraction(99)
+        elif atom[0] in ("C", "P") and any(
+            t in variables for t in ix.tensors(to_expr(((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)))
+        ):
+            degree += 99
+    return degree
+
+
+def convexity(program: Program) -> str:
+    """Why a program is convex (a maximisation: its objective concave), or "" if this argument does not show it.
+
+    The argument: constraints affine in the variables, and an objective whose terms of degree two are positive
+    multiples of squares of single entries, or x' P x with P promised positive semidefinite.
+    """
+    variables = program.variables
+    if not variables or not set(variables) <= program.unknown():
+        return ""  # a program without its variables says nothing
+    if ix.free_indices(program.objective.entry()) or any(
+        ix.free_indices(c.excess()) - set(c.over) for c in program.constraints
+    ):
+        return ""  # an index that nothing explains: the formula is no number
+    written = (program.objective.entry(), *(c.excess() for c in program.constraints))
+    for demand in (d for e in written for d in sg.demands(e)):
+        found = sg.signs(demand.base)
+        if ix.tensors(demand.base) & set(variables) and not found <= demand.signs:
+            return ""  # what cancels in a normal form may still cut the domain
+        if not found & demand.signs:
+            return ""  # no data make it defined
+    if not all(is_affine(c.excess(), variables) for c in program.constraints):
+        return ""
+    squares, sign = 0, -1 if program.maximise else 1
+    for mono, coefficient in nf.normal(program.objective.entry()):
+        degree = degree_in(mono, variables)
+        if degree <= 1:
+            continue
+        if degree != 2 or sign * coefficient < 0 or not _is_square(mono, program):
+            return ""
+        squares += 1
+    word = "nonpositive" if program.maximise else "nonnegative"
+    kind = f"{squares} {word} quadratic term(s)" if squares else "a linear objective"
+    return f"the constraints are affine and the objective is {kind} plus affine terms"
+
+
+def _is_square(mono: nf.Mono, program: Program) -> bool:
+    own = [(a, e) for a, e in mono[2] if a[0] == "T" and a[1] in program.variables]
+    rest = [(a, e) for a, e in mono[2] if (a, e) not in own]
+    if len(own) == 1 and own[0][1] == 2:
+        return all(nf.is_positive(a) for a, _ in rest)
+    if len(own) == 2 and own[0][0][1] == own[1][0][1]:  # x[i, …] P[i, k] x[k, …]
+        matrices = [a for a, e in rest if a[0] == "T" and a[1] in program.semidefinite and e == 1]
+        others = [a for a, _ in rest if a not in matrices]
+        left, right = own[0][0][2], own[1][0][2]
+        differing = [(s, t) for s, t in zip(left, right, strict=True) if s != t]
+        return (
+            len(matrices) == 1
+            and len(differing) == 1
+            and set(matrices[0][2]) == set(differing[0])
+            # x[i, i] P[i, k] x[i, k] is no quadratic form: the rows of x change with i
+            and not set(differing[0]) & {s for s, t in zip(left, right, strict=True) if s == t}
+            # a weight that depends on i or k would make it x' diag(w) P x, which may be indefinite
+            and all(nf.is_positive(a) and not nf.mentions(a, differing[0]) for a in others)
+        )
+    return False
+
+
+def dualise(program: Program) -> Dual:
+    """Lagrangian, stationarity, elimination, complementarity, and the dual program of a convex program.
+
+    Of a program that is not shown to be convex the last step gives the Lagrangian at its stationary points and says that
+    it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality holds for it.
+
+    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a matrix
+    with a declared inverse is not symmetric.
+    """
+    require_quadratic(program)
+    for matrix, inverse in program.inverses:
+        if not (matrix.symmetric and inverse.symmetric):
+            raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
+    result = Dual(lagrangian(program))
+    result.steps.append(Step("Program", program.latex(), "as stated"))
+    result.steps.append(
+        Step(
+            "Lagrangian",
+            rf"\mathcal{{L}} = {result.lagrangian.latex()}",
+            "one multiplier for each constraint",
+        )
+    )
+    whole = result.lagrangian.entry()
+    for variable in program.variables:
+        at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
+        result.at[variable] = at
+        result.stationarity[variable] = to_expr(nf.normal(gradient(whole, variable, at)))
+        result.steps.append(
+            Step(
+                f"Stationarity in {variable.name}",
+                rf"\frac{{\partial \mathcal{{L}}}}{{\partial {_named(variable, at)}}} "
+                rf"= {form_latex(nf.normal(result.stationarity[variable]))} = 0",
+                "derivative of the Lagrangian, by index calculus and by components",
+                True,  # gradient() compares both routes and raises where they differ
+            )
+        )
+    _eliminate(program, result)
+    _finish(program, result)
+    return result
+
+
+def require_quadratic(program: Program) -> None:
+    """Raise ValueError if a constraint is not affine or the objective not quadratic in the variables."""
+    for c in program.constraints:
+        if not is_affine(c.excess(), program.variables):
+            raise ValueError(
+                f"the constraint with multiplier {c.multiplier.name} is not affine in the variables"
+            )
+    if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
+        raise ValueError("the objective is not quadratic in the variables")
+    for expr in (program.objective.entry(), *(c.excess() for c in program.constraints)):
+        if any(ix.tensors(d.base) & set(program.variables) for d in sg.demands(expr)):
+            raise ValueError("the program is defined for some values of the variables only")
+
+
+def fresh_letters(tensor: Tensor) -> list[str]:
+    """A different letter for each dimension of a tensor: the names of the indices that its derivative is taken at."""
+    names = {"N": "i", "D_v": "d", r"D_\phi": "f", "D": "c"}
+    letters: list[str] = []
+    for dim in tensor.dims:
+        letter = names.get(dim, "a")
+        while letter in letters:
+            letter = chr(ord(letter) + 1)
+        letters.append(letter)
+    return letters
+
+
+def _named(tensor: Tensor, at: tuple[Index, ...]) -> str:
+    return form_latex(nf.normal(ix.At(tensor, at)))
+
+
+def _eliminate(program: Program, result: Dual) -> None:
+    """Gaussian elimination: solve a stationarity condition for a variable that appears in it undisturbed."""
+    pending = dict(result.stationarity)
+    progress = True
+    while progress:
+        progress = False
+        for owner, condition in list(pending.items()):
+            form = nf.normal(result.substitute(condition))
+            for variable in program.variables:
+                if variable in result.solved:
+                    continue
+                value = _solve_for(form, variable, result.at[owner], program)
+                if value is None:
+                    continue
+                at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
+                result.at[variable], result.solved[variable] = at, value(at)
+                _back_substitute(result, variable)
+                del pending[owner]
+                progress = True
+                result.steps.append(
+                    Step(
+                        f"Solve for {variable.name}",
+                        rf"{_named(variable, at)} = {form_latex(nf.normal(result.solved[variable]))}",
+                        f"stationarity in {owner.name} determines {variable.name}",
+                        nf.is_zero(nf.normal(result.substitute(condition))),
+                    )
+                )
+                break
+    result.conditions = {v: to_expr(nf.normal(result.substitute(e))) for v, e in pending.items()}
+
+
+def _back_substitute(result: Dual, new: Tensor) -> None:
+    for variable, value in result.solved.items():
+        if variable != new:
+            result.solved[variable] = to_expr(
+                nf.normal(_substitute(value, new, result.at[new], result.solved[new]))
+            )
+
+
+def _solve_for(form: nf.Form, variable: Tensor, at: tuple[Index, ...], program: Program):
+    """The value of ``variable`` from form = 0 as a function of its indices, or None."""
+    for matrix, inverse in program.inverses:
+        if any(_has(mono, matrix) and _has(mono, variable) for mono, _ in form):
+            form = _apply_inverse(form, matrix, inverse, at)
+    own = [(mono, c) for mono, c in form if _has(mono, variable)]
+    if len(own) != 1 or own[0][0][0]:
+        return None
+    (mono, coefficient), rest = own[0], tuple(item for item in form if item != own[0])
+    entries = [a for a, e in mono[2] if a[0] == "T" and a[1] == variable and e == 1]
+    others = [(a, e) for a, e in mono[2] if not (a[0] == "T" and a[1] == variable)]
+    if len(entries) != 1 or not all(nf.is_positive(a) for a, _ in others):
+        return None
+    tokens = entries[0][2]
+    if len(set(tokens)) != len(tokens) or {t.name for t in tokens} != {i.name for i in at}:
+        return None
+    divisor = ((((), 0, tuple(others)), coefficient),)
+    value = to_expr(nf.mul(nf.scale(rest, -1), nf.power(divisor, -1)))
+    order = [Index(str(t.name), t.dim) for t in tokens]
+    return lambda new: ix.rename(value, dict(zip(order, new, strict=True)))
+
+
+def _has(mono: nf.Mono, tensor: Tensor) -> bool:
+    return any(a[0] == "T" and a[1] == tensor for a, _ in mono[2])
+
+
+def _apply_inverse(form: nf.Form, matrix: Tensor, inverse: Tensor, at: tuple[Index, ...]) -> nf.Form:
+    """Multiply by the inverse of a symmetric matrix and contract inverse · matrix to a delta."""
+    for spot in at:
+        if spot.dim != matrix.dims[0]:
+            continue
+        new = spot.fresh()
+        product = ix.Sum(new, inverse[spot, new] * ix.rename(to_expr(form), {spot: new}))
+        contracted = contract_inverse(nf.normal(product), matrix, inverse)
+        if not any(_has(mono, matrix) for mono, _ in contracted):
+            return contracted
+    return form
+
+
+def contract_inverse(form: nf.Form, matrix: Tensor, inverse: Tensor) -> nf.Form:
+    """Replace Σ_t inverse[a, t] matrix[t, b] by δ_ab wherever it occurs."""
+    return nf.contract(form, inverse, matrix, lambda a, b: ("delta", *sorted((a[0], b[0]), key=repr)))
+
+
+def _finish(program: Program, result: Dual) -> None:
+    """The dual program: substitute, drop the variables that only multiply vanishing conditions."""
+    value = nf.normal(result.substitute(result.lagrangian.entry()))
+    for matrix, inverse in program.inverses:
+        value = contract_inverse(value, matrix, inverse)
+    left = tuple(v for v in program.variables if v not in result.solved)
+    if any(degree_in(mono, left) > 1 for mono, _ in value):
+        raise ValueError(
+            "a variable that stationarity does not determine enters the Lagrangian quadratically"
+        )
+    kept = tuple(item for item in value if not any(_has(item[0], v) for v in left))
+    for c in program.constraints:
+        if not c.equality:
+            result.complementarity.append((c.multiplier, c.excess()))
+    if convexity(program):
+        _dual_program(program, result, kept, left)
+    else:
+        reason = "the program is not shown to be convex: the Lagrangian at its stationary points, which bounds nothing"
+        result.steps.append(Step("No dual program", form_latex(kept), reason))
+    for multiplier, excess in result.complementarity:
+        at = next(c.over for c in program.constraints if c.multiplier == multiplier)
+        result.steps.append(
+            Step(
+                f"Complementarity of {multiplier.name}",
+                rf"{_named(multiplier, at)}\,\left({form_latex(nf.normal(excess))}\right) = 0",
+                "multiplier times slack vanishes at an optimum",
+            )
+        )
+
+
+def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...]) -> None:
+    """The dual of a convex program: the eliminated Lagrangian, the remaining conditions, the signs of multipliers."""
+    constraints = [
+        Constraint(
+            Raw((), condition), as_term(0), Tensor(f"\\nu_{{{v.name}}}", v.dims), result.at[v], equality=True
+        )
+        for v, condition in result.conditions.items()
+    ]
+    for c in program.constraints:
+        if not c.equality:
+            sign = as_term(c.multiplier)[c.over] if c.over else as_term(c.multiplier)
+            constraints.append(
+                Constraint(-sign, as_term(0), Tensor(f"s_{{{c.multiplier.name}}}", c.multiplier.dims), c.over)
+            )
+    objective = Raw((), to_expr(kept))
+    multipliers = tuple(c.multiplier for c in program.constraints)
+    result.program = Program(
+        f"dual of {program.name}", multipliers, objective, tuple(constraints), maximise=not program.maximise
+    )
+    reason = "the solved variables are substituted"
+    if left:
+        reason += "; " + ", ".join(v.name for v in left) + " only multiply conditions that vanish"
+    result.steps.append(Step("Dual program", result.program.latex(), reason))

@@ -1,0 +1,198 @@
+"""The visible signs of expressions: one decider for every engine.
+
+A sign is the set of those of -1, 0, 1 that a value may have, as far as the form of the expression shows; ``ANY`` says
+nothing. Sizes of dimensions are at least one. Facts (promises, hypotheses, definitions) come as ``Facts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE, domain_of, signs_of
+
+Signs = frozenset[int]
+ZERO: Signs = frozenset((0,))
+NONZERO: Signs = frozenset((-1, 1))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known besides promises: the signs of every entry of a tensor, and of expressions by their normal form."""
+
+    tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
+    forms: dict[nf.Form, Signs] = field(default_factory=dict)
+
+    def of(self, expr: ix.Expr) -> Signs:
+        """What is said of an expression as a whole, or of its negative."""
+        if not self.forms:
+            return ANY
+        form = nf.normal(expr)
+        mirrored = frozenset(-s for s in self.forms.get(nf.scale(form, -1), ANY))
+        return self.forms.get(form, ANY) & mirrored
+
+
+NONE = Facts()
+
+
+def _times(one: Signs, two: Signs) -> Signs:
+    return frozenset(a * b for a in one for b in two)
+
+
+def _plus(one: Signs, two: Signs) -> Signs:
+    found: set[int] = set()
+    for a in one:
+        for b in two:
+            found |= ANY if a * b < 0 else {a or b}
+    return frozenset(found)
+
+
+def _power(base: Signs, exponent: Fraction) -> Signs:
+    if exponent == 0:
+        return POSITIVE
+    if exponent.denominator > 1:
+        base = base & NONNEGATIVE  # where it is defined
+    if exponent < 0:
+        base = base - ZERO
+    return frozenset(s if exponent.denominator > 1 or exponent.numerator % 2 else s * s for s in base)
+
+
+def signs(expr: ix.Expr, facts: Facts = NONE) -> Signs:
+    """The signs that an expression may have where it is defined: from its form as written and from its normal form."""
+    written = _written(expr, facts)
+    if len(written) <= 1:
+        return written
+    try:
+        return written & _of_form(nf.normal(expr), facts)
+    except ZeroDivisionError:
+        return written
+
+
+def _written(expr: ix.Expr, facts: Facts) -> Signs:
+    known = facts.of(expr)
+    match expr:
+        case ix.Num(value):
+            return frozenset(((value > 0) - (value < 0),))
+        case ix.Dim():
+            return POSITIVE
+        case ix.Delta(left, right):
+            return POSITIVE if left == right else NONNEGATIVE
+        case ix.At(tensor, _):
+            return known & facts.tensors.get(tensor, ANY) & (POSITIVE if tensor.positive else ANY)
+        case ix.Add(args):
+            total = ZERO
+            for arg in args:
+                total = _plus(total, _written(arg, facts))
+            return known & total
+        case ix.Mul(args):
+            return known & _square_of(args, facts)
+        case ix.Pow(base, exponent):
+            return known & _power(_written(base, facts), exponent)
+        case ix.Call(function, _, order):
+            return known & signs_of(function, order)
+        case ix.Sum(_, body):
+            inner = _written(body, facts)
+            return known & (inner | _plus(inner, inner))
+    return known
+
+
+def _square_of(args: tuple[ix.Expr, ...], facts: Facts) -> Signs:
+    """The signs of a product, in which equal factors are squares."""
+    product, left = POSITIVE, list(args)
+    while left:
+        first = left.pop()
+        own = _written(first, facts)
+        twin = next((other for other in left if _alike(first, other)), None)
+        if twin is not None:
+            left.remove(twin)
+            own = frozenset(s * s for s in own)
+        product = _times(product, own)
+    return product
+
+
+def _alike(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two factors are the same expression, bound indices aside."""
+    if one == two or type(one) is not type(two) or not isinstance(one, (ix.Sum, ix.Add, ix.Mul)):
+        return one == two
+    try:
+        return bool(nf.normal(one) == nf.normal(two))
+    except ZeroDivisionError:
+        return False
+
+
+def _of_form(form: nf.Form, facts: Facts) -> Signs:
+    """The signs of a normal form: those of its monomials added, each the product of its atoms'."""
+    total = ZERO
+    for (dims, _, factors), coefficient in form:
+        own: Signs = frozenset((1 if coefficient > 0 else -1,))
+        for atom, exponent in factors:
+            own = _times(own, _power(_of_atom(atom, facts), exponent))
+        total = _plus(total, own | _plus(own, own) if dims else own)
+    return total
+
+
+def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
+    match atom[0]:
+        case "D" | "N":
+            return POSITIVE
+        case "delta":
+            return NONNEGATIVE
+        case "T":
+            single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
+            known = facts.tensors.get(atom[1], ANY) & facts.forms.get(single, ANY)
+            return known & (POSITIVE if atom[1].positive else ANY)
+        case "C":
+            return signs_of(atom[1], atom[2])
+        case "P":
+            return facts.forms.get(atom[1], ANY) & _of_form(atom[1], facts)
+    return ANY
+
+
+def positive(expr: ix.Expr, facts: Facts = NONE) -> bool:
+    """Whether an expression is visibly > 0 wherever it is defined."""
+    return signs(expr, facts) <= POSITIVE
+
+
+def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> bool:
+    """Whether an expression is visibly >= 0 wherever it is defined."""
+    return signs(expr, facts) <= NONNEGATIVE
+
+
+# ---------------------------------------------------------------- where an expression is defined
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What must hold for an expression to be defined: ``base`` has one of the ``signs``."""
+
+    base: ix.Expr
+    signs: Signs
+
+    def words(self) -> str:
+        """The demand as a relation of the base to zero."""
+        names = {NONZERO: "≠ 0", NONNEGATIVE: "≥ 0", POSITIVE: "> 0"}
+        return names.get(self.signs, "never")
+
+
+def demands(expr: ix.Expr) -> Iterator[Demand]:
+    """What denominators, roots, logarithms and derivatives at kinks ask for, the inner ones as well."""
+    for node in ix.walk(expr):
+        needed: Signs = ANY
+        base = expr
+        match node:
+            case ix.Pow(base, exponent):
+                needed = NONNEGATIVE if exponent.denominator > 1 else ANY
+                needed = needed - ZERO if exponent < 0 else needed
+            case ix.Call(function, base, order):
+                needed = domain_of(function, order)
+        if needed != ANY:
+            yield Demand(base, needed)
+
+
+def interior(expr: ix.Expr) -> Iterator[Demand]:
+    """What must hold for an expression to be defined all around a point, so that it has derivatives there."""
+    for demand in demands(expr):
+        yield Demand(demand.base, demand.signs - ZERO)

@@ -1,0 +1,780 @@
+"""Formulas as a paper prints them: matrices, vectors, rows, sums, softmax.
+
+A ``Term`` keeps what is printed, misprints included: products whose shapes do not agree can be written down
+and are found by ``shape``. ``entry`` translates a well-shaped term into index notation
+(``derivations.calculus.index``), in which it is proved and evaluated; ``latex`` prints it for comparison with the paper.
+Each operation is one small class with three rules: shape, entry and latex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from derivations.calculus import index as ix
+from derivations.calculus.functions import check_name
+from derivations.calculus.index import STACKED, Index, Tensor, summands
+
+Shape = tuple[str, ...]
+ONE = Index("1", "1")
+_LOOSE, _PRODUCT, _TIGHT, _ATOM = 1, 2, 3, 4
+
+
+class NonConformable(ValueError):
+    """The shapes in a printed formula do not agree."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A printed formula: an operation, its arguments and what else the operation needs."""
+
+    args: tuple[Term, ...] = ()
+    data: Any = None
+
+    def shape(self) -> Shape:
+        """The dimensions of the value: () a scalar, (n,) a column vector. Raises NonConformable."""
+        raise NotImplementedError
+
+    def entry(self, *at: Index) -> ix.Expr:
+        """The entry at the given indices, one for each dimension, in index notation."""
+        raise NotImplementedError
+
+    def latex(self) -> str:
+        """The formula as printed."""
+        raise NotImplementedError
+
+    level = _ATOM
+
+    def wrapped(self, level: int, after: bool = False) -> str:
+        """LaTeX with parentheses where the surrounding operation binds tighter, or where it follows a sign or a factor
+        (``after``) and starts with a sign itself.
+        """
+        text = self.latex()
+        return rf"\left({text}\right)" if self.level < level or (after and text.startswith("-")) else text
+
+    def __add__(self, other: Any) -> Term:
+        return Sum_((self, as_term(other)))
+
+    def __radd__(self, other: Any) -> Term:
+        return Sum_((as_term(other), self))
+
+    def __sub__(self, other: Any) -> Term:
+        return Sum_((self, Neg((as_term(other),))))
+
+    def __rsub__(self, other: Any) -> Term:
+        return Sum_((as_term(other), Neg((self,))))
+
+    def __mul__(self, other: Any) -> Term:
+        return Product((self, as_term(other)))
+
+    def __rmul__(self, other: Any) -> Term:
+        return Product((as_term(other), self))
+
+    def __truediv__(self, other: Any) -> Term:
+        return Frac((self, as_term(other)))
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return Frac((as_term(other), self))
+
+    def __matmul__(self, other: Term) -> Term:
+        return MatMul((self, other))
+
+    def __neg__(self) -> Term:
+        return Neg((self,))
+
+    def __pow__(self, exponent: int | Fraction) -> Term:
+        return Power((self,), Fraction(exponent))
+
+    def __getitem__(self, at: Index | tuple[Index, ...]) -> Term:
+        return Pick((self,), at if isinstance(at, tuple) else (at,))
+
+    @property
+    def T(self) -> Term:
+        """The transpose."""
+        return Transpose((self,))
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        """Terms that must be defined although the entries may not show them: (everywhere, also all around each point)."""
+        return (), ()
+
+
+def as_term(value: Any) -> Term:
+    """Rational numbers and tensors as terms."""
+    if isinstance(value, Term):
+        return value
+    if isinstance(value, Tensor):
+        return Symbol((), value)
+    if isinstance(value, (int, Fraction)):
+        return Number((), Fraction(value))
+    raise TypeError(f"not a term: {value!r}")
+
+
+class Symbol(Term):
+    """A tensor as a whole."""
+
+    def shape(self) -> Shape:
+        return self.data.dims
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.At(self.data, at)
+
+    def latex(self) -> str:
+        return self.data.latex or self.data.name
+
+
+class Number(Term):
+    """A rational number."""
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return _PRODUCT if self.data < 0 else _ATOM if self.data.denominator == 1 else _TIGHT
+
+    def shape(self) -> Shape:
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Num(self.data)
+
+    def latex(self) -> str:
+        value = self.data
+        if value.denominator == 1:
+            return str(value)
+        return rf"{'-' if value < 0 else ''}\tfrac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+
+
+class Size(Term):
+    """A dimension as a number; of a stacked dimension the sum of its parts."""
+
+    def shape(self) -> Shape:
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        parts = [ix.Num(Fraction(1)) if part == "1" else ix.Dim(part) for part in summands(self.data)]
+        return parts[0] if len(parts) == 1 else ix.Add(tuple(parts))
+
+    def latex(self) -> str:
+        return self.data
+
+
+class Pick(Term):
+    """An entry or a row: the leading dimensions fixed at indices."""
+
+    def shape(self) -> Shape:
+        whole = self.args[0].shape()
+        for index, dim in zip(self.data, whole, strict=False):
+            if index.dim != dim:
+                raise NonConformable(f"index {index.name} runs over {index.dim}, the dimension is {dim}")
+        if len(self.data) > len(whole):
+            raise NonConformable(f"{len(self.data)} indices on an object with dimensions {whole}")
+        return whole[len(self.data) :]
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.args[0].entry(*self.data, *at)
+
+    def latex(self) -> str:
+        inner, picked = self.args[0], self.data
+        while isinstance(inner, Pick):  # X[s][j] prints as X[s, j]
+            inner, picked = inner.args[0], inner.data + picked
+        names = [i.latex for i in picked]
+        if isinstance(inner, Symbol):
+            full = len(names) == len(inner.data.dims)
+            template = inner.data.entry_latex if full else inner.data.row_latex
+            if template and f"%{len(names) + 1}" not in template:
+                for n, name in enumerate(names, 1):
+                    template = template.replace(f"%{n}", name)
+                return template
+        separator = "" if all(len(n) == 1 or n.endswith(" ") for n in names) else ","
+        return rf"{_base(inner.wrapped(_ATOM))}_{{{separator.join(names)}}}"
+
+
+class Sum_(Term):
+    """A sum of terms of one shape."""
+
+    level = _LOOSE
+
+    def shape(self) -> Shape:
+        shapes = {a.shape() for a in self.args}
+        if len(shapes) != 1:
+            raise NonConformable(f"terms of shapes {show_shapes(shapes)} are added")
+        return shapes.pop()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Add(tuple(a.entry(*at) for a in self.args))
+
+    def latex(self) -> str:
+        text = self.args[0].wrapped(_LOOSE)
+        for a in self.args[1:]:
+            if isinstance(a, Neg):
+                text += " - " + a.args[0].wrapped(_PRODUCT, after=True)
+            elif (term := a.wrapped(_PRODUCT)).startswith("-"):  # a product with a negative factor in front
+                text += " - " + term[1:].lstrip()
+            else:
+                text += " + " + term
+        return text
+
+
+class Neg(Term):
+    """The negative."""
+
+    level = _LOOSE
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return -self.args[0].entry(*at)
+
+    def latex(self) -> str:
+        return "-" + self.args[0].wrapped(_PRODUCT, after=True)
+
+
+class Product(Term):
+    """Scalars times at most one vector or matrix."""
+
+    level = _PRODUCT
+
+    def shape(self) -> Shape:
+        shapes = [s for a in self.args if (s := a.shape())]
+        if len(shapes) > 1:
+            raise NonConformable(
+                f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar"
+            )
+        return shapes[0] if shapes else ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul(tuple(a.entry(*at) if a.shape() else a.entry() for a in self.args))
+
+    def latex(self) -> str:
+        parts = []
+        for n, a in enumerate(self.args):
+            text = a.wrapped(_PRODUCT, after=n > 0)
+            reach = {i.name for later in self.args[n + 1 :] for i in free(later)}
+            if reach & _open_sums(a) and text == a.latex():
+                text = rf"\left({text}\right)"  # the sum would take in an index of a later factor
+            parts.append(text)
+        return r"\,".join(parts)
+
+
+class Hadamard(Term):
+    """The entrywise product of objects of one shape."""
+
+    level = _LOOSE  # next to a matrix product its extent would not be clear without parentheses
+
+    def shape(self) -> Shape:
+        shapes = {a.shape() for a in self.args}
+        if len(shapes) != 1:
+            raise NonConformable(f"objects of shapes {show_shapes(shapes)} are multiplied entry by entry")
+        return shapes.pop()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul(tuple(a.entry(*at) for a in self.args))
+
+    def latex(self) -> str:
+        return r" \odot ".join(a.wrapped(_TIGHT) for a in self.args)
+
+
+class MatMul(Term):
+    """A matrix product of two factors; the inner dimensions must agree."""
+
+    level = _PRODUCT
+
+    def _sides(self) -> tuple[Shape, Shape]:
+        left, right = self.args[0].shape(), self.args[1].shape()
+        if not left or not right or len(left) > 2 or len(right) > 2:
+            raise NonConformable(f"matrix product of shapes {show_shapes((left, right))}")
+        if len(left) == 1:
+            left = (left[0], "1")
+        if left[1] != right[0]:
+            raise NonConformable(
+                f"matrix product of shapes {show_shapes((left, right))}: {left[1]} against {right[0]}"
+            )
+        return left, right
+
+    def shape(self) -> Shape:
+        left, right = self._sides()
+        if len(right) == 1:
+            return () if left[0] == "1" else (left[0],)
+        return (left[0], *right[1:])
+
+    def entry(self, *at: Index) -> ix.Expr:
+        left, right = self._sides()
+        row = [] if len(right) == 1 and left[0] == "1" else [at[0]]
+        column = list(at[len(row) :])
+        sums = []
+        for part in summands(left[1]):
+            inner = Index("m", part).fresh()
+            first = (
+                self.args[0].entry(row[0])
+                if len(self.args[0].shape()) == 1
+                else self.args[0].entry(row[0] if row else ONE, inner)
+            )
+            sums.append(ix.Sum(inner, ix.Mul((first, self.args[1].entry(inner, *column)))))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
+
+    def latex(self) -> str:
+        left, right = (a.wrapped(_PRODUCT) for a in self.args)
+        return f"{left} {right}"
+
+
+class Transpose(Term):
+    """The transpose; of a column vector, a row."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        inner = self.args[0].shape()
+        if len(inner) == 1:
+            return ("1", inner[0])
+        return tuple(reversed(inner))
+
+    def entry(self, *at: Index) -> ix.Expr:
+        if len(self.args[0].shape()) == 1:
+            return self.args[0].entry(at[1])
+        return self.args[0].entry(*reversed(at))
+
+    def latex(self) -> str:
+        return rf"{_base(self.args[0].wrapped(_ATOM))}^{{\top}}"
+
+
+class Frac(Term):
+    """Anything over a scalar."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        if self.args[1].shape():
+            raise NonConformable(f"division by an object of shape {show_shapes([self.args[1].shape()])}")
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Mul((self.args[0].entry(*at), ix.Pow(self.args[1].entry(), Fraction(-1))))
+
+    def latex(self) -> str:
+        return rf"\frac{{{self.args[0].latex()}}}{{{self.args[1].latex()}}}"
+
+
+class Power(Term):
+    """A rational power of a scalar, or of each entry."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Pow(self.args[0].entry(*at), self.data)
+
+    def latex(self) -> str:
+        if self.data == Fraction(1, 2):
+            return rf"\sqrt{{{self.args[0].latex()}}}"
+        if self.data.numerator == 1 and self.data.denominator > 2:
+            return rf"\sqrt[{self.data.denominator}]{{{self.args[0].latex()}}}"
+        return rf"{_base(self.args[0].wrapped(_ATOM))}^{{{self.data}}}"
+
+
+class Apply(Term):
+    """A function of a scalar, or of each entry; ``data`` = (name, LaTeX, order of derivative)."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        name, _, order = self.data
+        return ix.Call(name, self.args[0].entry(*at), order)
+
+    def latex(self) -> str:
+        _, symbol, order = self.data
+        return rf"{symbol}{chr(39) * order}\left({self.args[0].latex()}\right)"
+
+
+def _entry_with(inner: Term, at: tuple[Index, ...], own: Index, value: Index) -> ix.Expr:
+    """The entry of a term at ``at`` with its index ``own`` set to ``value``.
+
+    An index of ``at`` that has the name of ``own`` comes from outside and is another one: it must not be replaced.
+    """
+    places = tuple(i.fresh() if i == own else i for i in at)
+    return ix.rename(inner.entry(*places), {**dict(zip(places, at, strict=True)), own: value})
+
+
+class SumOver(Term):
+    """A sum over an index; ``data`` = (index, LaTeX of the lower limit or "")."""
+
+    level = _PRODUCT
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        sums = []
+        for part in summands(self.data.dim):
+            new = Index(self.data.name, part).fresh()
+            sums.append(ix.Sum(new, _entry_with(self.args[0], at, self.data, new)))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
+
+    def latex(self) -> str:
+        return (
+            rf"\sum_{{{self.data.name}=1}}^{{{self.data.dim}}} {self.args[0].wrapped(_PRODUCT, after=True)}"
+        )
+
+
+class Stack(Term):
+    """The vector (or matrix) whose entries (or rows) are the given term, one for each value of an index."""
+
+    def shape(self) -> Shape:
+        return (self.data.dim, *self.args[0].shape())
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return _entry_with(self.args[0], at[1:], self.data, at[0])
+
+    def latex(self) -> str:
+        return rf"\left[{self.args[0].latex()}\right]_{{{self.data.name}=1}}^{{{self.data.dim}}}"
+
+
+class Softmax(Term):
+    """exp of a score over the sum of the exps at all values of the index ``data``."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        if len(summands(self.data.dim)) > 1:
+            raise ValueError(f"softmax over an index of the stacked dimension {self.data.dim}")
+        if self.args[0].shape():
+            raise NonConformable("softmax over an index takes a scalar score")
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        score = self.args[0].entry()
+        new = self.data.fresh()
+        return ix.exp(score) / ix.Sum(new, ix.exp(ix.rename(score, {self.data: new})))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{softmax}}_{{{self.data.name}}}\left({self.args[0].latex()}\right)"
+
+
+class RowSoftmax(Term):
+    """softmax of each row of a matrix."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        shape = self.args[0].shape()
+        if len(shape) != 2:
+            raise NonConformable(f"row softmax of an object of shape {show_shapes([shape])}")
+        return shape
+
+    def entry(self, *at: Index) -> ix.Expr:
+        sums = []
+        for part in summands(self.args[0].shape()[1]):  # the whole row, also where its dimension is stacked
+            new = Index("m", part).fresh()
+            sums.append(ix.Sum(new, ix.exp(self.args[0].entry(at[0], new))))
+        return ix.exp(self.args[0].entry(*at)) / (sums[0] if len(sums) == 1 else ix.Add(tuple(sums)))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{softmax}}\left({self.args[0].latex()}\right)"
+
+
+class Trace(Term):
+    """The trace of a square matrix."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        shape = self.args[0].shape()
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise NonConformable(f"trace of an object of shape {show_shapes([shape])}")
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        sums = []
+        for part in summands(self.args[0].shape()[0]):
+            new = Index("m", part).fresh()
+            sums.append(ix.Sum(new, self.args[0].entry(new, new)))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{tr}}\left({self.args[0].latex()}\right)"
+
+
+class SquaredNorm(Term):
+    """The sum of the squares of all entries: Euclidean for vectors, Frobenius for matrices."""
+
+    def shape(self) -> Shape:
+        self.args[0].shape()
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        sums = []
+        for block in product(*(summands(dim) for dim in self.args[0].shape())):
+            every = [Index("m", dim).fresh() for dim in block]
+            sums.append(ix.total(ix.Pow(self.args[0].entry(*every), Fraction(2)), *every))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
+
+    def latex(self) -> str:
+        try:
+            mark = r"_{\mathrm{F}}" if len(self.args[0].shape()) == 2 else ""
+        except NonConformable:  # printed as it stands, and refused by shape
+            mark = ""
+        return rf"\left\|{self.args[0].latex()}\right\|{mark}^{{2}}"
+
+
+class Diagonal(Term):
+    """The diagonal matrix with a vector's entries."""
+
+    level = _TIGHT
+
+    def shape(self) -> Shape:
+        shape = self.args[0].shape()
+        if len(shape) != 1:
+            raise NonConformable(f"diag of an object of shape {show_shapes([shape])}")
+        return (shape[0], shape[0])
+
+    def entry(self, *at: Index) -> ix.Expr:
+        if at[0].dim != at[1].dim:
+            return ix.Num(Fraction(0))  # indices into different blocks
+        return ix.Mul((ix.Delta(at[0], at[1]), self.args[0].entry(at[0])))
+
+    def latex(self) -> str:
+        return rf"\operatorname{{diag}}\left({self.args[0].latex()}\right)"
+
+
+class Ones(Term):
+    """An array of ones with dimensions ``data``."""
+
+    def shape(self) -> Shape:
+        return _dims(*self.data)
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Num(Fraction(1))
+
+    def latex(self) -> str:
+        times = r" \times "
+        return rf"\mathbf{{1}}_{{{times.join(self.data)}}}"
+
+
+class Zeros(Term):
+    """An array of zeros with dimensions ``data``."""
+
+    def shape(self) -> Shape:
+        return _dims(*self.data)
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return ix.Num(Fraction(0))
+
+    def latex(self) -> str:
+        times = r" \times "
+        return rf"\mathbf{{0}}_{{{times.join(self.data)}}}"
+
+
+class Eye(Term):
+    """The identity matrix on the dimension ``data``, which may be a stacked one."""
+
+    def shape(self) -> Shape:
+        return _dims(self.data, self.data)
+
+    def entry(self, *at: Index) -> ix.Expr:
+        if at[0].dim != at[1].dim:
+            return ix.Num(Fraction(0))  # indices into different blocks
+        return ix.Delta(at[0], at[1]) if at[0].dim != "1" else ix.Num(Fraction(1))
+
+    def latex(self) -> str:
+        return rf"\mathbf{{I}}_{{{self.data}}}"
+
+
+class Blocks(Term):
+    """Blocks side by side; ``data`` = (rows of blocks, columns of blocks), 0 columns for a stack of vectors.
+
+    The stacked dimensions are named after their parts (``d{+}C-1``). An entry is asked for with indices that run
+    over one part each: the dimension of the index says which block is meant, so the parts of an axis must differ.
+    """
+
+    def _row(self, n: int) -> tuple[Term, ...]:
+        width = max(1, self.data[1])
+        return self.args[n * width : (n + 1) * width]
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return self.args, ()
+
+    def _axes(self) -> tuple[list[str], list[str]]:
+        rows, columns = self.data
+        shapes = [[b.shape() for b in self._row(n)] for n in range(rows)]
+        if any(len(s) != (2 if columns else 1) for row in shapes for s in row):
+            raise NonConformable("blocks must all be matrices, or all be vectors")
+        heights, widths = [row[0][0] for row in shapes], [s[1] for s in shapes[0]] if columns else []
+        for row, height in zip(shapes, heights, strict=True):
+            if any(s[0] != height for s in row) or (columns and [s[1] for s in row] != widths):
+                every = show_shapes(s for line in shapes for s in line)
+                raise NonConformable(f"blocks of shapes {every} do not fit together")
+        if len(set(heights)) < len(heights) or len(set(widths)) < len(widths):
+            raise NonConformable("blocks along one axis must have different dimensions")
+        return heights, widths
+
+    def shape(self) -> Shape:
+        heights, widths = self._axes()
+        return (STACKED.join(heights), STACKED.join(widths)) if widths else (STACKED.join(heights),)
+
+    def entry(self, *at: Index) -> ix.Expr:
+        heights, widths = self._axes()
+        row = self._row(heights.index(at[0].dim))
+        return row[widths.index(at[1].dim)].entry(*at) if widths else row[0].entry(*at)
+
+    def latex(self) -> str:
+        lines = [" & ".join(b.latex() for b in self._row(n)) for n in range(self.data[0])]
+        return r"\begin{pmatrix}" + r" \\ ".join(lines) + r"\end{pmatrix}"
+
+
+class Part(Term):
+    """A block of an object with stacked dimensions; ``data`` names one part for each axis."""
+
+    def shape(self) -> Shape:
+        whole = self.args[0].shape()
+        fits = len(whole) == len(self.data)
+        if not fits or any(p not in summands(w) for p, w in zip(self.data, whole, strict=True)):
+            raise NonConformable(f"an object with dimensions {whole} has no part {self.data}")
+        return self.data
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.args[0].entry(*at)
+
+    def latex(self) -> str:
+        return rf"\left.{self.args[0].latex()}\right|_{{{','.join(self.data)}}}"
+
+
+def _dims(*dims: str) -> Shape:
+    """Dimensions as a shape. Raises ValueError for names that are none."""
+    for dim in dims:
+        summands(dim)
+    return dims
+
+
+def _open_sums(term: Term) -> set[str]:
+    """The names of the sums that reach over whatever is written behind a factor."""
+    if isinstance(term, SumOver):
+        return {term.data.name} | _open_sums(term.args[0])
+    if isinstance(term, Product | MatMul):
+        return set().union(*map(_open_sums, term.args))
+    return _open_sums(term.args[0]) if isinstance(term, Neg) else set()
+
+
+def _base(latex: str) -> str:
+    """Braces around what already has a superscript or subscript, which TeX would otherwise call doubled."""
+    return f"{{{latex}}}" if "^" in latex or "_" in latex else latex
+
+
+def show_shapes(shapes: Iterable[Shape]) -> str:
+    """Shapes in words, such as "n×d_v and scalar"."""
+    return " and ".join(sorted("×".join(s) if s else "scalar" for s in shapes))
+
+
+def sum_over(index: Index, *rest: Any) -> Term:
+    """``sum_over(i, j, body)``: the sum of the body over the indices, the first outermost."""
+    *more, body = rest
+    return SumOver((sum_over(*more, body) if more else as_term(body),), index)
+
+
+def stack(index: Index, body: Any) -> Term:
+    """The vector or matrix with the given entries or rows."""
+    return Stack((as_term(body),), index)
+
+
+def softmax(index: Index, score: Any) -> Term:
+    """softmax of a scalar score, normalised over the index."""
+    return Softmax((as_term(score),), index)
+
+
+def row_softmax(matrix: Any) -> Term:
+    """softmax of every row."""
+    return RowSoftmax((as_term(matrix),))
+
+
+def exp(arg: Any) -> Term:
+    """The exponential of a scalar, or of each entry."""
+    return Apply((as_term(arg),), ("exp", r"\exp", 0))
+
+
+def apply(name: str, arg: Any, latex: str = "", order: int = 0) -> Term:
+    """An unknown function (or its derivative) of a scalar, or of each entry. Raises ValueError for a name or order that there is not."""
+    check_name(name)
+    if not isinstance(order, int) or order < 0:
+        raise ValueError(f"no derivative of order {order}")
+    return Apply((as_term(arg),), (name, latex or name, order))
+
+
+def sqrt(arg: Any) -> Term:
+    """The square root."""
+    return Power((as_term(arg),), Fraction(1, 2))
+
+
+def squared_norm(arg: Any) -> Term:
+    """‖·‖² of a vector, ‖·‖_F² of a matrix."""
+    return SquaredNorm((as_term(arg),))
+
+
+def trace(arg: Any) -> Term:
+    """The trace."""
+    return Trace((as_term(arg),))
+
+
+def diag(arg: Any) -> Term:
+    """The diagonal matrix."""
+    return Diagonal((as_term(arg),))
+
+
+def blocks(*rows: Any) -> Term:
+    """A block matrix from its rows (sequences), or a stacked vector from its parts (terms)."""
+    if isinstance(rows[0], (list, tuple)):
+        return Blocks(tuple(as_term(b) for row in rows for b in row), (len(rows), len(rows[0])))
+    return Blocks(tuple(map(as_term, rows)), (len(rows), 0))
+
+
+def part(term: Any, *dims: str) -> Term:
+    """The block of a stacked object that the given dimensions name."""
+    return Part((as_term(term),), dims)
+
+
+def zeros(*dims: str) -> Term:
+    """An array of zeros."""
+    return Zeros((), dims)
+
+
+def eye(dim: str) -> Term:
+    """The identity matrix."""
+    return Eye((), dim)
+
+
+def size(dim: str) -> Term:
+    """A dimension as a number."""
+    return Size((), dim)
+
+
+def subterms(term: Term, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Term]]:
+    """Every subterm with its path, parents first."""
+    yield path, term
+    for n, arg in enumerate(term.args):
+        yield from subterms(arg, (*path, n))
+
+
+def replace_at(term: Term, path: tuple[int, ...], new: Term) -> Term:
+    """The term with the subterm at ``path`` replaced."""
+    if not path:
+        return new
+    n, *rest = path
+    args = (*term.args[:n], replace_at(term.args[n], tuple(rest), new), *term.args[n + 1 :])
+    return replace(term, args=args)
+
+
+def symbols(term: Term) -> set[Tensor]:
+    """The tensors that a term prints."""
+    return {t.data for _, t in subterms(term) if isinstance(t, Symbol)}
+
+
+def free(term: Term) -> set[Index]:
+    """The indices that a term leaves free."""
+    here = set(term.data) if isinstance(term, Pick) else set()
+    inside = set().union(*(free(a) for a in term.args)) if term.args else set()
+    bound = {term.data} if isinstance(term, (SumOver, Stack)) else set()
+    return (here | inside) - bound

@@ -1,0 +1,1 @@
+"""Theory energy: attention as the stationary point of an energy (farooq2025)."""

@@ -1,0 +1,219 @@
+"""The shape of a function F(u) of one real variable: signs of its second derivative, decided exactly or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import sympy as sp
+
+from derivations.calculus.components import evaluate
+from derivations.calculus.index import Tensor
+from derivations.calculus.parse import FUNCTIONS, parse
+
+U = sp.Symbol("u", real=True)
+_x = sp.Symbol("x", positive=True)
+
+
+@lru_cache(maxsize=256)
+def sympy_function(text: str) -> sp.Expr:
+    """A formula in u as a SymPy expression. Raises ValueError for a text outside the language."""
+    expr = parse(text, {"u": Tensor("u", ()).scalar})
+    functions: dict[str, Any] = {name: _plain(name) for name in FUNCTIONS}
+    functions["root"] = lambda base, exponent: (
+        sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+    )
+    return sp.sympify(evaluate(expr, {}, lambda tensor, entry: U, functions))
+
+
+def _plain(name: str) -> Any:
+    return lambda arg, order: getattr(sp, name)(arg)
+
+
+def sign_on_reals(expression: sp.Expr) -> str:
+    """Where a function of u has which sign: ">0", ">=0", "<0", "<=0", "=0", "both" or "undecided", for all real u.
+
+    Decided for polynomials and for rational functions of u or of exp(u), by exact root counting.
+    """
+    expression = sp.simplify(expression)
+    if expression == 0:
+        return "=0"
+    found = _sign_of_rational(expression, U, None)
+    if found is None:
+        in_exp = sp.together(sp.powsimp(expression.rewrite(sp.exp).subs(U, sp.log(_x))))
+        found = _sign_of_rational(in_exp, _x, 0)
+    if found is not None:
+        return found
+    for known, answer in ((expression.is_positive, ">0"), (expression.is_negative, "<0")):
+        if known:
+            return answer
+    return "undecided"
+
+
+def _sign_of_rational(expression: sp.Expr, variable: sp.Symbol, low: int | None) -> str | None:
+    """The sign of a rational function on the real line, or on (low, oo); None if it is not rational or has a pole."""
+    top, bottom = sp.fraction(sp.together(expression))
+    if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)) or expression.free_symbols - {
+        variable
+    }:
+        return None
+    if not all(
+        c.is_rational for c in (*sp.Poly(top, variable).coeffs(), *sp.Poly(bottom, variable).coeffs())
+    ):
+        return None
+    interval = sp.Interval(low, sp.oo, True, True) if low is not None else sp.S.Reals
+    if _roots(bottom, variable, interval):
+        return None
+    whole = sp.Poly(top * bottom, variable)
+    roots = sorted(_roots(whole.as_expr(), variable, interval))
+    ends = [None, *roots, None]
+    signs = {sp.sign(whole.eval(_between(left, right, low))) for left, right in pairwise(ends)}
+    if signs == {1}:
+        return ">=0" if roots else ">0"
+    if signs == {-1}:
+        return "<=0" if roots else "<0"
+    return "both"
+
+
+def _roots(expression: sp.Expr, variable: sp.Symbol, interval: sp.Set) -> list[sp.Expr]:
+    polynomial = sp.Poly(expression, variable)
+    if polynomial.degree() <= 0:
+        return []
+    return [r for r in set(polynomial.real_roots()) if interval.contains(r) == sp.true]
+
+
+def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp.Rational:
+    """A rational number strictly between two neighbouring roots, or beyond the last."""
+    if left is None and right is None:
+        return sp.Integer(1)
+    if right is None:
+        return sp.ceiling(left) + 1
+    if left is None:
+        return (
+            sp.Rational(low) + sp.nsimplify(sp.Rational(str(sp.N(right - low, 30)))) / 2
+            if low is not None
+            else sp.floor(right) - 1
+        )
+    return sp.nsimplify(sp.Rational(str(sp.N((left + right) / 2, 30))))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of F: the signs of its second derivative, whether it is affine, a power, how F'' is bounded."""
+
+    second: str
+    affine: bool
+    polynomial_degree: int | None
+    curvature: sp.Expr | None
+
+    @property
+    def convex(self) -> bool:
+        """F'' >= 0 everywhere, and > 0 except at single points: strictly convex."""
+        return self.second in (">0", ">=0")
+
+    @property
+    def concave(self) -> bool:
+        """The mirror image."""
+        return self.second in ("<0", "<=0")
+
+
+@lru_cache(maxsize=256)
+def shape_of(text: str) -> Shape:
+    """The shape of a formula F."""
+    function = sympy_function(text)
+    second = sp.diff(function, U, 2)
+    degree = sp.Poly(function, U).degree() if function.is_polynomial(U) else None
+    return Shape(sign_on_reals(second), sp.simplify(second) == 0, degree, _largest(second))
+
+
+def _largest(second: sp.Expr) -> sp.Expr | None:
+    """A bound of |F''| where one is easily exact: a constant, or 1/cosh² and its like through exp(u); else None."""
+    second = sp.simplify(second)
+    if not second.free_symbols:
+        return sp.Abs(second)
+    for bound in (sp.Integer(1), sp.Integer(2)):
+        if sign_on_reals(bound - second) in (">0", ">=0") and sign_on_reals(bound + second) in (">0", ">=0"):
+            return bound
+    return None
+
+
+def power_of(text: str) -> int | None:
+    """p for the formula u^p with a whole p >= 1, else None."""
+    function = sympy_function(text)
+    degree = shape_of(text).polynomial_degree
+    return degree if degree and degree >= 1 and sp.expand(function - U**degree) == 0 else None
+
+
+# ---------------------------------------------------------------- growth
+
+
+@lru_cache(maxsize=256)
+def growth(text: str) -> tuple[sp.Expr, sp.Expr] | None:
+    """lim F(u)/|u| for u to -∞ and to +∞ (numbers or ±oo), or None if a limit is not found.
+
+    Where F is strictly convex, F' takes exactly the values strictly between minus the first and the second.
+    """
+    found = tuple(_limit(_towards(text, sign) / _x) for sign in (-1, 1))
+    return found if all(r is not None for r in found) else None  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=256)
+def bounded_slopes(text: str) -> sp.Set | None:
+    """The weights w for which F(u) - w u is bounded below on all of the reals, exactly; None if undecided.
+
+    F must be continuous: then only its growth at both ends matters.
+    """
+    rates = growth(text)
+    if rates is None:
+        return None
+    left, right = rates
+    # an end belongs to the set if F minus its own asymptote stays bounded below
+    closed = []
+    for sign, rate in ((-1, left), (1, right)):
+        rest = _limit(_towards(text, sign) - rate * _x) if rate.is_finite else sp.S.NegativeInfinity
+        if rest is None:
+            return None
+        closed.append(rest != sp.S.NegativeInfinity)
+    if -left > right:
+        return sp.S.EmptySet
+    return sp.Interval(-left, right, left_open=not closed[0], right_open=not closed[1])
+
+
+def _towards(text: str, sign: int) -> sp.Expr:
+    """F(± x) for x > 0, written with exponentials, whose limits SymPy takes reliably."""
+    return sp.simplify(sympy_function(text).rewrite(sp.exp).subs(U, sign * _x))
+
+
+def _limit(expression: sp.Expr) -> sp.Expr | None:
+    """The limit for x to oo, a real number or ±oo, else None."""
+    try:
+        found = sp.limit(sp.simplify(expression), _x, sp.oo)
+    except (NotImplementedError, ValueError, TypeError, sp.PoleError):
+        return None
+    return found if found.is_extended_real else None
+
+
+def local_kinds(text: str) -> dict[str, sp.Set] | None:
+    """Where c is a strict local minimum, a strict local maximum or neither of u ↦ F(u) - F'(c) u; None if not decided.
+
+    For polynomials of degree two and more: by the sign of F'', and at its zeros by the first derivative that does not vanish.
+    """
+    if (shape_of(text).polynomial_degree or 0) < 2:
+        return None
+    function = sympy_function(text)
+    second = sp.diff(function, U, 2)
+    kinds: dict[str, sp.Set] = {
+        "minimum": sp.solveset(second > 0, U, sp.S.Reals),
+        "maximum": sp.solveset(second < 0, U, sp.S.Reals),
+        "neither": sp.S.EmptySet,
+    }
+    for root in _roots(second, U, sp.S.Reals):
+        order = next(
+            k for k in range(3, sp.degree(function, U) + 1) if sp.diff(function, U, k).subs(U, root) != 0
+        )
+        value = sp.diff(function, U, order).subs(U, root)
+        kind = "neither" if order % 2 else "minimum" if value > 0 else "maximum"
+        kinds[kind] = sp.Union(kinds[kind], sp.FiniteSet(root))
+    return kinds

@@ -1,0 +1,194 @@
+"""The kernels that Wang, Henao and Carin (2024) list, on vectors that may be stacked, and the softmax kernel.
+
+A kernel is a function of two vector terms (a key and a query) that returns a scalar term. Parameters are named as in
+the paper: σ, γ, c, λ. The degree of the polynomial kernel, printed d, is a whole number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+
+from derivations.calculus import index as ix
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.parse import parse
+from derivations.calculus.term import (
+    Apply,
+    NonConformable,
+    Shape,
+    Term,
+    as_term,
+    exp,
+    softmax,
+    sqrt,
+    squared_norm,
+    summands,
+)
+
+sigma = Tensor(
+    "sigma", (), r"\sigma", positive=True
+)  # only σ² enters, so σ > 0 is no restriction beyond σ ≠ 0
+gamma = Tensor("gamma", (), r"\gamma")
+offset = Tensor("c", (), "c")
+rate = Tensor("lambda", (), r"\lambda")
+DEGREE = 2
+
+Kernel = Callable[[Term, Term], Term]
+
+
+class EntrySum(Term):
+    """A sum over the entries of two vectors of one shape; ``data`` is "distance" or "chi-squared"."""
+
+    def shape(self) -> Shape:
+        if len({a.shape() for a in self.args}) != 1:
+            raise NonConformable("the two vectors have different shapes")
+        return ()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        sums = []
+        for block in product(*(summands(dim) for dim in self.args[0].shape())):
+            every = [Index("m", dim).fresh() for dim in block]
+            one, two = (a.entry(*every) for a in self.args)
+            square = ix.Pow(one - two, Fraction(2))
+            body = ix.Pow(square, Fraction(1, 2)) if self.data == "distance" else square / (one + two)
+            sums.append(ix.total(body, *every))
+        return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
+
+    def latex(self) -> str:
+        one, two = (a.latex() for a in self.args)
+        if self.data == "distance":
+            return rf"\left\|{one} - {two}\right\|_1"
+        return rf"\sum_{{a}} \frac{{\left({one} - {two}\right)_a^2}}{{\left({one} + {two}\right)_a}}"
+
+
+class Tanh(Term):
+    """The hyperbolic tangent of a scalar, as a quotient of exponentials."""
+
+    def shape(self) -> Shape:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        arg = self.args[0].entry(*at)
+        return (ix.exp(arg) - ix.exp(-arg)) / (ix.exp(arg) + ix.exp(-arg))
+
+    def latex(self) -> str:
+        return rf"\tanh\left({self.args[0].latex()}\right)"
+
+
+class Custom(Term):
+    """A user's own kernel of two vectors; ``data`` is its text in dot = uᵀv, xx = uᵀu and yy = vᵀv."""
+
+    def shape(self) -> Shape:
+        return linear(*self.args).shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        u, v = self.args
+        names = {"dot": u.T @ v, "xx": squared_norm(u), "yy": squared_norm(v)}
+        return parse(self.data, {name: term.entry() for name, term in names.items()})
+
+    def latex(self) -> str:
+        return rf"\kappa\left({self.args[0].latex()},\,{self.args[1].latex()}\right)"
+
+
+def one_norm(u: Term, v: Term) -> Term:
+    """‖u - v‖₁."""
+    return EntrySum((u, v), "distance")
+
+
+def chi_squared_distance(u: Term, v: Term) -> Term:
+    """Σ_a (u_a - v_a)² / (u_a + v_a)."""
+    return EntrySum((u, v), "chi-squared")
+
+
+def tanh(arg: Term) -> Term:
+    """The hyperbolic tangent."""
+    return Tanh((as_term(arg),))
+
+
+def linear(u: Term, v: Term) -> Term:
+    """uᵀv."""
+    return u.T @ v
+
+
+def rbf(u: Term, v: Term) -> Term:
+    """exp(-‖u - v‖² / σ²): no 2 in the denominator."""
+    return exp(-(squared_norm(u - v) / as_term(sigma) ** 2))
+
+
+def laplacian(u: Term, v: Term) -> Term:
+    """exp(-‖u - v‖₁ / σ²)."""
+    return exp(-(one_norm(u, v) / as_term(sigma) ** 2))
+
+
+def sigmoid(u: Term, v: Term) -> Term:
+    """tanh(γ uᵀv + c)."""
+    return tanh(as_term(gamma) * (u.T @ v) + as_term(offset))
+
+
+def polynomial(u: Term, v: Term, degree: int = DEGREE) -> Term:
+    """(γ uᵀv + c)^degree."""
+    return (as_term(gamma) * (u.T @ v) + as_term(offset)) ** degree
+
+
+def cosine(u: Term, v: Term) -> Term:
+    """uᵀv / (‖u‖ ‖v‖)."""
+    return (u.T @ v) / (sqrt(squared_norm(u)) * sqrt(squared_norm(v)))
+
+
+def chi_squared(u: Term, v: Term) -> Term:
+    """exp(-γ Σ_a (u_a - v_a)² / (u_a + v_a))."""
+    return exp(-(as_term(gamma) * chi_squared_distance(u, v)))
+
+
+def exponential(u: Term, v: Term) -> Term:
+    """exp(λ uᵀv)."""
+    return exp(as_term(rate) * (u.T @ v))
+
+
+def of_inner_product(u: Term, v: Term) -> Term:
+    """g(uᵀv) for an unknown function g."""
+    return Apply((u.T @ v,), ("g", "g", 0))
+
+
+def of_distance(u: Term, v: Term) -> Term:
+    """g(‖u - v‖²) for an unknown function g."""
+    return Apply((squared_norm(u - v),), ("g", "g", 0))
+
+
+def of_one_norm(u: Term, v: Term) -> Term:
+    """g(‖u - v‖₁) for an unknown function g."""
+    return Apply((one_norm(u, v),), ("g", "g", 0))
+
+
+KERNELS: dict[str, Kernel] = {
+    "linear": linear,
+    "rbf": rbf,
+    "laplacian": laplacian,
+    "sigmoid": sigmoid,
+    "polynomial": polynomial,
+    "cosine": cosine,
+    "chi_squared": chi_squared,
+    "exponential": exponential,
+}
+LISTED = ("linear", "rbf", "laplacian", "sigmoid", "polynomial", "cosine", "chi_squared")  # Appendix A
+FAMILIES: dict[str, Kernel] = {
+    "a function of the inner product": of_inner_product,
+    "a function of the distance": of_distance,
+    "a function of the 1-norm distance": of_one_norm,
+}
+
+
+def attention_weights(name: str, keys: Callable[[Index], Term], query: Term, index: Index) -> dict[str, Term]:
+    """The weight of key ``index`` for a query, for the kernel of the assumptions; several where it is left open.
+
+    ``features`` stands for any kernel of the list's three families, ``softmax`` for exponentials normalised over the
+    keys; a name of the list, or a text in dot, xx, yy, for itself.
+    """
+    if name == "features":
+        return {family: kernel(keys(index), query) for family, kernel in FAMILIES.items()}
+    if name == "softmax":
+        return {name: softmax(index, as_term(rate) * (keys(index).T @ query))}
+    if name in KERNELS:
+        return {name: KERNELS[name](keys(index), query)}
+    return {name: Custom((keys(index), query), name)}

@@ -1,0 +1,1 @@
+"""Theory svr: attention as a support vector expansion (nguyen2023)."""

@@ -1,0 +1,147 @@
+"""The pages of the data files: error and bound by family, what was not run, charts."""
+
+import json
+import re
+
+import pytest
+
+from book import measurements
+from book.chart import BOTTOM, HEIGHT, Line, _ticks, chart
+
+
+def piece(error, bound=1.0, **more):
+    about = {"grade": "certified-float", "passed": True, "not_run": None}
+    return {"error": error, "bound": bound, **about, **more}
+
+
+def row(leg, tokens, pieces, dtype="float64", raised=None):
+    return {
+        "leg": leg, "tokens": tokens, "dtype": dtype, "evidence": pieces, "raised": raised, "claims": ["p/eq1"],
+        "seconds": 1.0, "peak_bytes": 2**30, "device": "cpu",
+    }  # fmt: skip
+
+
+def run(rows, status="done"):
+    about = {"python": "3", "torch": "2", "threads": 2, "name": "x86", "device": "cpu", "load": 1.0}
+    return {**about, "commit": "abc", "status": status, "rows": rows}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_without_files_everything_is_not_run(folder):
+    for page in (measurements.devices, measurements.families, measurements.benchmarks, measurements.measured):
+        assert "**not run**" in page(None)
+
+
+def test_a_device_that_was_not_available_is_said_so(folder):
+    (folder / "gpu.json").write_text(
+        json.dumps({"status": "not run", "reason": "no GPU here", "command": "x"})
+    )
+    (folder / "cpu.json").write_text(json.dumps(run([row("nguyen2023.theorem1_legs.a", 1024, [piece(0.1)])])))
+    page = measurements.devices(None)
+    assert "| GPU | **not run**: no GPU here |" in page and "1 checks, 1 parts |" in page
+    (folder / "cpu.json").write_text(
+        json.dumps(run([row("nguyen2023.theorem1_legs.a", 1024, [piece(0.1)])], "incomplete"))
+    )
+    assert "1 checks, 1 parts, stopped before its end" in measurements.devices(None)
+
+
+def test_benchmarks_that_were_stopped_show_what_they_have(folder):
+    job = {
+        "job": "attention",
+        "tokens": [1024],
+        "seconds": [0.5],
+        "runs": [3],
+        "ratio": [1.0],
+    }
+    job |= {"time_exponent": None, "memory_tokens": [], "peak_bytes": [], "memory_exponent": None}
+    data = {k: v for k, v in run([], "incomplete").items() if k != "rows"} | {
+        "command": "make bench",
+        "repeats": 3,
+    }
+    data |= {"streams": {"width": 64, "dtype": "float32", "jobs": [job]}, "krylov": [], "regression": []}
+    (folder / "benchmarks.json").write_text(json.dumps(data))
+    page = measurements.benchmarks(None)
+    assert "**It was stopped before its end.**" in page and page.count("**Not run.**") == 2
+    assert "| attention | 1,024 | 3 | 0.5 |" in page
+    (folder / "benchmarks.json").write_text(json.dumps(data | {"status": "done"}))
+    assert "stopped" not in measurements.benchmarks(None)
+
+
+def test_ratios_failures_and_what_was_not_run_are_shown(folder):
+    skipped = {**piece(None, None), "passed": None, "not_run": "too long"}
+    rows = [
+        row("nguyen2023.theorem1_legs.attention_engines", 1024, [piece(0.25), piece(0.5)]),
+        row("nguyen2023.theorem1_legs.attention_engines", 4096, [piece(1e-5)]),
+        row("wang2024.tensor_legs.one", 1024, [{**piece(3.0), "passed": False}]),
+        row("chen2023.tensor_legs.two", 1024, [skipped]),
+        row("elsewhere.three", 1024, [], raised="ValueError: no"),
+    ]
+    (folder / "cpu.json").write_text(json.dumps(run(rows)))
+    page = measurements.families(None)
+    assert "### Softmax attention" in page and "### Others" in page and "### Energies" not in page
+    first = next(line for line in page.splitlines() if line.startswith("| attention engines"))
+    assert "0.5" in first and re.search(r"\*1.*\*", first), "the worst of a part, and loose ones in italics"
+    assert page.count("**failed**") == 2 and "- not run: too long" in page
+
+
+def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
+    for name, date, error in (("a", "2026-02", 0.25), ("b", "2026-01", 0.75)):
+        rows = [row("nguyen2023.theorem1_legs.a", 1024, [piece(error)])]
+        (folder / f"{name}.json").write_text(json.dumps({**run(rows), "date": date}))
+    page = measurements.families(None)
+    assert "0.25" in page and "0.75" not in page
+
+
+def test_the_pictures_leave_out_what_has_no_bound_for_rounding(folder):
+    rows = [row("nguyen2023.theorem1_legs.a", 1024, [piece(5e6, 1e7, grade="measured"), piece(1e-9, 1e-6)])]
+    (folder / "cpu.json").write_text(json.dumps(run(rows)))
+    page = measurements.families(None)
+    assert "float64 at 1,024: 0.001" in page and "0.5" in page  # the table has all
+
+
+def test_a_chart_draws_points_dashes_and_legend():
+    found = chart([Line("a", [(1, 1e-3), (10, 1e-2)]), Line("", [(1, 1.0)], 1, True)], "N", "error", "s", "c")
+    assert found.count("<circle") == 2 and 'class="bound series-1"' in found and ">a</span>" in found
+    assert ">0.01</text>" in found and "nan" not in found
+
+
+@pytest.mark.parametrize("low, high", [(1e-15, 1e-3), (0.6, 0.97), (1.0, 1.0), (3.0, 4.0), (0.9, 11.0)])
+def test_ticks_are_few_distinct_and_around_the_points(low, high):
+    ticks = _ticks(low, high)
+    assert ticks == sorted(set(ticks)) and 2 <= len(ticks) <= 9
+    assert ticks[0] <= low and ticks[-1] >= high and ticks[0] < ticks[-1]
+
+
+def test_a_chart_without_points_is_empty_and_zeros_lie_on_its_bottom_line():
+    assert chart([Line("a", [])], "N", "y", "s", "c") == ""
+    assert chart([Line("a", [(1, 0.0)])], "N", "y", "s", "c") == ""
+    bottom = f'cy="{HEIGHT - BOTTOM:.1f}"'
+    assert chart([Line("a", [(1, 0.0), (2, 1.0)])], "N", "y", "s", "c").count(bottom) == 1
+
+
+COMMITTED = measurements._rows()
+
+
+@pytest.mark.skipif(not COMMITTED, reason="no data file of the tensor checks")
+def test_every_committed_result_is_within_its_bound_and_rejected_wrong_versions():
+    for found in COMMITTED:
+        assert not found["raised"], found["leg"]
+        for e in found["evidence"]:
+            if e["grade"] == "certified-float" and not e["not_run"]:
+                assert e["passed"] and e["error"] <= e["bound"], (found["leg"], found["tokens"])
+                assert "rejected" in e["detail"] and "not rejected" not in e["detail"]
+
+
+@pytest.mark.parametrize("name", ["gpu", "benchmarks", "measured"])
+def test_committed_files_say_what_they_ran_on_or_that_they_did_not(name):
+    data = measurements._read(name)
+    if data is None or data.get("status") == "not run":
+        assert data is None or data["reason"]
+        return
+    about = data.get("about", data)
+    assert about["torch"] and about["date"] and about["commit"] and about["threads"]

@@ -1,0 +1,351 @@
+"""The command line: what a user types by mistake ends with one line and status 2, what they ask for is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks.claim import CLAIMS, ROOT, Assumption, Claim
+from checks.commands import cli
+from checks.evidence import Evidence, Record
+from checks.run import ledger
+from checks.run.registry import load
+from checks.statement import Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.program import Step
+from derivations.calculus.term import as_term
+
+load()
+CHEAP = "nguyen2023/eq7"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path_factory.getbasetemp() / "attest-cache"))
+
+
+def attest(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = cli.main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line of a refusal."""
+    status, out, err = attest(capsys, *arguments)
+    assert status == 2, (arguments, status, out, err)
+    lines = err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("attest: "), err
+    assert "Traceback" not in err and not out.strip(), out
+    assert len(lines[0]) < 700
+    return lines[0]
+
+
+# ---------------------------------------------------------------- bad input
+
+FILES = {"broken.toml": "[svr", "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
+         "knob.toml": "[svr]\nlos = 'huber'\n", "value.toml": "[svr]\nloss = 'none'\n"}  # fmt: skip
+BAD: list[tuple[tuple[str, ...], str]] = [
+    (("show", "nosuch/eq1"), "no claim or paper 'nosuch/eq1'"),
+    (("show", "nguyen2023/thm11"), "did you mean nguyen2023/thm1"),
+    (("show", "nguyen2023"), "is a paper; name one claim"),
+    (("ablate", "nosuch/eq1"), "no claim"),
+    (("verify", CHEAP, "nosuch/eq1"), "no claim"),
+    (("verify", CHEAP, "--dtype", "float8"), "allowed: float64, float32, bfloat16"),
+    (("verify", CHEAP, "--device", "abacus"), "allowed: cpu, cuda"),
+    (("verify", CHEAP, "--device", "meta"), "no device 'meta'"),
+    (("verify", CHEAP, "--device", "cuda:99"), "no device 'cuda:99'"),
+    (("verify", CHEAP, "--device", ""), "is not a device"),
+    (("verify", CHEAP, "--max-tokens", "63"), "allowed: 64 to"),
+    (("verify", CHEAP, "--max-tokens", "99999999999"), "allowed: 64 to"),
+    (("verify", CHEAP, "--max-tokens", "many"), "invalid int value: 'many'"),
+    (("verify", CHEAP, "--workers", "0"), "allowed: 1 to 64"),
+    (("verify", CHEAP, "--workers", "-2"), "allowed: 1 to 64"),
+    (("verify", CHEAP, "--workers", "two"), "invalid int value"),
+    (("verify", CHEAP, "--seed", "-1"), "allowed: 0 to"),
+    (("verify", CHEAP, "--seed", str(10**30)), "allowed: 0 to"),
+    (("verify", CHEAP, "--seed", "1.5"), "invalid int value"),
+    (("verify", "--nosuch"), "unrecognized arguments: --nosuch"),
+    ((), "required: COMMAND"),
+    (("prove",), "invalid choice: 'prove'"),
+    (("list", "--verdict", "true"), "invalid choice: 'true'"),
+    (("list", "--paper", "vaswani2017"), "invalid choice"),
+    (("list", "--severity", "awful"), "invalid choice"),
+    (("derive", "nosuch"), "no theory 'nosuch'; there are"),
+    (("derive", "svr", "--set", "nosuch=1"), "no knob 'nosuch'; there are beta, bias, box"),
+    (("derive", "svr", "--set", "loss=none"), "allowed: epsilon_insensitive"),
+    (("derive", "svr", "--set", "loss"), "not of the form knob=value"),
+    (("derive", "svr", "--set", "ksvd.loss=huber"), "belongs to theory ksvd"),
+    (("derive", "svr", "--set", "feature_map=import os"), "does not parse"),
+    (("derive", "svr", "--set", "feature_map=__import__('os').system('true')"), "not allowed here"),
+    (("derive", "svr", "--set", "feature_map=dot.real"), "'dot.real' is not allowed here"),
+    (("derive", "svr", "--set", "feature_map=(x := dot)"), "not allowed here"),
+    (("derive", "svr", "--set", "feature_map=f'{dot}'"), "not allowed here"),
+    (("derive", "svr", "--set", "feature_map=dot^13"), "exponents beyond 12"),
+    (("derive", "svr", "--set", "feature_map=((dot^12)^12)^12"), "multiplies out to too much"),
+    (("derive", "svr", "--set", "feature_map=1/(dot - dot)"), "divides by zero"),
+    (("derive", "svr", "--set", "feature_map=log(0)"), "logarithm of 0"),
+    (("derive", "svr", "--set", "feature_map=1e-999999999"), "not allowed here"),
+    (("derive", "svr", "--set", "feature_map=" + "(" * 99 + "dot" + ")" * 98), "does not parse"),
+    (("derive", "svr", "--set", "feature_map=" + "x" * 100_000), "longer than 200 characters"),
+    (("derive", "svr", "--set", "feature_map=dot\n+ [bold]1"), "does not parse"),
+    (("derive", "svr", "--set", "feature_map=\x1b[31mdot"), "does not parse"),
+    (("derive", "svr", "--set", "feature_map=d\u043ft"), "not allowed here"),
+    (("derive", "svr", "--set", "feature_map=polynomial:0"), "from 1 to 6"),
+    (("derive", "svr", "--set", "feature_map=polynomial:\u00b2"), "from 1 to 6"),
+    (("derive", "svr", "--set", "statistics=median"), "allowed: mean_and_variance"),
+    (("derive", "svr", "--set", "beta=2.5"), "a number from 0 to 2 is needed"),
+    (("derive", "svr", "--set", "beta=-1"), "a number such as 0.5 or 1/2 is needed"),
+    (("derive", "svr", "--set", "beta=1/0"), "a number such as 0.5 or 1/2 is needed"),
+    (("derive", "svr", "--set", "beta=\u0665"), "a number such as"),
+    (("derive", "svr", "--set", "scales=1,3"), "powers of two are needed"),
+    (("derive", "svr", "--set", "scales=1,128"), "a whole number from 1 to 64"),
+    (("derive", "svr", "--set", "scales="), "a whole number from 1 to 64"),
+    (("derive", "svr", "--set", "scales=" + ",".join("1" * 17)), "17 heads are more than 16"),
+    (("derive", "svr", "--set", "downsampling=median"), "allowed: average, first, largest"),
+    (("derive", "svr", "--set", "mask=strided"), "a whole number from 1 to 4096"),
+    (("derive", "svr", "--set", "mask=strided:0"), "a whole number from 1 to 4096"),
+    (("derive", "svr", "--set", "mask=causal"), "no such pattern"),
+    (("derive", "svr", "--set", "kernel_size=0"), "a whole number from 1 to 31"),
+    (("derive", "svr", "--set", "kernel_size_2d=32"), "a whole number from 1 to 31"),
+    (("derive", "svr", "--set", "normaliser=mean"), "allowed: kernel_sum"),
+    (("derive", "svr", "--seed", "-1"), "allowed: 0 to"),
+    (("derive", "svr", "--assumptions", "{}/nosuch.toml"), "cannot read"),
+    (("derive", "svr", "--assumptions", "{}"), "Is a directory"),
+    (("derive", "svr", "--assumptions", "{}/broken.toml"), "not valid TOML"),
+    (("derive", "svr", "--assumptions", "{}/other.toml"), "no table [svr]; there is [srv]"),
+    (("derive", "svr", "--assumptions", "{}/number.toml"), "loss takes text, not int"),
+    (("derive", "svr", "--assumptions", "{}/knob.toml"), "no knob 'los'"),
+    (("derive", "svr", "--assumptions", "{}/value.toml"), "allowed: epsilon_insensitive"),
+]  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("arguments, words", BAD, ids=range(len(BAD)))
+def test_bad_input_ends_with_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    assert words in refused(
+        capsys, *(a.replace("{}", str(tmp_path), 1) if a.startswith("{}") else a for a in arguments)
+    )
+
+
+def test_a_damaged_cache_entry_is_named_and_nothing_is_lost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    assert attest(capsys, "verify", CHEAP)[0] == 0
+    (entry,) = tmp_path.glob("*.json")
+    good = entry.read_bytes()
+    entry.write_bytes(good[: len(good) // 2])
+    status, _, said = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "damaged" in said and entry.name in said.replace("\n", "")
+    assert entry.with_suffix(".damaged").exists() and entry.exists()
+    status, _, said = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "damaged" not in said
+
+
+def test_a_cache_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "file"))
+    assert "cannot write to the cache" in refused(capsys, "verify", CHEAP)
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"nguyen2023/eq7": "maybe"}'])
+@pytest.mark.parametrize("command", [("verify", CHEAP), ("list",)])
+def test_expected_verdicts_that_are_missing_or_damaged(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str | None,
+    command: Any,
+) -> None:
+    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    if text is not None:
+        ledger.EXPECTED.write_text(text)
+    status, _, err = attest(capsys, *command)
+    complaints = [line for line in err.splitlines() if line.startswith("attest: ")]
+    assert status == 2 and len(complaints) == 1 and "expected.json" in complaints[0]
+    assert "Traceback" not in err
+
+
+def test_an_export_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "_records", lambda *a, **k: [])
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for bad in (tmp_path / "file" / "ledger.json", tmp_path / "folder"):
+        assert "cannot write" in refused(capsys, "export", str(bad))
+    assert not list(tmp_path.rglob("*.part"))
+    assert attest(capsys, "export", str(tmp_path / "new" / "ledger.json"))[0] == 0
+
+
+def test_a_killed_worker_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*a: Any, **k: Any) -> Any:
+        raise BrokenProcessPool("a child process terminated abruptly")
+
+    monkeypatch.setattr(cli, "_records", killed)
+    assert "a worker process was killed" in refused(capsys, "verify", CHEAP)
+
+
+def test_the_program_itself_refuses_like_the_function() -> None:
+    done = subprocess.run([sys.executable, "-m", "checks.commands.cli", "show", "nosuch/eq1"], cwd=ROOT, capture_output=True,
+                          text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
+    assert (
+        done.returncode == 2
+        and done.stderr.startswith("attest: no claim")
+        and len(done.stderr.splitlines()) == 1
+    )
+
+
+# ---------------------------------------------------------------- list, show
+
+
+def listed(capsys: pytest.CaptureFixture[str], *filters: str) -> set[str]:
+    status, out, _ = attest(capsys, "list", *filters)
+    assert status == 0
+    return {line.split()[0] for line in out.splitlines() if "/" in line.split(" ")[0]}
+
+
+def test_list_filters(capsys: pytest.CaptureFixture[str]) -> None:
+    table = ledger.expected()
+    assert listed(capsys) == set(CLAIMS)
+    assert listed(capsys, "--paper", "chen2023") == {i for i in CLAIMS if i.startswith("chen2023/")}
+    corrected = {i for i in CLAIMS if table.get(i) == "corrected"}
+    assert listed(capsys, "--verdict", "corrected") == corrected
+    both = listed(capsys, "--verdict", "corrected", "--paper", "nguyen2023")
+    assert both == {i for i in corrected if i.startswith("nguyen2023/")} and both
+    misprints = listed(capsys, "--severity", "misprint")
+    assert misprints and misprints < {i for i in CLAIMS if table[i] == "corrected"}
+
+
+def test_list_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    found = listed(capsys, "--paper", "nguyen2023", "--kind", "recurrence")
+    assert "nguyen2023/eq12" in found and "nguyen2023/eq2" not in found
+    assert not listed(capsys, "--paper", "bridge", "--kind", "nosuchkind")
+
+
+@pytest.mark.parametrize("latex", [False, True])
+def test_show_has_statement_assumptions_derivation_evidence(
+    capsys: pytest.CaptureFixture[str], latex: bool
+) -> None:
+    status, out, _ = attest(capsys, "show", CHEAP, *(["--latex"] if latex else []))
+    assert status == 0
+    for part in ("Statement", "Assumptions", "Rests on", "Derivation", "Evidence", "Mutants", "verdict: proved",
+                 "nguyen2023/eq6", "svr.bias = on", f"attest verify {CHEAP}"):  # fmt: skip
+        assert part in out, part
+    assert (r"\sum_{" in out) is latex and ("Σ_" in out) is not latex
+
+
+def test_show_a_failure_with_what_fails_and_its_repair(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "show", "nguyen2023/rem1")
+    assert status == 0
+    for part in ("verdict: corrected, severity condition", "Statement as printed", "What fails", "Corrected",
+                 "every hypothesis holds, but α α̃ has value 1/4"):  # fmt: skip
+        assert part in out, part
+
+
+def test_brackets_in_texts_are_shown_as_they_stand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = as_term(Tensor("s"))
+    odd = Claim("nguyen2023/made-up", "Eq. [/x]", "a [red]title[/] in [a, b]", lambda a: Identity(s, s), "words [/bold]",
+                assumes=(Assumption("[/a]", "[b]"),), notes="[/notes]", source="x.py:1",
+                derivation=lambda a: [Step("[/step]", "x", "[/why]")])  # fmt: skip
+    monkeypatch.setitem(CLAIMS, odd.id, odd)
+    record = replace(_record(odd.id), title=odd.title, reference=odd.reference, words=odd.words, notes=odd.notes,
+                     evidence=[Evidence("exact", "sampled", True, "[/detail]")])  # fmt: skip
+    monkeypatch.setattr(cli, "_records", lambda *a, **k: [record])
+    for command in (("show", odd.id), ("verify", odd.id), ("list", "--paper", "nguyen2023")):
+        status, out, _ = attest(capsys, *command)
+        assert status in (0, 1) and "[red]title[/] in [a, b]" in out
+
+
+def _record(id: str) -> Record:
+    from checks.evidence import Mutants
+
+    return Record(id, "nguyen2023", "", "", "Identity", "proved", True, [], [], None, None, None, [], Mutants(),
+                  statement={"latex": "x", "words": ""})  # fmt: skip
+
+
+# ---------------------------------------------------------------- verify, export
+
+
+def test_verify_compares_with_the_recorded_verdicts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, out, _ = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "every verdict is the recorded one" in out
+    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    ledger.EXPECTED.write_text(json.dumps({CHEAP: "refuted"}))
+    status, out, _ = attest(capsys, "verify", CHEAP)
+    assert status == 1 and "recorded: refuted" in out and "1 verdicts differ" in out
+    ledger.EXPECTED.write_text("{}")
+    assert attest(capsys, "verify", CHEAP)[0] == 1  # nothing is recorded for it
+    assert attest(capsys, "verify", CHEAP, "--accept")[0] == 0
+    assert ledger.expected() == {CHEAP: "proved"}
+
+
+def test_verify_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "verify", CHEAP, "nguyen2023/rem1", "--json")
+    records = json.loads(out)
+    assert status == 0 and [r["id"] for r in records] == [CHEAP, "nguyen2023/rem1"]
+    assert [r["verdict"] for r in records] == ["proved", "corrected"]
+
+
+def test_a_second_run_comes_from_the_cache(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    first = attest(capsys, "verify", CHEAP, "--json")
+    assert "from the cache" not in first[2]
+    second = attest(capsys, "verify", CHEAP, "--json")
+    assert "1 of 1 from the cache" in second[2] and second[1] == first[1]
+
+
+# ---------------------------------------------------------------- derive, ablate
+
+
+@pytest.mark.slow
+def test_derive_says_what_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "derive", "svr", "--set", "loss=least_squares")
+    assert status == 0
+    changed = {line.split()[0] for line in out.splitlines() if line.startswith("nguyen2023/")}
+    assert {"nguyen2023/eq6", "nguyen2023/eq9"} <= changed and "nguyen2023/eq15" not in changed
+    assert "claims change verdict" in out and "(changed)" in out
+
+
+def test_derive_with_the_defaults_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "derive", "svr")
+    assert status == 0 and "Dual program" in out and "changed" not in out
+    status, latex, _ = attest(capsys, "derive", "svr", "--latex")
+    assert r"\sum_{" in latex and r"\sum_{" not in out
+
+
+def test_derive_lists_its_knobs(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "derive", "svr", "--knobs")
+    assert status == 0
+    for knob in ("loss", "bias", "box", "normaliser", "feature_map"):
+        assert knob in out
+
+
+def test_ablate(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "ablate", "nguyen2023/rem1")
+    rows = {line.split()[0]: line for line in out.splitlines() if line.startswith(("epsilon_", "h_"))}
+    assert status == 0 and set(rows) == {"epsilon_positive", "h_positive"}
+    assert all(" yes " in row for row in rows.values())

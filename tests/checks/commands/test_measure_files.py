@@ -1,0 +1,427 @@
+"""Files of tensors: every documented layout is read as meant, nothing in them is executed, and `attest measure`."""
+
+import argparse
+import json
+import math
+import os
+import pickle
+import struct
+import sys
+import types
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from checks.commands import measure as command
+from checks.tensors.core.errors import TensorError
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.measure.load import read_layers
+from checks.tensors.measure.model import capture, run_model
+
+
+def arrays(*lead, tokens=12, d=4, d_v=3, seed=0):
+    return {
+        name: x.numpy()
+        for name, x in zip("qkv", make_instance(tokens, d, d_v, heads=lead, seed=seed), strict=True)
+    }
+
+
+def heads(path):
+    return {head.name: head for layer in read_layers(path) for head in layer.heads()}
+
+
+def attest(*arguments):
+    parser = argparse.ArgumentParser()
+    command.add_command(parser.add_subparsers())
+    a = parser.parse_args(["measure", *map(str, arguments)])
+    return a.run(a)
+
+
+def refused(message, *arguments):
+    with pytest.raises(TensorError, match=message) as problem:
+        attest(*arguments)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "lead, names",
+    [
+        ((), ["0.0"]),
+        ((2,), ["0.0", "0.1"]),
+        ((2, 2), ["0.0", "0.1", "1.0", "1.1"]),
+    ],
+)
+def test_shapes_of_one_two_and_three_levels(tmp_path, lead, names):
+    given = arrays(*lead)
+    np.savez(tmp_path / "a.npz", **given)
+    found = heads(tmp_path / "a.npz")
+    assert list(found) == names
+    last = (-1,) * len(lead)
+    for name in "qkv":
+        assert np.array_equal(getattr(found[names[-1]], name).numpy(), given[name][last])
+
+
+@pytest.mark.parametrize(
+    "prefix, lead, names",
+    [
+        ("3.", (2,), ["3.0", "3.1"]),
+        ("layers.3.", (2,), ["layers.3.0", "layers.3.1"]),
+        ("1.7.", (), ["1.7"]),
+        ("layer3_head5_", (), ["layer3.5"]),
+        ("encoder/", (), ["encoder.0"]),
+        ("7.", (), ["0.7"]),
+        ("x.", (1, 2), ["x.0.0", "x.0.1"]),
+    ],
+)
+def test_prefixes_name_layer_and_head(tmp_path, prefix, lead, names):
+    np.savez(tmp_path / "a.npz", **{prefix + name: x for name, x in arrays(*lead).items()}, other=np.zeros(3))
+    assert list(heads(tmp_path / "a.npz")) == names
+
+
+def test_layers_come_in_the_order_of_their_numbers_under_any_of_the_names(tmp_path):
+    given = arrays()
+    np.savez(
+        tmp_path / "a.npz",
+        **{
+            f"{n}.0.{long}": given[short]
+            for n in (10, 9)
+            for short, long in zip("qkv", ("Queries", "key", "VALUE"), strict=True)
+        },
+    )
+    assert list(heads(tmp_path / "a.npz")) == ["9.0", "10.0"]
+
+
+def test_grouped_queries_share_keys(tmp_path):
+    q, kv = arrays(4)["q"], arrays(2)
+    np.savez(tmp_path / "a.npz", q=q, k=kv["k"], v=kv["v"], scale=np.float64(0.25))
+    found = heads(tmp_path / "a.npz")
+    assert np.array_equal(found["0.3"].k.numpy(), kv["k"][1]) and np.array_equal(
+        found["0.1"].k.numpy(), kv["k"][0]
+    )
+    assert found["0.2"].scale == 0.25
+
+
+def test_pt_files_nest_and_keep_their_dtype(tmp_path):
+    layers = [
+        {name: torch.from_numpy(x).bfloat16() for name, x in arrays(2, seed=s).items()} for s in range(2)
+    ]
+    torch.save({"layers": layers, "note": "text", "steps": 7}, tmp_path / "a.pt")
+    found = heads(tmp_path / "a.pt")
+    assert list(found) == ["layers.0.0", "layers.0.1", "layers.1.0", "layers.1.1"]
+    assert (
+        torch.equal(found["layers.1.1"].v, layers[1]["v"][1])
+        and found["layers.0.0"].q.dtype == torch.bfloat16
+    )
+    torch.save(layers[0], tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    assert list(heads(tmp_path / "old.pt")) == ["0.0", "0.1"]
+
+
+def test_safetensors_are_read(tmp_path):
+    numpy = pytest.importorskip("safetensors.torch")
+    given = {name: torch.from_numpy(x).bfloat16() for name, x in arrays(2).items()}
+    numpy.save_file({f"layer.{n}": x for n, x in given.items()}, tmp_path / "a.safetensors")
+    found = heads(tmp_path / "a.safetensors")
+    assert torch.equal(found["layer.1"].k, given["k"][1])
+    (tmp_path / "b.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
+    refused("b.safetensors is not a readable .safetensors", tmp_path / "b.safetensors")
+
+
+def test_without_safetensors_one_line_says_so(tmp_path, monkeypatch):
+    (tmp_path / "a.safetensors").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    refused("needs the package safetensors", tmp_path / "a.safetensors")
+
+
+class Bomb:
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.marker),)
+
+
+def test_a_pickle_that_would_run_code_is_refused_and_does_not_run(tmp_path):
+    marker = tmp_path / "ran"
+    torch.save(
+        {**{n: torch.from_numpy(x) for n, x in arrays().items()}, "x": Bomb(marker)}, tmp_path / "a.pt"
+    )
+    (tmp_path / "raw.pt").write_bytes(pickle.dumps(Bomb(marker)))
+    np.savez(tmp_path / "a.npz", q=np.array([Bomb(marker)], dtype=object))
+    for name in ("a.pt", "raw.pt"):
+        refused("could run code", tmp_path / name)
+    refused("pickled Python objects", tmp_path / "a.npz")
+    assert not marker.exists()
+    torch.load(tmp_path / "a.pt", weights_only=False)  # the control: it is a bomb
+    assert marker.exists()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"q": None, "k": None, "v": None}, r"no q, k, v \(names in it: x\)"),
+        ({"v": None}, "has q, k but no v"),
+        ({"k": np.zeros((11, 4))}, "same layers, heads and tokens"),
+        ({"k": np.zeros((12, 5))}, "same width"),
+        ({"q": np.zeros((1, 12, 4))}, "needed: q, k and v"),
+        ({"q": np.zeros((0, 4))}, "needed: q, k and v"),
+        ({"q": np.zeros((12, 4), dtype=int)}, "q is int64; floating-point"),
+        ({"q": np.full((12, 4), np.nan)}, "head 0.0: q contains NaN"),
+        ({"v": np.full((12, 3), np.inf)}, "head 0.0: v contains NaN or infinity"),
+        ({"scale": np.zeros(2)}, "one number is needed"),
+        ({"Q": np.zeros((12, 4))}, "two names for q"),
+    ],
+)
+def test_a_file_that_cannot_be_measured_is_one_clear_line(tmp_path, change, message):
+    given = {name: x for name, x in {**arrays(), "x": np.zeros(2), **change}.items() if x is not None}
+    np.savez(tmp_path / "a.npz", **given)
+    refused(message, tmp_path / "a.npz")
+
+
+def test_heads_of_keys_that_do_not_divide_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", q=arrays(3)["q"], k=arrays(2)["k"], v=arrays(2)["v"])
+    refused("must divide", tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("a.npz", b"not a zip"),
+        ("a.pt", b"\x80\x02nonsense"),
+        ("a.pt", b""),
+        ("a.npz", b""),
+    ],
+)
+def test_damaged_files_are_one_clear_line(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    refused("not a readable|could run code", tmp_path / name)
+
+
+def test_a_truncated_array_is_one_clear_line(tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays())
+    with zipfile.ZipFile(tmp_path / "a.npz") as whole, zipfile.ZipFile(tmp_path / "b.npz", "w") as cut:
+        for name in whole.namelist():
+            cut.writestr(name, whole.read(name)[:200])
+    refused("q cannot be read", tmp_path / "b.npz")
+
+
+def test_other_files_are_one_clear_line(tmp_path):
+    refused("is not one of .npz", tmp_path / "a.csv")
+    refused("no file", tmp_path / "a.npz")
+    (tmp_path / "d.npz").mkdir()
+    refused("no file", tmp_path / "d.npz")
+
+
+def test_what_does_not_fit_memory_is_refused_by_its_header_alone(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in "qkv":
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array_header_1_0(
+                    file, {"descr": "<f4", "fortran_order": False, "shape": (32, 32, 1 << 24, 128)}
+                )
+    refused(
+        "a head of 16777216 tokens, width 128, in a layer of 2.5e\\+04 GiB, needs about", tmp_path / "a.npz"
+    )
+    np.savez(tmp_path / "b.npz", **arrays())
+    refused("needs about 0.16 GiB and 0.1 GiB are available", tmp_path / "b.npz", "--max-memory", "0.1")
+
+
+def test_table_json_and_plot(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    np.savez(tmp_path / "a.npz", **{n: x.astype("float32") for n, x in arrays(2, tokens=40).items()})
+    options = (tmp_path / "a.npz", "--log-C", "3", "--tokens", "30")
+    assert attest(*options, "--json", "--plot", tmp_path / "p.png") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [h["head"] for h in found["heads"]] == ["0.0", "0.1"]
+    assert all(h["tokens"] == 30 and h["svr"]["accepted"] and h["dtype"] == "float32" for h in found["heads"])
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    assert attest(*options, "--head", "0.1") == 0
+    out = capsys.readouterr().out
+    assert (
+        "0.1" in out
+        and "chen2023/rem3.4" in out
+        and "log C*/C" in out
+        and "0.0 " not in out.split("log C*:")[0]
+    )
+    assert f"{found['heads'][1]['svr']['log_c_star']:.3f}" in out
+
+
+def test_json_has_no_infinity(tmp_path, capsys):
+    given = arrays()
+    given["v"][:] = 0
+    np.savez(tmp_path / "a.npz", **given)
+    assert attest(tmp_path / "a.npz", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["heads"][0]["svr"] is None
+    assert command._finite({"a": [math.inf, 1.0, math.nan]}) == {"a": [None, 1.0, None]}
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ((), "give either FILE or --model"),
+        (("a.npz", "--model", "x"), "give either"),
+        (("--model", "x"), "belong together"),
+        (("a.npz", "--C", "-1"), "--C -1.0 is out of range"),
+        (("a.npz", "--log-C", "nan"), "finite number"),
+        (("a.npz", "--tokens", "1"), "--tokens 1 is out of range"),
+        (("a.npz", "--device", "tpu"), "unknown device tpu"),
+        (("a.npz", "--plot", "x.txt"), "allowed endings"),
+        (("a.npz", "--plot", "nowhere/x.png"), "no directory nowhere"),
+        (("a.npz", "--max-memory", "0"), "--max-memory"),
+    ],
+)
+def test_unusable_options_are_one_clear_line(options, message):
+    refused(message, *options)
+
+
+def test_an_unknown_head_is_one_clear_line(tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays(2))
+    refused("no head 0.2; there are 0.0, 0.1", tmp_path / "a.npz", "--head", "0.2")
+
+
+def test_without_matplotlib_one_line_says_so(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    refused("needs the package matplotlib", "a.npz", "--plot", tmp_path / "x.png")
+
+
+class Tiny(torch.nn.Module):
+    """Two attention layers with the arguments that Hugging Face models use."""
+
+    config = types.SimpleNamespace(num_hidden_layers=2, hidden_size=8, num_attention_heads=2)
+
+    def __init__(self, **options):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.inner = (
+            torch.nn.Embedding(50, 8),
+            torch.nn.ModuleList(torch.nn.Linear(8, 24) for _ in "ab"),
+        )
+        self.options = options
+        self.seen = []
+
+    def forward(self, input_ids):
+        x = self.embed(input_ids)
+        for layer in self.inner:
+            q, k, v = (t.unflatten(-1, (2, 4)).transpose(1, 2) for t in layer(x).chunk(3, -1))
+            self.seen.append((q, k, v))
+            out = torch.nn.functional.scaled_dot_product_attention(q, k, v, **self.options)
+            x = x + out.transpose(1, 2).flatten(-2)
+        return x
+
+
+TOKENS = torch.arange(20)[None] % 7
+
+
+def test_the_tensors_of_every_attention_call_are_caught():
+    model = Tiny(is_causal=True, scale=0.3)
+    found = run_model(model, TOKENS)
+    assert [h.name for h in found.heads] == ["0.0", "0.1", "1.0", "1.1"]
+    for head in found.heads:
+        assert (head.mask, head.scale, head.q.requires_grad) == ("causal", 0.3, False)
+        for name, seen in zip("qkv", model.seen[int(head.layer)], strict=True):
+            assert torch.equal(getattr(head, name), seen[0, head.number])
+    torch.nn.functional.scaled_dot_product_attention(*model.seen[0])
+    assert found.layers == 2, "a call outside the context was recorded"
+
+
+@pytest.mark.parametrize(
+    "mask, expected",
+    [
+        (None, None),
+        (torch.ones(20, 20).bool(), None),
+        (torch.ones(1, 1, 20, 20).tril().bool(), "causal"),
+        (
+            torch.zeros(20, 20).masked_fill(
+                torch.ones(20, 20).triu(1).bool(), torch.finfo(torch.float32).min
+            ),
+            "causal",
+        ),
+    ],
+)
+def test_masks_are_recognised(mask, expected):
+    assert {h.mask for h in run_model(Tiny(attn_mask=mask), TOKENS).heads} == {expected}
+
+
+@pytest.mark.parametrize(
+    "mask, message",
+    [
+        (torch.ones(20, 20).tril().triu(-3).bool(), "neither full nor causal"),
+        (torch.arange(20.0).expand(20, 20), "adds a bias"),
+    ],
+)
+def test_other_masks_are_refused(mask, message):
+    with pytest.raises(TensorError, match=message):
+        run_model(Tiny(attn_mask=mask), TOKENS)
+
+
+def test_models_that_cannot_be_measured_are_one_clear_line():
+    with pytest.raises(TensorError, match="no call of scaled_dot_product_attention"):
+        run_model(torch.nn.Identity(), TOKENS)
+    with pytest.raises(TensorError, match="a batch of 2"), capture():
+        Tiny()(TOKENS.expand(2, -1))
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """A stand-in for transformers: the same two entry points, a tokenizer of bytes and the tiny model."""
+
+    def load(name, **options):
+        if name != "tiny":
+            raise OSError(f"{name} is not a local folder\nand more advice")
+        return Tiny(is_causal=True)
+
+    def tokenizer(text, return_tensors, truncation, max_length):
+        return {"input_ids": torch.tensor([[b % 50 for b in text.encode()][:max_length]])}
+
+    module = types.ModuleType("transformers")
+    module.AutoModel = types.SimpleNamespace(from_pretrained=load)
+    module.AutoTokenizer = types.SimpleNamespace(from_pretrained=lambda name: tokenizer)
+    monkeypatch.setitem(sys.modules, "transformers", module)
+
+
+def test_a_model_on_a_text(stub, tmp_path, capsys):
+    (tmp_path / "t.txt").write_text("the quick brown fox jumps over the lazy dog")
+    options = ("--model", "tiny", "--text", tmp_path / "t.txt", "--tokens", "25")
+    assert attest(*options, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["heads"]
+    assert [(h["head"], h["tokens"], h["mask"]) for h in found] == [
+        (name, 25, "causal") for name in ("0.0", "0.1", "1.0", "1.1")
+    ]
+    refused(
+        "cannot be loaded: other is not a local folder$", "--model", "other", "--text", tmp_path / "t.txt"
+    )
+    refused("cannot be read as UTF-8", "--model", "tiny", "--text", tmp_path / "none.txt")
+    (tmp_path / "one.txt").write_text("x")
+    refused("1 tokens; at least 2", *options[:3], tmp_path / "one.txt")
+    refused("tiny with 2 layers on 25 tokens needs about", *options, "--max-memory", "0.1")
+
+
+def test_without_transformers_one_line_says_so(monkeypatch, tmp_path):
+    (tmp_path / "t.txt").write_text("text")
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    refused("needs the package transformers", "--model", "x", "--text", tmp_path / "t.txt")
+
+
+def test_a_real_transformer(tmp_path, capsys):
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = {w: n for n, w in enumerate(["[UNK]", "a", "b", "c", "d", "e"])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(tmp_path / "m")
+    config = transformers.LlamaConfig(
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        vocab_size=6,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+    )
+    transformers.LlamaModel(config).save_pretrained(tmp_path / "m")
+    (tmp_path / "t.txt").write_text("a b c d e " * 20)
+    assert attest("--model", tmp_path / "m", "--text", tmp_path / "t.txt", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["heads"]
+    assert len(found) == 8 and {(h["tokens"], h["mask"]) for h in found} == {(64, "causal")}

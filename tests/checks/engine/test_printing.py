@@ -1,0 +1,22 @@
+"""Formulas as plain text for the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.engine.printing import unicode_math, with_letters
+
+
+@pytest.mark.parametrize("latex, text", [
+    (r"\frac{a}{b + c}", "a/(b + c)"),
+    (r"\sum_{j=1}^{N} \alpha_{j} \boldsymbol{v}_{j}", "Σ_j α_j v_j"),
+    (r"W^{\top} x \le 0", "Wᵀ x ≤ 0"),
+    (r"\tilde{\alpha}_{j}", "α~_j"),
+])  # fmt: skip
+def test_formulas_become_readable_lines(latex: str, text: str) -> None:
+    assert unicode_math(latex) == text
+
+
+def test_only_the_names_of_letters_and_signs_change_in_words() -> None:
+    said = r"D_\phi = 1, N = 2;  V = [(1, 0)]: \mu differs from \nosuchname"
+    assert with_letters(said) == r"D_φ = 1, N = 2;  V = [(1, 0)]: μ differs from \nosuchname"

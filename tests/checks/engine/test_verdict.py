@@ -1,0 +1,106 @@
+"""The verdict function: every case of its table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from checks.claim import Claim, Options
+from checks.engine.verdict import verdict
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.differs import Differs
+from checks.kinds.examples import Example, Point
+from checks.run.repair import repair_of
+from checks.run.verify import examine
+from checks.statement import All, Definition, Fact, Identity, Implication
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import as_term, exp
+
+s, t, u = (as_term(Tensor(name)) for name in "stu")
+ROLES = ("claim", "definition", "empirical")
+
+
+@pytest.mark.parametrize("role, holds, proved, repaired, repair, expected", [
+    ("claim", True, True, None, "none", "proved"),
+    ("claim", True, False, None, "none", "confirmed"),
+    ("claim", True, True, False, "idle", "proved"),  # a repair that nobody needs changes nothing
+    ("claim", None, False, None, "none", "unsettled"),
+    ("claim", False, False, None, "none", "refuted"),
+    ("claim", False, False, True, "offered", "corrected"),
+    ("claim", False, False, False, "offered", "refuted"),
+    ("claim", False, False, None, "offered", "unsettled"),
+    ("definition", True, True, None, "none", "definition"),
+    ("definition", None, False, None, "none", "unsettled"),
+    ("definition", False, False, True, "offered", "corrected"),
+    ("definition", False, False, None, "none", "refuted"),
+    ("empirical", None, False, None, "none", "empirical"),
+    ("empirical", True, True, None, "none", "empirical"),
+    ("empirical", False, False, None, "none", "refuted"),
+    ("empirical", False, False, True, "offered", "corrected"),
+])  # fmt: skip
+def test_table(
+    role: str, holds: bool | None, proved: bool, repaired: bool | None, repair: str, expected: str
+) -> None:
+    assert verdict(role, holds, proved, repaired, repair) == expected
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("repaired", (True, False, None))
+def test_an_idle_repair_makes_the_record_inconsistent(role: str, repaired: bool | None) -> None:
+    assert verdict(role, False, False, repaired, "idle") == "inconsistent"
+
+
+FALSE = Identity(s + t, s - t)
+
+
+@pytest.mark.parametrize("correction, what", [
+    (Identity(s + t, t + s), "offered"),
+    (FALSE, "idle"),  # the same again
+    (All(()), "idle"),  # nothing
+    (Identity(s + t, s + t), "idle"),  # a formula is itself
+    (Identity(u * 2, u + u), "idle"),  # something about other things
+])  # fmt: skip
+def test_what_a_repair_is(correction: Any, what: str) -> None:
+    assert repair_of(FALSE, correction) == what
+    claim = Claim("x/1", "", "", lambda a: FALSE, "", corrected=lambda a: correction)
+    record = examine(claim, None, Options())
+    assert record.verdict == ("corrected" if what == "offered" else "inconsistent")
+
+
+def test_an_undecided_repair_leaves_the_claim_unsettled() -> None:
+    undecided = Identity(((s - 17) * t) / (s - 17), t)
+    claim = Claim("x/1", "", "", lambda a: FALSE, "", corrected=lambda a: undecided)
+    assert examine(claim, None, Options()).verdict == "unsettled"
+
+
+def test_a_leg_that_raises_ends_alone() -> None:
+    def broken(a: Any, o: Options) -> Any:
+        raise AssertionError("no such tensor")
+
+    claim = Claim("x/1", "", "", lambda a: Identity(s + t, t + s), "", legs=(broken,))
+    record = examine(claim, None, Options())
+    assert record.verdict == "proved"
+    assert any(
+        "broken stopped with AssertionError: no such tensor" in (e.not_run or "") for e in record.evidence
+    )
+
+
+X = Tensor("x", (), "x")
+x, y = as_term(X), as_term(Tensor("y", (), "y"))
+DODGES = {
+    "about numbers": Identity(as_term(1) + 1, as_term(2)),
+    "about a function of another symbol": Identity(exp(y) * exp(-y), as_term(1)),
+    "a hypothesis with the symbol's name": Implication((Fact("x", y, "="),), Fact("z", 2 * y, "="), (("x", as_term(2)),)),
+    "a figure": Arithmetic((Figure("f", Fraction(1), "=", Fraction(1)),)),
+    "the denial": Differs(x, 2 * x),
+    "an instance": Example((Fact("a", x - 2 * x, "="),), Point((), ((X, 0),))),
+    "a definition of something else": Definition(y, 2 * x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DODGES)
+def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
+    assert repair_of(Identity(x, 2 * x), DODGES[name]) == "idle"
+    assert repair_of(Identity(x, 2 * x), Identity(x, 2 * x / 2)) == "offered"

@@ -1,0 +1,212 @@
+"""The kinds that the claims about energies use: each accepts what is true and rejects what is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from checks.engine.judge import ENGINES
+from checks.kinds.cost import Assign, Cost, count, run
+from checks.kinds.differs import Differs
+from checks.kinds.examples import Point
+from checks.kinds.extremum import Extremum, nonnegative
+from checks.kinds.family import Family
+from checks.kinds.limit import Limit
+from checks.kinds.scope import Scoped
+from checks.kinds.stationary import Stationary
+from checks.statement import Identity, Malformed
+from derivations.calculus.gradients import bregman, zeros
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import Term, as_term, exp, squared_norm, sum_over
+from derivations.theories.energy import forms as en
+from derivations.theories.energy.forms import AV, DV, A, N, V, Z, i, j, k, m
+
+ETA = as_term(en.ETA)
+SCALAR = Tensor("z", (), "z")
+z = as_term(SCALAR)
+
+
+def judged(statement: object, mutants: bool = False):
+    """The finding of a statement's own engine."""
+    return ENGINES[type(statement)](statement, 0, mutants)
+
+
+def test_stationary_accepts_attention_and_rejects_its_mutants() -> None:
+    finding = judged(Stationary(en.attention_energy(), en.Z_, AV), mutants=True)
+    assert finding.proved
+    assert finding.mutants.killed + finding.mutants.equivalent == finding.mutants.tried > 5
+    assert not finding.mutants.survivors
+
+
+@pytest.mark.parametrize("point", [-AV, 2 * AV, zeros(N, DV)])
+def test_stationary_rejects_other_points(point: Term) -> None:
+    finding = judged(Stationary(en.attention_energy(), en.Z_, point))
+    assert finding.holds is False
+    assert finding.counterexample
+
+
+def test_stationary_rejects_a_regulariser_with_the_wrong_sign() -> None:
+    assert judged(Stationary(en.energy(en.F) + en.matching(), en.Z_, AV)).proved
+    assert judged(Stationary(en.energy(en.F) - en.matching(), en.Z_, AV)).holds is False
+
+
+def test_extremum_proves_the_minimum_and_its_uniqueness() -> None:
+    only = Extremum(en.attention_energy(), en.Z_, AV, "the only global minimum", above=en.completed_square())
+    finding = judged(only, mutants=True)
+    assert finding.proved and not finding.mutants.survivors
+
+
+@pytest.mark.parametrize("says", ["a global maximum", "a local maximum"])
+def test_extremum_does_not_prove_the_opposite(says: str) -> None:
+    wrong = Extremum(en.attention_energy(), en.Z_, AV, says, above=en.completed_square())
+    assert judged(wrong).holds is None
+
+
+def test_extremum_rejects_a_wrong_difference() -> None:
+    wrong = Extremum(en.attention_energy(), en.Z_, AV, "a global minimum", above=squared_norm(Z - AV))
+    assert judged(wrong).holds is None  # a wrong formula for the difference refutes nothing
+
+
+def test_uniqueness_is_not_granted_to_a_flat_valley() -> None:
+    above = sum_over(j, (en.u(j) - en.c(j)) ** 2)
+    energy = en.energy(en.square) - 2 * en.pairing(lambda at: en.c(at))
+    assert judged(Extremum(energy, en.Z_, AV, "a global minimum", above=above)).proved
+    assert judged(Extremum(energy, en.Z_, AV, "the only global minimum", above=above)).holds is None
+
+
+def test_bregman_differences_need_convexity() -> None:
+    energy, above = en.energy(en.F) + en.matching(), sum_over(j, bregman("F", en.u(j), en.c(j)))
+    assert judged(Extremum(energy, en.Z_, AV, "a global minimum", above=above)).holds is None
+    assert judged(Extremum(energy, en.Z_, AV, "a global minimum", above=above, convex=("F",))).proved
+
+
+def test_visible_signs() -> None:
+    assert nonnegative(sum_over(j, en.u(j) ** 2))
+    assert not nonnegative(sum_over(j, en.u(j) ** 3))
+    assert not nonnegative(-squared_norm(Z))
+    assert not nonnegative(en.u(j) ** 2 - en.c(j) ** 2)
+    assert nonnegative(bregman("exp", en.u(j), en.c(j)), ("exp",))
+    assert not nonnegative(bregman("F", en.u(j), en.c(j)), ("exp",))
+
+
+def cubic(says: str) -> Extremum:
+    """z³ - 3z at its stationary point 1."""
+    point = Point(((N, 1),), ((Tensor("one", ()), 1),))
+    return Extremum(z**3 - 3 * z, SCALAR, as_term(1), says, witness=point, direction=1)
+
+
+def test_directions_decide_local_and_global_separately() -> None:
+    assert judged(cubic("a local minimum")).holds is None  # t³ + 3t²: nothing against it
+    assert judged(cubic("a local maximum")).holds is False
+    assert judged(cubic("a global minimum")).holds is False
+    assert judged(cubic("bounded below")).holds is False
+
+
+def step(factor: Term) -> Limit:
+    """Z + factor (AV - Z), said to converge for 0 < η < 2."""
+    return Limit(en.Z_, Z + factor * (AV - Z), AV, rate=1 - factor, high=Fraction(2))
+
+
+def test_limit_proves_the_range_of_step_sizes_exactly() -> None:
+    finding = judged(step(ETA), mutants=True)
+    assert finding.proved and finding.mutants.tried > 10 and not finding.mutants.survivors
+    assert judged(step(2 * ETA)).holds is False  # the range is (0, 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [Z + ETA * AV, Z + ETA * (AV + Z), Z + ETA * (2 * AV - Z), Z - ETA * Z],
+    ids=["drift", "sign", "factor", "zero"],
+)
+def test_limit_refutes_steps_that_lead_elsewhere(wrong: Term) -> None:
+    finding = judged(Limit(en.Z_, wrong, AV))
+    assert finding.holds is False and finding.counterexample
+
+
+def test_limit_without_recurrence_settles_nothing() -> None:
+    assert judged(Limit(en.Z_, Z + ETA * (AV - Z), AV)).holds is None
+
+
+def test_orbits_that_come_to_rest_refute_nothing() -> None:
+    start = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.Z_, ((3,),)), (en.ETA, 1)))
+    assert judged(Limit(en.Z_, Z + ETA * (AV - Z), AV, orbit=start)).holds is None
+    cycle = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.Z_, ((3,),)), (en.ETA, 2)))
+    assert judged(Limit(en.Z_, Z + ETA * (AV - Z), AV, orbit=cycle)).holds is False
+
+
+PRODUCT = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[i, j] * V[j, k])),)
+
+
+def test_cost_counts_a_matrix_product() -> None:
+    finding = judged(Cost("AV", PRODUCT, "n**2*d_v", AV), mutants=True)
+    assert finding.proved and finding.mutants.killed == finding.mutants.tried > 2
+
+
+def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
+    """A plan without lines, without a formula, or of something else is refused, however well its count fits."""
+    transposed = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[j, i] * V[j, k])),)
+    for plan, formula in (((), AV), (PRODUCT, None), (PRODUCT, AV + AV), (transposed, AV), (PRODUCT, A)):
+        with pytest.raises(Malformed):
+            judged(Cost("AV", plan, "n**2*d_v", formula))
+    with pytest.raises(Malformed):
+        judged(Cost("the same again", PRODUCT, "0", AV, base=PRODUCT))
+    with pytest.raises(Malformed, match="no listed size"):
+        judged(Cost("AV", PRODUCT, "n**2", AV, sizes=("n",)))
+
+
+def test_growth_along_a_ray_and_in_a_domain() -> None:
+    wide = Cost("AV", PRODUCT, "n**2", AV, relation="O", sizes=(N, DV))
+    assert judged(wide).holds is None
+    assert judged(replace(wide, ray=((N, "1"), (DV, "t")))).holds is False
+    assert judged(replace(wide, printed="n**2*d_v")).proved
+    assert judged(replace(wide, printed="n**3", domain=((N, f"{DV} + u"),))).proved
+    assert judged(replace(wide, printed="n", measure="stored", domain=((DV, "3"),), factor=3)).proved
+
+
+@pytest.mark.parametrize("printed", ["n**2*d_v + 1", "n*d_v", "2*n**2*d_v", "n**3"])
+def test_cost_refutes_other_counts(printed: str) -> None:
+    finding = judged(Cost("AV", PRODUCT, printed, AV))
+    assert finding.holds is False and "takes" in finding.counterexample
+
+
+def test_cost_bounds() -> None:
+    assert judged(Cost("AV", PRODUCT, "n**3*d_v", AV, relation="<=")).proved
+    assert judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=", factor=100)).holds is False
+
+
+def test_counting_runs_and_formulas_agree() -> None:
+    plans = {
+        "scaled": (Assign(Tensor("s", (N,)), (j,), 2 * sum_over(k, Z[j, k] * V[j, k])),),
+        "powers": (Assign(Tensor("s", (N,)), (j,), sum_over(k, Z[j, k] ** 3)),),
+        "signs": (Assign(Tensor("s", ()), (), -sum_over(j, k, -Z[j, k] * V[j, k])),),
+        "repeated": (Assign(Tensor("s", ()), (), sum_over(j, k, Z[j, k] * V[j, k]), "T - 1"),),
+    }
+    for plan in plans.values():
+        for n, d, t in ((1, 1, 1), (2, 3, 2), (3, 2, 4)):
+            sizes = {"n": n, "d_v": d, "T": t}
+            polynomial = count(plan, ("n", "d_v", "T"))
+            assert run(plan, sizes) == polynomial.subs({s: sizes[str(s)] for s in polynomial.free_symbols})
+
+
+def test_scope_finds_free_indices() -> None:
+    name = as_term(Tensor("u", (N,)))[j]
+    assert judged(Scoped(name, en.u(j)), mutants=True).mutants.killed == 2
+    assert judged(Scoped(name, en.u(j))).proved
+    assert judged(Scoped(name, en.u(i))).holds is False
+    assert judged(Scoped(name, sum_over(m, A[m, j] * (Z[i].T @ V[j])))).holds is False
+
+
+def test_family_is_refuted_by_one_case() -> None:
+    true, false = Identity(exp(z), exp(z) * 1), Identity(z**2, z**3)
+    assert judged(Family(true, (("p = 1", true),))).proved
+    finding = judged(Family(true, (("p = 1", true), ("p = 2", false))))
+    assert finding.holds is False and finding.counterexample.startswith("p = 2")
+    assert judged(Family(false, (("p = 1", true),))).holds is False
+    assert judged(Family(false, (("p = 1", true),), printed_only=True)).proved
+
+
+def test_differs_is_refuted_only_by_a_proof() -> None:
+    assert judged(Differs(z**2, z**3)).proved
+    assert judged(Differs((z + 1) ** 2, z**2 + 2 * z + 1)).holds is False

@@ -1,0 +1,126 @@
+"""Consequences by certificate, rays and Gaussian means: engines that must be able to say no."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import sympy as sp
+
+from checks.engine.judge import judge
+from checks.kinds.exact_svd import FAMILIES
+from checks.kinds.follows import Equation, Follows, certificate_error
+from checks.kinds.gaussian import GaussianMean
+from checks.kinds.unbounded import Bounded, Ray, bound_error
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program
+from derivations.calculus.signs import nonnegative
+from derivations.calculus.term import Term, as_term, squared_norm, trace
+
+M, N, R = "M", "N", "r"
+A, U, V = as_term(Tensor("A", (N, M))), as_term(Tensor("U", (N, R))), as_term(Tensor("V", (M, R)))
+s = as_term(Tensor("s", (R,), positive=True))
+X = as_term(Tensor("X", (R, M)))
+residual = Tensor("R_X", (N, M))
+HYPOTHESIS = Equation(A, U @ X, residual)
+FAMILY = "rational singular value decompositions"
+
+
+def statement(**changes: object) -> Follows:
+    """2 U X = 2 A, with the certificate that the hypothesis is."""
+    right = Follows((HYPOTHESIS,), 2 * (U @ X), 2 * A, -2 * as_term(residual), FAMILY)
+    return replace(right, **changes)
+
+
+def test_a_true_consequence_is_proved() -> None:
+    finding = judge(statement())
+    assert finding.proved
+    assert finding.mutants.tried == finding.mutants.killed + finding.mutants.equivalent
+
+
+def test_a_false_conclusion_meets_an_instance() -> None:
+    finding = judge(statement(rhs=3 * A))
+    assert finding.holds is False
+    assert "the conclusion does not" in finding.counterexample
+
+
+@pytest.mark.parametrize(
+    ("certificate", "why"),
+    [
+        (as_term(residual), "not an identity"),
+        (U @ X - A, "no residual"),
+        (2 * as_term(residual), "not an identity"),
+    ],
+)
+def test_wrong_certificates_prove_nothing(certificate: Term, why: str) -> None:
+    wrong = statement(certificate=certificate)
+    assert why in certificate_error(wrong)
+    finding = judge(wrong)
+    assert not finding.proved
+    assert finding.holds is None  # true on every instance, and yet one leg is not enough
+
+
+def test_a_family_must_satisfy_the_hypotheses() -> None:
+    with pytest.raises(ValueError, match="does not satisfy"):
+        judge(statement(hypotheses=(Equation(A, 2 * (U @ X), residual),)))
+
+
+def test_inequalities_need_visibly_nonnegative_remainders() -> None:
+    zero = as_term(0)
+    base = Follows(
+        (HYPOTHESIS,), squared_norm(U @ X), zero, zero, FAMILY, relation=">=", squares=squared_norm(U @ X)
+    )
+    assert certificate_error(base) == ""
+    assert judge(base).proved
+    assert "visibly" in certificate_error(replace(base, squares=trace(X @ V)))
+    assert "not an identity" in certificate_error(replace(base, squares=2 * squared_norm(U @ X)))
+
+
+def test_vanishing_sums_of_squares() -> None:
+    i, j = Index("i", N), Index("j", M)
+    difference = (U @ X - A).T @ as_term(residual)
+    base = Follows((HYPOTHESIS,), (U @ X)[i, j], A[i, j], -trace(difference), FAMILY, over=(i, j))
+    assert certificate_error(base) == ""
+    assert certificate_error(replace(base, factor=as_term(-1))) != ""
+    assert certificate_error(replace(base, squares=squared_norm(X))) != ""
+
+
+def test_nonnegative_terms() -> None:
+    a = Index("a", R)
+    free = as_term(Tensor("f", (R,)))
+    assert nonnegative((s[a] * free[a] ** 2).entry())
+    assert not nonnegative(free[a].entry())
+    assert not nonnegative((-(free[a] ** 2)).entry())
+    assert not nonnegative((free[a] ** 3).entry())
+
+
+def test_every_family_is_exact_and_seeded() -> None:
+    import random
+
+    for family in FAMILIES.values():
+        assert family(random.Random(3)) == family(random.Random(3))
+
+
+x, t = Tensor("x", (), "x"), Tensor("t", (), "t")
+SQUARE = as_term(x) ** 2
+
+
+def test_bounds_and_rays() -> None:
+    below = Program("square", (x,), SQUARE)
+    proved = Bounded(below, bound=as_term(0), gap=SQUARE)
+    assert judge(proved).proved
+    assert bound_error(replace(proved, gap=2 * SQUARE))
+    assert bound_error(replace(proved, program=replace(below, maximise=True)))
+    up = Ray(t, ((x, (), as_term(t)),), as_term(1))
+    assert judge(Bounded(replace(below, maximise=True), up)).holds is False
+    assert judge(Bounded(below, up)).holds is None
+    assert judge(Bounded(below, replace(up, growth=as_term(-1)))).holds is None
+
+
+def test_gaussian_mean() -> None:
+    w, z = sp.Symbol("w", real=True), sp.Symbol("z", real=True)
+    assert judge(GaussianMean(sp.exp(w * z), w, sp.exp(z**2 / 2))).proved
+    wrong = judge(GaussianMean(sp.exp(w * z), w, sp.exp(z**2)))
+    assert wrong.holds is False
+    assert "z = 1" in wrong.counterexample
+    assert judge(GaussianMean(w**2, w, sp.Integer(1))).proved

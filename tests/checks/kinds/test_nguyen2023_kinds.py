@@ -1,0 +1,137 @@
+"""The kinds that nguyen2023 needs accept what is true and reject what is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from checks.engine.judge import judge
+from checks.kinds.averages import Averages, Column
+from checks.kinds.counting import Counted, Grows
+from checks.kinds.examples import Example, Point, Rule
+from checks.kinds.feasible import ConvexProgram, Solvable
+from checks.papers.nguyen2023 import residual_formulas as residual
+from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_2, TABLE_9
+from checks.statement import Fact
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import as_term
+
+i, j = Index("i", "n"), Index("j", "n")
+a = Tensor("a", ("n",))
+ENTRY = as_term(a)
+
+
+def point(*values: int, at: tuple = ()) -> Point:
+    return Point((("n", len(values)),), ((a, values),), at)
+
+
+def test_a_rule_is_refuted_only_by_an_instance_that_breaks_it():
+    positive = Fact("a_j", ENTRY[j], ">=")
+    larger = Fact("a_i - 1", ENTRY[i] - 1, ">=")
+    assert judge(Rule((positive,), larger, point(0, 2))).holds is False
+    assert judge(Rule((positive,), larger, point(1, 2))).holds is None, "the conclusion holds there"
+    assert judge(Rule((positive,), larger, point(-1, 0))).holds is None, "a hypothesis fails there"
+
+
+def test_a_rule_quantifies_over_the_indices_that_the_point_leaves_open():
+    first = Fact("a_i - 1", ENTRY[i] - 1, ">=")
+    assert judge(Rule((), first, point(1, 0, at=((i, 1),)))).holds is None
+    assert judge(Rule((), first, point(1, 0, at=((i, 2),)))).holds is False
+
+
+def test_an_example_fails_where_a_value_is_wrong():
+    right = Example((Fact("a_1 is 3", ENTRY[i] - 3, "="),), point(3, 5, at=((i, 1),)))
+    wrong = replace(right, facts=(Fact("a_1 is -3", ENTRY[i] + 3, "="),))
+    assert judge(right).holds is True
+    assert judge(right).mutants.killed == judge(right).mutants.tried > 0
+    assert judge(wrong).holds is False
+
+
+def test_convexity_is_refuted_only_by_feasible_points_with_an_infeasible_midpoint():
+    joint = residual.joint()
+    assert judge(joint).holds is False
+    near = tuple((name, Fraction(1) if name in "wu" else value) for name, value in joint.other)
+    assert judge(replace(joint, other=near)).holds is None, "the midpoint of two equal points is feasible"
+    outside = tuple((name, Fraction(5) if name == "w" else value) for name, value in joint.one)
+    assert judge(replace(joint, one=outside)).holds is None, "an infeasible point is no counterexample"
+
+
+def test_a_program_that_is_convex_is_found_so():
+    assert judge(ConvexProgram(residual.FIT.program())).holds is True
+
+
+def test_a_system_is_refuted_only_where_elimination_finds_no_solution():
+    unknown = Tensor("p", ())
+    system = Solvable(unknown, (Fact("p a_j = 6", as_term(unknown) * ENTRY[j] - 6, "="),), point(2, 3))
+    assert judge(system).holds is False
+    assert judge(replace(system, point=point(2, 2))).holds is None
+
+
+def test_one_projection_serves_where_query_and_key_maps_agree():
+    system = residual.one_projection()
+    values = tuple((t, ((1,),)) for t, _ in system.point.values)
+    assert judge(system).holds is False
+    assert judge(replace(system, point=replace(system.point, values=values))).holds is None
+
+
+@pytest.mark.parametrize(
+    ("printed", "holds"), [("75.61", False), ("75.64", True), ("75.65", True), ("75.66", False)]
+)
+def test_an_average_is_refuted_only_beyond_the_rounding_of_the_rows(printed, holds):
+    column = Column("Attention-SH", TABLE_9.means(2), Fraction(printed))
+    assert judge(Averages((column,))).holds is holds
+
+
+def test_averages_that_need_the_rounding_of_the_rows_are_named():
+    columns = tuple(
+        Column(n, TABLE_2.means(k), TABLE_2.average(k)) for k, n in enumerate(("one", "two", "three", "four"))
+    )
+    assert [c.strict for c in columns] == [True, False, True, False]
+    assert "two, four" in judge(Averages(columns)).evidence[0].detail
+
+
+def test_a_table_keeps_quoted_numbers_apart():
+    assert TABLE_1.quoted["FaceDetection"] == Fraction("68.10")
+    assert TABLE_1.rows["FaceDetection"][0] == Fraction("68.70")
+    assert len(TABLE_1.tasks) == 10
+
+
+N, D = sp.symbols("N D", positive=True)
+
+
+def test_a_wrong_count_is_refuted_and_its_mutants_die():
+    right = Counted(
+        "products",
+        2 * N**2 * D + N,
+        (N, D),
+        (2, 1),
+        lambda n, d: ((n, d, n), (n // 2,)),
+        lambda n, d: 2 * n * n * d + n,
+    )
+    assert judge(right).holds is True
+    assert judge(right).mutants.killed == judge(right).mutants.tried > 0
+    assert judge(replace(right, formula=2 * N**2 * D)).holds is False
+
+
+def test_a_count_is_read_off_the_routine_and_not_typed():
+    """N^2 d (1 + (N - 4)(N - 34)(N - 82)) agrees with N^2 d at every size that is looked at: it must not be proved."""
+    count = Counted(
+        "products", 2 * N**2 * D, (N, D), (2, 1), lambda n, d: ((n, d, n),), lambda n, d: 2 * n * n * d
+    )
+    assert judge(count).proved
+    bent = N**2 * D * (2 + (N - 4) * (N - 34) * (N - 82))
+    assert judge(replace(count, formula=bent)).holds is False
+    assert judge(replace(count, products=lambda n, d: ((n, d + 1, n),))).holds is None
+    assert judge(replace(count, products=lambda n, d: ())).holds is None
+    assert judge(replace(count, count=lambda n, d: n)).holds is None
+
+
+def test_growth_is_decided_by_the_sign_of_the_slope():
+    share = (N + D) / (4 * (N + 4 * D))
+    sizes = ((N, (1, 2)), (D, (1, 2)))
+    assert judge(Grows("share", share, N, sizes)).holds is True
+    assert judge(Grows("share", share, D, sizes)).holds is False
+    assert judge(Grows("constant", share * 0 + 1, N, sizes)).holds is not True

@@ -1,0 +1,74 @@
+"""Recurrences: what determines the quantity is checked against the closed form, the count and itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import sympy as sp
+
+from checks.engine.finding import Inconsistent
+from checks.engine.judge import judge
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
+from checks.statement import Malformed
+
+n = sp.Symbol("n", positive=True, integer=True)
+TRIANGLE = Recurrence(
+    "1 + ... + n = n(n+1)/2",
+    n * (n + 1) / 2,
+    (n,),
+    (Base("first", n, 1, sp.Integer(1)),),
+    QUANTITY(n - 1) + n,
+    "one more summand",
+    lambda m: sum(range(m + 1)),
+    tuple((m,) for m in range(1, 6)),
+)
+
+
+def test_a_true_closed_form_is_proved_and_its_mutants_are_killed() -> None:
+    finding = judge(TRIANGLE)
+    assert finding.proved and finding.mutants.killed == finding.mutants.tried > 5
+    assert r"f{\left(n - 1 \right)}" in TRIANGLE.statement_latex()
+
+
+def test_a_form_that_fits_the_listed_cases_only_is_refuted() -> None:
+    """f(n) = n + (n - 1)(n - 2)(n - 3), counted as n on 1 to 3."""
+    count = replace(
+        TRIANGLE,
+        closed=n + (n - 1) * (n - 2) * (n - 3),
+        rule=QUANTITY(n - 1) + 1,
+        counted=lambda m: m,
+        cases=((1,), (2,), (3,)),
+    )
+    assert judge(count).counterexample == "n = 4: closed form 10, counted 4"
+    assert judge(replace(count, closed=n)).proved
+
+
+def test_a_closed_form_that_breaks_the_recurrence_is_no_proof() -> None:
+    wrong = judge(replace(TRIANGLE, closed=n**2))
+    assert wrong.holds is False and wrong.counterexample == "n = 2: closed form 4, counted 3"
+
+
+def test_a_recurrence_of_something_else_than_what_is_counted_is_found() -> None:
+    assert judge(replace(TRIANGLE, rule=QUANTITY(n - 1) + 2 * n)).holds is False
+    with pytest.raises(Inconsistent):
+        _ = judge(replace(TRIANGLE, counted=lambda m: m)).holds
+
+
+@pytest.mark.parametrize("change", [
+    {"base": ()}, {"cases": ()}, {"rule": n}, {"rule": QUANTITY(n + 1) - n - 1}, {"closed": QUANTITY(n)},
+    {"closed": n * sp.Symbol("x")}, {"rule": QUANTITY(n - 2) + 2 * n - 1},
+])  # fmt: skip
+def test_what_determines_nothing_is_refused(change: dict) -> None:
+    with pytest.raises(Malformed):
+        judge(replace(TRIANGLE, **change))
+
+
+def test_a_slope_and_a_start_determine_a_polynomial() -> None:
+    z, t = sp.Symbol("z", positive=True), sp.Symbol("t", nonnegative=True, integer=True)
+    power = Recurrence(
+        "z^t/t!", z**t / sp.factorial(t), (t,), (Base("z^0", t, 0, sp.Integer(1)),), QUANTITY(t - 1), "slope",
+        lambda m: z**m / sp.factorial(m), ((1,), (2,)), slope=(z, sp.Integer(0) ** t / sp.factorial(t)), at=((z, z),),
+    )  # fmt: skip
+    assert judge(power).proved
+    assert judge(replace(power, slope=(z, sp.Integer(1)))).holds is False

@@ -1,0 +1,199 @@
+"""Claims of chen2023: every row is there, verdicts are computed, and the checks can fail."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from checks.claim import Options
+from checks.kinds.arithmetic import Arithmetic
+from checks.papers.chen2023 import attention, duality, symbols, table_data, triplets, zero_value
+from checks.papers.chen2023 import enumerations as legs
+from checks.run import ledger
+from checks.run.registry import load
+from checks.run.verify import examine
+from derivations.calculus.normal import equal
+from derivations.theories import ksvd
+from derivations.theories.ksvd import KsvdAssumptions
+
+CLAIMS = {c.id: c for c in load().values() if c.paper == "chen2023"}
+EXPECTED = {
+    "proved": "eq5 thm2.2 eq7 eq8 eq11 eq13 eq15 eq17 eq18 eq19 eq20 lem4.2 rem3.3 prose-asymmetry prose-rank "
+    "prose-released-loss",
+    "corrected": "eq2 eq4 eq6 eq12 eq14 def2.1 thm3.2 rem3.1 rem3.4 rem4.1 fig2 tab1 tab2 tab4 tab5 tab9 tab10 tab12 "
+    "prose-symmetric-svd prose-lambda-inverse-sigma prose-identity-reduces prose-kernel-function-of-pair "
+    "prose-lambda-corresponds prose-block-form prose-dual-problem prose-s-range prose-fx-shape "
+    "prose-causal-data-dependent prose-primalformer-73.1",
+    "refuted": "prose-zero-objective-satisfies-kkt prose-low-rank-promoted prose-jl-subsample prose-lambda-automatic "
+    "prose-heads-mean",
+    "definition": "eq1 eq3 eq9 eq10 eq16 alg1 fig3",
+    "empirical": "fig1 tab3 tab6 tab7 tab8 tab11 tab13",
+}
+PAIRS = [(f"chen2023/{name}", verdict) for verdict, names in EXPECTED.items() for name in names.split()]
+
+
+def test_every_claim_is_expected() -> None:
+    assert set(CLAIMS) == {id for id, _ in PAIRS}
+
+
+@pytest.mark.parametrize(("id", "verdict"), PAIRS)
+def test_verdict_is_the_recorded_one(id: str, verdict: str) -> None:
+    assert ledger.expected()[id] == verdict  # which tests/checks/run/test_claims.py computes
+
+
+@pytest.mark.parametrize("f_X", ["identity", "sampled"])
+def test_verdicts_hold_for_every_f_of_x(f_X: str) -> None:
+    for id in ("eq7", "eq14", "thm3.2", "lem4.2", "eq6"):
+        claim = CLAIMS[f"chen2023/{id}"]
+        here = examine(claim, KsvdAssumptions(f_X=f_X), Options(), quick=True).verdict
+        assert here == dict(PAIRS)[f"chen2023/{id}"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"normalisation": "row"}, {"scores": "e_only"}, {"objective": "released"}], ids=str
+)
+def test_changed_assumptions_change_the_verdict(settings: dict[str, str]) -> None:
+    claim = CLAIMS["chen2023/eq7"]
+    assert examine(claim, KsvdAssumptions(**settings), Options(), quick=True).verdict == "refuted"
+
+
+def test_derivation_runs_for_every_choice() -> None:
+    for knob in ksvd.KNOBS:
+        for value in knob.allowed:
+            if not value.startswith("EXPRESSION"):
+                assert len(ksvd.derive(replace(KsvdAssumptions(), **{knob.name: value}))) >= 10
+    own = KsvdAssumptions(feature_map="z/(1 + zz)", f_X="identity")
+    shown = [s.latex for s in ksvd.derive(own) if s.title == "Kernel"]
+    assert r"1 + \sum" in shown[0]
+    with pytest.raises(ValueError, match="not allowed"):
+        ksvd.validate("feature_map", "__import__('os')")
+    with pytest.raises(ValueError, match="allowed value"):
+        ksvd.validate("scores", "three")
+
+
+def test_eliminated_lagrangian_is_minus_the_objective() -> None:
+    a = KsvdAssumptions()
+    assert equal(ksvd.eliminated(a), -1 * ksvd.objective_at_solution(a))
+    assert not equal(ksvd.eliminated(a), ksvd.objective_at_solution(a))
+
+
+def test_a_wrong_objective_is_not_euler() -> None:
+    assert legs.euler_class(KsvdAssumptions(), Options())[0].passed
+    assert legs.free_lambda(KsvdAssumptions(), Options())[0].passed
+
+
+def test_inertia_counts_signs() -> None:
+    def f(*rows: tuple[int, ...]) -> list[list[Fraction]]:
+        return [[Fraction(x) for x in row] for row in rows]
+
+    assert legs.signs(f((1, 0), (0, -2))) == (1, 0, 1)
+    assert legs.signs(f((0, 1), (1, 0))) == (1, 0, 1)
+    assert legs.signs(f((1, 1), (1, 1))) == (1, 1, 0)
+    assert legs.signs(f((0, 0), (0, 0))) == (0, 2, 0)
+    assert legs.inertia(KsvdAssumptions(), Options())[0].passed
+
+
+def test_inertia_leg_rejects_a_wrong_hessian(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = legs.hessian
+    monkeypatch.setattr(legs, "hessian", lambda named, weight: right(named, 2 * weight))
+    assert legs.inertia(KsvdAssumptions(), Options())[0].passed is False
+
+
+def test_ray_of_the_program_is_checked() -> None:
+    from checks.kinds.unbounded import ray_error
+
+    a = KsvdAssumptions()
+    good = duality.ray(a)
+    assert ray_error(ksvd.primal(a), good) == ""
+    w_e, w_r, e, r = good.values
+    same_sign = replace(good, values=(w_e, (w_r[0], w_r[1], w_e[2]), e, r))
+    assert "not kept" in ray_error(ksvd.primal(a), same_sign)
+    assert "another one" in ray_error(ksvd.primal(a), replace(good, growth=2 * good.growth))
+    assert "another one" in ray_error(replace(ksvd.primal(a), maximise=False), good)
+    assert "every variable" in ray_error(ksvd.primal(a), replace(good, values=good.values[:2]))
+
+
+def test_sampling_and_projection_are_enumerated() -> None:
+    assert attention.sampling_share() == Fraction(1, 2)
+    assert attention.projection_share() == 1
+
+
+def test_gaussian_means_are_integrated() -> None:
+    from checks.kinds.gaussian import mean
+
+    w, z = sp.Symbol("w", real=True), sp.Symbol("z", real=True)
+    assert sp.simplify(mean(sp.exp(w * z), w) - sp.exp(z**2 / 2)) == 0
+
+
+def test_tables_are_transcribed_whole() -> None:
+    shapes = {
+        "TABLE_1": (10, 11), "TABLE_2": (4, 12), "TABLE_3": (5, 9), "TABLE_4": (7, 10), "TABLE_5": (9, 7),
+        "TABLE_5_DEVIATIONS": (9, 7), "TABLE_6": (3, 6), "TABLE_8": (4, 5), "TABLE_10": (9, 3), "TABLE_11": (2, 10),
+        "TABLE_12": (2, 5), "TABLE_13": (5, 4),
+    }  # fmt: skip
+    for name, (rows, columns) in shapes.items():
+        table = getattr(table_data, name)
+        assert len(table) == rows
+        assert {len(row) for row in table.values()} == {columns}
+    assert all(len(rows) == 3 and {len(r) for r in rows} == {4} for rows in table_data.TABLE_9.values())
+
+
+@pytest.mark.parametrize("id", [f"tab{n}" for n in (3, 6, 7, 8, 11, 13)])
+def test_a_changed_number_is_found(id: str) -> None:
+    from checks.statement import parts
+
+    claim = CLAIMS[f"chen2023/{id}"]
+    statement = claim.literal(None)
+    figures = [f for p in parts(statement) if isinstance(p, Arithmetic) for f in p.figures]
+    assert figures
+    for figure in figures:
+        wrong = {"<": figure.printed, ">": figure.printed}.get(figure.relation, figure.computed + 1)
+        assert not replace(figure, computed=wrong).holds()
+
+
+def test_certificates_with_a_wrong_sign_fail() -> None:
+    from checks.kinds.follows import certificate_error
+
+    a = KsvdAssumptions()
+    for statement in (
+        zero_value.zero_at_solutions(a),
+        *triplets.gram_follows(a),
+        *duality.eigen_gives_stationary(a),
+    ):
+        assert certificate_error(statement) == ""
+        assert "not an identity" in certificate_error(replace(statement, certificate=-statement.certificate))
+
+
+def test_families_have_orthonormal_columns() -> None:
+    from checks.kinds.exact_svd import FAMILIES
+
+    for seed in range(5):
+        _, named = FAMILIES[symbols.triplets(KsvdAssumptions())](random.Random(seed))
+        columns = list(zip(*named["h_e"], strict=True))
+        for x, one in enumerate(columns):
+            for y, two in enumerate(columns):
+                assert sum(p * q for p, q in zip(one, two, strict=True)) == int(x == y)
+
+
+@pytest.mark.parametrize("scores", ["both", "e_only"])
+@pytest.mark.parametrize("objective", ["paper", "released"])
+def test_where_the_objective_vanishes_is_derived(
+    scores: str, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = KsvdAssumptions(f_X="sampled", scores=scores, objective=objective)
+    (step,) = (s for s in ksvd.derive(a) if s.title == "Objective at triplets")
+    assert (r"\boldsymbol{L}^2 = N\Sigma^{-1}" in step.latex) == (objective == "released")
+    right = ksvd.score_weight
+    # a doubled square is J of neither form: the sum over values is not what it comes to
+    monkeypatch.setattr(ksvd, "score_weight", lambda a: (2 * right(a)[0], right(a)[1]))
+    with pytest.raises(ArithmeticError, match="sum over their values"):
+        ksvd.at_triplets(a)
+
+
+def test_sampling_keeps_the_gram_matrix_on_average() -> None:
+    exact = sum(row[0] * row[1] for row in attention.ROWS_OF_X)
+    assert {attention.mean_gram(n, 0, 1) for n in (1, 2, 3, 4)} == {Fraction(exact)}

@@ -1,0 +1,376 @@
+"""The claims of farooq2025: verdicts, and checks of what their notes say by other means."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from checks.claim import Options
+from checks.papers.farooq2025 import solver_legs
+from checks.papers.farooq2025 import tensor_legs as legs
+from checks.run import ledger
+from checks.run.registry import load
+from checks.run.verify import assumptions_for, examine
+from checks.statement import Identity, parts
+from derivations.calculus.gradients import grad
+from derivations.calculus.normal import equal
+from derivations.calculus.term import sum_over
+from derivations.theories.energy import forms as en
+from derivations.theories.energy.extrema import bounded_below, descent_words, interval
+from derivations.theories.energy.forms import A, V, i, j, k
+from derivations.theories.energy.shape import (
+    bounded_slopes,
+    local_kinds,
+    shape_of,
+    sign_on_reals,
+    sympy_function,
+)
+from derivations.theories.energy.steps import (
+    EnergyAssumptions,
+    breaking_value,
+    derive,
+    geometry,
+    inertia,
+    second_form,
+    stationary,
+    validate,
+    verdict_at_attention,
+)
+
+PAPER = "farooq2025"
+CLAIMS = {c.id.split("/")[1]: c for c in load().values() if c.paper == PAPER}
+REFUTED = {"prose-choose-F"}
+
+
+def test_what_is_refuted() -> None:
+    recorded = {name: ledger.expected()[claim.id] for name, claim in CLAIMS.items()}
+    assert {name for name, verdict in recorded.items() if verdict == "refuted"} == REFUTED
+    assert all(parent.split("/")[1] in CLAIMS for c in CLAIMS.values() for parent in c.rests_on)
+
+
+@pytest.mark.slow  # tests/checks/run/test_claims.py judges every claim with its legs
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_every_claim_is_settled_without_its_legs(name: str) -> None:
+    claim = replace(CLAIMS[name], legs=())
+    record = examine(claim, assumptions_for(claim, {}), Options())
+    assert record.verdict in ("proved", "corrected", "definition", "refuted"), record.evidence
+    assert (record.verdict == "refuted") == (name in REFUTED)
+    assert record.mutants.survivors == []
+    if record.verdict in ("corrected", "refuted"):
+        assert record.counterexample and record.severity
+    assert all(parent.split("/")[1] in CLAIMS for parent in record.rests_on)
+
+
+def test_every_leg_is_attached() -> None:
+    used = {leg for claim in CLAIMS.values() for leg in claim.legs}
+    for module in (legs, solver_legs):
+        written = {
+            f for f in vars(module).values() if inspect.isfunction(f) and "assumptions" in f.__annotations__
+        }
+        assert written and not {f.__name__ for f in written - used}
+
+
+def flipped(identity: Identity) -> Identity:
+    """The identity with the sign of its right side changed."""
+    return replace(identity, rhs=-identity.rhs, chain=())
+
+
+@pytest.mark.parametrize("name", [n for n, c in CLAIMS.items() if c.role != "definition"])
+def test_no_proved_identity_survives_a_wrong_sign(name: str) -> None:
+    from checks.engine.judge import identity
+
+    claim = CLAIMS[name]
+    for statement in (claim.literal, claim.corrected):
+        for part in parts(statement(assumptions_for(claim, {}))) if statement else ():
+            if isinstance(part, Identity) and identity(part, 0, False).proved and part.rhs.latex() != "0":
+                assert identity(flipped(part), 0, False).holds is False
+
+
+def coefficients(weights: list[list[Fraction]], values: list[list[Fraction]]) -> list[Fraction]:
+    """c_j by the double sum of (37), written as loops."""
+    n, width = len(weights), len(values[0])
+
+    def dot(a: int, b: int) -> Fraction:
+        return sum(values[a][x] * values[b][x] for x in range(width))
+
+    return [
+        sum(weights[m][c] * weights[m][p] * dot(p, c) for m in range(n) for p in range(n)) for c in range(n)
+    ]
+
+
+def test_coefficients_take_both_signs() -> None:
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    weights = [[half, half], [third, 2 * third]]
+    assert coefficients(weights, [[Fraction(1)], [Fraction(-1)]]) == [Fraction(-1, 9), Fraction(2, 9)]
+    wide = [[Fraction(1), Fraction(0)], [Fraction(-1), Fraction(0)]]
+    assert coefficients(weights, wide)[0] == Fraction(-1, 9)
+    assert sum((weights[r][0] * wide[0][0] + weights[r][1] * wide[0][1]) ** 2 for r in range(2)) == Fraction(
+        13, 36
+    )
+
+
+def test_odd_powers_can_have_a_maximum_at_attention() -> None:
+    """A = 1/3, V = (-9, 6, 6), p = 3: with s the sum of the states, u_j = g_j s, g = (-3, 2, 2), and AV has s = 1 · 3/3."""
+    s = sp.Symbol("s")
+    g = (-3, 2, 2)
+    total = sum(sp.Rational(v, 3) for v in (-9, 6, 6)) * 3
+    c = [x * total for x in g]
+    energy = sum((x * s) ** 3 for x in g) - 3 * sum(w**2 * x * s for w, x in zip(c, g, strict=True))
+    assert sp.diff(energy, s).subs(s, total) == 0
+    assert sp.diff(energy, s, 2).subs(s, total) < 0
+
+
+def test_cubic_descent_runs_off() -> None:
+    z = sp.Symbol("z")
+    slope = sp.diff(z**3 - 3 * z, z)
+    assert slope.subs(z, -2) == 9
+    assert sp.diff(slope, z).subs(z, -2) < 0  # the further left, the longer the step
+
+
+def test_limit_of_the_quadratic_descent_depends_on_the_start() -> None:
+    """n = 1, d_v = 2, V = (1, 0), η = 1/2: (0, 1) goes to (1, 1) and stays, while AV = (1, 0)."""
+    state = [Fraction(0), Fraction(1)]
+    for _ in range(3):
+        u = state[0]
+        state = [state[0] - Fraction(1, 2) * 2 * (u - 1), state[1]]
+        assert state == [1, 1]
+
+
+def test_gradient_is_not_a_wrong_one() -> None:
+    slope = grad(en.energy(en.F), en.Z_)[i, k].entry()
+    right = sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k])
+    assert equal(slope, right.entry())
+    assert not equal(slope, sum_over(j, en.F(en.u(j), 1) * A[j, i] * V[j, k]).entry())
+    assert not equal(slope, sum_over(j, en.F(en.u(j), 0) * A[i, j] * V[j, k]).entry())
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        ("u^2", ">0"), ("u^4", ">=0"), ("u^3", "both"), ("u^4-u^2", "both"), ("exp(u)", ">0"), ("log(cosh(u))", ">0"),
+        ("tanh(u)", "both"), ("-u^2", "<0"), ("-u^4", "<=0"), ("u", "=0"), ("cosh(u)", ">0"), ("sqrt(u^2+1)", ">0"),
+    ],
+)  # fmt: skip
+def test_shape_of_functions(text: str, second: str) -> None:
+    assert shape_of(text).second == second
+
+
+def test_signs_agree_with_values() -> None:
+    u = sp.Symbol("u", real=True)
+    for text in ("u^4-u^2", "tanh(u)", "exp(u)-u^2", "u^6-3*u^2", "log(cosh(u))-u^2/4"):
+        second = sp.diff(sympy_function(text), u, 2)
+        values = [second.subs(u, sp.Rational(n, 4)).evalf() for n in range(-20, 21)]
+        answer = sign_on_reals(second)
+        if answer == "both":
+            assert min(values) < 0 < max(values)
+        elif answer != "undecided":
+            assert all((v > -1e-12) if ">" in answer else (v < 1e-12) for v in values)
+
+
+def test_stationarity_by_regulariser() -> None:
+    for text in ("u^2", "u^3", "exp(u)", "log(cosh(u))"):
+        assert stationary(EnergyAssumptions(F=text, regulariser="matching"), text) is True
+        assert stationary(EnergyAssumptions(F=text, regulariser="none"), text) is False
+        assert stationary(EnergyAssumptions(F=text), text) is (text == "u^2")
+    assert breaking_value(EnergyAssumptions(), "u^3") == 1
+    assert stationary(EnergyAssumptions(F="u^3", regulariser="section5"), "u^3") is True
+
+
+def test_verdicts_at_attention() -> None:
+    assert verdict_at_attention("u^4", True)[0].startswith("global minimum")
+    assert verdict_at_attention("-u^2", True)[0].startswith("global maximum")
+    assert "not bounded below" in verdict_at_attention("u^3", True)[0]
+    assert verdict_at_attention("u", True)[0] == "every Z"
+    assert verdict_at_attention("u^2", False)[0] == "not stationary"
+    assert verdict_at_attention("u^2", None)[0] == "undecided"
+
+
+def test_hessian_form_is_proved() -> None:
+    assert second_form()[1]
+
+
+def test_derivation_follows_the_assumptions() -> None:
+    titles = [
+        s.title
+        for s in derive(EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero"))
+    ]
+    assert titles[-6:] == ["At AV", "Stationary states", "Verdict", "Lower bound", "Descent", "Step size"]
+    last = derive(
+        EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero", step="1/3")
+    )
+    assert "the limit is AV" in last[-2].reason
+    assert "0 < η < 2/λ_max(G)" in last[-1].reason and "λ_max(G) < 6" in last[-1].reason
+    printed = {s.title: s for s in derive(EnergyAssumptions(F="log(cosh(u))"))}
+    assert "not stationary" in printed["Verdict"].latex
+    assert "[-1, 1]" in printed["Lower bound"].latex and "leaves it" in printed["Descent"].reason
+    assert not any("NOT" in s.reason for s in derive(EnergyAssumptions()))
+
+
+@pytest.mark.parametrize(
+    ("text", "slopes"),
+    [
+        ("u", sp.FiniteSet(1)), ("u^2", sp.S.Reals), ("u^3", sp.S.EmptySet), ("u^4-u^2", sp.S.Reals),
+        ("exp(u)", sp.Interval(0, sp.oo)), ("exp(-u)-u", sp.Interval(-sp.oo, -1)), ("log(cosh(u))", sp.Interval(-1, 1)),
+        ("-u^2", sp.S.EmptySet), ("tanh(u)", sp.FiniteSet(0)), ("log(1+exp(u))", sp.Interval(0, 1)),
+        ("log(u^2+1)", sp.FiniteSet(0)), ("-log(u^2+1)", sp.S.EmptySet), ("exp(u)-u^2", sp.S.EmptySet),
+    ],
+)  # fmt: skip
+def test_where_an_energy_of_one_alignment_is_bounded_below(text: str, slopes: sp.Set) -> None:
+    assert bounded_slopes(text) == slopes
+    u = sp.Symbol("u", real=True)
+    for w in (-2, -1, 0, sp.Rational(1, 2), 1, 3):  # far out a function with a bound does not fall below -15
+        values = [sp.N((sympy_function(text) - w * u).subs(u, far)) for far in (-(10**4), 10**4)]
+        assert (min(values) > -15) == (slopes.contains(w) == sp.true), (w, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "neither"),
+    [("u^3", "(0, ∞)", "(-∞, 0)", "{0}"), ("u^4", "(-∞, ∞)", "EmptySet", "EmptySet"),
+     ("u^4-6*u^2", "(-∞, -1) ∪ (1, ∞)", "(-1, 1)", "{-1, 1}"), ("u^5-u^4", None, None, None)],
+)  # fmt: skip
+def test_local_extrema_of_one_alignment(text: str, low: str, high: str, neither: str) -> None:
+    kinds = local_kinds(text)
+    assert kinds is not None and local_kinds("exp(u)") is None
+    if low:
+        assert [interval(kinds[k]) for k in ("minimum", "maximum", "neither")] == [low, high, neither]
+    u, step = sp.Symbol("u", real=True), sp.Rational(1, 1000)
+    F = sympy_function(text)
+    for c in (sp.Rational(n, 5) for n in range(-10, 11)):
+        beside = [
+            (F - F.subs(u, c) - sp.diff(F, u).subs(u, c) * (u - c)).subs(u, c + s * step) for s in (-1, 1)
+        ]
+        kind = "minimum" if min(beside) > 0 else "maximum" if max(beside) < 0 else "neither"
+        assert kinds[kind].contains(c) == sp.true, (c, beside)
+
+
+def test_directions_and_signs_of_the_hessian_are_proved_and_wrong_ones_are_not() -> None:
+    for _, left, right in geometry():
+        assert equal(left.entry(), right.entry()) and not equal(left.entry(), -right.entry())
+    left, right = inertia()
+    assert equal(left.entry(), right.entry()) and not equal(left.entry(), 2 * right.entry())
+
+
+@pytest.mark.parametrize(
+    ("text", "regulariser", "bounded"),
+    [("exp(u)", "section7", "if every 2c_j lies in [0, ∞)"), ("exp(u)", "matching", "bounded below, for all"),
+     ("u", "none", "not bounded below"), ("u^3", "matching", "not bounded below unless"), ("u^2", "none", "bounded below, for all"),
+     ("-u^2", "matching", "not bounded below"), ("tanh(u)", "none", "bounded below, for all")],
+)  # fmt: skip
+def test_lower_bounds(text: str, regulariser: str, bounded: str) -> None:
+    a = EnergyAssumptions(F=text, regulariser=regulariser)
+    assert bounded in bounded_below(a, text, stationary(a, text))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "regulariser", "start", "words"),
+    [("u^2", "matching", "zero", "the limit is AV"), ("u^2", "matching", "random", "part of the start"),
+     ("u^2", "none", "given", "nearest to the start among those with F'(u_j) = 0"), ("u", "section7", "zero", "same amount"),
+     ("u", "matching", "zero", "stays where it is"), ("exp(u)", "none", "zero", "no limit"), ("-u^2", "matching", "zero", "no limit"),
+     ("u^3", "matching", "zero", "no limit is guaranteed"), ("exp(u)", "section7", "attention", "descent started there leaves it")],
+)  # fmt: skip
+def test_limits_of_descent(text: str, regulariser: str, start: str, words: str) -> None:
+    a = EnergyAssumptions(F=text, regulariser=regulariser, initial_state=start)
+    assert words in descent_words(a, text, stationary(a, text))
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("F", "u^"), ("F", "__import__('os')"), ("F", "log(u)"), ("F", "1/u"), ("F", "3"), ("F", "u^(3/2)"), ("F", "log(u+5)"), ("F", "1/(u-3)"),
+        ("step", "0"), ("step", "-1"), ("step", "fast"), ("regulariser", "some"), ("initial_state", "one"),
+    ],
+)  # fmt: skip
+def test_wrong_values_of_knobs_are_refused(knob: str, value: str) -> None:
+    with pytest.raises(ValueError):
+        validate(knob, value)
+
+
+def test_eq76_follows_the_assumptions() -> None:
+    claim = CLAIMS["eq76"]
+    matched = EnergyAssumptions(F="exp(u)", regulariser="matching")
+    assert examine(claim, matched, Options(), quick=True).verdict == "proved"
+    assert examine(claim, EnergyAssumptions(F="u^2"), Options(), quick=True).verdict == "proved"
+    assert examine(claim, EnergyAssumptions(F="exp(u)"), Options(), quick=True).verdict == "corrected"
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "verdict"),
+    [("tab1-step8", "attention", "corrected"), ("tab1-step8", "zero", "proved"), ("tab1-step8", "random", "proved"),
+     ("prose-algorithm", "attention", "corrected"), ("prose-algorithm", "zero", "corrected"), ("prose-algorithm", "given", "refuted")],
+)  # fmt: skip
+def test_where_the_loop_starts_matters(name: str, start: str, verdict: str) -> None:
+    assert (
+        examine(CLAIMS[name], EnergyAssumptions(initial_state=start), Options(), quick=True).verdict
+        == verdict
+    )
+
+
+@pytest.mark.slow
+def test_the_algorithm_with_a_function_that_its_weights_match() -> None:
+    claim = replace(CLAIMS["prose-algorithm"], legs=())
+    for chosen in (
+        {"F": "u^2"},
+        {"F": "u^2", "initial_state": "random"},
+        {"F": "exp(u)", "regulariser": "matching"},
+    ):
+        assert examine(claim, EnergyAssumptions(**chosen), Options(), quick=True).verdict == "proved"
+    assert examine(claim, CONVEX, Options(), quick=True).verdict == "proved"
+
+
+CONVEX = EnergyAssumptions(F="log(cosh(u))", regulariser="matching", initial_state="zero")
+
+
+@pytest.mark.slow
+def test_the_algorithm_for_convex_functions_has_no_mutants_left() -> None:
+    record = examine(replace(CLAIMS["prose-algorithm"], legs=()), CONVEX, Options())
+    assert record.mutants.tried > 50 and not record.mutants.survivors, record.mutants
+
+
+@pytest.mark.parametrize(
+    ("text", "regulariser", "verdict"),
+    [("u^4", "none", "proved"), ("exp(u)", "none", "refuted"), ("log(1+exp(u))", "none", "refuted"),
+     *(pytest.param(*case, marks=pytest.mark.slow)
+       for case in (("u^4", "section7", "proved"), ("cosh(u)", "section7", "proved"), ("exp(u)", "matching", "proved")))],
+)  # fmt: skip
+def test_descent_on_a_strictly_convex_energy_settles_exactly_if_its_weights_are_slopes(
+    text: str, regulariser: str, verdict: str
+) -> None:
+    assumed = EnergyAssumptions(F=text, regulariser=regulariser, initial_state="given")
+    claim = replace(CLAIMS["prose-algorithm"], legs=())
+    assert examine(claim, assumed, Options(), quick=True).verdict == verdict
+
+
+@pytest.mark.slow
+def test_small_steps_have_no_mutants_left() -> None:
+    claim = replace(CLAIMS["prose-algorithm"], legs=())
+    record = examine(
+        claim, EnergyAssumptions(F="u^4", regulariser="section7", initial_state="given"), Options()
+    )
+    assert record.mutants.tried > 20 and not record.mutants.survivors, record.mutants
+
+
+def test_alignments_are_not_taken_at_an_index_that_they_sum_over() -> None:
+    for wrong in (lambda: en.c(en.r_), lambda: en.c(en.m), lambda: en.u(en.m)):
+        with pytest.raises(ValueError, match="sums over"):
+            wrong()
+
+
+@pytest.mark.parametrize("text", ["exp(u)", "exp(-u)", "log(cosh(u))", "log(1+exp(u))"])
+def test_printed_weights_outside_the_slopes_leave_no_state_of_rest(text: str) -> None:
+    record = examine(CLAIMS["prose-algorithm"], EnergyAssumptions(F=text), Options(), quick=True)
+    assert record.verdict == "corrected" and "inside the values of F'" in record.counterexample
+
+
+def test_the_state_is_not_a_symbol_of_the_coefficients() -> None:
+    assert en.Z_ not in {t for t in _tensors(en.c(j))}
+    assert en.Z_ in _tensors(en.u(j))
+
+
+def _tensors(term: object) -> set:
+    from derivations.calculus.index import tensors
+
+    return tensors(term.entry())

@@ -1,0 +1,162 @@
+"""The derivations behind the attentions of nguyen2023 fail when the formula they are compared with is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checks.engine.judge import judge
+from checks.papers.nguyen2023 import batchnorm_formulas as bn
+from checks.papers.nguyen2023 import centering_formulas as centering
+from checks.papers.nguyen2023 import convolution_formulas as convolution
+from checks.papers.nguyen2023 import linear_formulas as linear
+from checks.papers.nguyen2023 import multihead_formulas as multihead
+from checks.papers.nguyen2023 import residual_formulas as residual
+from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
+from checks.papers.nguyen2023 import sparse_formulas as sparse
+from checks.papers.nguyen2023.efficiency import Counter, operations, reduction, scales_of
+from checks.statement import Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.normal import equal
+from derivations.calculus.program import Raw
+from derivations.calculus.term import as_term, size, softmax, sqrt, sum_over
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.attentions import BETA
+from derivations.theories.svr.head_costs import share
+from derivations.theories.svr.regression import N, SvrAssumptions, d, i, j
+
+PAPER, OFF = SvrAssumptions(), SvrAssumptions(bias="off")
+
+
+def holds(statement) -> bool | None:
+    return judge(statement, with_mutants=False).holds
+
+
+def test_the_dual_of_a_variant_has_a_centering_condition_only_with_bias():
+    fit = sv.Variant("plain")
+    assert fit.b in sv.dual(fit).conditions
+    assert len(sv.dual(fit.without_bias()).conditions) == len(sv.dual(fit).conditions) - 1
+
+
+def test_the_residual_enters_the_lagrangian_but_not_the_weights():
+    plain, shifted = sv.Variant("fit"), sv.Variant("fit", residual=True)
+    assert equal(sv.dual(plain).solved[plain.w], sv.dual(shifted).solved[shifted.w])
+    assert not equal(sv.dual(plain).lagrangian.entry(), sv.dual(shifted).lagrangian.entry())
+
+
+def test_attention_bn_needs_h_over_the_normalised_keys():
+    wrong, right = bn._eq21().parts[0], bn.eq21_corrected(OFF).parts[2]
+    assert holds(wrong) is False
+    assert holds(right) is True
+    raw_query = replace(right, rhs=bn.attention_bn(bn.normalised(as_term(bn.x))))
+    assert holds(raw_query) is False
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_key_key_term_of_24_has_a_minus_sign(sign):
+    line = bn.soft(bn.qd * bn.kd - sign * bn.inner_mean)
+    statement = Identity(bn.attention_bn(bn.q_[i]), line, (bn.MEAN, bn.ANY_SCALE), sizes=bn.SIZES)
+    assert holds(statement) is (sign == 1)
+
+
+def test_centering_the_queries_is_not_nothing():
+    both, plain = centering.both(OFF), centering.PLAIN
+    assert holds(Identity(both, plain, sizes=centering.SIZES)) is False
+    opposite = centering.attend(
+        centering.score(centering.q[i], centering.k[j])
+        + as_term(BETA) * centering.score(centering.m, centering.k[j])
+    )
+    assert holds(Identity(both, opposite, sizes=centering.SIZES)) is False
+
+
+def test_the_criterion_for_losing_weight_fails_the_other_way_round():
+    _, loses, keeps = centering.criterion().parts
+    assert holds(loses) is True
+    assert holds(keeps) is True
+    assert holds(replace(loses, conclusion=keeps.conclusion)) is not True
+
+
+def test_sparse_attention_needs_h_over_the_subset():
+    *_, softmax_part, mask = sparse.corrected(OFF).parts
+    assert holds(softmax_part) is True
+    all_keys = sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
+    printed = sum_over(j, as_term(sparse.member)[j] * sparse.exp(sparse.score(j)) / all_keys * sparse.v[j])
+    assert holds(replace(mask, lhs=printed)) is False
+
+
+def test_multihead_projections_keep_their_head():
+    statement = multihead._eq3()
+    assert holds(statement) is True
+    swapped = replace(statement.given[1], value=as_term(multihead.W_O)[multihead.s, multihead.e, multihead.c])
+    assert holds(replace(statement, given=(statement.given[0], swapped))) is False
+
+
+def test_heads_of_different_sizes_do_not_mix():
+    two = scaled_heads.two_heads(OFF)
+    assert holds(two) is True
+    assert holds(replace(two, rhs=two.rhs.args[0])) is False, "one head alone"
+
+
+def test_projections_inside_and_outside_the_regression():
+    assert holds(residual.outside()) is True
+    assert holds(residual.attention_with_one_projection()) is True
+    without = replace(residual.outside(), lhs=residual.outside().lhs.args[1])
+    assert holds(without) is False, "the residual is missing"
+
+
+def test_the_misprinted_shapes_of_33_and_34_are_found():
+    printed = residual._eq34(PAPER, as_term(residual.X_J)[j], residual.PRINTED_PENALTY)
+    assert holds(printed) is False
+    assert holds(residual._eq34(PAPER, as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is True
+    assert holds(residual._eq34(PAPER, -as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is False
+
+
+def test_the_convolved_expansion_needs_the_intercept():
+    assert holds(convolution._eq42(PAPER, False).parts[0]) is False
+    assert holds(convolution._eq42(PAPER, True).parts[0]) is True
+
+
+def test_a_convolution_mixes_the_score_matrix_on_both_sides():
+    mixed = convolution._mixed(N)
+    assert holds(mixed) is True
+    queries, keys, values, mix = (as_term(t) for t in convolution.tensors_on(N))
+    one_side = (mix @ (queries @ keys.T)) / sqrt(size("D"))
+    assert holds(replace(mixed, rhs=(convolution.row_softmax(one_side) @ values)[i])) is False
+
+
+def test_the_linear_kernel_on_centred_keys_is_undefined_and_elu_is_not():
+    first, second = linear._literal().parts
+    assert holds(first) is False
+    assert holds(second) is False
+    assert [holds(p) for p in linear._corrected().parts] == [True, True, True]
+
+
+def test_linear_attention_is_not_softmax_attention():
+    x, k, v = linear.x, linear.k, linear.v
+    other = sum_over(j, softmax(j, x.T @ k[j] / sqrt(size("D"))) * v[j])
+    assert holds(replace(linear.katharopoulos(), rhs=other, chain=())) is False
+
+
+def test_lifting_to_heads_renames_only_what_it_is_told():
+    one, other, head = Tensor("a", ("N",)), Tensor("b", ("N",)), multihead.s
+    lifted = sv.lift((one[i] * other[i]), head, {one: Tensor("a^s", ("H", "N"))})
+    assert equal(lifted, Tensor("a^s", ("H", "N"))[head, i] * other[i])
+
+
+def test_derived_expansions_print():
+    assert r"\Phi" in Raw((), sv.expansion(bn.BN)).latex()
+
+
+def test_operations_are_those_of_the_formula_and_no_others():
+    count, sizes = Counter((1, 2)), {"N": 4, "D": 4, "F": 3}
+    scaled = operations(share(scales_of(PAPER)))
+    names = {s: sizes[str(s)] for s in scaled.free_symbols}
+    assert count(4, 4, 3) == scaled.subs(names)
+    assert count(4, 4, 3) != operations().subs(names)
+
+
+def test_the_share_saved_stays_below_a_quarter():
+    share = reduction(PAPER)
+    n, width = sorted(share.free_symbols, key=str)[::-1]
+    assert share.subs({n: 4096, width: 64}) < share.subs({n: 10**9, width: 64}) < 0.25

@@ -1,0 +1,74 @@
+"""Every system of nguyen2023 is compared with its definition, derived expansion, optimal fit and torch's attention."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from checks.claim import Options
+from checks.evidence import Evidence
+from checks.papers.nguyen2023.coverage import COLUMNS, ROWS, Cell
+from checks.run.registry import load
+from checks.run.verify import assumptions_for
+
+LISTED = (  # the systems that the specification names
+    "softmax", "linear, elu", "sparse (16)", "multi-head", "residual", "Attention-BN (22)", "Attention-SH (25)",
+    "Attention-BN+SH (49)", "simplified with β (26)", "simplified BN+SH with β (51)", "Linear Attention-BN",
+    "Linear Attention-SH", "Linear Attention-BN+SH", "Sparse Attention-BN", "Sparse Attention-SH", "Sparse Attention-BN+SH",
+    "Attention-Conv1D", "Attention-Conv2D", "CvT",
+)  # fmt: skip
+CELLS = [(row.system, column) for row in ROWS for column in COLUMNS]
+LONG = (1024, 4096, 32768)
+
+
+def cell(system: str, column: str) -> Cell | str:
+    return getattr(next(r for r in ROWS if r.system == system), column)
+
+
+@lru_cache(maxsize=64)
+def evidence(claim: str, leg: Any, n: int) -> tuple[Evidence, ...]:
+    own = load()[claim]
+    return tuple(leg(assumptions_for(own, {}), Options(max_tokens=n)))
+
+
+def test_no_system_of_the_paper_is_missing() -> None:
+    assert len({r.system for r in ROWS}) == len(ROWS) == len(LISTED)
+    assert all(any(r.system.startswith(name) for r in ROWS) for name in LISTED)
+
+
+@pytest.mark.parametrize(("system", "column"), CELLS)
+def test_the_comparison_is_a_leg_of_a_claim_or_has_a_reason(system: str, column: str) -> None:
+    found = cell(system, column)
+    if isinstance(found, str):
+        assert column == "torch" and len(found) > 40, (
+            "only torch may lack something, and the reason is written"
+        )
+        return
+    assert found.leg in load()[found.claim].legs
+
+
+@pytest.mark.parametrize(("system", "column"), CELLS)
+def test_the_comparison_runs_and_passes(system: str, column: str) -> None:
+    """At 128 tokens, or on the small instance of the exact fit."""
+    found = cell(system, column)
+    if isinstance(found, str):
+        return
+    pieces = [e for e in evidence(found.claim, found.leg, 128) if found.says in e.detail]
+    assert pieces and all(e.passed for e in pieces)
+    assert column != "optimum" or {e.grade for e in pieces} == {"exact-rational", "certified-float"}
+    assert column != "torch" or any(e.backend in ("flash", "math", "efficient") for e in pieces)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", LONG)
+@pytest.mark.parametrize(("system", "column"), [(s, c) for s, c in CELLS if c != "optimum"])
+def test_the_comparison_passes_on_long_sequences(system: str, column: str, n: int) -> None:
+    found = cell(system, column)
+    if isinstance(found, str):
+        return
+    pieces = [e for e in evidence(found.claim, found.leg, n) if e.tokens == n]
+    named = [e for e in pieces if found.says in e.detail]
+    assert all(e.passed for e in named)
+    assert named or any(e.not_run for e in pieces), "not run is said, with the reason"

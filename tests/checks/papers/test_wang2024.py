@@ -1,0 +1,348 @@
+"""Wang, Henao and Carin (2024): verdicts, negative controls of every kind used, and the theory's knobs."""
+
+from dataclasses import replace
+from fractions import Fraction
+from importlib import import_module
+
+import pytest
+import sympy as sp
+
+from checks.claim import CLAIMS, Options
+from checks.engine.judge import judge
+from checks.kinds.examples import Example
+from checks.kinds.positive import Positive, Region, SigmoidNegative
+from checks.kinds.stacked import Stacked, block_mutants
+from checks.papers.wang2024 import attention, categorical, mercer, squared_loss
+from checks.papers.wang2024 import notation as n
+from checks.papers.wang2024 import parameter_legs as legs
+from checks.run.verify import examine
+from checks.statement import Fact, Identity
+from derivations.calculus import psd
+from derivations.calculus.components import evaluate
+from derivations.calculus.index import Index
+from derivations.calculus.normal import equal
+from derivations.calculus.series import Series, series_functions
+from derivations.calculus.term import as_term, blocks, part, stack, zeros
+from derivations.theories.functional_descent import kernels as fk
+from derivations.theories.functional_descent import steps as functional_steps
+from derivations.theories.functional_descent import updates as fd
+from derivations.theories.functional_descent.softmax import Step
+from derivations.theories.functional_descent.updates import FunctionalAssumptions
+
+MODULES = (
+    "attention",
+    "beyond",
+    "categorical",
+    "constant_heads",
+    "context_size",
+    "figures",
+    "mercer",
+    "squared_loss",
+)
+for name in MODULES:
+    import_module(f"checks.papers.wang2024.{name}")
+PAPER = FunctionalAssumptions()
+CORRECTED = (
+    "eq1", "eq4", "eq5", "eq11", "prose-step-size-half", "prose-readout", "prose-initial-state", "prose-constant-head-softmax",
+    "prose-constant-head-chi2", "prose-constant-head-sigmoid", "prose-constant-head-polynomial", "prose-mercer-polynomial",
+    "prose-mercer-cosine", "prose-mercer-chi2", "prose-mercer-exponential", "prose-context-size", "prose-rkhs-membership",
+    "prose-mask-equivalence", "prose-output-probability", "prose-taylor", "prose-multi-layer-exact",
+)  # fmt: skip
+PROVED = (
+    "eq2", "eq3", "eq6", "eq7", "eq8", "eq9", "eq10", "prose-softmax-derivative", "prose-telescoping",
+    "prose-projection-columns", "prose-constant-head-rbf", "prose-constant-head-laplacian", "prose-no-constant-linear",
+    "prose-mercer-linear", "prose-mercer-rbf", "prose-mercer-laplacian", "prose-mercer-sigmoid", "prose-mercer-softmax",
+    "prose-least-squares", "prose-softmax-weighted-gd",
+)  # fmt: skip
+FIGURES = tuple(f"fig{k}" for k in range(2, 10))
+
+
+def record(slug: str, quick: bool = True, **knobs: str):
+    claim = CLAIMS[f"wang2024/{slug}"]
+    return examine(claim, replace(PAPER, **knobs) if claim.theory else None, Options(max_tokens=256), quick)
+
+
+@pytest.mark.parametrize("slug", PROVED)
+def test_proved(slug):
+    assert record(slug).verdict == "proved"
+
+
+@pytest.mark.parametrize("slug", CORRECTED)
+def test_corrected_with_a_counterexample(slug):
+    found = record(slug)
+    assert found.verdict == "corrected"
+    assert found.counterexample and found.correction
+
+
+@pytest.mark.parametrize("slug", FIGURES)
+def test_figures_are_empirical_with_a_reason(slug):
+    assert record(slug).verdict == "empirical"
+    assert CLAIMS[f"wang2024/{slug}"].reason
+
+
+def test_every_claim_is_named_above_and_rests_on_declared_ones():
+    listed = {*PROVED, *CORRECTED, *FIGURES, "fig1"}
+    ours = {c.id.removeprefix("wang2024/"): c for c in CLAIMS.values() if c.paper == "wang2024"}
+    assert set(ours) == listed
+    assert all(parent in CLAIMS for c in ours.values() for parent in c.rests_on)
+
+
+@pytest.mark.slow  # tests/checks/run/test_claims.py judges every claim with its mutants
+@pytest.mark.parametrize(
+    "slug",
+    ["eq1", "eq3", "eq8", "prose-taylor", "prose-mercer-rbf", "prose-mercer-chi2", "prose-least-squares"],
+)
+def test_no_mutant_survives(slug):
+    mutants = record(slug, quick=False).mutants
+    assert mutants.killed > 0 and not mutants.survivors
+
+
+# knobs change verdicts as the mathematics says
+
+
+def test_half_the_loss_makes_equation_one_right():
+    assert record("eq1", loss="half_squared").verdict == "proved"
+
+
+def test_a_softmax_kernel_is_no_inner_product_of_features():
+    assert record("eq1", loss="half_squared", kernel="softmax").literal_holds is not True
+
+
+def test_without_bias_the_second_head_is_wrong():
+    assert record("eq1", loss="half_squared", bias="off").literal_holds is False
+
+
+def test_the_summed_cross_entropy_loses_one_over_n():
+    assert record("eq3", categorical_loss="summed_cross_entropy").literal_holds is False
+
+
+@pytest.mark.parametrize("knobs", [{"jacobian": "full"}, {"softmax": "symmetric"}])
+def test_equation_four_holds_with_the_whole_jacobian_or_free_outputs(knobs):
+    assert record("eq4", **knobs).verdict == "proved"
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "softmax", "exp(dot) + xx*yy"])
+def test_the_layer_works_for_other_kernels(kernel):
+    assert record("eq10", kernel=kernel).verdict == "proved"
+
+
+def test_the_padded_chi_squared_kernel_is_undefined():
+    found = record("eq9", kernel="chi_squared")
+    assert found.literal_holds is False and "denominator" in found.counterexample
+
+
+# negative controls: every engine rejects a wrong statement
+
+
+def test_a_wrong_sign_of_the_value_matrix_is_refuted():
+    wrong = blocks(zeros("d"), n.alpha * n.residual)
+    assert judge(Stacked(attention.VALUE @ attention.example(attention.i), wrong)).holds is False
+
+
+def test_a_wrong_sign_in_the_other_block_is_refuted():
+    wrong = blocks(-as_term(n.x_j), as_term(n.y_x) - as_term(n.done_next))
+    assert judge(Stacked(squared_loss.INPUT + squared_loss.OUTPUT, wrong, (n.NEXT,))).holds is False
+
+
+def test_filling_a_zero_block_is_a_mutant():
+    assert any("filled" in what for what, _ in block_mutants(attention.QUERY_KEY, 16))
+
+
+@pytest.mark.parametrize(("rates", "order"), [("full", 3), ("start", 2), ("symmetric", 2)])
+def test_an_order_that_is_claimed_too_high_or_with_other_rates_is_refuted(rates, order):
+    assert judge(categorical.softmax_step(rates, order)).holds is False
+
+
+def test_a_witness_that_does_not_refute_is_ignored():
+    step = replace(categorical.taylor("full"), witness=categorical.OFF_DIAGONAL)
+    assert judge(step).holds is True
+
+
+def test_series_agree_with_sympy():
+    t = sp.Symbol("t")
+    got = (Series.constant(Fraction(1), 5) / (Series.parameter(5).exp() + 1) ** 2).terms
+    want = [sp.series(1 / (sp.exp(t) + 1) ** 2, t, 0, 5).removeO().coeff(t, k) for k in range(5)]
+    assert [sp.Rational(c.numerator, c.denominator) for c in got] == want
+
+
+def test_the_two_routes_to_a_derivative_share_no_code():
+    step = Step("1")
+    values = {"code": 1, "u": 2, "v": 1, "kappa": 3}
+
+    def lookup(tensor, entry):
+        return (
+            Series.parameter(3) if tensor == fd.alpha else Series.constant(Fraction(values[tensor.name]), 3)
+        )
+
+    series = evaluate(
+        step.after().entry(), {"N": 1}, lookup, series_functions(3), {Index("c", "C-1"): 0}
+    ).terms
+    alpha = sp.Symbol("alpha")
+    inner = 2 * alpha
+    f = alpha + alpha * (1 - sp.exp(inner) / (1 + sp.exp(inner))) * 4
+    expected = sp.series(sp.exp(f) / (1 + sp.exp(f)), alpha, 0, 3).removeO()
+    assert [sp.Rational(c.numerator, c.denominator) for c in series] == [
+        expected.coeff(alpha, k) for k in range(3)
+    ]
+
+
+def test_a_certificate_of_another_kernel_proves_nothing():
+    right = CLAIMS["wang2024/prose-mercer-rbf"].literal(None)
+    wrong = replace(right, kernel=fk.rbf(mercer.x[mercer.i], mercer.x[mercer.j]) * 2)
+    assert judge(wrong).holds is not True
+
+
+def test_a_negative_multiple_is_no_certificate():
+    proof = psd.Multiple(as_term(-1), mercer.inner_product())
+    kernel = -fk.linear(mercer.x[mercer.i], mercer.x[mercer.j])
+    statement = Positive(kernel, mercer.X, mercer.i, mercer.j, "R^d", (), proof)
+    assert proof.flaw({}) and judge(statement).holds is False
+
+
+def test_a_parameter_of_unknown_sign_is_no_certificate():
+    assert psd.Multiple(mercer.rate, mercer.inner_product()).flaw({fk.rate: "real"})
+    assert not psd.Multiple(mercer.rate, mercer.inner_product()).flaw({fk.rate: ">= 0"})
+
+
+def test_harmonic_needs_positive_coordinates():
+    assert psd.Harmonic(mercer.x[mercer.i, mercer.a], mercer.i).flaw({})
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        Region("+", ("+",), (Fraction(-1), Fraction(0), Fraction(1)), (1, 2, 1)),
+        Region("+", ("+",), (Fraction(0),), (1,)),
+    ],
+)
+def test_a_form_that_is_not_negative_is_not_called_so(region):
+    assert judge(SigmoidNegative((*mercer.NEVER.regions[:3], region))).holds is not True
+
+
+def test_regions_must_cover_every_sign():
+    assert judge(SigmoidNegative(mercer.NEVER.regions[:3])).holds is not True
+
+
+def test_the_exponential_kernel_is_not_called_asymmetric():
+    one, two = (
+        fk.exponential(mercer.x[k], mercer.x[m]) for k, m in ((mercer.i, mercer.j), (mercer.j, mercer.i))
+    )
+    assert judge(Example((Fact("difference", one - two, "!="),), mercer.CONTEXT)).holds is not True
+
+
+def test_the_readout_vector_has_too_few_entries():
+    finding = judge(squared_loss.readout_literal())
+    assert any(
+        "1 against C-1" in e.detail or "{+}1" in e.detail for e in finding.evidence if e.passed is False
+    )
+
+
+# legs and derivation
+
+
+def test_layers_are_steps_at_half_the_rate():
+    assert all(e.passed for e in legs.layers_are_steps(PAPER, Options()))
+
+
+def test_an_unmasked_query_is_one_more_example(monkeypatch):
+    assert all(e.passed for e in legs.unmasked_query(PAPER, Options(seed=3)))
+    monkeypatch.setattr(legs, "attention_layers", lambda *a, masked: attention_of_examples(*a))
+    assert not any(e.passed for e in legs.unmasked_query(PAPER, Options(seed=3)))
+
+
+attention_of_examples = legs.attention_layers
+
+
+def test_orders_that_are_claimed_too_high_are_found(monkeypatch):
+    full = legs.softmax_error
+    monkeypatch.setattr(legs, "softmax_error", lambda *a: full(*a[:5], False, a[6]))
+    failed = [e.detail for e in legs.measured_orders(PAPER, Options()) if not e.passed]
+    assert len(failed) == 6 and all(
+        d.startswith(("C = 3, linearised and frozen", "C = 3, linearised only")) for d in failed
+    )
+
+
+def test_measured_orders():
+    assert all(e.passed for e in legs.measured_orders(PAPER, Options()))
+
+
+def test_the_two_forms_of_the_cross_entropy_agree():
+    from derivations.calculus.term import size, sum_over
+
+    mean = -(1 / size("N") * sum_over(fd.i, fd.observed(PAPER)))
+    assert equal(mean.entry(), fd.cross_entropy(PAPER).entry())
+    assert not equal((-mean).entry(), fd.cross_entropy(PAPER).entry())
+
+
+def test_the_unrolled_layers_satisfy_the_update():
+    a = replace(PAPER, loss="half_squared", layers="2")
+    first, second = functional_steps.unrolled(a)
+    assert not equal(first, second)
+    from derivations.calculus import index as ix
+
+    c = Index("c", "C-1")
+    new = Index("i", "N").fresh()
+    at_example = ix.define(first, fd.kappa, lambda k: functional_steps.gram[k, new])
+    residual = fd.y[new, c] - at_example
+    step = fd.alpha.scalar / ix.Dim("N") * ix.Sum(new, residual * (fd.kappa[new] + 1))
+    assert equal(second, first + step)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "heads", "words"),
+    [
+        ("features", 2, "constantly one"),
+        ("linear", 1, "no constant second one"),
+        ("cosine", 1, "no constant second one"),
+        ("softmax", 2, "P_2 is I"),
+        ("sigmoid", 2, r"\tanh c"),
+        ("polynomial", 2, "c^2"),
+        ("exp(dot) + 2", 2, "constantly 3"),
+        ("dot*xx", 1, "is 0 at zero"),
+        ("tanh(dot)", 1, "is 0 at zero"),
+        ("1/dot", 1, "not defined at zero"),
+        ("log(dot)", 1, "not defined at zero"),
+    ],
+)
+def test_the_derived_layer_has_a_second_head_where_the_kernel_gives_a_constant(kernel, heads, words):
+    for bias in ("on", "off"):
+        steps = functional_steps.derive(replace(PAPER, kernel=kernel, bias=bias))
+        (layer,) = [s for s in steps if s.title == "Layer"]
+        assert layer.latex.count("W_V") == (heads if bias == "on" else 1)
+        assert words in layer.reason if bias == "on" else layer.reason == "one head"
+
+
+@pytest.mark.parametrize(
+    "knobs", [{}, {"bias": "off", "rates": "per_layer", "kernel": "softmax", "jacobian": "full"}]
+)
+def test_every_step_of_the_derivation_prints(knobs):
+    steps = functional_steps.derive(replace(PAPER, **knobs))
+    assert len(steps) > 8 and all(s.latex and s.reason for s in steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("kernel", "__import__('os')"), ("loss", "cubic"), ("layers", "7"), ("kernel", "dot +")],
+)
+def test_bad_knob_values_are_refused(name, value):
+    with pytest.raises(ValueError):
+        functional_steps.validate(name, value)
+
+
+def test_good_knob_values_are_taken():
+    for knob in functional_steps.KNOBS:
+        for value in knob.allowed:
+            if not value.startswith("EXPRESSION"):
+                functional_steps.validate(knob.name, value)
+    functional_steps.validate("kernel", "exp(dot - xx/2 - yy/2)")
+
+
+def test_defaults_are_allowed_values():
+    for knob in functional_steps.KNOBS:
+        functional_steps.validate(knob.name, getattr(PAPER, knob.name))
+
+
+def test_parts_and_stacks_print():
+    vector = blocks(as_term(n.x_j), stack(n.c, as_term(n.y_x)[n.c]))
+    assert "pmatrix" in vector.latex() and "C-1" in part(vector, "C-1").latex()
+    assert judge(Identity(part(vector, "d"), as_term(n.x_j))).holds

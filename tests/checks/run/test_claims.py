@@ -1,0 +1,55 @@
+"""Every claim is one test: its verdict is the recorded one and its engines reject every mutant."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.claim import Options
+from checks.run import ledger
+from checks.run.content import key
+from checks.run.registry import load
+from checks.run.severity import SEVERITIES
+from checks.run.verify import STOPPED, Cache, assumptions_for, examine, link
+
+OPTIONS = Options(max_tokens=1024)
+CLAIMS = load()
+EXPECTED = ledger.expected()
+
+
+@pytest.mark.parametrize("id", list(CLAIMS))
+def test_claim(id: str) -> None:
+    claim, assumptions = CLAIMS[id], assumptions_for(CLAIMS[id], {})
+    (record,) = link([examine(claim, assumptions, OPTIONS)], EXPECTED)
+    # Judged anew whatever the cache holds, and kept there for `attest verify` and `attest book`.
+    Cache().put(key(claim, assumptions, OPTIONS), record)
+    assert record.verdict == EXPECTED.get(id), record.notes or record.counterexample
+    assert record.severity == ledger.severities().get(id), record.failures
+    assert not record.mutants.survivors, record.mutants.survivors
+    assert record.mutants.tried == record.mutants.killed + record.mutants.equivalent
+    assert record.mutants.killed or not record.mutants.tried
+    if record.verdict in ("corrected", "refuted"):
+        assert record.counterexample and record.severity in SEVERITIES
+    if record.verdict == "corrected":
+        assert record.correction
+    if record.verdict in ("proved", "confirmed", "definition"):
+        assert record.severity is None and record.counterexample is None
+    assert not [e.not_run for e in record.evidence if STOPPED in (e.not_run or "")]
+    for piece in record.evidence:
+        if piece.leg == "tensor" and piece.grade == "certified-float" and not piece.not_run:
+            assert piece.passed and piece.error <= piece.bound, piece
+            assert "rejected" in piece.detail and "not rejected" not in piece.detail, piece
+
+
+def test_no_recorded_verdict_without_its_claim() -> None:
+    assert set(EXPECTED) == set(CLAIMS)
+
+
+def test_claims_rest_on_claims_that_exist_without_circles() -> None:
+    def below(id: str, path: tuple[str, ...]) -> None:
+        assert id not in path, f"{' -> '.join((*path, id))}"
+        for parent in CLAIMS[id].rests_on:
+            assert parent in CLAIMS, f"{id} rests on {parent}, which is not declared"
+            below(parent, (*path, id))
+
+    for id in CLAIMS:
+        below(id, ())

@@ -1,0 +1,93 @@
+"""Whatever a definition mentions is part of its text, however it is imported; the rest is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks.claim import CLAIMS
+from checks.run.content import source
+from checks.run.reach import reach
+from checks.run.registry import load
+
+MAIN = """
+from package import helpers, whole as everything
+from package.helpers import direct as renamed
+TABLE = {"a": lambda x: x + 1}
+TABLE["b"] = renamed
+ITEMS = []
+ITEMS.append(helpers.appended)
+def factory(width):
+    def made():
+        return width
+    return made
+def inside():
+    from package.late import late
+    import package.dotted as dotted
+    return late() + dotted.attribute
+def computed(name):
+    return getattr(everything, name)
+def unused():
+    return helpers.other
+def leg():
+    return TABLE["a"](1) + inside() + computed("x") + helpers.by_attribute() + len(ITEMS) + factory(3)()
+"""
+OTHERS = {
+    "package.helpers": "def direct(x):\n    return DEEP\nDEEP = 1\ndef by_attribute():\n    return 2\n"
+    "appended = 3\nother = 4\n",
+    "package.late": "LATE = 5\ndef late():\n    return LATE\n",
+    "package.dotted": "attribute = 6\nsibling = 7\n",
+    "package.whole": "x = 8\n",
+}
+REACHED = [
+    "x + 1",
+    "DEEP = 1",
+    "return 2",
+    "appended = 3",
+    "LATE = 5",
+    "attribute = 6",
+    "x = 8",
+    "return width",
+]
+NOT_REACHED = ["other = 4", "sibling = 7", "def unused"]
+
+
+def text_of(folder: Path, **edits: str) -> str:
+    def edited(text: str) -> str:
+        for old, new in edits.items():
+            text = text.replace(old.replace("_", " "), new)
+        return text
+
+    main = folder / "main.py"
+    main.write_text(MAIN)
+    modules = []
+    for name, text in OTHERS.items():
+        path = folder / f"{name}.py"
+        path.write_text(edited(text))
+        modules.append((name, path))
+    line = MAIN.splitlines().index("def leg():") + 1
+    return reach(main, line, tuple(modules))
+
+
+def test_all_that_is_mentioned_counts_and_nothing_else(tmp_path: Path) -> None:
+    text = text_of(tmp_path)
+    assert all(piece in text for piece in REACHED), [p for p in REACHED if p not in text]
+    assert not any(piece in text for piece in NOT_REACHED)
+
+
+@pytest.mark.parametrize("leg, mentioned", [
+    # found by doubling a formula that legs import inside a function, and a statistic in a table of functions
+    ("nguyen2023/eq15", "SUM_FORM ="),
+    ("nguyen2023/thm1", "SUM_FORM ="),
+    ("nguyen2023/prose-linear-bn-sh", "STATISTICS_S ="),
+])  # fmt: skip
+def test_what_legs_import_inside_themselves_is_in_their_source(leg: str, mentioned: str) -> None:
+    load()
+    assert any(mentioned in source(f) for f in CLAIMS[leg].legs)
+
+
+def test_every_leg_of_every_claim_has_a_text() -> None:
+    load()
+    for claim in CLAIMS.values():
+        assert all(len(source(f)) > 50 for f in (*claim.legs, *claim.failing)), claim.id

@@ -1,0 +1,77 @@
+"""Severity follows from the repair and from what rests on a claim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from checks.kinds.examples import Point, Rule
+from checks.kinds.order import Order
+from checks.kinds.stationary import Stationary
+from checks.run.severity import failures, gravest, heirs
+from checks.statement import All, Definition, Fact, Given, Identity, Implication, Link
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import as_term, exp, sqrt, sum_over
+
+X, Y, Z, P = (Tensor(name) for name in "xyzp")
+x, y, z = (as_term(t) for t in (X, Y, Z))
+positive = as_term(replace(X, positive=True))
+i = Index("i", "N")
+v = as_term(Tensor("v", ("N",)))
+
+
+def severity(printed, corrected) -> str:
+    (found,) = failures([printed], printed, corrected)
+    assert found["latex"] and found["because"]
+    return found["severity"]
+
+
+@pytest.mark.parametrize("printed, corrected, expected", [
+    (Identity(x / x, as_term(1)), Identity(x / x, as_term(1), nonzero=(X,)), "condition"),
+    (Identity(sqrt(x**2), x), Identity(sqrt(positive**2), positive), "condition"),
+    (Identity(x, y), Identity(x, y, given=(Given(X, (), y, ""),)), "condition"),
+    (Identity(x * z, z * y), Identity(y * z, z * z, given=(Given(Z, (), y, ""),)), "misprint"),
+    (Identity(x + y, y + z), Implication((Fact("h", x - z, "="),), Fact("c", x - z, "=")), "condition"),
+    (Rule((), Fact("c", x - y, "="), Point((), {})), Implication((Fact("h", x - y, "="),), Fact("c", x - y, "=")), "condition"),
+    (Identity((x + y) * z, x * z - y * z), Identity((x + y) * z, x * z + y * z), "misprint"),
+    (Identity(sum_over(i, v[i]), x), Identity(sum_over(i, v[i]), x + x), "misprint"),
+    (Definition(x, y * z + y), Definition(x, y * z - y), "misprint"),
+    (Identity(x, y), Identity(z * z * as_term(3), sum_over(i, v[i] * v[i])), "substance"),
+    (Stationary(x**2 + 2 * y * x, X, y), Stationary(x**2 - 2 * y * x, X, y), "misprint"),
+    (Order(exp(x), 1 + x, X, 3), Order(exp(x), 1 + x, X, 1), "substance"),
+    (Order(exp(x), 1 - x, X, 2), Order(exp(x), 1 + x, X, 2), "misprint"),
+    (Identity(2 * x, y + z, given=(Given(X, (), y + z, ""),)), Identity(2 * x, y + z, given=(Given(X, (), (y + z) / 2, ""),)),
+     "misprint"),
+    (Identity(x, y, chain=(Link(z * x, ""),)), Identity(x, y, chain=(Link(x * 1, ""),)), "misprint"),
+    (Rule((), Fact("c", x, ">"), Point((), {})), Implication((), Fact("c", x, ">=")), "substance"),
+    (Identity(x, y), None, "substance"),
+])  # fmt: skip
+def test_by_the_repair(printed, corrected, expected: str) -> None:
+    assert severity(printed, corrected) == expected
+
+
+def test_each_failing_part_has_its_own() -> None:
+    literal = [Identity(x / x, as_term(1)), Identity((x + y) * z, x * z - y * z)]
+    corrected = All((replace(literal[0], nonzero=(X,)), Identity((x + y) * z, x * z + y * z)))
+    assert [f["severity"] for f in failures(literal, All(tuple(literal)), corrected)] == [
+        "condition",
+        "misprint",
+    ]
+
+
+def test_what_rests_on_it_and_fails_makes_it_substance() -> None:
+    parents = {"a/2": ("a/1",), "a/3": ("a/2",), "a/4": ("a/1",)}
+    verdicts = {"a/1": "corrected", "a/2": "refuted", "a/3": "corrected", "a/4": "proved"}
+    assert heirs("a/1", parents, verdicts) == ["a/2"]
+    assert heirs("a/1", parents, verdicts | {"a/2": "proved"}) == []
+    assert heirs("a/4", parents, verdicts) == []
+    found = SimpleNamespace(
+        verdict="corrected", inherited_by=[], failures=[{"severity": "misprint"}, {"severity": "condition"}]
+    )
+    assert gravest(found) == "condition"
+    found.inherited_by = ["a/2"]
+    assert gravest(found) == "substance"
+    found.verdict = "proved"
+    assert gravest(found) is None

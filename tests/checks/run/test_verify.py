@@ -1,0 +1,420 @@
+"""Judging many claims: what is cached, what a change reaches, and what a killed or unusable run leaves behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from checks.claim import ROOT, Assumption, Claim, Options, claim
+from checks.evidence import Evidence, Mutants, Record
+from checks.run import content, ledger
+from checks.run import verify as vf
+from checks.run.content import engine_version, key
+from checks.run.ledger import BadLedger
+from checks.run.registry import load
+from checks.run.store import write_atomically
+from checks.run.verify import Cache, DamagedCache, assumptions_for, link, verify
+from checks.statement import Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import as_term
+from derivations.theories.svr.regression import SvrAssumptions
+
+CLAIMS = load()
+CHEAP = ("nguyen2023/eq2", "nguyen2023/eq7", "nguyen2023/rem1", "farooq2025/eq1")
+s, t = as_term(Tensor("s")), as_term(Tensor("t"))
+QUICK = Options(max_tokens=64)
+
+
+def made(**changes: Any) -> Claim:
+    base = Claim("x/1", "Eq. (1)", "title", lambda a: Identity(s + t, t + s), "words", source="x.py:1")
+    return replace(base, **changes)
+
+
+# ---------------------------------------------------------------- the cache
+
+
+def test_a_second_run_does_no_work_and_gives_equal_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims, cache = [CLAIMS[i] for i in CHEAP], Cache(tmp_path)
+    first = list(verify(claims, QUICK, cache=cache, quick=True))
+    assert [stored for _, stored in first] == [False] * len(claims)
+    monkeypatch.setattr(vf, "examine", lambda *a: pytest.fail("worked although everything is cached"))
+    second = list(verify(claims, QUICK, cache=cache, quick=True))
+    assert [stored for _, stored in second] == [True] * len(claims)
+    assert [r.to_json() for r, _ in second] == [r.to_json() for r, _ in first]
+
+
+def test_quick_and_full_records_are_kept_apart(tmp_path: Path) -> None:
+    one, cache = [CLAIMS["nguyen2023/eq7"]], Cache(tmp_path)
+    quick = next(verify(one, QUICK, cache=cache, quick=True))[0]
+    full = next(verify(one, QUICK, cache=cache))[0]
+    assert quick.mutants.tried == 0 < full.mutants.tried
+
+
+def test_without_a_cache_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
+    list(verify([CLAIMS["nguyen2023/eq7"]], QUICK, quick=True))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_workers_give_the_same_records(tmp_path: Path) -> None:
+    claims = [CLAIMS[i] for i in CHEAP]
+    alone = {r.id: r for r, _ in verify(claims, QUICK, quick=True)}
+    together = {r.id: r for r, _ in verify(claims, QUICK, quick=True, workers=2)}
+    assert alone.keys() == together.keys()
+    for name in alone:
+        assert _timeless(alone[name]) == _timeless(together[name])
+
+
+def _timeless(record: Record) -> dict[str, Any]:
+    data = record.to_json()
+    data["seconds"] = 0
+    for e in data["evidence"]:
+        e["seconds"] = e["peak_bytes"] = 0
+    return data
+
+
+# ---------------------------------------------------------------- keys
+
+
+def test_what_a_record_depends_on_changes_its_key_and_nothing_else_does() -> None:
+    options = Options()
+    before = key(made(), None, options)
+    assert key(made(), None, options) == before
+    assert key(made(literal=lambda a: Identity(t + s, s + t)), None, options) != before
+    assert key(made(corrected=lambda a: Identity(s, s)), None, options) != before
+    assert key(made(title="another"), None, options) != before
+    assert key(made(assumes=(Assumption("a", "words"),)), None, options) != before
+    assert key(made(rests_on=("x/2",)), None, options) != before
+    assert key(made(id="x/2"), None, options) != before
+    assert key(made(), SvrAssumptions(), options) != before
+    assert key(made(), None, Options(seed=1)) != before
+    assert key(made(source="x.py:99"), None, options) == before  # it moved in its file
+    for other in (Options(max_tokens=64), Options(dtype="float32"), Options(device="cuda")):
+        assert key(made(), None, other) == before  # no leg reads them
+        assert key(made(legs=(_leg,)), None, other) != key(made(legs=(_leg,)), None, options)
+        assert key(made(failing=(_leg,)), None, other) != key(made(failing=(_leg,)), None, options)
+    assert key(made(failing=(_leg,)), None, options) != before
+
+
+def _leg(assumptions: Any, options: Options) -> list[Evidence]:
+    return []
+
+
+def test_an_assumption_changes_the_keys_of_its_theory_only() -> None:
+    theory = {"svr": SvrAssumptions(loss="least_squares")}
+    changed = {
+        c.id
+        for c in CLAIMS.values()
+        if c.paper in ("nguyen2023", "chen2023")
+        and key(c, assumptions_for(c, {}), QUICK) != key(c, assumptions_for(c, theory), QUICK)
+    }
+    assert changed == {c.id for c in CLAIMS.values() if c.paper in ("nguyen2023", "chen2023") and c.theory == "svr"
+                       and dict(c.under).get("loss") is None}  # fmt: skip
+
+
+def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh indices are numbered through a run: neither the order of claims nor another process may matter."""
+    monkeypatch.setattr(content, "engine_version", lambda module: "")
+    ids = [i for i in CLAIMS if i.startswith("nguyen2023/")][:40]
+    forth = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in ids}
+    back = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in reversed(ids)}
+    assert forth == back
+    code = (
+        "import json, sys\nfrom checks.claim import Options\nfrom checks.run.registry import load\n"
+        "from checks.run import content\nfrom checks.run.content import key\nfrom checks.run.verify import assumptions_for\nc = load()\n"
+        "content.engine_version = lambda module: ''\n"
+        "print(json.dumps({i: key(c[i], assumptions_for(c[i], {}), Options(max_tokens=64)) for i in sys.argv[1:]}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *ids[::-1]], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    other = json.loads(done.stdout)
+    assert other == forth
+
+
+SOURCE = '''
+from checks.evidence import Evidence
+WIDTH = 3
+UNUSED = 4
+def helper(n):
+    return n + WIDTH
+def bystander():
+    return 0
+def leg(assumptions, options):
+    return [Evidence("exact", "measured", helper(1) > 0)]
+'''  # fmt: skip
+
+
+def module_of(folder: Path, source: str) -> ModuleType:
+    path = folder / f"m{abs(hash(source))}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location("checks.papers.nguyen2023.made_up", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("old, new, matters", [
+    ("n + WIDTH", "n - WIDTH", True),
+    ("WIDTH = 3", "WIDTH = 5", True),
+    ("> 0", "> 1", True),
+    ("return 0", "return 1", False),
+    ("UNUSED = 4", "UNUSED = 5", False),
+])  # fmt: skip
+def test_a_leg_depends_on_the_helpers_and_constants_that_it_reaches(
+    tmp_path: Path, old: str, new: str, matters: bool
+) -> None:
+    try:
+        keys = [key(made(legs=(module_of(tmp_path, text).leg,)), None, QUICK)
+                for text in (SOURCE, SOURCE.replace(old, new))]  # fmt: skip
+    finally:
+        sys.modules.pop("checks.papers.nguyen2023.made_up", None)
+    assert (keys[0] != keys[1]) is matters
+
+
+def test_a_leg_that_makes_a_dataclass_has_a_source(tmp_path: Path) -> None:
+    text = "from dataclasses import dataclass\n@dataclass\nclass Size:\n    width: int = 3\n"
+    text += "def leg(assumptions, options):\n    return [repr(Size())]\n"
+    try:
+        keys = [
+            key(made(legs=(module_of(tmp_path, t).leg,)), None, QUICK) for t in (text, text.replace("3", "4"))
+        ]
+    finally:
+        sys.modules.pop("checks.papers.nguyen2023.made_up", None)
+    assert keys[0] != keys[1]
+
+
+def test_an_engine_counts_for_all_claims_and_any_other_module_for_those_that_import_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "copy"
+    for folder in ("derivations", "solvers", "checks"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(content, "ROOT", root)
+    modules = ("checks.papers.nguyen2023.theorem1", "checks.papers.nguyen2023.tables", "a_user's")
+
+    def versions() -> list[str]:
+        for cached in (content._files, content._imports, engine_version):
+            cached.cache_clear()
+        return [engine_version(name) for name in modules]
+
+    try:
+        before = versions()
+        for edited, changed in (
+            ("checks/engine/judge.py", [True, True, True]),
+            ("checks/kinds/order.py", [True, True, True]),
+            ("checks/tensors/core/stream.py", [True, False, False]),  # through the legs, two imports away
+            ("derivations/theories/svr/regression.py", [True, False, False]),
+            ("derivations/theories/energy/shape.py", [False, False, False]),
+            (
+                "checks/papers/nguyen2023/theorem1.py",
+                [False, False, False],
+            ),  # counts function by function instead
+            ("checks/commands/cli.py", [False, False, False]),
+        ):
+            path = root / edited
+            path.write_text(path.read_text() + "\n# edited\n")
+            after = versions()
+            assert [b != a for b, a in zip(before, after, strict=True)] == changed, edited
+            before = after
+    finally:
+        monkeypatch.undo()
+        versions()
+
+
+# ---------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "3", "{}", '{"evidence": [1], "mutants": {}}', "\x00"]
+)
+def test_a_damaged_entry_is_named_set_aside_and_judged_again(tmp_path: Path, text: str) -> None:
+    cache = Cache(tmp_path)
+    (tmp_path / "k.json").write_text(text)
+    assert cache.get("k") is None
+    assert cache.set_aside[0].startswith("k.json (") and not (tmp_path / "k.json").exists()
+    assert (tmp_path / "k.damaged").read_text() == text
+
+
+def test_an_entry_cut_off_anywhere_is_not_believed(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(), None, QUICK))
+    whole = (tmp_path / "k.json").read_bytes()
+    assert cache.get("k") is not None
+    for cut in range(0, len(whole), max(1, len(whole) // 40)):
+        (tmp_path / "k.json").write_bytes(whole[:cut])
+        assert cache.get("k") is None
+
+
+@pytest.mark.parametrize("old, new", [
+    ('"verdict": "proved"', '"verdict": "refuted"'),
+    ('"verdict": "proved"', '"verdict": "true"'),
+    ('"passed": true', '"passed": false'),
+    ('"evidence": [', '"evidence": [], "more": ['),
+    ('"id": "x/1"', '"id": "x/2"'),
+])  # fmt: skip
+def test_an_entry_that_was_changed_by_hand_is_not_believed(tmp_path: Path, old: str, new: str) -> None:
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(), None, QUICK))
+    text = (tmp_path / "k.json").read_text()
+    assert old in text
+    (tmp_path / "k.json").write_text(text.replace(old, new, 1))
+    assert cache.get("k") is None and len(cache.set_aside) == 1
+
+
+def test_another_claims_record_is_not_served(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("one", vf.examine(made(), None, QUICK))
+    shutil.copy(tmp_path / "one.json", tmp_path / "two.json")
+    assert cache.get("one") is not None and cache.get("two") is None
+
+
+def test_a_record_with_a_leg_that_stopped_is_tried_again(tmp_path: Path) -> None:
+    def broken(assumptions: Any, options: Options) -> list[Evidence]:
+        raise MemoryError("not enough")
+
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(legs=(broken,)), None, QUICK))
+    assert cache.get("k") is None and not cache.set_aside
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DamagedCache, match="cannot write to the cache"):
+        Cache(tmp_path / "file").put("k", vf.examine(made(), None, QUICK))
+
+
+def test_writing_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "deep" / "file.json"
+    write_atomically(path, "one")
+    assert path.read_text() == "one"
+
+    def full(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, "two")
+    monkeypatch.undo()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        write_atomically(tmp_path / "folder", "three")
+    assert path.read_text() == "one"
+    assert [p.name for p in tmp_path.rglob("*.part")] == []
+
+
+@pytest.mark.parametrize("wait", [0.05, 0.4, 1.2])
+def test_a_killed_run_leaves_whole_entries_and_no_ledger(tmp_path: Path, wait: float) -> None:
+    """kill -9 in the middle: what is cached can be read, the next run uses it, no export is half-written."""
+    environment = {**os.environ, "ATTEST_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom checks.run import ledger\nfrom checks.claim import Options\n"
+        "from checks.run.registry import load\nfrom checks.run.verify import Cache, verify\n"
+        "claims = [c for c in load().values() if c.id in sys.argv[2:]]\nprint('judging', flush=True)\n"
+        "records = [r for r, _ in verify(claims, Options(max_tokens=64), cache=Cache(), quick=True)]\n"
+        "ledger.write(Path(sys.argv[1]), records)"
+    )
+    ids = [i for i in CLAIMS if i.startswith("nguyen2023/eq")][:24]
+    out = tmp_path / "ledger.json"
+    run = subprocess.Popen([sys.executable, "-c", code, str(out), *ids], cwd=ROOT, env=environment,
+                           stdout=subprocess.PIPE)  # fmt: skip
+    assert run.stdout is not None and run.stdout.readline()
+    time.sleep(wait)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    if out.exists():
+        assert len(ledger.read(out)) == len(ids)
+    cache = Cache(tmp_path / "cache")
+    entries = sorted(cache.folder.glob("*.json")) if cache.folder.exists() else []
+    for entry in entries:
+        assert cache.get(entry.stem) is not None
+    again = list(verify([CLAIMS[i] for i in ids[:2]], Options(max_tokens=64), cache=cache, quick=True))
+    assert all(record.verdict != "inconsistent" for record, _ in again)
+
+
+# ---------------------------------------------------------------- ledger
+
+
+def test_an_export_can_be_read_back(tmp_path: Path) -> None:
+    records = [vf.examine(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK, quick=True) for i in CHEAP]
+    ledger.write(tmp_path / "ledger.json", records)
+    assert ledger.read(tmp_path / "ledger.json") == records
+    fields = json.loads((tmp_path / "ledger.json").read_text())[0].keys()
+    assert {"id", "paper", "reference", "title", "kind", "verdict", "literal_holds", "assumptions", "rests_on",
+            "severity", "correction", "counterexample", "evidence", "mutants"} <= set(fields)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": 1}', "[[]]"])
+def test_a_damaged_ledger_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "ledger.json"
+    with pytest.raises(BadLedger, match="cannot read"):
+        ledger.read(path)
+    path.write_text(text)
+    with pytest.raises(BadLedger, match=r"ledger\.json"):
+        ledger.read(path)
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"a": "nonsense"}', '{"a": []}', "{"])
+def test_damaged_expected_verdicts_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    if text is not None:
+        ledger.EXPECTED.write_text(text)
+    with pytest.raises(BadLedger, match=r"expected\.json"):
+        ledger.expected()
+
+
+def test_accepting_changes_only_the_judged_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    record = vf.examine(made(), None, QUICK)
+    ledger.accept([record])
+    ledger.accept([replace(record, id="a/eq10", verdict="refuted"), replace(record, id="a/eq9")])
+    assert list(ledger.expected().items()) == [("a/eq9", "proved"), ("a/eq10", "refuted"), ("x/1", "proved")]
+
+
+def record(id: str, verdict: str, *rests_on: str) -> Record:
+    return Record(id, "x", "", "", "", verdict, None, [], list(rests_on), None, None, None, [], Mutants())
+
+
+def test_weakness_is_inherited_through_others() -> None:
+    linked = link([record("a", "refuted"), record("b", "proved", "a"), record("c", "proved", "b"), record("d", "proved"),
+                   record("e", "corrected", "e")])  # fmt: skip
+    assert [r.weakened_by for r in linked] == [[], ["a"], ["a"], [], []]
+
+
+def test_what_weakens_a_claim_is_known_when_it_is_judged_alone() -> None:
+    weakened = next(i for i in CLAIMS if any(p in CLAIMS for p in CLAIMS[i].rests_on))
+    (parent, *_) = CLAIMS[weakened].rests_on
+    record = vf.examine(CLAIMS[weakened], assumptions_for(CLAIMS[weakened], {}), QUICK, quick=True)
+    assert parent in link([record], {parent: "refuted"})[0].weakened_by
+    assert not link([record], {parent: "proved"})[0].weakened_by
+    assert not link([record])[0].weakened_by
+
+
+def test_declarations_out_of_range_are_refused() -> None:
+    for id, more in (
+        ("nguyen2023/eq1", {}),
+        ("noslash", {}),
+        ("x/3", {"role": "fun"}),
+        ("x/4", {"assumes": (Assumption("bias", "b is learned", "bias", "on"),)}),
+    ):
+        with pytest.raises(ValueError):
+            claim(id, "", "", **more)
+        assert id == "nguyen2023/eq1" or id not in CLAIMS

@@ -1,0 +1,351 @@
+"""Energies at scale: c in two products, stationarity, gradients, steps and limits; wrong formulas are rejected."""
+
+import math
+
+import pytest
+import torch
+
+from checks.tensors.core import stream
+from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.energy.checks import (
+    alignment_sized,
+    check_alignment,
+    check_gradient,
+    check_stationary,
+    check_step,
+    check_update_rule,
+)
+from checks.tensors.energy.descent import (
+    POTENTIALS,
+    bregman,
+    descend,
+    gradient,
+    largest_eigenvalue,
+    potential,
+    start,
+)
+from checks.tensors.energy.operators import AttentionMap, exactly
+from checks.tensors.energy.states import (
+    check_descent,
+    check_energy_change,
+    check_lift,
+    check_loop,
+    check_self_adjoint,
+    check_stable_range,
+    column_bound,
+)
+from checks.tensors.systems.hopfield_checks import check_retrieval, check_simplified
+
+# values small enough that exp and log cosh of alignments near 64 neither overflow nor saturate
+SIZE = {"exponential": 1 / 16, "logcosh": 1 / 16, "quartic": 1 / 4}
+
+
+def instance(tokens, F="quadratic", d=16, dtype="float64", seed=0):
+    q, k, v = make_instance(tokens, d, dtype=dtype, seed=seed)
+    return q, k, v * SIZE.get(F, 1.0)
+
+
+def dense(maps):
+    """A, and L as a matrix (n, n d_v) on the rows of Z one after the other."""
+    A = torch.cat([block for _, block in stream.rows(maps.q, maps.k)])
+    return A, torch.einsum("mj,jc->jmc", A, maps.v).reshape(len(A), -1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("tokens, d", [(300, 16), (1024, 64)])
+def test_alignments_are_certified(tokens, d, dtype):
+    record = check_alignment(*instance(tokens, d=d, dtype=dtype))
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+def test_the_operators_are_those_of_the_definition():
+    maps = AttentionMap(*instance(30, d=5))
+    A, L = dense(maps)
+    z = torch.randn(30, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    u = torch.stack([sum(A[m, j] * (z[m] @ maps.v[j]) for m in range(30)) for j in range(30)])
+    torch.testing.assert_close(maps.lift(z), u)
+    torch.testing.assert_close(maps.lift(z), L @ z.flatten())
+    torch.testing.assert_close(maps.adjoint(u), A @ torch.diag(u) @ maps.v)
+    G = (A.T @ A) * (maps.v @ maps.v.T)
+    torch.testing.assert_close(maps.gram(u), G @ u)
+    torch.testing.assert_close(maps.alignment, G.sum(1))
+    torch.testing.assert_close(L @ L.T, G)
+
+
+def test_float32_stays_within_its_bounds_of_float64():
+    q, k, v = instance(200, d=8, dtype="float32")
+    maps, exact = AttentionMap(q, k, v), AttentionMap(q.double(), k.double(), v.double())
+    c = alignment_sized(maps)
+    off = (c.value.double() - exact.alignment).abs()
+    assert bool((off <= c.error).all()) and float((off / c.error).max()) > 1e-6
+    z = exactly(maps.attention)
+    gradient_there = maps.adjoint_sized(maps.lift_sized(z))
+    expected = exact.adjoint(exact.lift(maps.attention.double()))
+    assert bool(((gradient_there.value.double() - expected).abs() <= gradient_there.error).all())
+
+
+@pytest.mark.parametrize("F", POTENTIALS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_attention_is_stationary_with_the_matching_regulariser_only(F, dtype):
+    record = check_stationary(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+    assert ("2c as printed in (75)" in record.mutants) == (F != "quadratic")
+
+
+@pytest.mark.parametrize("F", POTENTIALS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_gradients_are_certified(F, dtype):
+    record = check_gradient(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("regulariser", ["matching", "printed", "none"])
+@pytest.mark.parametrize("F", POTENTIALS)
+def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
+    maps, F = AttentionMap(*instance(40, F, d=6)), potential(F)
+    _, L = dense(maps)
+    c = maps.alignment
+    w = {"matching": F.slope(c), "printed": 2 * c, "none": 0 * c}[regulariser]
+    z = start(maps, "random", 3).clone().requires_grad_(True)
+    u = L @ z.flatten()
+    total = (F.value(u) - w * u).sum()
+    total.backward()
+    torch.testing.assert_close(gradient(maps, F, z.detach(), regulariser), z.grad)
+
+
+@pytest.mark.parametrize("regulariser", ["printed", "matching"])
+@pytest.mark.parametrize("F", POTENTIALS)
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_gradients_with_a_regulariser_are_certified(F, regulariser, dtype):
+    if (F, regulariser) == ("linear", "matching"):
+        return  # the gradient is zero, and so are its mutants
+    record = check_gradient(*instance(300, F, dtype=dtype), F, regulariser=regulariser)
+    assert record.passed, (record.comparisons, record.mutants)
+    assert {"regulariser left out", "half the regulariser", "sign of the regulariser"} <= set(record.mutants)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_alignments_of_a_state_are_certified(dtype):
+    record = check_lift(*instance(300, dtype=dtype))
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("F", [f for f in POTENTIALS if f != "linear"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_loop_started_at_attention_returns_it(F, dtype):
+    record = check_loop(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+    assert ("2c as printed in (75)" in record.mutants) == (F != "quadratic")
+
+
+@pytest.mark.parametrize("check", [check_self_adjoint, check_energy_change, check_stable_range])
+def test_laws_of_the_quadratic_descent(check):
+    record = check(*instance(300))
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("F", ["quadratic", "logcosh"])
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_descent_from_zero_has_the_rate_of_gradient_descent(F, dtype):
+    record = check_descent(*instance(300, F, dtype=dtype), F)
+    assert record.passed, (record.comparisons, record.mutants)
+    with pytest.raises(TensorError, match="no bounded second derivative"):
+        check_descent(*instance(20, d=4), "exponential")
+
+
+def test_the_bound_from_column_sums_is_above_the_eigenvalue():
+    maps = AttentionMap(*instance(150, d=8))
+    A, _ = dense(maps)
+    true = float(torch.linalg.eigvalsh((A.T @ A) * (maps.v @ maps.v.T))[-1])
+    assert (
+        true
+        < column_bound(maps)
+        == pytest.approx(float(A.sum(0).max() * maps.v.square().sum(1).max()), rel=1e-12)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_attention_is_a_gradient_by_the_queries_and_the_keys(dtype):
+    q, k, _ = instance(300, dtype=dtype)
+    record = check_retrieval(q, k)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_simplified_energy_as_corrected(dtype):
+    record = check_simplified(5000, dtype=dtype)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+def test_a_step_and_its_wrong_readings():
+    record = check_step(*instance(300), 0.01)
+    assert record.passed, (record.comparisons, record.mutants)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("step", [0.3, 1.7])
+def test_the_update_rule_converges_and_the_printed_one_does_not(step, dtype):
+    record = check_update_rule(*instance(300, dtype=dtype), step, 5)
+    assert record.passed, (record.comparisons, record.mutants)
+    with pytest.raises(TensorError, match="0 < step < 2"):
+        check_update_rule(*instance(300, dtype=dtype), 2.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_stable_range_is_enclosed(seed):
+    maps = AttentionMap(*instance(150, d=8, seed=seed))
+    A, _ = dense(maps)
+    true = float(torch.linalg.eigvalsh((A.T @ A) * (maps.v @ maps.v.T))[-1])
+    found = largest_eigenvalue(maps)
+    assert found.lower <= true <= found.upper
+    assert found.upper < 1.2 * true and found.lower > 0.98 * true
+    assert float(maps.gram(found.vector).norm()) == pytest.approx(true, rel=0.05)
+    inside, beyond = 0.99 * found.stable(), 1.05 * found.unstable()
+    early, late = (misfits(maps, start(maps, "random"), [inside, beyond], steps) for steps in (50, 200))
+    assert late[0] < early[0] and late[1] > 1e3 * late[0]
+
+
+def misfits(maps, z, lengths, steps):
+    """|L(Z) - c| after descent on the quadratic energy with each step size."""
+    c = maps.alignment.unsqueeze(1).expand(-1, len(lengths))
+    z = z.unsqueeze(1).expand(-1, len(lengths), -1)
+    _, u = descend(maps, potential("quadratic"), z, 2 * c, c.new_tensor(lengths), steps)
+    return (u - c).norm(dim=0).tolist()
+
+
+def test_descent_from_a_random_state_keeps_what_the_map_does_not_see():
+    maps = AttentionMap(*instance(6, d=8))
+    _, L = dense(maps)
+    z = start(maps, "random", 1)
+    c = maps.alignment.unsqueeze(1)
+    step = c.new_tensor([0.99 * largest_eigenvalue(maps).stable()])
+    ended, u = descend(maps, potential("quadratic"), z.unsqueeze(1), 2 * c, step, 800)
+    unseen = z.flatten() - torch.linalg.pinv(L) @ (L @ z.flatten())
+    torch.testing.assert_close(u, c, rtol=0, atol=1e-5)
+    torch.testing.assert_close(ended.flatten(), maps.attention.flatten() + unseen, rtol=0, atol=1e-4)
+    assert (ended[:, 0] - maps.attention).norm() > 1
+
+
+@pytest.mark.parametrize("F", ["quadratic", "logcosh", "exponential"])
+def test_several_descents_at_once_and_their_excess(F):
+    maps, F = AttentionMap(*instance(120, F, d=8)), potential(F)
+    c = maps.alignment.unsqueeze(1)
+    z = torch.stack([maps.attention, torch.zeros_like(maps.attention)], 1)
+    w, steps = F.slope(c).expand(-1, 2), c.new_tensor([1e-3, 1e-3])
+    ended, u = descend(maps, F, z, w, steps, 20)
+    torch.testing.assert_close(ended[:, 0], maps.attention)
+    alone, _ = descend(maps, F, z[:, 1:], w[:, 1:], steps[1:], 20)
+    torch.testing.assert_close(ended[:, 1:], alone)
+    by_hand = z[:, 1]
+    for _ in range(20):
+        by_hand = by_hand - 1e-3 * gradient(maps, F, by_hand)
+    torch.testing.assert_close(ended[:, 1], by_hand)
+
+    def total(u):
+        return (F.value(u) - w * u).sum(0)
+
+    excess = bregman(F, u, c).sum(0)
+    torch.testing.assert_close(excess, total(u) - total(c), rtol=1e-6, atol=1e-10)
+    assert 0 < excess[1] < float(bregman(F, 0 * c, c).sum())
+
+
+@pytest.mark.parametrize("F", ["linear", "cubic", "exponential"])
+def test_the_printed_regulariser_drives_every_other_energy_away_from_attention(F):
+    maps = AttentionMap(*instance(120, F, d=8))
+    c, z, step = maps.alignment.unsqueeze(1), maps.attention.unsqueeze(1), maps.v.new_tensor([1e-5])
+    away, _ = descend(maps, potential(F), z, 2 * c, step, 5)
+    assert (away - z).norm() > 1e-5
+    stays, _ = descend(maps, potential("quadratic"), z, 2 * c, step, 5)
+    assert torch.equal(stays, z)
+
+
+def test_a_potential_of_ones_own():
+    own = potential("quadratic").__class__("cosh u", torch.cosh, torch.sinh, torch.cosh, True)
+    q, k, v = instance(200, "exponential")
+    assert check_stationary(q, k, v, own).passed
+    assert check_gradient(q, k, v, own).passed
+
+
+def test_a_wrong_derivative_is_rejected():
+    wrong = potential("quadratic").__class__("u²", lambda u: u**2, lambda u: u, lambda u: 1 + 0 * u, True)
+    record = check_gradient(*instance(200), wrong)
+    assert [c.name for c in record.comparisons if not c.passed] == [
+        "rows of the gradient",
+        "derivative along a direction",
+        "F' against automatic differentiation",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name, check",
+    [
+        ("backward_sized", check_alignment),
+        ("forward_sized", check_gradient),
+        ("attention_sized", check_alignment),
+        ("attention_sized", check_update_rule),
+        ("backward_sized", check_lift),
+        ("adjoint_sized", check_self_adjoint),
+        ("backward_sized", check_energy_change),
+        ("backward_sized", lambda q, k, v: check_retrieval(q, k)),
+        ("attention_sized", lambda q, k, v: check_retrieval(q, k)),
+        ("attention_sized", check_loop),
+    ],
+)
+def test_a_wrong_product_is_rejected(name, check, monkeypatch):
+    """A relative slip of 1e-6 in a product, with its error bound left as it is."""
+    right = getattr(AttentionMap, name)
+
+    def slipped(self, *arguments):
+        found = right.func(self) if hasattr(right, "func") else right(self, *arguments)
+        return type(found)(found.value * (1 + 1e-6), found.error)
+
+    monkeypatch.setattr(AttentionMap, name, property(slipped) if hasattr(right, "func") else slipped)
+    assert not all(c.passed for c in check(*instance(200)).comparisons)
+
+
+def test_unusable_input_is_one_clear_line():
+    q, k, v = instance(20, d=4)
+    maps = AttentionMap(q, k, v)
+    for call, message in (
+        (lambda: potential("u**2"), "unknown F 'u\\*\\*2'; allowed: linear"),
+        (lambda: gradient(maps, potential("cubic"), v, "half"), "allowed: matching, printed, none"),
+        (lambda: start(maps, "ones"), "allowed: attention, zero, random"),
+        (lambda: start(maps, v[:3]), r"shape \(3, 4\)"),
+        (
+            lambda: descend(maps, potential("quartic"), v[:, None], 0 * v[:, :1], v.new_tensor([9.0]), 50),
+            "left the range of the dtype",
+        ),
+        (lambda: AttentionMap(q[None], k[None], v[None]), "one head"),
+        (lambda: check_step(q, k, v, 0.0), "positive number"),
+    ):
+        with pytest.raises(TensorError, match=message):
+            call()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", [4096, 32768])
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_alignment,
+        lambda q, k, v: check_gradient(q, k, v, "quadratic"),
+        lambda q, k, v: check_stationary(q, k, v, "cubic"),
+        check_update_rule,
+    ],
+)
+def test_the_same_at_length(check, tokens):
+    assert check(*make_instance(tokens)).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", [4096, 32768])
+def test_the_stable_range_at_length(tokens):
+    enclosed = largest_eigenvalue(AttentionMap(*make_instance(tokens)), max_steps=4)
+    assert 0 < enclosed.lower <= enclosed.upper < math.inf
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_alignments_of_131072_tokens():
+    assert check_alignment(*make_instance(131072, dtype="float32"), samples=16).passed

@@ -1,0 +1,305 @@
+"""Each measure of a head equals its formula evaluated densely, and tells heads that satisfy a hypothesis from others."""
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from checks.tensors.core.errors import TensorError
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.measure import matrix as measure_matrix
+from checks.tensors.measure.head import Settings, measure
+from checks.tensors.measure.load import Head
+from checks.tensors.measure.matrix import AttentionMatrix, spectrum
+
+QUICK = Settings(steps=6, top=4)
+
+
+def dense(head, mask=None, scale=None):
+    """Softmax matrix from its definition, by nothing that the measures use."""
+    scores = (head.q.double() @ head.k.double().T) * (scale or head.q.shape[1] ** -0.5)
+    if mask == "causal":
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf)
+    return torch.softmax(scores, 1)
+
+
+def small(n=60, d=8, d_v=5, seed=0, dtype="float64"):
+    return Head("2", 1, *make_instance(n, d, d_v, seed=seed, dtype=dtype))
+
+
+def hypothesis(found, words):
+    return next(h for h in found.hypotheses if words in h.words)
+
+
+def log_matrix(a):
+    """Queries and keys whose softmax with scale 1 is `a`, a positive matrix with rows that sum to 1."""
+    return torch.as_tensor(a, dtype=torch.float64).log(), torch.eye(len(a[0]), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("mask", [None, "causal"])
+@pytest.mark.parametrize("scale", [None, 0.9])
+def test_measures_equal_their_dense_formulas(mask, scale):
+    head = replace(small(), scale=scale)
+    a, v = dense(head, mask, scale), head.v
+    found = measure(head, replace(QUICK, mask=mask))
+    gram = a.T @ a
+    c = (gram @ v * v).sum(1)
+    assert found.energy.sum == pytest.approx(float(((a @ v) ** 2).sum()), rel=1e-12)
+    assert (found.energy.positive, found.energy.negative) == (int((c > 0).sum()), int((c < 0).sum()))
+    assert found.energy.smallest == pytest.approx(float(c.min()), rel=1e-10)
+    image = gram @ v
+    sines = [
+        math.sqrt(1 - min(1, float(x @ y) ** 2 / float(x @ x) / float(y @ y)))
+        for x, y in zip(v.T, image.T, strict=True)
+    ]
+    assert found.singular.sines == pytest.approx(sines, rel=1e-8)
+    assert found.singular.sigmas == pytest.approx(((a @ v).norm(dim=0) / v.norm(dim=0)).tolist(), rel=1e-12)
+    projector = v @ torch.linalg.pinv(v)
+    assert found.singular.span == pytest.approx(
+        float((image - projector @ image).norm() / image.norm()), rel=1e-9
+    )
+    sigma = torch.linalg.svdvals(a)
+    assert found.spectrum.values == pytest.approx(sigma[:4].tolist(), rel=1e-11)
+    assert found.spectrum.energy == pytest.approx(float((a**2).sum()), rel=1e-12)
+    out = a @ v
+    off = replace(head, q=head.q - head.q.mean(0))
+    assert found.centering.queries == pytest.approx(
+        float((dense(off, mask, scale) @ v - out).abs().max()), rel=1e-9
+    )
+    assert found.centering.keys <= found.centering.keys_bound < 1e-9 < found.centering.queries
+
+
+def test_the_smallest_c_and_the_violation_of_a_smaller_one():
+    head = small()
+    beta = torch.exp(head.k @ head.k.T * 8**-0.5).sum(1, keepdim=True) * head.v.abs()
+    exact = measure(head, QUICK).svr
+    assert exact.accepted and exact.log_c_star == pytest.approx(math.log(float(beta.max())), rel=1e-12)
+    box = 0.3 * float(beta.max())
+    found = measure(head, replace(QUICK, log_c=math.log(box))).svr
+    assert found.rejected_by == ("box",)
+    assert found.outside == int((beta > box).sum()) > 0
+    assert found.tokens_outside == int((beta > box).any(1).sum())
+    assert found.log_excess == pytest.approx(-math.log(0.3), rel=1e-9)
+    enough = measure(head, replace(QUICK, log_c=math.log(float(beta.max())) + 1e-6))
+    assert enough.svr.outside == 0 and hypothesis(enough, "C is at least").holds is True
+
+
+def test_right_singular_vectors_are_told_from_vectors_that_are_nearly_so():
+    head = small(d_v=3)
+    right = torch.linalg.svd(dense(head))[2][:3].T
+    found = measure(replace(head, v=right), QUICK)
+    assert max(found.singular.sines) < max(found.singular.sine_errors) < 1e-8
+    assert hypothesis(found, "right singular vector").holds is None
+    assert abs(found.singular.objective_relative) < 1e-12
+    tilted = right + 1e-6 * torch.roll(right, 1, 1)
+    wrong = measure(replace(head, v=tilted), QUICK)
+    assert hypothesis(wrong, "right singular vector").holds is False
+    assert hypothesis(wrong, "objective vanishes").holds is False
+    left = torch.linalg.svd(dense(head))[0][:, :3]
+    assert hypothesis(measure(replace(head, v=left), QUICK), "right singular vector").holds is False
+
+
+def test_a_rotated_basis_has_the_span_but_not_the_vectors():
+    head = small(d_v=3)
+    turn = torch.linalg.qr(
+        torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    )[0]
+    found = measure(replace(head, v=torch.linalg.svd(dense(head))[2][:3].T @ turn), QUICK).singular
+    assert found.span < 1e-12 < 0.01 < max(found.sines)
+    assert found.cosine < 1e-12
+
+
+def test_the_objective_is_that_of_its_definition_and_the_tangent_of_the_angles():
+    head = small()
+    a, v = dense(head), head.v
+    found = measure(head, QUICK).singular
+    lam = torch.diag(v.norm(dim=0) / (a @ v).norm(dim=0))
+    left = a @ v @ lam  # H_e = E Lambda
+    e, r = a @ v, a.T @ left
+    value = 0.5 * torch.trace(e @ lam @ e.T) + 0.5 * torch.trace(r @ lam @ r.T) - torch.trace(left.T @ a @ v)
+    assert found.objective == pytest.approx(float(value), rel=1e-10)
+    weights = torch.diag(lam) * (a @ v).norm(dim=0) ** 2
+    tangents = torch.tensor([s**2 / (1 - s**2) for s in found.sines], dtype=torch.float64)
+    assert found.objective_relative == pytest.approx(
+        float((weights * tangents).sum() / weights.sum()), rel=1e-9
+    )
+
+
+def test_a_negative_c_is_found():
+    # by hand: AV = (0, -1/3), AᵀAV = (-1/9, -2/9), c = (-1/9, 2/9)
+    q, k = log_matrix([[1 / 2, 1 / 2], [1 / 3, 2 / 3]])
+    found = measure(Head("0", 0, q, k, torch.tensor([[1.0], [-1.0]], dtype=torch.float64), 1.0), QUICK)
+    assert (found.energy.positive, found.energy.negative) == (1, 1)
+    assert (found.energy.smallest, found.energy.largest) == (pytest.approx(-1 / 9), pytest.approx(2 / 9))
+    assert hypothesis(found, "non-negative").holds is False
+    same_sign = measure(Head("0", 0, q, k, torch.ones(2, 1, dtype=torch.float64), 1.0), QUICK)
+    assert hypothesis(same_sign, "non-negative").holds is True
+
+
+def test_when_the_quadratic_energy_has_one_minimiser():
+    head = small(n=6, d=6, d_v=1)
+    assert measure(head, QUICK).energy.unique is True
+    assert measure(head, replace(QUICK, mask="causal")).energy.unique is True
+    for name in ("q", "k"):
+        tensor = getattr(head, name).clone()
+        tensor[4] = tensor[1]
+        assert measure(replace(head, **{name: tensor}), QUICK).energy.unique is False
+    silent = head.v.clone()
+    silent[2] = 0
+    found = measure(replace(head, v=silent), QUICK).energy
+    assert (found.unique, found.dimension_at_least, found.zero) == (False, 1, 1)
+    near = head.k.clone()
+    near[4] = near[1] * (1 + 1e-15)
+    assert measure(replace(head, k=near), QUICK).energy.unique is None
+
+
+@pytest.mark.parametrize("d_v, silent", [(2, 0), (3, 2), (5, 0)])
+def test_the_dimension_of_the_minimisers_is_a_lower_bound_and_attained(d_v, silent):
+    head = small(n=9, d=9, d_v=d_v)
+    v = head.v.clone()
+    v[:silent] = 0
+    a = dense(head)
+    gram = (a.T @ a) * (v @ v.T)
+    found = measure(replace(head, v=v), QUICK).energy
+    assert found.unique is False
+    assert found.dimension_at_least == 9 * d_v - int(torch.linalg.matrix_rank(gram))
+
+
+def test_fewer_queries_than_keys_are_measured_without_a_statement_on_uniqueness():
+    head = small(n=20)
+    found = measure(replace(head, q=head.q[:7]), QUICK)
+    a = dense(replace(head, q=head.q[:7]))
+    assert (found.queries, found.tokens) == (7, 20)
+    assert found.spectrum.energy == pytest.approx(float((a**2).sum()))
+    with pytest.raises(TensorError, match="as many queries as keys"):
+        measure(replace(head, q=head.q[:7]), replace(QUICK, mask="causal"))
+
+
+def test_zero_values_leave_out_what_needs_them():
+    head = small()
+    found = measure(replace(head, v=torch.zeros_like(head.v)), QUICK)
+    assert found.svr is None and found.singular is None and found.energy.zero == 60
+    one = head.v.clone()
+    one[:, 2] = 0
+    assert measure(replace(head, v=one), QUICK).singular.zero_columns == 1
+
+
+def test_half_precision_tensors_are_measured_as_they_are():
+    head = small(dtype="bfloat16")
+    exact = Head("2", 1, head.q.double(), head.k.double(), head.v.double())
+    assert replace(measure(head, QUICK), dtype="", seconds=0, peak_bytes=0) == replace(
+        measure(exact, QUICK), dtype="", seconds=0, peak_bytes=0
+    )
+
+
+@pytest.fixture
+def krylov(monkeypatch):
+    monkeypatch.setattr(measure_matrix, "DENSE_TOKENS", 64)
+
+
+@pytest.mark.parametrize("mask", [None, "causal"])
+def test_krylov_values_are_bounds_of_the_singular_values(krylov, mask):
+    head = small(n=300, d=16, seed=3)
+    matrix = AttentionMatrix(0.5 * head.q, head.k, 0.25, mask)
+    found, sigma = spectrum(matrix), torch.linalg.svdvals(dense(replace(head, q=0.5 * head.q), mask, 0.25))
+    assert found.method == "block Krylov"
+    for value, residual, exact in zip(found.values, found.residuals, sigma, strict=False):
+        assert value <= float(exact) * (1 + 1e-12)
+        assert float((sigma**2 - value**2).abs().min()) <= residual + 1e-12
+    assert sigma[0] <= found.largest_at_most
+    assert found.values[0] == pytest.approx(float(sigma[0]), rel=1e-6)
+    assert found.energy == pytest.approx(float((sigma**2).sum()), rel=1e-12)
+    exact = float((sigma**2).sum() ** 2 / (sigma**4).sum())
+    assert 0 < found.participation_error < 0.1 * exact
+    assert abs(found.participation - exact) < 5 * found.participation_error
+
+
+def test_krylov_survives_a_matrix_of_rank_one(krylov):
+    q, k, _ = make_instance(200, 8)
+    found = spectrum(AttentionMatrix(0 * q, k, 1.0))
+    assert found.values[0] == pytest.approx(1) and max(found.values[1:]) < 1e-7
+    assert found.stable_rank == pytest.approx(1) and found.participation == pytest.approx(1)
+    assert found.rank_90 == 1
+
+
+def test_effective_ranks_of_known_matrices():
+    q, k = log_matrix([[1.0 - 3e-9, 1e-9, 1e-9, 1e-9]] * 4)
+    identity = spectrum(
+        AttentionMatrix(60 * torch.eye(4, dtype=torch.float64), torch.eye(4, dtype=torch.float64), 1.0)
+    )
+    for rank in (identity.stable_rank, identity.participation, identity.entropy_rank):
+        assert rank == pytest.approx(4)
+    assert identity.rank_90 == 4
+    single = spectrum(AttentionMatrix(q, k, 1.0))
+    for rank in (single.stable_rank, single.participation, single.entropy_rank):
+        assert rank == pytest.approx(1, abs=1e-6)
+
+
+def test_the_error_bound_of_the_pass_holds_and_sees_a_wrong_product():
+    q, k, v = make_instance(500, 16, 3)
+    matrix = AttentionMatrix(q, k, 0.25)
+    weights = torch.softmax(q @ k.T * 0.25, 1)
+    found, bound = matrix.product(v).gram, math.expm1(matrix.log_error()) * matrix.product(v.abs()).gram
+    assert float(((found - weights.T @ (weights @ v)).abs() / bound).max()) < 1
+    assert float(((found - weights @ (weights @ v)).abs() / bound).min()) > 1
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"k": torch.full((60, 8), math.nan)}, "head 2.1: k contains NaN"),
+        ({"k": torch.zeros(60, 7)}, "widths must be equal"),
+        ({"v": torch.zeros(59, 5)}, "there are 60 keys and 59 values"),
+        ({"q": torch.zeros(60, 8, dtype=torch.long)}, "q is a int64 tensor"),
+    ],
+)
+def test_unusable_tensors_are_one_clear_line(change, message):
+    with pytest.raises(TensorError, match=message) as problem:
+        measure(replace(small(), **change), QUICK)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (Settings(mask="window"), "no mask 'window'"),
+        (Settings(top=0), "at least 1"),
+        (Settings(epsilon=-1), "epsilon is -1"),
+        (Settings(scale=math.inf), "scale is inf"),
+    ],
+)
+def test_unusable_settings_are_one_clear_line(settings, message):
+    with pytest.raises(TensorError, match=message):
+        measure(small(), settings)
+
+
+PEAK = """
+import ctypes, gc, sys
+from pathlib import Path
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.measure.head import Settings, bytes_needed, measure
+from checks.tensors.measure.load import Head
+n, settings = int(sys.argv[1]), Settings(steps=3, block=32)
+def status(field):
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines[field].split()[0]) * 1024
+tensors = make_instance(n, dtype="float32")
+gc.collect(); ctypes.CDLL(None).malloc_trim(0); Path("/proc/self/clear_refs").write_text("5")
+before = status("VmRSS")
+measure(Head("0", 0, *tensors), settings)
+print(status("VmHWM") - before, bytes_needed(n, n, 64, 64, settings))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize("tokens", [1024, 8192])
+def test_the_memory_estimate_is_above_the_peak_and_not_far(tokens):
+    result = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tokens)], capture_output=True, text=True, check=True
+    )
+    peak, estimate = map(int, result.stdout.split())
+    assert peak < estimate < 4 * peak + (160 << 20)

@@ -1,0 +1,146 @@
+"""A user's formula: what is read, and that nothing else is ever evaluated, hangs or gets through."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as hs
+
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.components import evaluate
+from derivations.calculus.functions import EXACT_FUNCTIONS
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.parse import BadExpression, parse
+from derivations.theories.theory import BadAssumption, load_settings, parse_settings
+
+U, W = Tensor("u"), Tensor("w")
+NAMES = {"u": U.scalar, "w": W.scalar}
+
+
+def value(text: str, u: Fraction = Fraction(2), w: Fraction = Fraction(3)) -> Any:
+    expr = parse(text, NAMES)
+    return evaluate(expr, {}, lambda t, e: {"u": u, "w": w}[t.name], EXACT_FUNCTIONS)
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("u", 2), ("u+w", 5), ("u - w", -1), ("2*u*w", 12), ("u/w", Fraction(2, 3)), ("u^3", 8), ("u**-2", Fraction(1, 4)),
+    ("-u^2", -4), ("(-u)^2", 4), ("+u", 2), ("--u", 2), ("0.1*u", Fraction(1, 5)), ("1e-3", Fraction(1, 1000)),
+    ("(u*2)^(1/2)", 2), ("sqrt(2*u)", 2), ("(4*u)^(-1/3)", Fraction(1, 2)), ("u^0", 1), ("(u^2)^0.5", 2),
+    ("1/(1+u)", Fraction(1, 3)), ("2^2 * 3", 12), ("(u + w)*(u - w)", -5), ("  u + 1\t", 3), ("u^(4/2)", 4),
+    ("1_000*u", 2000), ("0*u", 0), ("0", 0), ("w^2", 9),
+])  # fmt: skip
+def test_formulas(text: str, expected: Any) -> None:
+    assert value(text) == expected
+
+
+def test_functions_are_those_of_their_names() -> None:
+    one = Fraction(1)
+    assert value("exp(u)") == EXACT_FUNCTIONS["exp"](Fraction(2))
+    assert value("cosh(u)^2 - sinh(u)^2") == one
+    assert value("tanh(u)*cosh(u) - sinh(u)") == 0
+    assert nf.equal(parse("log(exp(u))", NAMES), U.scalar)
+
+
+REFUSED = [
+    "", " ", "u +", "(u", "u)", "u u", "2u", "import os", "u; w", "u = 1", "u == w", "u < w", "u and w", "not u", "u if u else w",
+    "__import__('os').system('true')", "u.__class__", "u.real", "u[0]", "u[0:1]", "(u, w)", "[u]", "{u}", "{u: w}", "lambda: u",
+    "(v := u)", "f'{u}'", "'u'", "b'u'", "u\\", "...", "None", "True", "u + False", "1j*u", "[v for v in u]", "(v for v in u)",
+    "await u", "yield u", "*u", "u @ w", "u // w", "u % w", "u << 1", "u | w", "~u", "u is w", "u in w", "exp", "exp()", "exp(u, w)",
+    "exp(x=u)", "exp(*u)", "exp(**u)", "u(w)", "eval(u)", "exec('1')", "open('x')", "getattr(u, 'x')", "print(u)", "v", "exp2(u)",
+    "u^w", "u^u", "u^(1/0)", "u^1e999", "u^13", "u^-12.5", "u^True", "u^(2+1)", "u^2^2", "u**2**2", "u^'2'", "u²", "√u", "u×w", "u÷w",
+    "u\u200bw", "\u202eu", "\u0440", "u\x00", "#u", "u,", "1e40*u", "1e-40*u", "0e999999999", "1e-999999999", "1e999", "0x", "0b2",
+    "1/0", "1/(u-u)", "(u-u)^-1", "0^-1", "u/(w*0)", "log(0)", "log(-1)", "log(u-u)", "sqrt(-1)", "(-8)^(1/3)", "1/exp(u)/0",
+    "((u^12)^12)^12", "(u^6)^3", "(1+u+w)^13", "((1+u)*(1+w))^12", "(1+u+w+u*w+u^2)^6", "(((9^12)^12)^12)^12", "u*" * 60 + "u",
+    "(" * 150 + "u" + ")" * 150, "(" * 99 + "u" + ")" * 100, "u" * 201, "exp(" * 60 + "u", "-" * 250 + "u",
+    "u^(" + "1/(" * 40 + "0" + ")" * 41,
+]  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
+def test_everything_else_is_refused_quickly_and_without_remarks(text: str, recwarn: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(BadExpression):
+            parse(text, NAMES)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", [
+    "u^(" + "1/(" * 40 + "1" + ")" * 41, "(" * 90 + "u" + ")" * 90, "-" * 150 + "u", "exp(" * 30 + "u" + ")" * 30,
+    "sqrt(" + "7" * 150 + ")", "(1+u)^12", "+".join(["u"] * 60), "1/(" * 40 + "u" + ")" * 40, "(u^(1/12))^12", "(1+u+w)^6",
+])  # fmt: skip
+def test_long_but_harmless_formulas_are_read_quickly(text: str) -> None:
+    nf.normal(parse(text, NAMES))
+
+
+@settings(max_examples=150, deadline=None)
+@given(hs.text(alphabet="uw0123456789.+-*/^()eE_ ,'[]{}:=<>!@#%&|~\\xp√", max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        nf.normal(parse(text, NAMES))
+    except BadExpression as error:
+        assert str(error)
+
+
+def test_names_may_stand_for_sums_and_are_not_captured() -> None:
+    i = Index("i", "N")
+    x = Tensor("x", ("N",))
+    dot = ix.Sum(i, x[i] * x[i])
+    expr = parse("dot^2 + u*dot", {"dot": dot, "u": x[i]})
+    assert nf.equal(expr, dot**2 + x[i] * dot)
+
+
+def test_a_name_of_one_letter_more_is_another_name() -> None:
+    with pytest.raises(BadExpression, match=r"'uu' is not allowed here \(names u, w; functions exp, log"):
+        parse("uu + 1", NAMES)
+
+
+def test_only_the_given_functions_are_allowed() -> None:
+    with pytest.raises(BadExpression):
+        parse("exp(u)", NAMES, functions=("log",))
+
+
+# ---------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize("pairs, expected", [
+    (["loss=huber"], {"loss": "huber"}), (["svr.loss = huber"], {"loss": "huber"}), (["a=1", "a=2"], {"a": "2"}),
+    (["feature_map=dot^2 == 3"], {"feature_map": "dot^2 == 3"}), ([], {}), (["=x"], {"": "x"}),
+])  # fmt: skip
+def test_settings(pairs: list[str], expected: dict[str, str]) -> None:
+    assert parse_settings(pairs, "svr") == expected
+
+
+@pytest.mark.parametrize("pair", ["loss", "", "ksvd.loss=x", "svr.svr.loss=x", "other.loss=x"])
+def test_settings_that_are_none(pair: str) -> None:
+    with pytest.raises(BadAssumption):
+        parse_settings([pair], "svr")
+
+
+@pytest.mark.parametrize("content, words", [
+    (b"[svr", "not valid TOML"), (b"\xff\xfe", "not valid TOML"), (b"svr = 3", r"\[svr\] must be a table"),
+    (b"[srv]\nloss = 'huber'", r"no table \[svr\]; there is \[srv\]"), (b"", r"no table \[svr\]; there is nothing"),
+    (b"[svr]\nloss='a'\nloss='b'", "not valid TOML"),
+])  # fmt: skip
+def test_files_of_settings_that_are_unusable(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(content)
+    with pytest.raises(BadAssumption, match=words):
+        load_settings(path, "svr", required=True)
+    for missing in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(BadAssumption, match="cannot read"):
+            load_settings(missing, "svr")
+
+
+def test_a_file_may_serve_several_theories(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[svr]\nloss = "huber"\n[ksvd]\nx = "y"\n')
+    assert load_settings(path, "svr", required=True) == {"loss": "huber"}
+    assert load_settings(path, "energy") == {}

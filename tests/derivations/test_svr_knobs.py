@@ -1,0 +1,186 @@
+"""The choices of nguyen2023 as knobs of theory svr: what each changes in derivations, verdicts and systems."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from checks.claim import Options
+from checks.run.ablation import ablate
+from checks.run.content import key
+from checks.run.registry import load
+from checks.run.theories import THEORIES, theory
+from checks.run.verify import assumptions_for, examine
+from derivations.calculus.normal import equal
+from derivations.theories.svr import attentions as svr_attentions
+from derivations.theories.svr import choices as svr_choices
+from derivations.theories.svr import variants as sv
+from derivations.theories.svr.regression import KNOBS, SvrAssumptions
+from derivations.theories.theory import BadAssumption
+
+PAPER = SvrAssumptions()
+
+
+def verdict(slug: str, **knobs: str) -> str:
+    claim = load()[f"nguyen2023/{slug}"]
+    changed = assumptions_for(claim, {"svr": replace(PAPER, **knobs)})
+    return examine(claim, changed, Options(), quick=True).verdict
+
+
+CHANGES = [  # a claim that changes its verdict
+    ({"statistics": "mean"}, "eq20", "refuted"),
+    ({"statistics": "none"}, "eq21", "refuted"),
+    ({"beta": "0"}, "prose-centering-only", "refuted"),
+    ({"scales": "1,1"}, "fig1", "refuted"),
+    ({"downsampling": "largest"}, "rem5", "refuted"),
+    ({"mask": "all"}, "eq16", "proved"),
+    ({"kernel_size": "7", "kernel_size_2d": "3"}, "prose-kernel-size", "proved"),
+    ({"normaliser": "kernel_sum_raw"}, "eq21", "refuted"),
+    ({"loss": "least_squares"}, "eq39", "refuted"),
+]
+MORE = [  # others that change, and some that do not
+    ({"statistics": "unbiased_variance"}, "eq23", "refuted"),
+    ({"statistics": "of_queries"}, "eq24", "refuted"),
+    ({"statistics": "mean"}, "eq48", "refuted"),
+    ({"statistics": "unbiased_variance"}, "eq24", "proved"),
+    ({"beta": "1/2"}, "prose-centering-only", "proved"),
+    ({"beta": "0"}, "eq26", "definition"),
+    ({"scales": "1,1,2,4"}, "fig1", "refuted"),
+    ({"scales": "1,1,2,4"}, "fig2", "corrected"),
+    ({"scales": "1,2,4"}, "eq25", "definition"),
+    ({"downsampling": "first"}, "rem5", "definition"),
+    ({"mask": "window:8"}, "eq16", "corrected"),
+    ({"kernel_size": "4"}, "prose-kernel-size", "corrected"),
+    ({"normaliser": "kernel_sum_raw"}, "eq16", "refuted"),
+    ({"normaliser": "kernel_sum_raw"}, "eq15", "proved"),
+    ({"normaliser": "one"}, "eq25", "refuted"),
+    ({"feature_map": "polynomial:2"}, "eq43", "refuted"),
+    ({"loss": "least_squares"}, "eq25", "definition"),
+]
+EVERY = [*CHANGES, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE)]
+
+
+@pytest.mark.parametrize(("knobs", "slug", "expected"), EVERY)
+def test_a_knob_changes_the_verdicts_that_depend_on_it(
+    knobs: dict[str, str], slug: str, expected: str
+) -> None:
+    assert verdict(slug, **knobs) == expected
+
+
+@pytest.mark.parametrize("knob", [k.name for k in svr_choices.KNOBS])
+def test_every_value_of_a_knob_is_derived_and_changes_the_inputs(knob: str) -> None:
+    own = next(k for k in KNOBS if k.name == knob)
+    before = [c.inputs for c in svr_attentions.chains(PAPER)]
+    values = [v for v in (*own.allowed, *own.examples) if not re.search("[A-Z]", v)]
+    for value in [v for v in values if v != getattr(PAPER, knob)]:
+        after = [c.inputs for c in svr_attentions.chains(theory("svr").assumptions({knob: value}))]
+        assert sum(x != y for x, y in zip(before, after, strict=True)) == 1, value
+
+
+def test_another_kernel_changes_every_attention() -> None:
+    def attentions(a: SvrAssumptions) -> list[str]:
+        return [s.latex for s in svr_attentions.derive(a) if s.title.endswith(": attention")]
+
+    before, after = attentions(PAPER), attentions(replace(PAPER, feature_map="elu"))
+    assert len(before) == 6
+    assert all(x != y for x, y in zip(before, after, strict=True))
+    raw = attentions(replace(PAPER, normaliser="kernel_sum_raw"))
+    assert all(x != y for x, y in zip(before, raw, strict=True))
+
+
+def test_values_are_read_exactly() -> None:
+    assert svr_choices.beta("free") is None
+    assert svr_choices.beta("0.15") == Fraction(3, 20)
+    assert svr_choices.scales("1, 1,2,4") == (1, 1, 2, 4)
+    assert svr_attentions.share_of_keys(replace(PAPER, scales="1,1,2,4")) == Fraction(11, 16)
+    assert svr_choices.mask("window:3") == ("window", 3)
+    assert svr_attentions.padding(5) == (2, 2)
+    assert svr_attentions.padding(2) == (0, 1)
+
+
+@pytest.mark.parametrize("setting", [
+    ("beta", "2.0001"), ("beta", "1e9"), ("beta", "nan"), ("scales", "0"), ("scales", "1;2"), ("scales", "1,,2"),
+    ("mask", "strided:4097"), ("mask", ":3"), ("kernel_size", "2.0"), ("kernel_size", "²"), ("statistics", ""),
+])  # fmt: skip
+def test_what_is_out_of_range_is_refused_in_one_line(setting: tuple[str, str]) -> None:
+    with pytest.raises(BadAssumption) as refused:
+        theory("svr").assumptions(dict([setting]))
+    assert "\n" not in str(refused.value) and "allowed" in str(refused.value)
+
+
+def test_the_loss_of_a_variant_is_that_of_the_assumptions() -> None:
+    own = sv.Variant("plain").under(replace(PAPER, loss="least_squares", bias="off"))
+    assert [t.name for t in own.program().variables] == ["w", "r"]
+    plain = sv.Variant("plain", bias=False)
+    assert equal(sv.in_values(own, sv.expansion(own)), sv.in_values(plain, sv.expansion(plain)))
+
+
+def test_a_quick_record_is_shared_by_assumptions_that_do_not_touch_the_claim() -> None:
+    claim, other = load()["nguyen2023/eq25"], load()["nguyen2023/fig1"]
+
+    def name(c, **knobs):
+        return key(c, assumptions_for(c, {"svr": replace(PAPER, **knobs)}), Options(), quick=True)
+
+    assert name(claim) == name(claim, beta="0", scales="1,1")
+    assert name(claim) != name(claim, normaliser="one")
+    assert name(other) != name(other, scales="1,1")
+
+
+def test_ablation_tries_the_examples_of_a_placeholder() -> None:
+    claim = load()["nguyen2023/prose-kernel-size"]
+    found = {r.variant: r.needed for r in ablate(claim, assumptions_for(claim, {}))}
+    assert found.keys() == {f"kernel_size{t} = {n}" for t, n in (("", 1), ("", 4), ("_2d", 1), ("_2d", 3))}
+    pooling = load()["nguyen2023/rem5"]
+    found = {r.variant: r.needed for r in ablate(pooling, assumptions_for(pooling, {}))}
+    assert found == {"downsampling = first": False, "downsampling = largest": True}
+
+
+@pytest.mark.parametrize("knobs", [{"beta": "1"}, {"scales": "1,1,4", "downsampling": "largest"}, {"mask": "window:8"},
+                                   {"mask": "all"}, {"kernel_size": "2", "kernel_size_2d": "3"}, {"kernel_size": "1"}])  # fmt: skip
+def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
+    """Formulas, derived expansions and torch's layers agree for other choices too."""
+    from checks.papers.nguyen2023 import variant_heads, variant_inputs, variant_legs, variant_versions
+
+    own, options = replace(PAPER, bias="off", **knobs), Options(max_tokens=256)
+    legs = {"beta": [variant_legs.beta_definition, variant_heads.beta_sh_definition],
+            "scales": [variant_heads.sh_definition, variant_heads.sh_kernel],
+            "mask": [variant_versions.sparse_definition, variant_versions.sparse_versions],
+            "kernel_size": [variant_inputs.conv1d, variant_inputs.conv2d]}[next(iter(knobs))]  # fmt: skip
+    for leg in legs:
+        for found in leg(own, options):
+            assert found.passed is not False, found.detail
+
+
+@pytest.mark.parametrize("theory, knob, value, words", [
+    ("functional_descent", "kernel", "-1", "no features have this kernel: at (1) with c = (1), c'Gc = -1 < 0"),
+    ("svr", "feature_map", "-exp(dot)", "no features have this kernel: at (1) with c = (1), c'Gc = -1*e < 0"),
+    ("svr", "feature_map", "dot - xx", "no features have this kernel"),
+    ("svr", "feature_map", "xx*dot", "it is not symmetric"),
+    ("svr", "feature_map", "sqrt(dot)", "the kernel has no value at (1), (-1)"),
+    ("svr", "feature_map", "1+dot^2-dot^4/1000000000", "dot^4 has the coefficient -1/1000000000"),
+    ("functional_descent", "kernel", "sqrt(dot^2+1)", "dot^4 has the coefficient -1/8"),
+    ("functional_descent", "kernel", "exp(dot)-dot^6/700", "dot^6 has the coefficient -1/25200"),
+    ("ksvd", "feature_map", "sqrt(-1-zz)", "the features have no value at z = -1, zz = 1"),
+    ("energy", "step", "1e999", "a positive number up to 1000000"),
+    ("svr", "feature_map", "tanh(dot)", "no features have this kernel: at (1), (1/2)"),
+    ("svr", "feature_map", "0*dot", "the kernel vanishes everywhere"),
+    ("ksvd", "feature_map", "0*z", "the features vanish everywhere"),
+    ("energy", "F", "sqrt(u^2)", "F must have a slope at every real u; this one has none at u = 0"),
+])  # fmt: skip
+def test_a_value_that_means_nothing_is_refused_in_one_line(
+    theory: str, knob: str, value: str, words: str
+) -> None:
+    with pytest.raises(BadAssumption) as refused:
+        THEORIES[theory].assumptions({knob: value})
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("theory, knob, value", [
+    ("svr", "feature_map", "exp(-(xx + yy - 2*dot)/2)"), ("svr", "feature_map", "(dot + 1)^2"),
+    ("functional_descent", "kernel", "exp(dot)"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"),
+])  # fmt: skip
+def test_a_value_that_means_something_is_taken(theory: str, knob: str, value: str) -> None:
+    assert getattr(THEORIES[theory].assumptions({knob: value}), knob) == value

@@ -1,0 +1,198 @@
+"""Printed terms against their index notation: every operation, entry by entry, and no index is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import term as tm
+from derivations.calculus.components import evaluate
+from derivations.calculus.exact import exact_exp
+from derivations.calculus.functions import EXACT_FUNCTIONS
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.term import NonConformable, Term, as_term
+
+SIZES = {"N": 3, "M": 2}
+i, j = Index("i", "N"), Index("j", "N")
+k = Index("k", "M")
+A, B = Tensor("A", ("N", "N")), Tensor("B", ("N", "M"))
+C = Tensor("C", ("N", "N"))
+x, y = Tensor("x", ("N",)), Tensor("y", ("M",))
+s = Tensor("s", ())
+VALUES = {
+    "A": [[1, -2, 3], [0, 5, -1], [2, 7, 4]],
+    "C": [[2, 1, 0], [3, -1, 1], [1, 1, 6]],
+    "B": [[1, 2], [-3, 4], [5, -6]],
+    "x": [2, -1, 3],
+    "y": [4, -5],
+    "s": 7,
+}
+
+
+def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
+    value: Any = VALUES[tensor.name]
+    for n in entry:
+        value = value[n]
+    return Fraction(value)
+
+
+def value(expr: ix.Expr, at: dict[Index, int] | None = None) -> Any:
+    return evaluate(expr, SIZES, lookup, EXACT_FUNCTIONS, at)
+
+
+def m(name: str) -> Callable[..., Fraction]:
+    return lambda *entry: lookup(Tensor(name), entry)
+
+
+a, b, c, u, v = m("A"), m("B"), m("C"), m("x"), m("y")
+CASES: dict[str, tuple[Term, Callable[..., Any]]] = {
+    "matrix product": (as_term(A) @ as_term(B), lambda p, q: sum(a(p, n) * b(n, q) for n in range(3))),
+    "matrix times vector": (as_term(A) @ as_term(x), lambda p: sum(a(p, n) * u(n) for n in range(3))),
+    "row times vector": (as_term(x).T @ as_term(x), lambda: sum(u(n) ** 2 for n in range(3))),
+    "row times matrix": (as_term(x).T @ as_term(B), lambda z, q: sum(u(n) * b(n, q) for n in range(3))),
+    "outer product": (as_term(x) @ as_term(y).T, lambda p, q: u(p) * v(q)),
+    "transpose": (as_term(B).T, lambda p, q: b(q, p)),
+    "sum and negative": (as_term(A) - as_term(C), lambda p, q: a(p, q) - c(p, q)),
+    "scalar product": (3 * as_term(s) * as_term(x), lambda p: 21 * u(p)),
+    "entrywise product": (tm.Hadamard((as_term(A), as_term(C))), lambda p, q: a(p, q) * c(p, q)),
+    "fraction": (as_term(x) / as_term(s), lambda p: u(p) / 7),
+    "power": (as_term(x) ** 2, lambda p: u(p) ** 2),
+    "trace of a product": (tm.trace(as_term(A) @ as_term(C)), lambda: sum(
+        a(p, q) * c(q, p) for p in range(3) for q in range(3))),
+    "norm": (tm.squared_norm(as_term(B)), lambda: sum(b(p, q) ** 2 for p in range(3) for q in range(2))),
+    "diagonal": (tm.diag(as_term(x)), lambda p, q: u(p) if p == q else 0),
+    "identity": (tm.eye("N"), lambda p, q: int(p == q)),
+    "zeros": (tm.zeros("N", "M"), lambda p, q: 0),
+    "size": (tm.size("N") * as_term(s), lambda: 21),
+    "row": (as_term(A)[i].T @ as_term(x), lambda p: sum(a(p, n) * u(n) for n in range(3))),
+    "sum over an index": (tm.sum_over(j, as_term(A)[j]), lambda q: sum(a(n, q) for n in range(3))),
+    "sum that does not use its index": (tm.sum_over(k, as_term(x)), lambda p: 2 * u(p)),
+    "stack": (tm.stack(j, as_term(s) * as_term(A)[j]), lambda p, q: 7 * a(p, q)),
+    "row softmax": (tm.row_softmax(as_term(A)), lambda p, q: exact_exp(a(p, q)) / sum(
+        (exact_exp(a(p, n)) for n in range(3)), Fraction(0))),
+    "softmax": (tm.softmax(j, as_term(A)[i, j]), lambda p, q: exact_exp(a(p, q)) / sum(
+        (exact_exp(a(p, n)) for n in range(3)), Fraction(0))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_entries_are_those_of_the_array(name: str) -> None:
+    term, truth = CASES[name]
+    at = tuple(Index(f"e{n}", d) for n, d in enumerate(term.shape()))
+    loose = sorted(tm.free(term), key=lambda index: index.name)
+    expr = term.entry(*at)
+    for entry in product(*(range(SIZES.get(index.dim, 1)) for index in (*loose, *at))):
+        where = dict(zip((*loose, *at), entry, strict=True))
+        assert value(expr, where) == truth(*entry)
+        assert value(to_expr(nf.normal(expr)), where) == truth(*entry)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_entries_at_any_names_are_the_same_function(name: str) -> None:
+    """Asking for entry [i, j] must not collide with an i or j that is bound inside the term."""
+    term, truth = CASES[name]
+    loose = sorted(tm.free(term), key=lambda index: index.name)
+    for names in (("i", "j"), ("j", "i"), ("j", "k"), ("m", "m'")):
+        at = tuple(Index(c, d) for c, d in zip(names, term.shape(), strict=False))
+        if len(set(at)) < len(at) or set(at) & set(loose):
+            continue
+        expr = term.entry(*at)
+        for entry in product(*(range(SIZES.get(index.dim, 1)) for index in (*loose, *at))):
+            assert value(expr, dict(zip((*loose, *at), entry, strict=True))) == truth(*entry)
+
+
+def test_an_index_from_outside_is_not_captured_by_a_stack() -> None:
+    assert nf.equal(tm.stack(i, as_term(A)[i])[j, i].entry(), A[j, i])
+    assert not nf.equal(tm.stack(i, as_term(A)[i])[j, i].entry(), A[j, j])
+
+
+def test_an_index_from_outside_is_not_captured_by_a_sum() -> None:
+    column = tm.sum_over(j, as_term(A)[j])[j].entry()
+    assert nf.equal(column, ix.Sum(i, A[i, j]))
+    assert not nf.equal(column, ix.Sum(i, A[i, i]))
+
+
+def test_nested_sums_may_reuse_a_name() -> None:
+    inner = tm.sum_over(i, as_term(x)[i])
+    assert nf.equal(tm.sum_over(i, as_term(x)[i] * inner).entry(), ix.Sum(i, x[i]) ** 2)
+
+
+def test_diagonal_and_equal_entries_of_one_stack() -> None:
+    whole = tm.stack(i, tm.stack(j, as_term(A)[j, i]))
+    assert nf.equal(whole[i, i].entry(), A[i, i])
+    assert nf.equal(whole[j, i].entry(), A[i, j])
+
+
+L, R = Tensor("A", ("N", "N")), Tensor("B", ("N", "M"))
+
+
+def test_softmax_of_a_row_of_blocks_normalises_over_the_whole_row() -> None:
+    row = tm.row_softmax(tm.blocks([as_term(L), as_term(R)]))
+    at = {i: 1, k: 0}
+    whole = sum((exact_exp(a(1, n)) for n in range(3)), Fraction(0)) + sum(
+        (exact_exp(b(1, n)) for n in range(2)), Fraction(0)
+    )
+    assert value(row.entry(i, k), at) == exact_exp(b(1, 0)) / whole
+
+
+def test_diagonal_and_trace_of_stacked_vectors() -> None:
+    whole = tm.diag(tm.blocks(as_term(x), as_term(y)))
+    assert value(whole.entry(i, k), {i: 1, k: 1}) == 0
+    assert value(whole.entry(i, j), {i: 1, j: 1}) == -1
+    assert value(tm.trace(whole).entry()) == sum(map(u, range(3))) + sum(map(v, range(2)))
+
+
+BAD = {
+    "sum of different shapes": as_term(A) + as_term(B),
+    "inner dimensions": as_term(B) @ as_term(A),
+    "matrix times scalar": as_term(A) @ as_term(s),
+    "two matrices side by side": as_term(A) * as_term(B),
+    "division by a vector": as_term(s) / as_term(x),
+    "entrywise": tm.Hadamard((as_term(A), as_term(B))),
+    "trace of a rectangle": tm.trace(as_term(B)),
+    "row softmax of a vector": tm.row_softmax(as_term(x)),
+    "softmax of a vector": tm.softmax(j, as_term(x)),
+    "diagonal of a matrix": tm.diag(as_term(A)),
+    "index of another range": as_term(x)[k],
+    "too many indices": as_term(x)[i, j],
+    "blocks that do not fit": tm.blocks([as_term(A), as_term(B)], [as_term(B), as_term(A)]),
+    "blocks that cannot be told apart": tm.blocks([as_term(A), as_term(C)]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_shapes_that_do_not_agree_are_refused(name: str) -> None:
+    with pytest.raises(NonConformable):
+        BAD[name].shape()
+    assert BAD[name].latex()  # a misprint can still be printed
+
+
+def test_a_delta_needs_indices_of_one_range() -> None:
+    with pytest.raises(ValueError, match="between indices over N and M"):
+        ix.Delta(i, k)
+
+
+def test_floats_are_not_exact() -> None:
+    with pytest.raises(TypeError, match="exact numbers only"):
+        ix.as_expr(0.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not a term"):
+        as_term(0.5)
+
+
+def test_printed_letters_of_bound_indices_avoid_free_ones() -> None:
+    renamed = Index("j#5", "N")
+    text = form_latex(nf.normal(x[renamed] * ix.Sum(i, x[i])))
+    assert text == r"\sum_{k=1}^{N} {x}_{k}\,{x}_{j}"
+
+
+def test_a_negative_product_is_subtracted() -> None:
+    x, y = (tm.as_term(Tensor(name, ())) for name in "xy")
+    two_y = tm.Product((tm.as_term(2), y))
+    assert (x + tm.Product((tm.as_term(-2), y))).latex() == (x - two_y).latex()
