@@ -20,7 +20,7 @@ from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, EXPO
 from derivations.calculus.index import Index, Tensor
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
-EXPONENTS = [Fraction(n, 2) for n in (2, 3, 4, 6)]  # the power rule is for p >= 1
+EXPONENTS = [Fraction(n) for n in (1, 2, 3, 4)]
 POOL = [Fraction(n) for n in (-2, -1, 1, 2, 3)] + [Fraction(1, 2), Fraction(-1, 2), Fraction(0)]
 
 

@@ -26,10 +26,10 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
-from derivations.calculus.gradients import Differential, Gradient
+from derivations.calculus.gradients import Derived, Differential, Gradient
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw, convexity, degree_in, dualise
-from derivations.calculus.term import Apply, NonConformable, Symbol, Term, free, show_shapes
+from derivations.calculus.term import Apply, NonConformable, Symbol, Term, free, show_shapes, subterms
 
 ENOUGH = 3
 """Instances at which both sides of a proved equality were evaluated and found equal."""
@@ -295,6 +295,11 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
     if evidence.passed and loose:
         stray = ", ".join(sorted(i.name for i in loose))
         evidence = replace(evidence, passed=None, detail=f"the name leaves {stray} unexplained")
+    if evidence.passed is False and any(isinstance(t, Derived) for _, t in subterms(statement.meaning)):
+        detail = (
+            f"the derivative's formula is undefined somewhere; the derivative may not be: {evidence.detail}"
+        )
+        evidence = replace(evidence, passed=None, detail=detail)
     if evidence.passed and not _evaluated([meaning], statement.given, statement.nonzero, seed):
         evidence = replace(evidence, passed=None, detail="no instance could be evaluated")
     finding.evidence.append(replace(evidence, settles=True))

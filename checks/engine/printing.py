@@ -6,8 +6,10 @@ import re
 from typing import Any
 
 from checks import statement as st
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term
+from derivations.calculus.term import as_term, subterms
 
 _RELATIONS = {"=": "= 0", ">=": r"\ge 0", ">": "> 0"}
 
@@ -28,6 +30,9 @@ def conditions_latex(part: Any) -> str:
     lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
     shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
     tensors = sorted(st.tensors_of(part) - shown, key=lambda t: (t.name, t.dims))
+    if any(isinstance(t, SymbolicPower) for term in st.terms_of(part) for _, t in subterms(term)):
+        lines.append(r"p \in \{1, 2, 3, \dots\}")
+        tensors = [t for t in tensors if t != EXPONENT]
     lines += [f"{_name(t)} > 0" for t in tensors if t.positive]
     lines += [rf"{t.latex or t.name}^\top = {t.latex or t.name}" for t in tensors if t.symmetric]
     return r"\text{where}\quad " + r",\quad ".join(lines) if lines else ""

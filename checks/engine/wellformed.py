@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
+
+import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
 from checks.statement import Fact, Given, Identity, Implication, Link, Malformed, tensors_of, terms_of
@@ -24,6 +26,7 @@ from derivations.calculus.term import (
     Pick,
     Size,
     Stack,
+    SumOver,
     Symbol,
     Term,
     as_term,
@@ -36,6 +39,7 @@ def check(statement: Any) -> None:
     """Raise Malformed for a statement with ambiguous symbols, definitions that move, or parts of the wrong shape."""
     if isinstance(statement, Identity) and statement.lhs is statement.rhs:
         raise Malformed("both sides are the same formula")
+    _numbers_and_symbols(statement)
     try:
         _symbols(statement)
         _derived_terms(statement)
@@ -67,6 +71,11 @@ def _symbols(statement: Any) -> None:
     for one, two in permutations(sizes, 2):
         if two in re.findall(r"[A-Za-z_]\w*", one):
             raise Malformed(f"the sizes {one} and {two} are taken for two symbols")
+    for term in (*terms_of(statement), *(t.args[0] for t in terms if isinstance(t, SumOver))):
+        free = sorted({i for expr in entries(term) for i in ix.free_indices(expr)}, key=lambda i: i.name)
+        for i, k in pairwise(free):
+            if i.name == k.name:
+                raise Malformed(f"the index {i.name} runs over two ranges at once")
     seen: dict[Any, Tensor] = {}
     if any(isinstance(t, SymbolicPower) for t in terms):
         seen = {EXPONENT.name: EXPONENT, _printed(EXPONENT): EXPONENT}
@@ -78,6 +87,32 @@ def _symbols(statement: Any) -> None:
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
+
+
+def _numbers_and_symbols(statement: Any) -> None:
+    """SymPy's expressions: as they simplify themselves, and no two symbols of one name."""
+    named: dict[str, sp.Symbol] = {}
+    for expression in _expressions(statement):
+        if _evaluated(expression) != expression:
+            raise Malformed(f"{sp.sstr(expression)} is written so that it hides what it simplifies to")
+        for symbol in expression.atoms(sp.Symbol):
+            if named.setdefault(symbol.name, symbol) != symbol:
+                raise Malformed(f"two different symbols are called {symbol.name}")
+
+
+def _expressions(item: Any) -> Iterator[sp.Expr]:
+    if isinstance(item, sp.Expr):
+        yield item
+    elif isinstance(item, (tuple, list)):
+        for part in item:
+            yield from _expressions(part)
+    elif hasattr(item, "__dataclass_fields__") and not isinstance(item, (type, Term, Index, Tensor)):
+        for name in item.__dataclass_fields__:
+            yield from _expressions(getattr(item, name))
+
+
+def _evaluated(expression: sp.Basic) -> sp.Basic:
+    return expression.func(*map(_evaluated, expression.args)) if expression.args else expression
 
 
 def _printed(tensor: Tensor) -> tuple[str, ...]:
@@ -196,6 +231,8 @@ def _kept_promises(
     if isinstance(derived, Differential) and tensor.symmetric and not derived.data[2].symmetric:
         raise Malformed(f"{tensor.name} is symmetric, and moves in a direction that is not")
     if isinstance(derived, Moved):
+        if tensor not in _tensors(derived.args[0]):
+            raise Malformed(f"{tensor.name} is replaced where it does not occur")
         keep_promises(tensor, derived.data[1], given, nonzero)
 
 

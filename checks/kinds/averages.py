@@ -34,9 +34,13 @@ class Column:
     def possible(self) -> bool:
         """Whether some unrounded entries have an average that rounds to the printed one.
 
-        Entries and average are each within half a unit of what is printed, so the two differ by less than one unit.
+        Entries and average are each within half a unit of what is printed, so the two differ by less than one unit; by one
+        unit only where every entry and the average lie halfway between even numbers, rounded to even.
         """
-        return abs(self.mean - self.printed) < Fraction(1, 10**self.digits)
+        unit = Fraction(1, 10**self.digits)
+        halfway = all(x / unit % 2 == 0 for x in (*self.entries, self.printed))
+        gap = abs(self.mean - self.printed)
+        return gap < unit or (gap == unit and halfway)
 
     @property
     def strict(self) -> bool:

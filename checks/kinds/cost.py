@@ -56,7 +56,7 @@ class Cost(Kind):
     Of a plan with rounds it is one round that computes the formula, from the state before it.
 
     What it costs is ``measure``: "products" (multiplications) or "stored" (numbers kept, the inputs left out). With
-    ``relation`` "<=" or "O" it costs at most ``factor`` times ``printed``, for all sizes from 1 on in the ``domain``, which puts
+    ``relation`` "<=" or "O" it costs at most ``constant`` times ``printed``, for all sizes from 1 on in the ``domain``, which puts
     expressions for sizes (N = n + u with u >= 0); ``ray`` offers a refutation of "O": sizes as functions of t along which the
     ratio is unbounded. ``sizes`` names the symbols of the count in the order in which counterexamples are searched.
     """
@@ -68,7 +68,7 @@ class Cost(Kind):
     base: Plan = ()
     base_computes: Term | None = None
     relation: str = "="
-    factor: int = 1
+    constant: int = 1
     sizes: tuple[str, ...] = ("n", "d_v", "T")
     given: tuple[Given, ...] = ()
     measure: str = "products"
@@ -87,11 +87,11 @@ class Cost(Kind):
         end = rf"\qquad ({where})" if where else ""
         if self.relation == "O":
             return rf"{left} = \mathcal{{O}}\left({bound}\right){end}"
-        factor = f"{self.factor}\\," if self.factor != 1 else ""
+        constant = f"{self.constant}\\," if self.constant != 1 else ""
         return (
             rf"{left} = {bound}{end}"
             if self.relation == "="
-            else rf"{left} \le {factor}\left({bound}\right){end}"
+            else rf"{left} \le {constant}\left({bound}\right){end}"
         )
 
     def expression(self, text: str) -> sp.Expr:
@@ -259,6 +259,7 @@ def _assign(
 def _held(plan: Plan, given: tuple[Given, ...]) -> list[Held]:
     """What each line holds after one round, in the symbols that the plan is given."""
     values: dict[Tensor, tuple[tuple[Index, ...], ix.Expr]] = {}
+    before = {line.tensor: replace(line.tensor, name=f"{line.tensor.name}#before") for line in plan}
     lines = []
     for line in plan:
         inner = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(line.term.shape()))
@@ -271,9 +272,19 @@ def _held(plan: Plan, given: tuple[Given, ...]) -> list[Held]:
                 tensor,
                 lambda *idx, at=at, value=value: ix.rename(value, dict(zip(at, idx, strict=True))),
             )
+        for tensor in (
+            before.keys() - values.keys()
+        ):  # read before its first assignment: not what it holds later
+            expr = _renamed(expr, tensor, before[tensor])
         values[line.tensor] = ((*line.at, *inner), expr)
+        for tensor, first in before.items():
+            expr = _renamed(expr, first, tensor)
         lines.append((apply_definitions(expr, given), (*line.at, *inner)))
     return lines
+
+
+def _renamed(expr: ix.Expr, old: Tensor, new: Tensor) -> ix.Expr:
+    return ix.define(expr, old, lambda *idx: ix.At(new, idx))
 
 
 def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[ix.Expr, ix.Expr]:
@@ -366,7 +377,7 @@ def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:
     if s.relation == "=":
         return sp.expand(printed - counted) == 0
     put = {s.expression(name): s.expression(value) for name, value in s.domain}
-    difference = sp.expand((s.factor * printed - counted).subs(put, simultaneous=True))
+    difference = sp.expand((s.constant * printed - counted).subs(put, simultaneous=True))
     symbols = sorted(difference.free_symbols, key=str)
     shifted = sp.expand(difference.subs({x: x + 1 for x in symbols if x.is_positive}, simultaneous=True))
     return bool(shifted >= 0) if not symbols else all(c >= 0 for c in sp.Poly(shifted, *symbols).coeffs())
@@ -382,7 +393,7 @@ def disagreement(counted: sp.Expr, s: Cost) -> str | None:
     for sizes in product((1, 2, 3, 10, 1000), repeat=len(s.sizes)):
         at = dict(zip(names.values(), sizes, strict=True))
         ours, theirs = counted.subs(at), printed.subs(at)
-        if (ours != theirs) if s.relation == "=" else (ours > s.factor * theirs):
+        if (ours != theirs) if s.relation == "=" else (ours > s.constant * theirs):
             used = counted.free_symbols | printed.free_symbols
             shown = ", ".join(f"{k} = {v}" for k, v in at.items() if k in used)
             unit = "multiplications" if s.measure == "products" else "numbers"

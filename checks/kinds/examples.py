@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -19,7 +19,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.components import NotExact
 from derivations.calculus.exact import Exponential
-from derivations.calculus.functions import is_unknown
+from derivations.calculus.functions import EXPONENT, is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 
@@ -58,6 +58,8 @@ class Point:
             for at, value in offered:
                 if t.positive and Exponential.of(value).sign() <= 0:
                     raise Malformed(f"{t.name} is promised positive, and the point gives it {value}")
+                if t == EXPONENT and Fraction(value).denominator > 1:
+                    raise Malformed(f"{t.name} is a whole number, and the point gives it {value}")
                 if t.symmetric and entries.get((t, at[::-1]), value) != value:
                     raise Malformed(f"{t.name} is promised symmetric, and the point is not")
                 entries[t, at] = value
@@ -164,7 +166,12 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
         shapes = conformable(fact.term)
         if not shapes.passed:
             return Finding([shapes], counterexample=shapes.detail)
-    kept = [true_at(h, statement.point, statement.given) for h in statement.hypotheses]
+    shared = ix.free_indices(statement.conclusion.term.entry())
+    pinned = tuple((i, n) for i, n in statement.point.at if i in shared)
+    everywhere = replace(
+        statement.point, at=pinned
+    )  # an index of the hypotheses alone runs over its whole range
+    kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]
     if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:
         got = values_of(statement.conclusion.term, statement.point, statement.given)
         shown = ", ".join(map(str, got))

@@ -65,6 +65,26 @@ def gaussian_mean(statement: GaussianMean, seed: int, with_mutants: bool) -> Fin
     return finding
 
 
+_EVERYWHERE = (
+    *(
+        sp.Symbol,
+        sp.Rational,
+        sp.NumberSymbol,
+        sp.Add,
+        sp.Mul,
+        sp.Pow,
+        sp.Tuple,
+        sp.exp,
+        sp.Abs,
+        sp.Max,
+        sp.Min,
+        sp.sign,
+    ),
+    *(sp.sin, sp.cos, sp.sinh, sp.cosh, sp.tanh, sp.atan, sp.asinh, sp.erf, sp.erfc),
+)
+"""What is a real number wherever its arguments are; of powers, logarithms and gamma the arguments are looked at."""
+
+
 def _check(s: GaussianMean) -> None:
     if s.w.is_positive or s.w.is_negative or s.w.is_integer or not s.w.is_real:
         raise Malformed("a standard normal variable takes all real values")
@@ -85,8 +105,8 @@ def _check(s: GaussianMean) -> None:
             and not (part.exp.is_negative and base.is_nonzero)
         ):
             raise Malformed(f"{sp.sstr(part)} is not shown to be defined")
-        if (isinstance(part, (sp.log, sp.gamma)) and not part.args[0].is_positive) or isinstance(
-            part, sp.tan
+        if not isinstance(part, (*_EVERYWHERE, sp.log, sp.gamma)) or (
+            isinstance(part, (sp.log, sp.gamma)) and not part.args[0].is_positive
         ):
             raise Malformed(f"{sp.sstr(part)} is not shown to be defined")
 

@@ -129,6 +129,10 @@ def _check(s: Order) -> None:
     check_given(s.choice)
     if s.small in {g.tensor for g in s.choice}:
         raise Malformed(f"{s.small.name} is given a value")
+    if any(s.small in ix.tensors(apply_definitions(g.value.entry(), s.choice)) for g in s.choice):
+        raise Malformed(f"what is chosen for all {s.small.name} does not depend on it")
+    if s.small.dims:
+        raise Malformed(f"the small parameter {s.small.name} is a number")
     full, chosen = nf.normal(s.exact.entry()), nf.normal(apply_definitions(s.exact.entry(), s.choice))
     if full and not chosen:
         raise Malformed("the choice makes the formula vanish")

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES, definition, unbound
 from checks.evidence import Evidence
-from checks.statement import Definition, Kind
+from checks.statement import Definition, Kind, Malformed
 from derivations.calculus.index import Index
 from derivations.calculus.term import Pick, SumOver, Term, replace_at, subterms
 
 
 @dataclass(frozen=True)
 class Scoped(Kind):
-    """``name := meaning``, with the same free indices on both sides."""
+    """``name := meaning``, where the formula has no free index that the name does not have."""
 
     name: Term
     meaning: Term
@@ -32,21 +32,26 @@ def scoped(statement: Scoped, seed: int, with_mutants: bool) -> Finding:
     if finding.holds is False:
         return finding
     defined = all(e.passed for e in finding.evidence if e.settles)
-    loose = unbound(s.meaning) ^ unbound(s.name)
+    loose = unbound(s.meaning) - unbound(s.name)
+    bound = {t.data for _, t in subterms(s.meaning) if isinstance(t, SumOver)}
+    if twice := (unbound(s.name) & bound) - unbound(s.meaning):
+        raise Malformed(f"{_names(twice)} is an index of the name, and bound in the formula")
     finding.evidence = [replace(e, settles=False) for e in finding.evidence]
     detail = (
-        f"unbound on one side only: {_names(loose)}" if loose else "both sides leave the same indices free"
+        f"the name leaves unexplained: {_names(loose)}"
+        if loose
+        else "the name has every free index of the formula"
     )
     passed = False if loose else True if defined else None
     finding.evidence.append(Evidence("derivation", "exact-symbolic", passed, detail, settles=True))
     if loose:
         finding.counterexample = (
-            f"the index {_names(loose)} is free on one side only: the formula has no one value"
+            f"the index {_names(loose)} is free in the formula and not in the name: the name has no one value"
         )
     elif with_mutants and passed:
         for mutant in _freed(s.meaning):
             finding.mutants.tried += 1
-            finding.mutants.killed += bool(unbound(mutant) ^ unbound(s.name))
+            finding.mutants.killed += bool(unbound(mutant) - unbound(s.name))
     return finding
 
 

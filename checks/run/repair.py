@@ -8,12 +8,10 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.wellformed import entries
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.scope import Scoped
-from checks.statement import Definition, Identity, parts, tensors_of, terms_of
-from derivations.calculus import normal as nf
+from checks.statement import Convex, Definition, Identity, WellPosed, parts, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Apply, Size, Term, subterms
@@ -36,7 +34,9 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     if isinstance(repair, Identity) and repair.lhs == repair.rhs:
         return True
     if isinstance(repair, Differs):
-        return any(_denies(repair, p) for p in printed if isinstance(p, Identity))
+        return any(isinstance(p, Identity) for p in printed)
+    if isinstance(repair, Convex | WellPosed):
+        return not any(hasattr(p, "program") for p in printed)
     if isinstance(repair, Definition | Scoped):
         return not any(
             isinstance(p, Definition | Scoped)
@@ -44,11 +44,6 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
             for p in printed
         )
     return isinstance(repair, Example)
-
-
-def _denies(repair: Differs, printed: Identity) -> bool:
-    gaps = entries(repair.lhs - repair.rhs) + entries(printed.lhs - printed.rhs)
-    return len(gaps) == 2 and (nf.equal(*gaps) or nf.equal(gaps[0], -gaps[1]))
 
 
 def subjects(statement: Any) -> set[str]:

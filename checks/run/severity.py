@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import SequenceMatcher
 from itertools import permutations
 from typing import Any
+
+import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions
 from checks.engine.judge import equal
@@ -20,7 +23,7 @@ from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
-from checks.statement import Definition, Fact, Identity, Implication, Statement, WellPosed, parts
+from checks.statement import Definition, Fact, Given, Identity, Implication, Statement, WellPosed, parts
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import NonConformable, Symbol, Term
@@ -31,10 +34,14 @@ FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic
 
 # What a statement is made under, and what proves or refutes it; the other fields are what it says.
 BESIDE = {
-    "above", "bound", "cases", "certificate", "chain", "choice", "convex", "data",
+    "above", "bound", "factor", "certificate", "chain", "choice", "convex", "data",
     "direction", "domain", "family", "gap", "given", "high", "hypotheses", "label", "low", "multipliers", "nonzero",
     "null", "one", "orbit", "other", "over", "ranges", "rate", "ray", "reason", "sizes", "squares", "witness",
 }  # fmt: skip
+
+
+TEXTS = ("printed", "latex")
+"""Formulas that are held as text."""
 
 
 def failures(failing: Iterable[Any], printed: Statement, corrected: Statement | None) -> list[dict[str, str]]:
@@ -50,7 +57,11 @@ def _compared(printed: Any, repairs: list[Any]) -> tuple[str, str]:
         return "substance", "nothing like it is known to hold"
     if any(_same(printed, repair) for repair in repairs):
         return "condition", "it holds as printed under what the correction adds"
-    alike = [r for r in repairs if isinstance(printed, FORMULAS) or _asserts(r) == _asserts(printed)]
+    alike = [
+        r
+        for r in repairs
+        if (isinstance(printed, FORMULAS) and isinstance(r, FORMULAS)) or _asserts(r) == _asserts(printed)
+    ]
     if alike and 2 * max(_kept(printed, repair) for repair in alike) > 1:
         return "misprint", "its correction keeps most of its symbols"
     return "substance", "what holds instead is another statement"
@@ -62,24 +73,57 @@ def _same(printed: Any, repair: Any) -> bool:
         return False
     if said(printed) == said(repair):
         return True
-    one, two = _vanishing(printed), _vanishing(repair)
+    before, after = (getattr(s, "given", ()) or () for s in (printed, repair))
+    one = _vanishing(printed, before)
+    if one is not None and equal(
+        one, ix.as_expr(0)
+    ):  # fails by being undefined, and every identity vanishes: compare sides
+        if not isinstance(printed, Identity) or not isinstance(repair, Identity):
+            return False
+        one, two = _entry(printed.lhs, before), _entry(repair.lhs, after)
+        return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
+    return any(_alike(one, _vanishing(repair, given)) for given in (before, after))
+
+
+def _alike(one: ix.Expr | None, two: ix.Expr | None) -> bool:
+    """Whether two entries are equal up to their sign and the letters of their indices."""
     if one is None or two is None:
         return False
     here, there = sorted(ix.free_indices(one), key=repr), sorted(ix.free_indices(two), key=repr)
-    return any(
-        equal(one, ix.rename(two, dict(zip(order, here, strict=True))))
+    turned = (
+        ix.rename(two, dict(zip(order, here, strict=True)))
         for order in permutations(there)
         if [i.dim for i in order] == [i.dim for i in here]
     )
+    return any(equal(one, other) or equal(one, -other) for other in turned)
 
 
 def _adds(printed: Any, repair: Any) -> bool:
-    """Whether the definitions, hypotheses and steps of what is printed are those of its repair too."""
-    for name in ("given", "hypotheses", "chain"):
+    """Whether a repair is made under the definitions, hypotheses, steps and ranges of what is printed, and more."""
+    for name in ("given", "chain"):
         before, after = (_bare(getattr(s, name, ()) or ()) for s in (printed, repair))
         if not set(before) <= set(after):
             return False
-    return True
+    facts = [{f for h in getattr(s, "hypotheses", ()) for f in _implied(h)} for s in (printed, repair)]
+    if not facts[0] <= facts[1]:
+        return False
+    ends = [(getattr(s, "low", None), getattr(s, "high", None)) for s in (printed, repair)]
+    return _within(ends[0][0], ends[1][0], operator.le) and _within(ends[0][1], ends[1][1], operator.ge)
+
+
+def _implied(hypothesis: Any) -> list[Any]:
+    """A hypothesis, and weaker ones that it contains."""
+    if not isinstance(hypothesis, Fact):
+        return [_bare(hypothesis)]
+    return [
+        (_bare(hypothesis.term), r)
+        for r in {"=": ("=", ">="), ">": (">", ">=")}.get(hypothesis.relation, (hypothesis.relation,))
+    ]
+
+
+def _within(printed: Any, repaired: Any, order: Any) -> bool:
+    """Whether an end of a repair's range lies in the printed one."""
+    return printed is None or (repaired is not None and order(printed, repaired))
 
 
 def _asserts(part: Any) -> tuple:
@@ -87,38 +131,51 @@ def _asserts(part: Any) -> tuple:
     plain = [
         (f.name, getattr(part, f.name))
         for f in fields(part)
-        if f.name not in BESIDE and not isinstance(getattr(part, f.name), Term | Fact)
+        if f.name not in (*BESIDE, *TEXTS) and not isinstance(getattr(part, f.name), Term | Fact | sp.Expr)
     ]
-    return type(part).__name__, *((name, _bare(value)) for name, value in plain)
+    kind = Implication if isinstance(part, Rule) else type(part)
+    return kind.__name__, *((name, _bare(value)) for name, value in plain)
 
 
-def _vanishing(part: Any) -> ix.Expr | None:
-    """The entry that an equation says is zero, with its definitions applied; None where it has none."""
+def _vanishing(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
+    """The entry that an equation says is zero, with definitions applied; None where it has none."""
     relation, term = getattr(part, "relation", "="), None
     if isinstance(part, Implication | Rule):
         relation, term = part.conclusion.relation, part.conclusion.term
     elif isinstance(part, Identity | Follows | Stacked):
         term = part.lhs - part.rhs
-    if term is None or relation != "=":
-        return None
+    return _entry(term, given) if term is not None and relation == "=" else None
+
+
+def _entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:
+    """The general entry of a term with definitions applied; None where it does not fit together."""
     try:
         at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))
-        return apply_definitions(term.entry(*at), getattr(part, "given", ()))
+        return apply_definitions(term.entry(*at), given)
     except (NonConformable, ValueError):
         return None
 
 
 def _kept(printed: Any, repair: Any) -> float:
     """The share of the printed symbols that a repair keeps, in their order."""
-    before, after = (list(_symbols(said(s)[1:])) for s in (printed, repair))
+    before, after = (list(_symbols((said(s)[1:], _under(s)))) for s in (printed, repair))
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return sum(b.size for b in blocks) / len(before)
+
+
+def _under(part: Any) -> tuple:
+    """The formulas that a statement is made under: hypotheses and definitions."""
+    hypotheses = getattr(part, "hypotheses", ()) or ()
+    facts = tuple(_bare(h.term if isinstance(h, Fact) else h) for h in hypotheses)
+    return facts, tuple((g.tensor.name, _bare(g.value)) for g in getattr(part, "given", ()) or ())
 
 
 def _symbols(item: Any) -> Iterator[str]:
     if isinstance(item, tuple):
         for inner in item:
             yield from _symbols(inner)
+    elif isinstance(item, sp.Expr):
+        yield from (str(node.func if node.args else node) for node in sp.preorder_traversal(item))
     elif item is not None:
         yield str(item)
 

@@ -20,7 +20,7 @@ from derivations.calculus.balls import Ball
 from derivations.calculus.components import NotExact
 
 EXPONENT = ix.Tensor("p", (), "p", positive=True)
-"""The symbolic exponent of the function ``power``."""
+"""The symbolic exponent of the function ``power``: a whole number from 1 on, so that u^p is smooth for every u."""
 Value = Callable[..., Any]
 ANY: frozenset[int] = frozenset((-1, 0, 1))
 POSITIVE, NONNEGATIVE = frozenset((1,)), frozenset((0, 1))

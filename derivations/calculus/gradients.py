@@ -58,10 +58,9 @@ class Kronecker(Term):
 
 
 class SymbolicPower(Term):
-    """``base`` to the power p + ``data`` for a symbolic exponent p >= 1, with ``data`` 0 or -1.
+    """``base`` to the power p + ``data`` for a symbolic exponent p, a whole number from 1 on, with ``data`` 0 or -1.
 
-    u^p is an unknown function of u here, and u^(p-1) its derivative over p: what is proved with it holds for every
-    p for which the power rule does.
+    u^p is an unknown smooth function of u here, and u^(p-1) its derivative over p.
     """
 
     level = 3

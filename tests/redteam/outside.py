@@ -22,6 +22,7 @@ from checks.kinds.stacked import Stacked
 from checks.kinds.unbounded import Bounded, Ray
 from checks.statement import Convex, Definition, Dual, Fact, Given, Identity, Implication, Link
 from derivations.calculus import index as ix
+from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Differential, at_point, bregman, grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
@@ -61,6 +62,9 @@ n, one, eta = size("n"), as_term(1), as_term(ETA)
 PARAMETER = Tensor("t#", (), "t")
 ones = Ones((), ("m",))
 whole = sp.Symbol("t", nonnegative=True, integer=True)
+real, w = sp.Symbol("r", real=True), sp.Symbol("w", real=True)
+W_ = Tensor("w", ("n",))
+TWIN, WIDE = Index("i", "m"), as_term(Tensor("A", ("n", "m")))
 
 
 def d(term, tensor, direction):
@@ -284,5 +288,48 @@ PAIRS = [
     Pair(
         "order/witness-against-the-choice", lambda: Order(exp(c * t), 1 + 2 * t, T, 2, given(C, 1)), "exp(t) = 1 + t + ...",
         lambda: Order(exp(c * t), 1 + t, T, 2, given(C, 1), Point((), ((C, 2),))),
+    ),
+    Pair(
+        "cost/copied-before-it-is-overwritten",
+        lambda: Cost("w", (Assign(U, (i,), v[i]), Assign(V, (i,), u[i] * u[i]), Assign(W_, (i,), u[i])), "n", stack(i, v[i] ** 2), sizes=("n",)),
+        "w is y, not y²: 3, not 9",
+        lambda: Cost("w", (Assign(U, (i,), v[i] * v[i]), Assign(V, (i,), u[i] * u[i]), Assign(W_, (i,), u[i])), "2*n", stack(i, v[i] ** 2), sizes=("n",)),
+    ),
+    Pair(
+        "recurrence/pole-that-sympy-does-not-cancel",
+        lambda: rec(sp.Mul(whole - 50, 1 / (whole - 50), whole, evaluate=False), 0, QUANTITY(whole - 1) + 1), "undefined at 50",
+        lambda: rec(whole, 0, QUANTITY(whole - 1) + 1),
+    ),
+    Pair(
+        "recurrence/two-symbols-of-one-name",
+        lambda: Recurrence("L", sp.Symbol("t"), (whole,), (Base("b", whole, 0, sp.Symbol("t")),), QUANTITY(whole - 1), "b", lambda t: 5,
+                           ((1,), (2,), (3,)), at=((sp.Symbol("t"), sp.Integer(5)),)), "f(2) = f(1) = f(0), not 2",
+        lambda: Recurrence("L", sp.Symbol("s"), (whole,), (Base("b", whole, 0, sp.Symbol("s")),), QUANTITY(whole - 1), "b", lambda t: 5,
+                           ((1,), (2,), (3,)), at=((sp.Symbol("s"), sp.Integer(5)),)),
+    ),
+    Pair(
+        "order/choice-that-moves", lambda: Order(exp(t), 1 + a, T, 2, given(A, t)), "no constant a does it",
+        lambda: Order(exp(t), 1 + t + a, T, 2, given(A, 0)),
+    ),
+    *(
+        Pair(
+            f"gaussian/{name}-at-zero", lambda f=f: GaussianMean(f(real) * w**2, w, f(real)), "undefined at 0",
+            lambda: GaussianMean(sp.cosh(real) * w**2, w, sp.cosh(real)),
+        )
+        for name, f in (("coth", sp.coth), ("csc", sp.csc), ("digamma", sp.digamma), ("Ei", sp.Ei), ("atan2", lambda x: sp.atan2(x, x)))
+    ),
+    Pair(
+        "example/power-of-no-whole-exponent",
+        lambda: Example((Fact("h", power_p(x) - 2, "="),), Point((), ((X, 4), (EXPONENT, Fraction(1, 2))))), "p = 1, 2, 3, …",
+        lambda: Example((Fact("h", power_p(x) - 16, "="),), Point((), ((X, 4), (EXPONENT, 2)))),
+    ),
+    Pair(
+        "scoped/index-in-a-substitution-without-effect", lambda: Scoped(x, at_point(z, Y, u[i])), "x has no index i",
+        lambda: Scoped(x, at_point(z + y, Y, a)),
+    ),
+    Pair(
+        "identity/one-letter-for-two-indices",
+        lambda: Identity(sum_over(i, TWIN, WIDE[i, TWIN]), sum_over(j, k, WIDE[j, k])), "reads ΣΣ A_ii: 12, not 11",
+        lambda: Identity(sum_over(j, k, WIDE[j, k]), sum_over(k, j, WIDE[j, k])),
     ),
 ]  # fmt: skip

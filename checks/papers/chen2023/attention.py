@@ -308,10 +308,10 @@ def _costs_within() -> All:
     few = ((P, f"{VALUE} + u + {S}"),)
     return All(
         (
-            _canonical(CANONICAL_TIME, factor=2, domain=keys, label="canonical, time, d_k ≤ d_v"),
+            _canonical(CANONICAL_TIME, constant=2, domain=keys, label="canonical, time, d_k ≤ d_v"),
             _canonical(CANONICAL_SPACE, measure="stored", label="canonical, space"),
-            _primal(PRIMAL_TIME, factor=6, domain=narrow, label="time, n ≤ N and d_v ≤ p"),
-            _primal(PRIMAL_SPACE, factor=2, domain=few, measure="stored", label="space, s + d_v ≤ p"),
+            _primal(PRIMAL_TIME, constant=6, domain=narrow, label="time, n ≤ N and d_v ≤ p"),
+            _primal(PRIMAL_SPACE, constant=2, domain=few, measure="stored", label="space, s + d_v ≤ p"),
         )
     )
 
@@ -406,12 +406,14 @@ phi_1 = as_term(Tensor("phi(x_1)", (D,), r"\phi(\boldsymbol{x}_1)"))
 
 def _leaks() -> Rule:
     ahead = entry(weight_n.T @ as_term(X) @ phi_1 - weight_n.T @ as_term(other) @ phi_1, l_)
-    same = Fact("the first tokens agree", as_term(X)[i, d_] - as_term(other)[i, d_], "=")
+    first = Tensor("u", (N,), r"\boldsymbol{u}_1")
+    same = Fact(
+        "the first tokens agree", (as_term(X).T @ as_term(first) - as_term(other).T @ as_term(first))[d_], "="
+    )
     point = Point(
         ((N, 2), (D, 2), (S, 1)),
         ((X, ((3, 4), (1, 2))), (other, ((3, 4), (7, -5))), (weight_n.data, ((1,), (1,))),
-         (phi_1.data, (Fraction(3, 5), Fraction(4, 5)))),
-        ((i, 1),),
+         (phi_1.data, (Fraction(3, 5), Fraction(4, 5))), (first, (1, 0))),
     )  # fmt: skip
     return Rule((same,), Fact("the change of e_1", ahead, "="), point, label="e_1 does not see x_2")
 
@@ -426,7 +428,7 @@ claim(
     correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero for u > i.",
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
-    where=r"$X,X'$: two sequences with the same first token; $e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
+    where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; $e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model uses fixed weights there.",
 )
 

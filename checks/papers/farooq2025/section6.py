@@ -110,7 +110,14 @@ claim(
             Stationary(ENERGY + trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="even with a trace"),
         )
     ),
-    corrected=lambda a: Stationary(ENERGY - trace(R_PRINTED), en.Z_, AV, given=(C_RULE,)),
+    corrected=lambda a: All(
+        (
+            Definition(
+                as_term(Tensor("R", (), "R(Z)")), -trace(R_PRINTED), given=(C_RULE,), label="a number"
+            ),
+            Stationary(ENERGY - trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="AV is stationary"),
+        )
+    ),
     correction_words="The regulariser is minus the trace of that matrix; then Z = AV is stationary.",
     rests_on=(HERE + "eq43", HERE + "eq65"),
     legs=(legs.stationary_exponential, solver_legs.balls_exponential),

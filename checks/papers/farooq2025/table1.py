@@ -426,7 +426,7 @@ claim(
         "n**3 + T*n**2*d_v",
         STEP,
         relation="<=",
-        factor=7,
+        constant=7,
         given=(C_RULE,),
     ),
     assumes=(COUNTED,),

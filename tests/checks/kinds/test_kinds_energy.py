@@ -162,7 +162,7 @@ def test_growth_along_a_ray_and_in_a_domain() -> None:
     assert judged(replace(wide, ray=((N, "1"), (DV, "t")))).holds is False
     assert judged(replace(wide, printed="n**2*d_v")).proved
     assert judged(replace(wide, printed="n**3", domain=((N, f"{DV} + u"),))).proved
-    assert judged(replace(wide, printed="n", measure="stored", domain=((DV, "3"),), factor=3)).proved
+    assert judged(replace(wide, printed="n", measure="stored", domain=((DV, "3"),), constant=3)).proved
 
 
 @pytest.mark.parametrize("printed", ["n**2*d_v + 1", "n*d_v", "2*n**2*d_v", "n**3"])
@@ -173,7 +173,7 @@ def test_cost_refutes_other_counts(printed: str) -> None:
 
 def test_cost_bounds() -> None:
     assert judged(Cost("AV", PRODUCT, "n**3*d_v", AV, relation="<=")).proved
-    assert judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=", factor=100)).holds is False
+    assert judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=", constant=100)).holds is False
 
 
 def test_counting_runs_and_formulas_agree() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+import sympy as sp
 
+from checks.kinds.counting import Grows
 from checks.kinds.examples import Point, Rule
+from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
 from checks.run.severity import failures, gravest, heirs
@@ -20,6 +24,8 @@ x, y, z = (as_term(t) for t in (X, Y, Z))
 positive = as_term(replace(X, positive=True))
 i = Index("i", "N")
 v = as_term(Tensor("v", ("N",)))
+e = as_term(ETA)
+n = sp.Symbol("n", positive=True)
 
 
 def severity(printed, corrected) -> str:
@@ -47,6 +53,17 @@ def severity(printed, corrected) -> str:
     (Identity(x, y, chain=(Link(z * x, ""),)), Identity(x, y, chain=(Link(x * 1, ""),)), "misprint"),
     (Rule((), Fact("c", x, ">"), Point((), {})), Implication((), Fact("c", x, ">=")), "substance"),
     (Identity(x, y), None, "substance"),
+    (Identity(x / x, as_term(1)), Identity((y + z) ** 2, y**2 + 2 * z * y + z**2), "substance"),
+    (Identity(y / x * x, y), Identity(y / z * z, y, given=(Given(Z, (), x, ""),), nonzero=(Z,)), "condition"),
+    (Limit(X, x - e * x, as_term(0), rate=1 - e, low=Fraction(2), high=Fraction(4)),
+     Limit(X, x - e * x, as_term(0), rate=1 - e, high=Fraction(2)), "misprint"),
+    (Limit(X, x - e * x, as_term(0), rate=1 - e), Limit(X, x - e * x, as_term(0), rate=1 - e, high=Fraction(2)), "condition"),
+    (Implication((Fact("h", x, ">="),), Fact("c", y, ">")),
+     Implication((Fact("g", y - z, ">"), Fact("k", z, ">=")), Fact("c", y, ">"), (("g", as_term(1)), ("k", as_term(1)))), "substance"),
+    (Implication((Fact("h", x, ">="),), Fact("c", x, ">")), Implication((Fact("h", x, ">"),), Fact("c", x, ">")), "condition"),
+    (Identity(x, y), Stationary((x - y) ** 2, X, y), "substance"),
+    (Identity(x, y), Identity(y, x, given=(Given(Y, (), x, ""),)), "condition"),
+    (Grows("r", n / (n + 1), n, ()), Grows("r", n / (n + 2), n, ()), "misprint"),
 ])  # fmt: skip
 def test_by_the_repair(printed, corrected, expected: str) -> None:
     assert severity(printed, corrected) == expected
