@@ -2,28 +2,27 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
 
 .PHONY: verify test test-claims test-slow book checked-book gpu bench lint clean
 
 verify: $(VENV)/core
-	$(BIN)/attest verify --workers $(WORKERS)
+	$(BIN)/attest verify $(if $(WORKERS),--workers $(WORKERS))
 
 test: test-claims
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) --ignore tests/checks/run/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) --ignore tests/checks/run/test_claims.py
 
 test-claims: $(VENV)/test
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) tests/checks/run/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) tests/checks/run/test_claims.py
 
 test-slow: $(VENV)/test
 	$(BIN)/pytest -m slow
 
 book: $(VENV)/book
-	$(BIN)/attest book --workers $(WORKERS)
+	$(BIN)/attest book $(if $(WORKERS),--workers $(WORKERS))
 
 # From the records that the tests of the claims leave in the cache, and every page opened in a browser.
 checked-book: test-claims $(VENV)/book
-	$(BIN)/attest book --max-tokens 1024 --workers $(WORKERS) --check --out build/book
+	$(BIN)/attest book --max-tokens 1024 $(if $(WORKERS),--workers $(WORKERS)) --check --out build/book
 
 # On a GPU machine with torch, numpy, scipy and sympy of its own: no environment is made, PYTHON must be that machine's.
 gpu:

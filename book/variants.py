@@ -93,8 +93,9 @@ def rejudge(
 ) -> list[dict[str, Any]]:
     """The records with those of the changed theories judged anew. Raises LedgerError for unusable settings."""
     from checks.claim import Options
+    from checks.run.cache import Cache
     from checks.run.registry import select
-    from checks.run.verify import Cache, verify
+    from checks.run.verify import verify
 
     changed = assumptions(settings)
     claims = [c for c in select([]) if c.theory in changed]
@@ -197,8 +198,9 @@ def _keyed(steps: Iterable[Any]) -> dict[tuple[str, str, int], Any]:
 def _verdicts(ledger: Ledger, worked: Worked) -> str:
     """The claims of the theory whose verdict changes, found by the quick check that `attest derive` uses."""
     from checks.claim import Options
+    from checks.run.cache import Cache
     from checks.run.registry import select
-    from checks.run.verify import Cache, verify
+    from checks.run.verify import verify
 
     claims = [c for c in select([]) if c.theory == worked.theory]
     changed = assumptions({worked.theory: worked.knobs})

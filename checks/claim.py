@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checks.evidence import Evidence
-from checks.statement import Statement
-from derivations.calculus.program import Step
+
+if TYPE_CHECKING:  # the declarations of claims import what their statements are made of
+    from checks.statement import Statement
+    from derivations.calculus.program import Step
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -75,6 +75,7 @@ class Record:
     corrected: dict[str, str] | None = None
     where: str = ""
     steps: list[dict[str, Any]] = field(default_factory=list)
+    assumed: list[dict[str, str]] = field(default_factory=list)
     knobs: list[str] = field(default_factory=list)
     notes: str = ""
     source: str = ""

@@ -19,6 +19,24 @@ OUT = Console(width=None if sys.stdout.isatty() else 170)
 ERR = Console(stderr=True)
 
 
+COLOURS = {
+    "proved": "green",
+    "confirmed": "green",
+    "corrected": "yellow",
+    "refuted": "red",
+    "definition": "cyan",
+    "empirical": "blue",
+    "unsettled": "magenta",
+    "inconsistent": "bold red",
+}
+
+
+def complain(words: str) -> None:
+    """One line on standard error, whatever the words contain."""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(words.split()))
+    ERR.print(f"attest: {line}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
 def progress_bar() -> Progress:
     """A bar with counts, time taken and time left; none where no one watches: it would leave an empty line."""
     return Progress(

@@ -13,13 +13,11 @@ from checks.commands.console import ERR, OUT, progress_bar
 from checks.experiments.errors import ExperimentError
 
 
-def add_command(commands: argparse._SubParsersAction) -> None:
-    """Adds `experiment` to the subparsers of the command line."""
-    p = commands.add_parser(
-        "experiment",
-        help="run an experiment of a paper",
-        description="Runs an experiment at reduced size, in minutes on two processor cores, or at the paper's size. "
-        "A run that was stopped goes on where it was when the same command is given again.",
+def arguments(p: argparse.ArgumentParser) -> None:
+    """Adds the experiment and its size."""
+    p.description = (
+        "Runs an experiment at reduced size, in minutes on two processor cores, or at the paper's size. "
+        "A run that was stopped goes on where it was when the same command is given again."
     )
     p.add_argument("id", nargs="?", metavar="ID", help="such as wang2024/fig3; see --list")
     p.add_argument("--list", action="store_true", help="the experiments, with the time they take")
@@ -28,7 +26,6 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     p.add_argument("--seed", type=int, default=0, help="of data and initialisations (default 0)")
     p.add_argument("--data", type=Path, metavar="FILE", help="of an experiment that needs one")
     p.add_argument("--out", type=Path, metavar="FILE", help="the result (default build/experiments/ID.json)")
-    p.set_defaults(run=run)
 
 
 def run(a: argparse.Namespace) -> int:

@@ -23,13 +23,11 @@ GIB = 2**30
 PLOTS = (".png", ".svg", ".pdf")
 
 
-def add_command(commands: Any) -> None:
-    """Adds `measure` to the subparsers of the command line."""
-    p = commands.add_parser(
-        "measure",
-        help="what the theorems say of the heads of your own model",
-        description="Measures heads from FILE (.npz, .safetensors, .pt; names q, k, v or PREFIX.q, shapes (N, d), "
-        "(heads, N, d) or (layers, heads, N, d)), or of a Hugging Face model run on a text.",
+def arguments(p: argparse.ArgumentParser) -> None:
+    """Adds the file or model and the options of the measures."""
+    p.description = (
+        "Measures heads from FILE (.npz, .safetensors, .pt; names q, k, v or PREFIX.q, shapes (N, d), "
+        "(heads, N, d) or (layers, heads, N, d)), or of a Hugging Face model run on a text."
     )
     p.add_argument("file", nargs="?", type=Path, metavar="FILE")
     p.add_argument(
@@ -57,7 +55,6 @@ def add_command(commands: Any) -> None:
     p.add_argument(
         "--plot", type=Path, metavar="FILE", help=f"a picture ({', '.join(PLOTS)}); needs matplotlib"
     )
-    p.set_defaults(run=run)
 
 
 def run(a: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ def guard(statement: Any, finding: Finding) -> Finding:
     except ZeroDivisionError:
         open_ones = [sg.Demand(ix.as_expr(0), sg.NONZERO)]
     if open_ones:
-        from checks.engine.printing import unicode_math
+        from checks.engine.unicode import unicode_math
         from derivations.calculus.printing import form_latex
 
         shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in open_ones[:3])

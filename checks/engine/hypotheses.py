@@ -139,7 +139,7 @@ def defined(
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{found}: {what}"
-    from checks.engine.printing import unicode_math
+    from checks.engine.unicode import unicode_math
     from derivations.calculus.printing import form_latex
 
     shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in still_open)

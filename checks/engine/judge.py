@@ -160,7 +160,7 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _difference(one: ix.Expr, two: ix.Expr) -> str:
-    from checks.engine.printing import unicode_math
+    from checks.engine.unicode import unicode_math
 
     try:
         text = unicode_math(nf_latex(one - two))

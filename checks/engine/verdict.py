@@ -13,6 +13,7 @@ VERDICTS = (
     "inconsistent",
 )
 FAILED = ("corrected", "refuted")
+SEVERITIES = ("misprint", "condition", "substance")
 
 
 def verdict(

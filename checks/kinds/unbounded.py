@@ -134,7 +134,7 @@ def _words(program: Program, ray: Ray) -> str:
 
 
 def _plain(term: Term) -> str:
-    from checks.engine.printing import unicode_math
+    from checks.engine.unicode import unicode_math
 
     return unicode_math(term.latex())
 

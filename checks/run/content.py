@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from checks.claim import ROOT, Claim, Options
+from checks.run.catalogue import FOLDERS, libraries
 from checks.run.reach import reach
 from checks.run.registry import PAPERS
 
-_FOLDERS = ("derivations", "solvers", "checks")
 _ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
 _WIRING = ("checks.run.registry", "checks.run.theories", "checks.commands.cli")
 """Modules that reach all claims or theories: what a record takes from them is in its key by value."""
@@ -33,7 +33,7 @@ _LADDER = "checks.run.lengths"
 def _files() -> dict[str, Path]:
     """The package's modules by name."""
     found = {}
-    for folder in _FOLDERS:
+    for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
             name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             found[name.removesuffix(".__init__")] = path
@@ -66,52 +66,39 @@ def engine_version(module: str) -> str:
     for name in sorted(reached):
         if not _is_declaration(name):
             digest.update(name.encode() + _files()[name].read_bytes())
-    for package in ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint"):
-        digest.update(_version(package).encode())
+    digest.update(libraries().encode())
     return digest.hexdigest()[:16]
 
 
-@cache
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"{package} absent"
-
-
 def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> str:
-    """The key of a claim's record: a hash of statements, legs, assumptions, the options that matter, and engines.
+    """The key of a claim's record: a hash of what it says in words, of the text of every definition that its statements,
+    derivation and legs reach, of assumptions, the options that matter, and engines. Nothing is derived for it.
 
     A quick record has no legs: where assumptions leave statements and derivation as they are, it is the same record.
     """
+    parts = (claim.literal, claim.corrected, claim.derivation)
     if quick:
-        steps = repr(claim.derivation(assumptions)) if claim.derivation else ""
-        judged_under = ["quick", _text(steps), repr(options.seed)]
+        judged = [_text([part(assumptions) if part else None for part in parts]), repr(options.seed)]
     else:
-        judged_under = [
-            *(source(f) for f in (*claim.legs, *claim.failing, claim.derivation) if f is not None),
-            repr(assumptions) + repr(options.seed) + (repr(options) if claim.legs or claim.failing else ""),
+        functions = [source(f) for f in (*parts, *claim.legs, *claim.failing) if f is not None]
+        judged = [
+            *functions,
+            repr(assumptions),
+            repr(options if claim.legs or claim.failing else options.seed),
         ]
-    content = [
-        claim.id,
-        _text(claim.literal(assumptions)) if claim.literal else "",
-        _text(claim.corrected(assumptions)) if claim.corrected else "",
-        repr(
-            (
-                claim.words,
-                claim.correction_words,
-                claim.role,
-                claim.assumes,
-                claim.rests_on,
-                claim.title,
-            )
+    said = (
+        *(
+            claim.id,
+            claim.words,
+            claim.correction_words,
+            claim.role,
+            claim.assumes,
+            claim.rests_on,
+            claim.title,
         ),
-        repr((claim.reference, claim.where, claim.notes, claim.reason)),
-        *judged_under,
-        engine_version(claim.module),
-    ]
+        *(claim.reference, claim.where, claim.notes, claim.reason),
+    )
+    content = [repr(quick), repr(said), *judged, engine_version(claim.module)]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
 
 

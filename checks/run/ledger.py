@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from checks.claim import ROOT
-from checks.engine.verdict import VERDICTS
+from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.evidence import Record
-from checks.run.severity import SEVERITIES
 from checks.run.store import write_atomically
 
 EXPECTED = ROOT / "checks" / "records" / "expected.json"

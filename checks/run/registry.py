@@ -44,8 +44,6 @@ def select(patterns: list[str]) -> list[Claim]:
 
     Raises UnknownClaim with the nearest ids.
     """
-    from difflib import get_close_matches
-
     claims = load()
     if not patterns:
         return list(claims.values())
@@ -54,8 +52,15 @@ def select(patterns: list[str]) -> list[Claim]:
         paper = pattern.rstrip("/")
         found = [c for c in claims.values() if c.id == pattern or c.paper == paper]
         if not found:
-            near = get_close_matches(pattern, [*claims, *PAPERS], 3)
-            hint = f"; did you mean {', '.join(near)}?" if near else "; `attest list` shows them all"
-            raise UnknownClaim(f"no claim or paper '{pattern}'{hint}")
+            raise UnknownClaim(nearest(pattern, list(claims)))
         chosen.update({c.id: c for c in found})
     return list(chosen.values())
+
+
+def nearest(pattern: str, ids: list[str]) -> str:
+    """The complaint about an unknown claim, with those that are spelled like it."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(pattern, [*ids, *PAPERS], 3)
+    hint = f"; did you mean {', '.join(near)}?" if near else "; `attest list` shows them all"
+    return f"no claim or paper '{pattern}'{hint}"

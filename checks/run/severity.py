@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from difflib import SequenceMatcher
 from itertools import permutations
@@ -14,8 +14,6 @@ import sympy as sp
 from checks.engine.hypotheses import apply_definitions
 from checks.engine.judge import equal
 from checks.engine.printing import part_latex
-from checks.engine.verdict import FAILED
-from checks.evidence import Record
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.examples import Rule
@@ -27,8 +25,6 @@ from checks.statement import Definition, Fact, Given, Identity, Implication, Sta
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import NonConformable, Symbol, Term
-
-SEVERITIES = ("misprint", "condition", "substance")
 
 FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic, Averages)
 
@@ -207,19 +203,3 @@ def _bare(item: Any) -> Any:
         named = (f.name for f in fields(item) if f.name not in BESIDE)
         return type(item).__name__, *(_bare(getattr(item, name)) for name in named)
     return item
-
-
-def heirs(id: str, parents: Mapping[str, Iterable[str]], verdicts: Mapping[str, str]) -> list[str]:
-    """The claims that rest on a failing one and fail too."""
-    if verdicts.get(id) not in FAILED:
-        return []
-    return sorted(heir for heir, below in parents.items() if id in below and verdicts.get(heir) in FAILED)
-
-
-def gravest(record: Record) -> str | None:
-    """The severity of a record: of substance where something inherits the failure, or that of its gravest part."""
-    if record.verdict not in FAILED:
-        return None
-    if record.inherited_by:
-        return "substance"
-    return max((f["severity"] for f in record.failures), key=SEVERITIES.index, default=None)

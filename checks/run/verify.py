@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.claim import CLAIMS, ROOT, Claim, Options
+from checks.claim import Claim, Options
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import judge
-from checks.engine.printing import part_latex, with_letters
-from checks.engine.verdict import FAILED, VERDICTS, verdict
+from checks.engine.printing import part_latex
+from checks.engine.unicode import with_letters
+from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
+from checks.run.cache import STOPPED, Cache
+from checks.run.catalogue import note
 from checks.run.content import key
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, names_ladder, one_by_one
+from checks.run.link import gravest
 from checks.run.registry import load
 from checks.run.repair import repair_of
-from checks.run.severity import failures, gravest, heirs
-from checks.run.store import digest, write_atomically
+from checks.run.severity import failures
 from checks.run.theories import THEORIES
 from checks.statement import Statement, kind, parts
-
-STOPPED = " stopped with "
-"""How the reason of a leg that raised an exception reads."""
-
-
-class DamagedCache(RuntimeError):
-    """A cache that cannot be written."""
 
 
 def examine(
@@ -130,6 +127,15 @@ def _blank(claim: Claim) -> Record:
         verdict="unsettled",
         literal_holds=None,
         assumptions=[a.name for a in claim.assumes],
+        assumed=[
+            {
+                "name": a.name,
+                "words": a.words,
+                "knob": a.knob and f"{claim.theory}.{a.knob}",
+                "value": a.value,
+            }
+            for a in claim.assumes
+        ],
         rests_on=list(claim.rests_on),
         severity=None,
         correction=None,
@@ -197,58 +203,6 @@ def latex(statement: Statement) -> str:
     return r"\begin{gathered}" + r" \\[4pt] ".join(lines) + r"\end{gathered}"
 
 
-# ---------------------------------------------------------------- cache
-
-
-class Cache:
-    """Records by content key, one file each, written atomically: a killed run leaves whole entries or none.
-
-    An entry carries a digest of its key and its record. One that cannot be read, or that was changed since it was written,
-    is not believed: it is renamed, its name is added to ``set_aside``, and its claim is judged again.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
-        self.set_aside: list[str] = []
-
-    def get(self, name: str) -> Record | None:
-        """The stored record, or None where there is none that can be believed."""
-        path = self.folder / f"{name}.json"
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            record = Record.from_json(data["record"])
-            if data["digest"] != digest(name, data["record"]) or record.verdict not in VERDICTS:
-                raise ValueError("changed since it was written")
-            return record
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            with suppress(OSError):  # a folder that cannot be written keeps it, and it is still not believed
-                path.replace(path.with_suffix(".damaged"))
-            self.set_aside.append(f"{path.name} ({error})")
-            return None
-
-    def put(self, name: str, record: Record) -> None:
-        """Store a record. Raises DamagedCache where the folder cannot be written.
-
-        A record of which a leg stopped with an error is not kept: the next run tries again.
-        """
-        if any(STOPPED in (e.not_run or "") for e in record.evidence):
-            return
-        data = record.to_json()
-        entry = {"digest": digest(name, data), "record": data}
-        try:
-            write_atomically(self.folder / f"{name}.json", json.dumps(entry, ensure_ascii=False))
-        except OSError as error:
-            raise self.unwritable(error) from None
-
-    def unwritable(self, error: OSError) -> DamagedCache:
-        """The complaint about a folder that cannot be written."""
-        return DamagedCache(
-            f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
-        )
-
-
 # ---------------------------------------------------------------- many claims
 
 
@@ -267,38 +221,94 @@ def verify(
     workers: int = 1,
     quick: bool = False,
     climbing: Callable[[Progress | None], None] = lambda _: None,
+    running: Callable[[list[str]], None] = lambda _: None,
+    limit: float | None = None,
 ) -> Iterator[tuple[Record, bool]]:
     """Judge claims, yielding each record as it is done and whether it came from the cache.
 
     Beyond the usual lengths the tensor checks of all claims run first, short lengths before long ones; ``climbing`` is told
-    of each part that ends, and of the end by None. Raises DamagedCache.
+    of each part that ends, and of the end by None. ``running`` is told every few seconds which claims are being judged. A
+    claim that takes longer than ``limit`` seconds is ended and unsettled. Raises DamagedCache.
     """
     settings = settings or {}
-    todo = []
+    todo: list[Claim] = []
+    keys: dict[str, str] = {}
     for claim in claims:
-        name = key(claim, assumptions_for(claim, settings), options, quick)
+        keys[claim.id] = name = key(claim, assumptions_for(claim, settings), options, quick)
         stored = cache.get(name) if cache else None
         if stored is not None:
             stored.source = claim.source
             yield stored, True
         else:
-            todo.append((claim, name))
+            todo.append(claim)
+    todo.sort(key=lambda claim: -len(claim.legs))  # the long ones first, so that no worker ends alone
     with _parts(cache) as parts, _pool(min(workers, len(todo))) as pool:
-        work = _Work(settings, options, quick, parts)
+        work = _Work(settings, options, quick, parts, limit)
         if options.max_tokens > Options.max_tokens and not quick:
             found = [
-                c
-                for claim, _ in todo
-                for c in climbs(claim, assumptions_for(claim, settings), options, parts)
+                c for claim in todo for c in climbs(claim, assumptions_for(claim, settings), options, parts)
             ]
             run = partial(_parts_run, pool, work) if pool else one_by_one
             for progress in ascend([c for c in found if names_ladder(c.leg)], run, max(1, workers)):
                 climbing(progress)
             climbing(None)
-        for record, name in _run(todo, work, pool):
+        for id, record in _run([claim.id for claim in todo], work.record, pool, workers, running):
             if cache:
-                cache.put(name, record)
+                cache.put(keys[id], record)
             yield record, False
+    if cache and not settings and not quick:
+        note(cache.folder, options, keys)
+
+
+def changes(
+    claims: list[Claim],
+    settings: dict[str, Any],
+    options: Options,
+    *,
+    cache: Cache | None = None,
+    workers: int = 1,
+    running: Callable[[list[str]], None] = lambda _: None,
+    limit: float | None = None,
+) -> Iterator[tuple[str, tuple[Record, Record] | None]]:
+    """For each claim, as it is done: None where changed assumptions leave its statements and derivation as they are, else
+    its record under the defaults and under the changed assumptions; without mutants and further legs.
+    """
+    before, after = (_Work(s, options, True, Parts(), limit, cache) for s in ({}, settings))
+    with _pool(min(workers, len(claims))) as pool:
+        yield from _run([c.id for c in claims], partial(_change, before, after), pool, workers, running)
+
+
+def _change(before: _Work, after: _Work, id: str) -> tuple[Record, Record] | None:
+    claim = load()[id]
+    names = [key(claim, assumptions_for(claim, w.settings), w.options, True) for w in (before, after)]
+    return None if names[0] == names[1] else (before.kept(id, names[0]), after.kept(id, names[1]))
+
+
+class OutOfTime(BaseException):
+    """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its own."""
+
+
+@contextmanager
+def _within(limit: float | None) -> Iterator[None]:
+    """Raises OutOfTime inside after so many seconds, where the system can (in a main thread, on POSIX)."""
+    if (
+        limit is None
+        or not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True)
@@ -309,11 +319,31 @@ class _Work:
     options: Options
     quick: bool
     parts: Parts
+    limit: float | None = None
+    cache: Cache | None = None
+
+    def kept(self, id: str, name: str) -> Record:
+        """The record from the cache, or judged and put there."""
+        record = self.cache.get(name) if self.cache else None
+        if record is None:
+            record = self.record(id)
+            if self.cache:
+                self.cache.put(name, record)
+        return record
 
     def record(self, id: str) -> Record:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
-        return examine(claim, assumptions, self.options, self.quick, self.parts)
+        try:
+            with _within(self.limit):
+                return examine(claim, assumptions, self.options, self.quick, self.parts)
+        except OutOfTime:
+            record = _blank(claim)
+            record.evidence.append(
+                not_run("exact", "measured", f"judging{STOPPED}OutOfTime: {self.limit:g} seconds")
+            )
+            record.notes = f"{record.notes}\n\nIt was ended after {self.limit:g} seconds.".strip()
+            return record
 
     def part(self, id: str, index: int, n: int) -> Part | None:
         claim = load()[id]
@@ -344,20 +374,41 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
         return
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    threads = str(max(1, (os.cpu_count() or 1) // workers))
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_share, initargs=(threads,)) as pool:
         yield pool
 
 
+def _share(threads: str) -> None:
+    """Before torch is imported: processes that each took all cores would wait for each other."""
+    os.environ.setdefault("OMP_NUM_THREADS", threads)
+
+
+_TICK = 2.0
+"""Seconds between two words about what is running."""
+
+
 def _run(
-    todo: list[tuple[Claim, str]], work: _Work, pool: ProcessPoolExecutor | None
-) -> Iterator[tuple[Record, str]]:
+    ids: list[str],
+    call: Callable[[str], Any],
+    pool: ProcessPoolExecutor | None,
+    workers: int,
+    running: Callable[[list[str]], None],
+) -> Iterator[tuple[str, Any]]:
+    """What a call gives for each claim, as it is done."""
     if pool is None:
-        for claim, name in todo:
-            yield work.record(claim.id), name
+        for id in ids:
+            running([id])
+            yield id, call(id)
         return
-    jobs = {pool.submit(work.record, claim.id): name for claim, name in todo}
-    for job in as_completed(jobs):
-        yield job.result(), jobs[job]
+    jobs = {pool.submit(call, id): id for id in ids}
+    pending = set(jobs)
+    while pending:
+        ahead = [id for job, id in jobs.items() if job in pending]
+        running(ahead[:workers])
+        done, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+        for job in done:
+            yield jobs[job], job.result()
 
 
 def _parts_run(
@@ -366,32 +417,6 @@ def _parts_run(
     jobs = {pool.submit(work.part, c.claim, c.index, n): c for c in climbing}
     for job in as_completed(jobs):
         yield jobs[job], job.result()
-
-
-def link(records: list[Record], recorded: Mapping[str, str] | None = None) -> list[Record]:
-    """Say on each record which failing claims it rests on, directly or through others, and which that rest on it fail too.
-
-    ``recorded`` has the verdicts of claims that are not among the records.
-    """
-    verdicts = {**(recorded or {}), **{r.id: r.verdict for r in records}}
-    parents = {id: claim.rests_on for id, claim in CLAIMS.items() if id in verdicts}
-    parents |= {r.id: tuple(r.rests_on) for r in records}
-
-    def weak(id: str, seen: frozenset[str]) -> set[str]:
-        found: set[str] = set()
-        for parent in parents.get(id, ()):
-            if parent in seen or parent not in verdicts:
-                continue
-            if verdicts[parent] in FAILED:
-                found.add(parent)
-            found |= weak(parent, seen | {parent})
-        return found
-
-    for record in records:
-        record.weakened_by = sorted(weak(record.id, frozenset([record.id])))
-        record.inherited_by = heirs(record.id, parents, verdicts)
-        record.severity = gravest(record)
-    return records
 
 
 def not_run(leg: str, grade: str, why: str) -> Evidence:

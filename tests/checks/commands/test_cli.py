@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from checks.claim import CLAIMS, ROOT, Assumption, Claim
-from checks.commands import cli
+from checks.commands import cli, export, show, verify
 from checks.evidence import Evidence, Record
 from checks.run import ledger
 from checks.run.registry import load
@@ -184,7 +184,7 @@ def test_expected_verdicts_that_are_missing_or_damaged(
 def test_an_export_that_cannot_be_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "_records", lambda *a, **k: [])
+    monkeypatch.setattr(export, "judged", lambda *a, **k: [])
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     for bad in (tmp_path / "file" / "ledger.json", tmp_path / "folder"):
@@ -199,7 +199,7 @@ def test_a_killed_worker_is_one_line(
     def killed(*a: Any, **k: Any) -> Any:
         raise BrokenProcessPool("a child process terminated abruptly")
 
-    monkeypatch.setattr(cli, "_records", killed)
+    monkeypatch.setattr(verify, "judged", killed)
     assert "a worker process was killed" in refused(capsys, "verify", CHEAP)
 
 
@@ -270,7 +270,8 @@ def test_brackets_in_texts_are_shown_as_they_stand(
     monkeypatch.setitem(CLAIMS, odd.id, odd)
     record = replace(_record(odd.id), title=odd.title, reference=odd.reference, words=odd.words, notes=odd.notes,
                      evidence=[Evidence("exact", "sampled", True, "[/detail]")])  # fmt: skip
-    monkeypatch.setattr(cli, "_records", lambda *a, **k: [record])
+    for module in (show, verify):
+        monkeypatch.setattr(module, "judged", lambda *a, **k: [record])
     for command in (("show", odd.id), ("verify", odd.id), ("list", "--paper", "nguyen2023")):
         status, out, _ = attest(capsys, *command)
         assert status in (0, 1) and "[red]title[/] in [a, b]" in out

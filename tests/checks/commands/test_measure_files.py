@@ -34,9 +34,8 @@ def heads(path):
 
 def attest(*arguments):
     parser = argparse.ArgumentParser()
-    command.add_command(parser.add_subparsers())
-    a = parser.parse_args(["measure", *map(str, arguments)])
-    return a.run(a)
+    command.arguments(parser)
+    return command.run(parser.parse_args([*map(str, arguments)]))
 
 
 def refused(message, *arguments):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.engine.printing import unicode_math, with_letters
+from checks.engine.unicode import unicode_math, with_letters
 
 
 @pytest.mark.parametrize("latex, text", [

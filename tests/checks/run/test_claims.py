@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from checks.claim import Options
+from checks.engine.verdict import SEVERITIES
 from checks.run import ledger
+from checks.run.cache import STOPPED, Cache
 from checks.run.content import key
+from checks.run.link import link
 from checks.run.registry import load
-from checks.run.severity import SEVERITIES
-from checks.run.verify import STOPPED, Cache, assumptions_for, examine, link
+from checks.run.verify import assumptions_for, examine
 
 OPTIONS = Options(max_tokens=1024)
 CLAIMS = load()

@@ -9,8 +9,8 @@ from checks.claim import Claim, Options
 from checks.commands import cli
 from checks.evidence import Evidence
 from checks.leg import LADDER, LINEAR, rungs, up_the_ladder
+from checks.run import cache, verify
 from checks.run import lengths as ladder
-from checks.run import verify
 from checks.run.lengths import Climb, Forecast, Parts, ascend, names_ladder, one_by_one
 from checks.statement import Identity
 from checks.tensors.measure import memory as measure_memory
@@ -140,8 +140,8 @@ def test_a_damaged_part_is_run_again(tmp_path):
 def test_a_cache_that_cannot_be_written_is_one_complaint_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
     (tmp_path / "file").write_text("")
-    with pytest.raises(verify.DamagedCache, match="cannot write to the cache"):
-        list(verify.verify([CLAIM], Options(max_tokens=32768), cache=verify.Cache(tmp_path / "file")))
+    with pytest.raises(cache.DamagedCache, match="cannot write to the cache"):
+        list(verify.verify([CLAIM], Options(max_tokens=32768), cache=cache.Cache(tmp_path / "file")))
     assert CALLS == []
 
 
@@ -205,7 +205,7 @@ def test_verify_climbs_first_and_then_judges(tmp_path, monkeypatch):
 def test_what_a_leg_raises_is_in_the_record(tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
     BROKEN[32768] = ValueError("not enough memory")
-    ((record, _),) = verify.verify([CLAIM], Options(max_tokens=32768), cache=verify.Cache(tmp_path))
+    ((record, _),) = verify.verify([CLAIM], Options(max_tokens=32768), cache=cache.Cache(tmp_path))
     assert record.verdict == "proved"
     assert ["not enough memory" in (e.not_run or "") for e in record.evidence].count(True) == 2
 

@@ -14,7 +14,8 @@ from checks.kinds.examples import Point, Rule
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
-from checks.run.severity import failures, gravest, heirs
+from checks.run.link import gravest, heirs
+from checks.run.severity import failures
 from checks.statement import All, Definition, Fact, Given, Identity, Implication, Link
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, exp, sqrt, sum_over

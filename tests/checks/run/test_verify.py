@@ -21,11 +21,13 @@ from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
 from checks.run import content, ledger
 from checks.run import verify as vf
+from checks.run.cache import Cache, DamagedCache
 from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
+from checks.run.link import link
 from checks.run.registry import load
 from checks.run.store import write_atomically
-from checks.run.verify import Cache, DamagedCache, assumptions_for, link, verify
+from checks.run.verify import assumptions_for, verify
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term

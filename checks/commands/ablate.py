@@ -1,0 +1,36 @@
+"""``attest ablate``: drop each assumption of a claim in turn."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.markup import escape
+from rich.table import Table
+
+from checks.commands.console import OUT
+from checks.run import catalogue
+from checks.run.ablation import ablate
+from checks.run.registry import load
+from checks.run.verify import assumptions_for
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the claim."""
+    parser.add_argument("id")
+
+
+def run(a: argparse.Namespace) -> int:
+    """Prints a table; 0."""
+    claim = load()[catalogue.one(a.id)]
+    results = ablate(claim, assumptions_for(claim, {}))
+    if not results:
+        OUT.print(f"{claim.id} lists no assumption besides the claims it rests on")
+        return 0
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("assumption", "variant", "needed", "detail"):
+        shown.add_column(heading)
+    for r in results:
+        needed = {True: "[green]yes[/]", False: "[yellow]redundant[/]", None: "not settled"}[r.needed]
+        shown.add_row(escape(r.assumption), escape(r.variant), needed, escape(r.detail))
+    OUT.print(shown)
+    return 0

@@ -1,0 +1,65 @@
+"""``attest book``: build the Jupyter Book from the ledger."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from checks.commands.judging import judged
+from checks.commands.options import BadInput, add_options, run_options
+from checks.run import ledger
+from checks.run.theories import THEORIES
+from derivations.theories.theory import BadAssumption, load_settings, parse_settings
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds where to build, and with what."""
+    parser.add_argument("--out", type=Path, default=Path("build/book"))
+    parser.add_argument(
+        "--check", action="store_true", help="open every page in headless Chromium afterwards"
+    )
+    parser.add_argument(
+        "--pdf", action="store_true", help="also print the corrections to a PDF (needs Chromium)"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="THEORY.KNOB=VALUE")
+    parser.add_argument(
+        "--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for each theory"
+    )
+    add_options(parser)
+
+
+def run(a: argparse.Namespace) -> int:
+    """Judges all claims and builds the book from their records; 0, or 1 where the browser finds faults."""
+    try:
+        from book.build import build
+    except ImportError as error:
+        raise BadInput(
+            f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'"
+        ) from None
+    settings = _settings(a)
+    records = judged([], a)
+    path = a.out / "ledger.json"
+    ledger.write(path, records)
+    options = run_options(a)
+    return build(
+        path, a.out, settings=settings, options=options, workers=a.workers, browser_check=a.check, pdf=a.pdf
+    )
+
+
+def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """The knobs of each theory that the book is to be built with. Raises BadAssumption."""
+    settings: dict[str, dict[str, Any]] = {}
+    for name, chosen in THEORIES.items():
+        own = load_settings(a.assumptions, name) if a.assumptions else {}
+        own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
+        chosen.assumptions(own)  # unusable ones end here, before any work
+        if own:
+            settings[name] = own
+    for pair in a.set:
+        prefix, dot, _ = pair.partition("=")[0].strip().rpartition(".")
+        if not dot or prefix not in THEORIES:
+            raise BadAssumption(
+                f"'{pair}' is not of the form theory.knob=value; theories: {', '.join(THEORIES)}"
+            )
+    return settings

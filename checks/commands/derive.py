@@ -1,0 +1,78 @@
+"""``attest derive``: a theory's derivation under changed assumptions, and the verdicts that change."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from checks.commands.console import COLOURS, OUT
+from checks.commands.judging import changed
+from checks.commands.options import add_options, run_options
+from checks.engine.unicode import unicode_math
+from checks.run.registry import select
+from checks.run.theories import THEORIES, Theory, theory
+from derivations.theories.theory import load_settings, parse_settings
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the theory and its knobs."""
+    parser.add_argument("theory", help=", ".join(THEORIES))
+    parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE")
+    parser.add_argument(
+        "--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for the theory"
+    )
+    parser.add_argument("--latex", action="store_true", help="formulas as LaTeX instead of Unicode")
+    parser.add_argument("--knobs", action="store_true", help="only list the knobs with their values")
+    add_options(parser)
+
+
+def run(a: argparse.Namespace) -> int:
+    """Prints the derivation, then what changes; 0."""
+    chosen = theory(a.theory)
+    if a.knobs:
+        for knob in chosen.knobs:
+            OUT.print(
+                f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: {', '.join(knob.allowed)}"
+            )
+        return 0
+    run_options(a)  # unusable ones end here, before any work
+    settings: dict[str, Any] = (
+        load_settings(a.assumptions, chosen.name, required=True) if a.assumptions else {}
+    )
+    settings |= parse_settings(a.set, chosen.name)
+    assumptions = chosen.assumptions(settings)
+    before = {s.title: s.latex for s in chosen.derive(chosen.defaults)}
+    maths = (lambda s: s) if a.latex else unicode_math
+    for n, step in enumerate(chosen.derive(assumptions), 1):
+        new = settings and before.get(step.title) != step.latex
+        mark = " [yellow](changed)[/]" if new else ""
+        OUT.print(f"\n{n}. [bold]{escape(step.title)}[/]{mark}: {escape(step.reason)}")
+        for line in maths(step.latex).splitlines():
+            OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+    return _changes(a, chosen, assumptions) if settings else 0
+
+
+def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
+    """The claims of a theory whose verdict changes under the assumptions."""
+    claims = [c for c in select([]) if c.theory == chosen.name]
+    if not claims:
+        return 0
+    found = changed(claims, a, {chosen.name: assumptions})
+    rows = [(old, new) for old, new in found if old.verdict != new.verdict]
+    OUT.print(f"\n[bold]{len(rows)} of {len(claims)} claims change verdict[/]")
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "before", "after", "why"):
+        shown.add_column(heading)
+    for old, new in rows:
+        why = (
+            new.counterexample
+            or "; ".join(e.detail for e in new.evidence if e.passed is not True)
+            or ("holds as printed" if new.literal_holds else new.notes)
+        )
+        shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", escape(why[:160]))
+    OUT.print(shown)
+    return 0

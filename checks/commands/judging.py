@@ -1,0 +1,152 @@
+"""Judging claims for a command: from the catalogue and the cache where nothing changed, with progress where something did."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import Progress
+
+from checks.claim import Claim, Options
+from checks.commands.console import ERR, progress_bar
+from checks.commands.options import run_options
+from checks.evidence import Record
+from checks.run import catalogue, ledger
+from checks.run.cache import Cache
+from checks.run.link import link
+
+if TYPE_CHECKING:
+    from checks.run import lengths
+
+SILENCE = 10
+"""Seconds after which a run that no terminal watches says where it is."""
+
+
+def judged(
+    patterns: list[str], a: argparse.Namespace, settings: dict[str, Any] | None = None, quick: bool = False
+) -> list[Record]:
+    """The records of claims or papers, in the order of declaration; raises UnknownClaim, DamagedCache, BadInput."""
+    options = run_options(a)
+    cache = None if a.no_cache else Cache()
+    if cache is not None and not settings and not quick:
+        known = catalogue.records(patterns, options, cache)
+        if known is not None:
+            _from_cache(len(known), len(known))
+            return link(known, ledger.expected(), catalogue.parents())
+    return _run(patterns, a, options, cache, settings, quick)
+
+
+def _run(
+    patterns: list[str],
+    a: argparse.Namespace,
+    options: Options,
+    cache: Cache | None,
+    settings: Any,
+    quick: bool,
+) -> list[Record]:
+    from checks.run.registry import select
+    from checks.run.verify import verify
+
+    claims = select(patterns)
+    found: dict[str, Record] = {}
+    cached = 0
+    with progress_bar() as bar:
+        watch = _Watch(bar, len(claims))
+        for record, stored in verify(
+            claims, options, settings=settings, cache=cache, workers=a.workers, quick=quick,
+            climbing=_Climbing(bar), running=watch.running, limit=_limit(a),
+        ):  # fmt: skip
+            found[record.id] = record
+            cached += stored
+            watch.done(record.id)
+    if cache is not None and cache.set_aside:
+        shown = ", ".join(cache.set_aside[:3]) + (", …" if len(cache.set_aside) > 3 else "")
+        ERR.print(
+            f"judged again, because these cache entries are damaged: {shown}", highlight=False, markup=False
+        )
+    if not quick:
+        _from_cache(cached, len(claims))
+    return link([found[c.id] for c in claims], ledger.expected(), catalogue.parents())
+
+
+def changed(
+    claims: list[Claim], a: argparse.Namespace, settings: dict[str, Any]
+) -> list[tuple[Record, Record]]:
+    """The records, under the defaults and under changed assumptions, of the claims that these touch."""
+    from checks.run.verify import changes
+
+    found: dict[str, tuple[Record, Record]] = {}
+    cache = None if a.no_cache else Cache()
+    with progress_bar() as bar:
+        watch = _Watch(bar, len(claims))
+        for id, pair in changes(
+            claims,
+            settings,
+            run_options(a),
+            cache=cache,
+            workers=a.workers,
+            running=watch.running,
+            limit=_limit(a),
+        ):
+            watch.done(id)
+            if pair is not None:
+                found[id] = pair
+    return [found[c.id] for c in claims if c.id in found]
+
+
+def _limit(a: argparse.Namespace) -> float | None:
+    return a.limit if a.limit is not None or a.max_tokens > Options.max_tokens else 60
+
+
+def _from_cache(cached: int, total: int) -> None:
+    if cached:
+        ERR.print(f"{cached} of {total} from the cache", style="dim")
+
+
+class _Watch:
+    """Shows how many claims are judged and which are running; without a terminal, a line now and then."""
+
+    def __init__(self, bar: Progress, total: int) -> None:
+        self.bar, self.total, self.count = bar, total, 0
+        self.task = bar.add_task("judging", total=total)
+        self.said = time.monotonic()
+
+    def done(self, id: str) -> None:
+        """One more claim is judged."""
+        self.count += 1
+        self.bar.update(self.task, advance=1, description=id)
+
+    def running(self, ids: list[str]) -> None:
+        """Claims that are being judged now; the first call says how many there are."""
+        names = ", ".join(ids)
+        self.bar.update(self.task, description=names)
+        if self.bar.disable and (not self.count or time.monotonic() - self.said > SILENCE):
+            self.said = time.monotonic()
+            ERR.print(f"judged {self.count} of {self.total}; now {names}", style="dim", highlight=False)
+
+
+class _Climbing:
+    """Shows how far the tensor checks of a long run have come; without a terminal, a line every minute."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar, self.task = bar, bar.add_task("climbing", total=100, visible=False)
+        self.started = self.said = time.monotonic()
+
+    def __call__(self, at: lengths.Progress | None) -> None:
+        if at is None:
+            self.bar.remove_task(self.task)
+            return
+        now, words = time.monotonic(), f"{at.tokens:,} tokens, {_duration(at.seconds_left)} left"
+        share = (now - self.started) / (now - self.started + at.seconds_left + 1e-9)
+        self.bar.update(self.task, description=words, completed=round(100 * share), visible=True)
+        if self.bar.disable and now - self.said > 60:
+            self.said = now
+            ERR.print(f"{at.done} of {at.parts} tensor checks; {words}", style="dim", highlight=False)
+
+
+def _duration(seconds: float) -> str:
+    """To the precision that a forecast has."""
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"

@@ -1,0 +1,55 @@
+"""``attest list``: claims with their verdicts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from rich.markup import escape
+from rich.table import Table
+
+from checks.commands.console import COLOURS, OUT
+from checks.engine.verdict import SEVERITIES, VERDICTS
+from checks.run import catalogue, ledger
+from checks.run.registry import PAPERS, load
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the filters."""
+    parser.add_argument("--paper", choices=sorted(PAPERS))
+    parser.add_argument("--verdict", choices=VERDICTS)
+    parser.add_argument("--kind", help="statement kind, such as Identity or Implication")
+    parser.add_argument("--severity", choices=SEVERITIES)
+
+
+def run(a: argparse.Namespace) -> int:
+    """Prints a table; 0."""
+    verdicts, severities = ledger.expected(), ledger.severities()
+    entries = catalogue.entries()
+    wanted = [e for e in entries if not a.paper or e.paper == a.paper]
+    wanted = [e for e in wanted if not a.verdict or verdicts.get(e.id) == a.verdict]
+    if a.severity:
+        wanted = [e for e in wanted if severities.get(e.id) == a.severity]
+    if a.kind:
+        wanted = list(_of_kind(wanted, a.kind))
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "reference", "verdict", "title"):
+        shown.add_column(heading)
+    for e in wanted:
+        verdict = verdicts.get(e.id, "not recorded")
+        coloured = f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
+        shown.add_row(e.id, escape(e.reference), coloured, escape(e.title))
+    OUT.print(shown)
+    OUT.print(f"{len(wanted)} claims", style="dim")
+    return 0
+
+
+def _of_kind(wanted: list[catalogue.Entry], name: str) -> Iterable[catalogue.Entry]:
+    from checks.run.verify import assumptions_for
+    from checks.statement import kind
+
+    claims = load()
+    for entry in wanted:
+        claim = claims[entry.id]
+        if claim.literal and name.lower() in kind(claim.literal(assumptions_for(claim, {}))).lower():
+            yield entry

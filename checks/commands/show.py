@@ -1,0 +1,112 @@
+"""``attest show``: one claim, with everything that its record holds."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.markup import escape
+from rich.table import Table
+
+from checks.commands.console import COLOURS, OUT
+from checks.commands.judging import judged
+from checks.commands.options import add_options
+from checks.engine.unicode import unicode_math
+from checks.evidence import Evidence
+from checks.run import catalogue, ledger
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the claim and how to print it."""
+    parser.add_argument("id")
+    parser.add_argument("--latex", action="store_true", help="formulas as LaTeX instead of Unicode")
+    add_options(parser)
+
+
+def run(a: argparse.Namespace) -> int:
+    """Prints the record of one claim; 0."""
+    record = judged([catalogue.one(a.id)], a)[0]
+    maths = (lambda s: s) if a.latex else unicode_math
+
+    def head(text: str) -> None:
+        OUT.print(f"\n[bold]{text}[/]")
+
+    def formula(text: str) -> None:
+        for line in maths(text).splitlines():
+            OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+
+    OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
+    severity = f", severity {record.severity}" if record.severity else ""
+    OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}")
+    head("Statement as printed" if record.corrected else "Statement")
+    OUT.print(f"  {record.words}", markup=False)
+    formula(record.statement.get("latex", ""))
+    if record.counterexample:
+        head("What fails")
+        OUT.print(f"  {record.counterexample}", markup=False, highlight=False)
+        for failure in record.failures:
+            if len(record.failures) > 1:
+                formula(failure["latex"])
+            OUT.print(f"  {failure['severity']}: {failure['because']}", markup=False, highlight=False)
+    if record.inherited_by:
+        head("Fails with it")
+        OUT.print(f"  {', '.join(record.inherited_by)}", markup=False, highlight=False)
+    if record.corrected:
+        head("Corrected")
+        OUT.print(f"  {record.corrected['words']}", markup=False)
+        formula(record.corrected["latex"])
+    if record.assumed:
+        head("Assumptions")
+        for assumption in record.assumed:
+            knob = f"   (knob {assumption['knob']} = {assumption['value']})" if assumption["knob"] else ""
+            OUT.print(f"  {assumption['name']}: {assumption['words']}{knob}", markup=False, highlight=False)
+    if record.rests_on:
+        head("Rests on")
+        recorded = ledger.expected()
+        for parent in record.rests_on:
+            verdict = recorded.get(parent, "not recorded")
+            OUT.print(f"  {parent}  [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
+    if record.weakened_by:
+        head("Weakened by what was not right as printed")
+        OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)
+    head("Derivation")
+    for n, step in enumerate(record.steps, 1):
+        mark = {True: "✓", False: "✗", None: "·"}[step["passed"]]
+        OUT.print(f"  {n}. {mark} {step['title']}: {step['reason']}", markup=False, highlight=False)
+        formula(step["latex"])
+    _evidence(record.evidence)
+    if record.mutants.tried:
+        m = record.mutants
+        head("Mutants")
+        OUT.print(
+            f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} survive"
+        )
+    if record.notes:
+        head("Notes")
+        OUT.print(f"  {unicode_math(record.notes)}", markup=False)
+    OUT.print(f"\nsource: {record.source}   run again: {record.command}", style="dim")
+    return 0
+
+
+def _evidence(evidence: list[Evidence]) -> None:
+    OUT.print("\n[bold]Evidence[/]")
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("leg", "grade", "result", "error", "bound", "tokens", "dtype", "on", "seconds", "detail"):
+        shown.add_column(heading, no_wrap=heading != "detail")
+    for e in evidence:
+        result = (
+            "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
+        )
+        numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
+        where = " ".join(x for x in (e.device, e.backend) if x)
+        shown.add_row(
+            e.leg,
+            e.grade,
+            result,
+            *numbers,
+            str(e.tokens or ""),
+            e.dtype or "",
+            where,
+            f"{e.seconds:.2f}" if e.seconds is not None else "",
+            escape(e.not_run or e.detail),
+        )
+    OUT.print(shown)

@@ -1,0 +1,161 @@
+"""LaTeX of formulas as Unicode, for a terminal."""
+
+from __future__ import annotations
+
+import re
+
+_SYMBOLS = dict(
+    pair.split()
+    for pair in r"""
+    alpha α|beta β|gamma γ|delta δ|epsilon ε|varepsilon ε|zeta ζ|eta η|theta θ|kappa κ|lambda λ|mu μ|nu ν|xi ξ|pi π|rho ρ|sigma σ
+    |tau τ|phi φ|varphi φ|psi ψ|omega ω|Gamma Γ|Delta Δ|Theta Θ|Lambda Λ|Xi Ξ|Sigma Σ|Phi Φ|Psi Ψ|Omega Ω|partial ∂|nabla ∇|cdot ·
+    |odot ⊙|otimes ⊗|oplus ⊕|le ≤|leq ≤|ge ≥|geq ≥|ne ≠|neq ≠|approx ≈|equiv ≡|in ∈|subset ⊂|times ×|infty ∞|dots …|ldots …|cdots …
+    |vdots ⋮|to →|mapsto ↦|top ᵀ|exp exp|log log|max max|min min|tanh tanh|cosh cosh|sinh sinh|pm ±|mp ∓|langle ⟨|rangle ⟩|prod Π
+    |int ∫|forall ∀|exists ∃|ell ℓ|Longrightarrow ⟹|Rightarrow ⇒|iff ⟺|mid |||colon :|star ⋆|circ ∘|det det|dim dim|lVert ‖|rVert ‖
+    """.replace("\n", "").split("|")
+    if len(pair.split()) == 2
+)
+_SPACES = {
+    ",": " ",
+    ";": " ",
+    ":": " ",
+    " ": " ",
+    "!": "",
+    "quad": "  ",
+    "qquad": "    ",
+    "{": "{",
+    "}": "}",
+    "|": "‖",
+    "%": "%",
+}
+_STYLES = (
+    "boldsymbol",
+    "mathbf",
+    "mathrm",
+    "mathcal",
+    "mathbb",
+    "text",
+    "operatorname",
+    "mathit",
+    "bm",
+    "textstyle",
+    "displaystyle",
+)
+_ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "overline": "¯", "widehat": "^", "widetilde": "~"}
+_RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
+
+
+class _Reader:
+    """A reader of the LaTeX that this project prints; what it does not know is passed on without the backslash."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def sequence(self) -> str:
+        """Everything up to the end of the group."""
+        parts: list[str] = []
+        while self.at < len(self.text) and self.text[self.at] != "}":
+            character = self.text[self.at]
+            if character == "\\":
+                parts.append(self.command())
+            elif character in "^_":
+                self.at += 1
+                parts.append(self.script(character, self.argument()))
+            elif character == "{":
+                parts.append(self.argument())
+            else:
+                self.at += 1
+                parts.append("" if character == "&" else character)
+        return "".join(parts)
+
+    def argument(self) -> str:
+        """The next group in braces, command or single character."""
+        if self.at >= len(self.text):
+            return ""
+        if self.text[self.at] == "{":
+            self.at += 1
+            inner = self.sequence()
+            self.at += 1
+            return inner
+        if self.text[self.at] == "\\":
+            return self.command()
+        self.at += 1
+        return self.text[self.at - 1]
+
+    def bracket(self) -> str:
+        """An optional argument in square brackets."""
+        if self.text[self.at : self.at + 1] != "[":
+            return ""
+        end = self.text.index("]", self.at)
+        inner, self.at = self.text[self.at + 1 : end], end + 1
+        return inner
+
+    @staticmethod
+    def script(kind: str, inner: str) -> str:
+        """A superscript or subscript."""
+        if kind == "_":
+            return f"_{inner}"
+        if inner and all(c in "0123456789+-n" for c in inner):
+            return inner.translate(_RAISED)
+        return (
+            inner if inner == "ᵀ" or set(inner) == {"'"} else f"^({inner})" if len(inner) > 1 else f"^{inner}"
+        )
+
+    def command(self) -> str:
+        """What a backslash starts."""
+        match = re.match(r"\\([A-Za-z]+|.|$)", self.text[self.at :], re.S)
+        name = match[1] if match else ""
+        self.at += 1 + len(name)
+        if name in ("begin", "end"):
+            self.argument()
+            return ""
+        if name == "\\":
+            self.bracket()
+            return "\n"
+        if name in ("left", "right", "bigl", "bigr"):
+            return ""
+        if name in ("frac", "tfrac", "dfrac"):
+            top, bottom = self.argument(), self.argument()
+            return f"{_grouped(top)}/{_grouped(bottom)}" + (" " if name == "tfrac" else "")
+        if name == "sqrt":
+            degree, inner = self.bracket(), self.argument()
+            return f"{_grouped(inner)}^(1/{degree})" if degree else f"√{_grouped(inner)}"
+        if name == "underset":
+            below, verb = self.argument(), self.argument()
+            return f"{verb} over {below}:"
+        if name == "sum":
+            return self.big("Σ")
+        if name in _STYLES:
+            return self.argument() if self.text[self.at : self.at + 1] == "{" else ""
+        if name in _ACCENTS:
+            return self.argument() + _ACCENTS[name]
+        if name in _SPACES:
+            return _SPACES[name]
+        return _SYMBOLS.get(name, name)
+
+    def big(self, sign: str) -> str:
+        """Σ with its index; the range is that of the index and left out."""
+        lower = ""
+        while self.text[self.at : self.at + 1] in ("_", "^") and self.at < len(self.text):
+            kind = self.text[self.at]
+            self.at += 1
+            limit = self.argument()
+            lower = limit.removesuffix("=1") if kind == "_" else lower
+        return f"{sign}_{lower} " if lower else sign
+
+
+def unicode_math(latex: str) -> str:
+    """LaTeX as readable plain text: Greek letters, fractions with a slash, sums with their index."""
+    text = _Reader(latex).sequence()
+    while (shorter := re.sub(r"\(\(([^()]*)\)\)", r"(\1)", text)) != text:
+        text = shorter
+    return "\n".join(re.sub(r" +", " ", line).strip() for line in text.splitlines() if line.strip())
+
+
+def with_letters(words: str) -> str:
+    """Words with letters and signs for LaTeX names, such as φ for \\phi; everything else stays as it is."""
+    return re.sub(r"\\([A-Za-z]+)", lambda m: _SYMBOLS.get(m[1], m[0]), words)
+
+
+def _grouped(text: str) -> str:
+    return text if re.fullmatch(r"√?[\w~]+(\([^()]*\))?", text) else f"({text})"

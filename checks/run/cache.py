@@ -1,0 +1,69 @@
+"""Records by content key, kept in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from checks.claim import ROOT
+from checks.engine.verdict import VERDICTS
+from checks.evidence import Record
+from checks.run.store import digest, write_atomically
+
+STOPPED = " stopped with "
+"""How the reason of a leg that raised an exception reads."""
+
+
+class DamagedCache(RuntimeError):
+    """A cache that cannot be written."""
+
+
+class Cache:
+    """Records by content key, one file each, written atomically: a killed run leaves whole entries or none.
+
+    An entry carries a digest of its key and its record. One that cannot be read, or that was changed since it was written,
+    is not believed: it is renamed, its name is added to ``set_aside``, and its claim is judged again.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
+        self.set_aside: list[str] = []
+
+    def get(self, name: str) -> Record | None:
+        """The stored record, or None where there is none that can be believed."""
+        path = self.folder / f"{name}.json"
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            record = Record.from_json(data["record"])
+            if data["digest"] != digest(name, data["record"]) or record.verdict not in VERDICTS:
+                raise ValueError("changed since it was written")
+            return record
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            with suppress(OSError):  # a folder that cannot be written keeps it, and it is still not believed
+                path.replace(path.with_suffix(".damaged"))
+            self.set_aside.append(f"{path.name} ({error})")
+            return None
+
+    def put(self, name: str, record: Record) -> None:
+        """Store a record. Raises DamagedCache where the folder cannot be written.
+
+        A record of which a leg stopped with an error is not kept: the next run tries again.
+        """
+        if any(STOPPED in (e.not_run or "") for e in record.evidence):
+            return
+        data = record.to_json()
+        entry = {"digest": digest(name, data), "record": data}
+        try:
+            write_atomically(self.folder / f"{name}.json", json.dumps(entry, ensure_ascii=False))
+        except OSError as error:
+            raise self.unwritable(error) from None
+
+    def unwritable(self, error: OSError) -> DamagedCache:
+        """The complaint about a folder that cannot be written."""
+        return DamagedCache(
+            f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
+        )

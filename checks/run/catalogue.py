@@ -1,0 +1,147 @@
+"""What is known without importing a claim: which there are, what they rest on, and the keys of their records.
+
+It is written by the runs that imported the claims, and believed as long as every source file and library is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from checks.claim import CLAIMS, ROOT, Claim, Options
+from checks.evidence import Record
+from checks.run.cache import Cache
+from checks.run.registry import UnknownClaim, load, nearest
+from checks.run.store import digest, write_atomically
+
+FOLDERS = ("derivations", "solvers", "checks")
+LIBRARIES = ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim's head: what can be said of it without its statement."""
+
+    id: str
+    paper: str
+    reference: str
+    title: str
+    rests_on: tuple[str, ...]
+    source: str
+
+
+@lru_cache(maxsize=1)
+def libraries() -> str:
+    """The versions of Python and of the libraries that verdicts depend on."""
+    found = []
+    for package in LIBRARIES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} absent")
+    return "\n".join([platform.python_version(), *found])
+
+
+@lru_cache(maxsize=1)
+def state() -> str:
+    """A hash of every source file of the packages, and of the libraries' versions."""
+    whole = hashlib.sha256(libraries().encode())
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            whole.update(f"{path.relative_to(ROOT)}\x00".encode() + path.read_bytes() + b"\x00")
+    return whole.hexdigest()[:32]
+
+
+def entries() -> list[Entry]:
+    """All claims in the papers' order, imported where no catalogue is at hand."""
+    stored = _read(Cache().folder)
+    if stored is not None and not CLAIMS:
+        return [Entry(**{**e, "rests_on": tuple(e["rests_on"])}) for e in stored["claims"]]
+    found = [_entry(c) for c in load().values()]
+    with suppress(OSError):  # what cannot be kept is found again
+        _write(Cache().folder, found, stored["keys"] if stored else {})
+    return found
+
+
+def _entry(claim: Claim) -> Entry:
+    return Entry(claim.id, claim.paper, claim.reference, claim.title, claim.rests_on, claim.source)
+
+
+def parents() -> dict[str, tuple[str, ...]]:
+    """What each claim rests on."""
+    return {e.id: e.rests_on for e in entries()}
+
+
+def one(id: str) -> str:
+    """The id, if there is such a claim. Raises UnknownClaim, also for a whole paper."""
+    known = entries()
+    if any(e.id == id for e in known):
+        return id
+    of_paper = [e.id for e in known if e.paper == id.rstrip("/")]
+    if of_paper:
+        raise UnknownClaim(f"'{id}' is a paper; name one claim, such as {of_paper[0]}")
+    raise UnknownClaim(nearest(id, [e.id for e in known]))
+
+
+def records(patterns: list[str], options: Options, cache: Cache) -> list[Record] | None:
+    """The records of claims or papers from the cache, or None where one of them has to be judged."""
+    stored = _read(cache.folder)
+    if stored is None or CLAIMS:
+        return None
+    keys = stored["keys"].get(repr(options), {})
+    known = {e["id"]: e for e in stored["claims"]}
+    wanted = list(known)
+    if patterns:
+        chosen = [[i for i, e in known.items() if p == i or p.rstrip("/") == e["paper"]] for p in patterns]
+        if not all(chosen):
+            return None
+        wanted = list(dict.fromkeys(i for each in chosen for i in each))
+    if not all(i in keys for i in wanted):
+        return None
+    found = []
+    for i in wanted:
+        record = cache.get(keys[i])
+        if record is None:
+            return None
+        record.source = known[i]["source"]
+        found.append(record)
+    return found
+
+
+def note(folder: Path, options: Options, keys: Mapping[str, str]) -> None:
+    """Keep the keys of records that were judged or found under these options."""
+    stored = _read(folder)
+    all_keys = stored["keys"] if stored else {}
+    all_keys[repr(options)] = {**all_keys.get(repr(options), {}), **keys}
+    with suppress(OSError):
+        _write(folder, [_entry(c) for c in CLAIMS.values()], all_keys)
+
+
+def _path(folder: Path) -> Path:
+    return folder / "catalogue" / f"{state()}.json"
+
+
+def _read(folder: Path) -> Any:
+    try:
+        stored = json.loads(_path(folder).read_text(encoding="utf-8"))
+        return stored["data"] if stored["digest"] == digest(state(), stored["data"]) else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _write(folder: Path, claims: Iterable[Entry], keys: Mapping[str, Any]) -> None:
+    data = json.loads(json.dumps({"claims": [asdict(e) for e in claims], "keys": keys}))
+    path = _path(folder)
+    if path.parent.is_dir():
+        for other in path.parent.glob("*.json"):
+            if other != path:
+                other.unlink(missing_ok=True)  # of sources that are no more
+    write_atomically(path, json.dumps({"digest": digest(state(), data), "data": data}, ensure_ascii=False))
