@@ -123,7 +123,12 @@ class _Watch:
         self.bar.update(self.task, description=names)
         if self.bar.disable and (not self.count or time.monotonic() - self.said > SILENCE):
             self.said = time.monotonic()
-            ERR.print(f"judged {self.count} of {self.total}; now {names}", style="dim", highlight=False)
+            ERR.print(
+                f"judged {self.count} of {self.total}; now {names}",
+                style="dim",
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 class _Climbing:

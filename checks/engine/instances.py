@@ -9,13 +9,14 @@ import random
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from checks.statement import Given
 from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus.balls import Ball, agree
-from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.components import Known, NotExact, evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, EXPONENT, is_unknown
 from derivations.calculus.index import Index, Tensor
 
@@ -69,22 +70,23 @@ class Instance:
     def __init__(
         self,
         sizes: Mapping[str, int],
-        values: dict[tuple[Tensor, tuple[int, ...]], Any],
+        values: Mapping[tuple[Tensor, tuple[int, ...]], Any],
         given: tuple[Given, ...],
     ):
         self.sizes = sizes
-        self.values = values
+        self.values = MappingProxyType(dict(values))  # what has been evaluated is kept
         self.given = given
-        self._rules = {g.tensor: g for g in given}
+        self._rules = {g.tensor: (g.at, g.value.entry()) for g in given}
+        self._known: tuple[Known, Known] = ({}, {})  # exact, in balls
         self._computed: dict[tuple[bool, Tensor, tuple[int, ...]], Any] = {}
 
     def lookup(self, tensor: Tensor, entry: tuple[int, ...], balls: bool = False) -> Any:
         """The value of one entry."""
         if tensor in self._rules:
             if (balls, tensor, entry) not in self._computed:
-                rule = self._rules[tensor]
-                where = dict(zip(rule.at, entry, strict=True))
-                value = self._evaluate(rule.value.entry(), where, balls)
+                places, meaning = self._rules[tensor]
+                where = dict(zip(places, entry, strict=True))
+                value = self._evaluate(meaning, where, balls)
                 self._computed[balls, tensor, entry] = value
             return self._computed[balls, tensor, entry]
         value = self.values[tensor, tuple(sorted(entry)) if tensor.symmetric else entry]
@@ -95,7 +97,8 @@ class Instance:
         if (EXPONENT, ()) in self.values:
             functions = _Functions(functions)
             functions["power"] = _power_of(self.values[EXPONENT, ()], functions["root"])
-        return evaluate(expr, self.sizes, lambda t, e: self.lookup(t, e, balls), functions, at)
+        known = self._known[balls]
+        return evaluate(expr, self.sizes, lambda t, e: self.lookup(t, e, balls), functions, at, known)
 
     def evaluate(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
         """The exact value of an expression. Raises NotExact or ZeroDivisionError."""
@@ -238,12 +241,13 @@ def exact_instances(
     small: bool,
     fixed: dict[str, int] | None = None,
     nonzero: tuple[Tensor, ...] = (),
+    spread: bool = False,
 ) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
     """Random values of all symbols of the expressions at which every promise holds, with up to nine choices of their
     free indices for each.
 
     ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small integers only, else
-    every third instance has values from anywhere.
+    every third instance has values from anywhere. They come size by size, or with ``spread`` one of each size in turn.
     """
     rng = random.Random(f"{seed} instances")
     promised = [g.value.entry() for g in given if g.tensor in nonzero]
@@ -252,15 +256,16 @@ def exact_instances(
     everything = [*expressions, *(g.value.entry() for g in given)]
     loose = sorted(set().union(*(ix.free_indices(e) for e in expressions)), key=lambda i: i.name)
     dims = sorted({*dimensions(expressions, given), *(i.dim for i in loose)} - {"1"})
-    for sizes in _size_choices(dims, everything, fixed or {}):
+    every = list(_size_choices(dims, everything, fixed or {}))
+    turns = [(turn, sizes) for sizes in every for turn in range(tries)]
+    for turn, sizes in sorted(turns, key=lambda t: t[0]) if spread else turns:
         points = [
             dict(zip(loose, p, strict=True)) for p in product(*(range(sizes.get(i.dim, 1)) for i in loose))
         ]
-        for turn in range(tries):
-            pool = SMALL if small else POOL if turn % 3 else None
-            instance = Instance(sizes, draw(rng, tensors, sizes, pool, nonzero), given)
-            if instance.admissible(nonzero):
-                yield instance, (points if len(points) <= 9 else rng.sample(points, 9))
+        pool = SMALL if small else POOL if turn % 3 else None
+        instance = Instance(sizes, draw(rng, tensors, sizes, pool, nonzero), given)
+        if instance.admissible(nonzero):
+            yield instance, (points if len(points) <= 9 else rng.sample(points, 9))
 
 
 def describe(instance: Instance, at: Mapping[Index, int]) -> str:

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from checks import statement as st
-from checks.engine.domain import guard
+from checks.engine.domain import guard, hidden_demands
 from checks.engine.finding import Finding, conjunction
 from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
@@ -26,10 +27,20 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
-from derivations.calculus.gradients import Derived, Differential, Gradient
+from derivations.calculus.gradients import Derived, Differential, Gradient, Kronecker, Unit
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw, convexity, degree_in, dualise
-from derivations.calculus.term import Apply, NonConformable, Symbol, Term, free, show_shapes, subterms
+from derivations.calculus.term import (
+    Apply,
+    NonConformable,
+    Pick,
+    Softmax,
+    Symbol,
+    Term,
+    free,
+    show_shapes,
+    subterms,
+)
 
 ENOUGH = 3
 """Instances at which both sides of a proved equality were evaluated and found equal."""
@@ -230,13 +241,17 @@ def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants
 
 
 def score(result: Mutants, what: str, pair: tuple[ix.Expr, ix.Expr], statement: Any, seed: int) -> None:
-    """Count a mutant of one side against the other: instances first, they reject nearly all at once."""
+    """Count a mutant of one side against the other: a few instances first, they reject nearly all at once."""
     result.tried += 1
-    fixed = dict(getattr(statement, "sizes", ()))
-    if rejects(*pair, statement.given, seed, fixed, statement.nonzero):
+    told_apart = partial(
+        rejects, *pair, statement.given, seed, dict(getattr(statement, "sizes", ())), statement.nonzero
+    )
+    if told_apart(1):
         result.killed += 1
     elif equal(*(apply_definitions(e, statement.given) for e in pair)):
         result.equivalent += 1
+    elif told_apart():
+        result.killed += 1
     else:
         result.survivors.append(what)
 
@@ -248,10 +263,12 @@ def rejects(
     seed: int,
     fixed: dict[str, int] | None = None,
     nonzero: tuple[Tensor, ...] = (),
+    tries: int = 5,
 ) -> bool:
     """Whether an exact instance tells two expressions apart (or the first is undefined where the second is not)."""
     for small in (False, True):
-        for instance, points in exact_instances([left, right], given, seed + 1, 5, small, fixed, nonzero):
+        found = exact_instances([left, right], given, seed + 1, tries, small, fixed, nonzero, spread=True)
+        for instance, points in found:
             for at in points:
                 if instance.same(left, right, at) is False or _undefined_only(instance, left, right, at):
                     return True
@@ -319,9 +336,22 @@ def named(term: Term) -> set[str]:
 
 
 def unbound(term: Term) -> set[Index]:
-    """The indices on which a term's value depends, those inside of substitutions and deltas as well."""
+    """The indices that a term leaves open: those on which its value depends, and those that are printed without effect."""
     at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))
-    return ix.free_indices(term.entry(*at)) - set(at)
+    printed, bound = _printed_indices(term)
+    return (ix.free_indices(term.entry(*at)) - set(at)) | (printed - bound)
+
+
+def _printed_indices(term: Term) -> tuple[set[Index], set[Index]]:
+    """The indices of the entries and rows that a term prints, and those that its sums and stacks bind."""
+    own = [item for item in (term.data if isinstance(term.data, tuple) else (term.data,))]
+    indices = {item for item in own if isinstance(item, Index)}
+    places = isinstance(term, Pick | Softmax | Kronecker | Unit)
+    printed, bound = (indices, set()) if places else (set(), indices)
+    for part in (*term.args, *(item for item in own if isinstance(item, Term))):
+        more, closed = _printed_indices(part)
+        printed, bound = printed | more, bound | closed
+    return printed, bound
 
 
 def _evaluated(
@@ -383,7 +413,9 @@ def well_posed(statement: st.WellPosed, seed: int, with_mutants: bool) -> Findin
     """Every symbol is a listed variable or given data, every listed variable occurs, every variable is listed."""
     program, known = statement.program, statement.program.unknown()
     both = set(statement.printed) & set(statement.data)
-    stray = known - set(statement.printed) - set(statement.data)
+    occurring = known | st.tensors_of((program.objective, program.constraints))
+    occurring -= {c.multiplier for c in program.constraints}
+    stray = occurring - set(statement.printed) - set(statement.data)
     problems = {
         "neither a listed variable nor given data": stray,
         "listed as variable but absent": set(statement.printed) - known,
@@ -515,7 +547,8 @@ def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Fin
     if not shapes.passed:
         finding.counterexample = shapes.detail
         return finding
-    refuted = _witness(statement)
+    unseen = any(hidden_demands(statement))  # a point may be excluded by what its entries do not show
+    refuted = "" if unseen else _witness(statement)
     if refuted:
         finding.counterexample = refuted
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
@@ -524,12 +557,16 @@ def implication(statement: st.Implication, seed: int, with_mutants: bool) -> Fin
     reason = why or "identity of normal forms; signs of the multipliers as required"
     finding.steps.append(step("certificate", _implication_latex(statement), reason, not why))
     holding, count, broken = _satisfied(statement, seed)
-    if broken:
+    if broken and not unseen:
         finding.counterexample = broken
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
-    if not why and not holding:
-        why = "no point was found at which all hypotheses hold"
+    if not why and (broken or not holding):
+        why = (
+            "a point was found at which the conclusion fails"
+            if broken
+            else "no point was found at which all hypotheses hold"
+        )
     detail = why or "the certificate is an identity"
     finding.evidence.append(
         Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)

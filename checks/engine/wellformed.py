@@ -136,6 +136,9 @@ def check_definition(
 ) -> None:
     """Raise Malformed where the left side of a definition is no name, or what it names is promised what its meaning is not."""
     entry = meaning.entry(*at)
+    named = _tensors(name)
+    if named & {g.tensor for g in given} or named & set(nonzero):
+        raise Malformed("what is defined is a new name, of which nothing else is said")
     while isinstance(name, Pick | Part | Stack):
         if isinstance(name, Pick):
             at = (*name.data, *at)
@@ -151,18 +154,14 @@ def check_definition(
 
 def _through(arg: Term, meaning: Term) -> bool:
     """Whether a value depends on a function's argument alone: put a new symbol for it, and nothing of it is left."""
-    while isinstance(arg, Pick):
-        if isinstance(arg.args[0], Symbol):
-            return True
-        (arg,) = arg.args
     if isinstance(arg, Symbol):
         return True
     value = arg.entry()
     for path, node in subterms(meaning):
         if not node.shape() and nf.equal(node.entry(), value):
-            rest = replace_at(meaning, path, as_term(0))
-            return _tensors(rest).isdisjoint(ix.tensors(value)) or _through(arg, rest)
-    return False
+            return _through(arg, replace_at(meaning, path, as_term(0)))
+    rest = {i for expr in entries(meaning) for i in ix.free_indices(expr)}
+    return _tensors(meaning).isdisjoint(ix.tensors(value)) and rest.isdisjoint(ix.free_indices(value))
 
 
 # ---------------------------------------------------------------- shapes inside
@@ -217,7 +216,11 @@ def _derived_terms(statement: Any) -> None:
             if tensor == EXPONENT and any(n.function == "power" for n in calls):
                 raise Malformed("the symbolic exponent stays a symbol")
             _kept_promises(derived, tensor, given, tuple(getattr(statement, "nonzero", ()) or ()))
-    if any(g.tensor == EXPONENT for g in given):
+    fixed = {g.tensor for g in (*given, *(getattr(statement, "choice", ()) or ()))}
+    moved = {getattr(statement, field, None) for field in ("variable", "state", "small", "size")}
+    if isinstance(getattr(statement, "name", None), Term):
+        fixed |= _tensors(statement.name)
+    if EXPONENT in fixed | moved:
         raise Malformed("the symbolic exponent stays a symbol")
     variable = getattr(statement, "variable", None)
     if isinstance(variable, Tensor) and hasattr(statement, "energy"):

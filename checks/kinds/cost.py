@@ -2,8 +2,8 @@
 
 An evaluation is a plan: formulas evaluated as they are written, one after the other, each result stored once. It must
 compute the printed formula that it stands for. Its count is a polynomial in the sizes, read off the formulas, and the same
-plan is run in arithmetic that counts. A product with 1 or -1 is free, a division is a multiplication, a power u^e takes
-e - 1, a function nothing.
+plan is run in arithmetic that counts. A product with 1 or -1 and an inverse 1/u are free, a division u/v is a multiplication
+by 1/v, a power u^e takes e - 1, a root and a function nothing.
 """
 
 from __future__ import annotations
@@ -138,6 +138,10 @@ def _names(sizes: tuple[str, ...]) -> dict[str, sp.Symbol]:
 def multiplications(expr: ix.Expr, names: dict[str, sp.Symbol]) -> sp.Expr:
     """The count of one evaluation of an expression as it is written, as a polynomial in the sizes."""
     inside = sum((multiplications(part, names) for part in ix.children(expr)), sp.Integer(0))
+    if (isinstance(expr, ix.Call) and expr.function == "power") or (
+        isinstance(expr, ix.Pow) and expr.exponent.denominator > 1 and abs(expr.exponent.numerator) > 1
+    ):
+        raise Malformed("how many multiplications such a power takes is not said")
     match expr:
         case ix.Mul(args):
             numbers = [a.value for a in args if isinstance(a, ix.Num)]

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import check_given
 from checks.engine.instances import Instance, describe, entries_of
@@ -172,6 +173,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
         statement.point, at=pinned
     )  # an index of the hypotheses alone runs over its whole range
     kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]
+    kept.append(not any(hidden_demands(statement)) and _defined(statement.given, statement.point))
     if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:
         got = values_of(statement.conclusion.term, statement.point, statement.given)
         shown = ", ".join(map(str, got))
@@ -184,6 +186,18 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
         detail = "the instance does not break the rule"
         finding.evidence.append(Evidence("exact", "exact-rational", None, detail))
     return finding
+
+
+def _defined(given: tuple[Given, ...], point: Point) -> bool:
+    """Whether every definition has a value at a point, also where no fact uses it."""
+    instance = point.instance(given)
+    try:
+        for g in given:
+            for entry in entries_of(g.tensor.dims, instance.sizes):
+                instance.lookup(g.tensor, entry, balls=True)
+    except (NotExact, ZeroDivisionError, KeyError):
+        return False
+    return True
 
 
 def example(statement: Example, seed: int, with_mutants: bool) -> Finding:

@@ -9,7 +9,7 @@ from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions
-from checks.engine.instances import FUNCTIONS, dimensions
+from checks.engine.instances import FUNCTIONS, Instance, dimensions
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence
 from checks.kinds.examples import Point
@@ -159,8 +159,9 @@ def _system(statement: Solvable) -> list[list[Fraction]]:
             where = {**fixed, **dict(zip(loose, choice, strict=True))}
 
             def value(unit: tuple[int, ...] | None, expr: ix.Expr = expr, where: dict = where) -> Fraction:
-                instance.values.update({(statement.unknown, e): Fraction(int(e == unit)) for e in entries})
-                return Exponential.of(instance.evaluate(expr, where)).rational()
+                put = {(statement.unknown, e): Fraction(int(e == unit)) for e in entries}
+                moved = Instance(sizes, {**instance.values, **put}, statement.given)
+                return Exponential.of(moved.evaluate(expr, where)).rational()
 
             constant = value(None)
             rows.append([*(value(e) - constant for e in entries), -constant])

@@ -142,6 +142,10 @@ def instances(statement: Follows, seed: int) -> list[Instance]:
     for _ in range(INSTANCES):
         sizes, named = FAMILIES[statement.family](rng)
         values = {(t, at): v for t in needed for at, v in nested_entries(named[t.name], len(t.dims))}
+        if any(t.positive and v <= 0 for (t, _), v in values.items()) or any(
+            t.symmetric and v != values[t, at[::-1]] for (t, at), v in values.items()
+        ):
+            raise ValueError(f"family '{statement.family}' does not keep what is promised of its symbols")
         instance = Instance(sizes, values, statement.given)
         for h in statement.hypotheses:
             if not all(x == y for x, y in _values(h.lhs, h.rhs, instance)):

@@ -141,7 +141,7 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
         if any(size != 1 for size in instance.sizes.values()):
             return None
         if number == 0:  # the simplest instance first
-            instance.values.update(dict.fromkeys(instance.values, Fraction(1)))
+            instance = Instance(instance.sizes, dict.fromkeys(instance.values, Fraction(1)), s.given)
         where = points[0] if points else {}
 
         def step_at(state: Any, instance: Instance = instance, where: Any = where) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,8 @@ def _check(s: Recurrence) -> None:
     if not s.base or not s.cases:
         raise Malformed("an induction needs a first value, and cases to count")
     known = {*s.symbols, *(x for x, _ in s.at)}
+    if any(x.is_even is not None or x.is_odd is not None or x.is_prime is not None for x in known):
+        raise Malformed("a recurrence runs through all whole numbers")
     if not s.rule.has(QUANTITY) or s.closed.has(QUANTITY):
         raise Malformed("a recurrence says how the quantity follows from smaller values of itself")
     if any(
@@ -118,11 +120,20 @@ def _check(s: Recurrence) -> None:
             raise Malformed(
                 "sums, products, whole powers, 2^t and the like: nothing else is shown to be defined"
             )
-        bottom = sp.fraction(sp.together(expression))[1]
-        if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
-            raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
+    for expression in (s.closed, s.rule, *(b.value for b in s.base), *(s.slope or ())[1:]):
+        for bottom in denominators(expression):
+            if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
+                raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
     if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
         raise Malformed(f"nothing explains {', '.join(sorted(map(str, stray)))}")
+
+
+def denominators(expression: sp.Expr) -> Iterator[sp.Expr]:
+    """What an expression divides by as it is written, and when it is put together."""
+    for node in sp.preorder_traversal(expression):
+        if isinstance(node, sp.Pow) and not node.exp.is_nonnegative and not node.base.is_number:
+            yield node.base
+    yield sp.fraction(sp.together(expression))[1]
 
 
 def _allowed(node: sp.Basic) -> bool:

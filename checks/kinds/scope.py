@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from checks.engine.finding import Finding
-from checks.engine.judge import ENGINES, definition, unbound
+from checks.engine.judge import ENGINES, conformable, definition, unbound
 from checks.evidence import Evidence
 from checks.statement import Definition, Kind, Malformed
 from derivations.calculus.index import Index
@@ -28,27 +28,26 @@ class Scoped(Kind):
 def scoped(statement: Scoped, seed: int, with_mutants: bool) -> Finding:
     """The check of a definition, and the free indices; a mutant frees an index that a sum binds."""
     s = statement
+    shapes = conformable(s.name, s.meaning)
+    if shapes.passed and (loose := unbound(s.meaning) - unbound(s.name)):
+        detail = f"the name leaves unexplained: {_names(loose)}"
+        failed = Evidence("derivation", "exact-symbolic", False, detail, settles=True)
+        where = (
+            f"the index {_names(loose)} is free in the formula and not in the name: the name has no one value"
+        )
+        return Finding([shapes, failed], counterexample=where)
     finding = definition(Definition(s.name, s.meaning), seed, False)
     if finding.holds is False:
         return finding
-    defined = all(e.passed for e in finding.evidence if e.settles)
-    loose = unbound(s.meaning) - unbound(s.name)
     bound = {t.data for _, t in subterms(s.meaning) if isinstance(t, SumOver)}
     if twice := (unbound(s.name) & bound) - unbound(s.meaning):
         raise Malformed(f"{_names(twice)} is an index of the name, and bound in the formula")
+    defined = all(e.passed for e in finding.evidence if e.settles)
     finding.evidence = [replace(e, settles=False) for e in finding.evidence]
-    detail = (
-        f"the name leaves unexplained: {_names(loose)}"
-        if loose
-        else "the name has every free index of the formula"
-    )
-    passed = False if loose else True if defined else None
-    finding.evidence.append(Evidence("derivation", "exact-symbolic", passed, detail, settles=True))
-    if loose:
-        finding.counterexample = (
-            f"the index {_names(loose)} is free in the formula and not in the name: the name has no one value"
-        )
-    elif with_mutants and passed:
+    detail = "the name has every free index of the formula"
+    proof = Evidence("derivation", "exact-symbolic", True if defined else None, detail, settles=True)
+    finding.evidence.append(proof)
+    if with_mutants and defined:
         for mutant in _freed(s.meaning):
             finding.mutants.tried += 1
             finding.mutants.killed += bool(unbound(mutant) - unbound(s.name))

@@ -17,6 +17,10 @@ Lookup = Callable[[ix.Tensor, tuple[int, ...]], Any]
 Functions = Mapping[str, Callable[[Any, Any], Any]]
 
 
+Known = dict[int, tuple[ix.Sum, tuple[ix.Index, ...], dict[tuple[int | None, ...], Any]]]
+"""Values of sums by the node itself (which is held, so that its id stays its own) and by the indices that it does not bind."""
+
+
 class NotExact(ValueError):
     """A value has no representation in the arithmetic that was asked for."""
 
@@ -27,12 +31,14 @@ def evaluate(
     lookup: Lookup,
     functions: Functions,
     at: Mapping[ix.Index, int] | None = None,
+    known: Known | None = None,
 ) -> Any:
     """The value of ``expr`` at the index values ``at`` (counted from 0).
 
     ``functions[name](argument, order)`` gives the value of the order-th derivative; ``functions["root"]``,
     called as root(argument, exponent), gives rational powers. Raises KeyError for a size or function that
-    is missing, ZeroDivisionError where the expression is not defined.
+    is missing, ZeroDivisionError where the expression is not defined. With ``known``, a sum is evaluated once for each choice of
+    the indices that it does not bind, also in further calls with the same sizes, values and functions.
     """
     at = dict(at or {})
 
@@ -58,7 +64,13 @@ def evaluate(
             case ix.Call(function, arg, order):
                 return functions[function](value(arg), order)
             case ix.Sum(index, body):
-                return _over(index, body)
+                if known is None:
+                    return _over(index, body)
+                _, free, values = known.get(id(node)) or known.setdefault(id(node), (node, _free(node), {}))
+                where = tuple([at.get(i) for i in free])
+                if where not in values:
+                    values[where] = _over(index, body)
+                return values[where]
         raise TypeError(f"not an index expression: {node!r}")
 
     def _over(index: ix.Index, body: ix.Expr) -> Any:
@@ -74,6 +86,10 @@ def evaluate(
         return _sum(terms)
 
     return value(expr)
+
+
+def _free(node: ix.Sum) -> tuple[ix.Index, ...]:
+    return tuple(sorted(ix.free_indices(node), key=lambda i: (i.name, i.dim)))
 
 
 def _sum(terms: Any) -> Any:

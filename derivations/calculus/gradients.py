@@ -233,9 +233,12 @@ class Moved(Derived):
         return self.args[0], self.data[0]
 
     def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-        inner = inner_terms(self.args[0])
-        everywhere = [Moved((t,), self.data) for t in inner if not isinstance(t, Moved)]
-        return (self.data[1], *everywhere), ()
+        groups = [part.hidden() for _, part in subterms(self.args[0])]
+        everywhere, around = (
+            [Moved((t,), self.data) for group in groups for t in group[n] if not isinstance(t, Moved)]
+            for n in (0, 1)
+        )
+        return (self.data[1], *everywhere), tuple(around)
 
     def latex(self) -> str:
         tensor, value = self.data

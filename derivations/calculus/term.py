@@ -610,7 +610,9 @@ class Blocks(Term):
                 every = show_shapes(s for line in shapes for s in line)
                 raise NonConformable(f"blocks of shapes {every} do not fit together")
         if len(set(heights)) < len(heights) or len(set(widths)) < len(widths):
-            raise NonConformable("blocks along one axis must have different dimensions")
+            raise ValueError(
+                "blocks along one axis must have different dimensions: their parts would have one name"
+            )
         return heights, widths
 
     def shape(self) -> Shape:

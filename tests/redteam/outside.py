@@ -10,7 +10,7 @@ import sympy as sp
 
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.differs import Differs
-from checks.kinds.examples import Example, Point
+from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.gaussian import GaussianMean
@@ -20,10 +20,10 @@ from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.unbounded import Bounded, Ray
-from checks.statement import Convex, Definition, Dual, Fact, Given, Identity, Implication, Link
+from checks.statement import Convex, Definition, Dual, Fact, Given, Identity, Implication, Link, WellPosed
 from derivations.calculus import index as ix
 from derivations.calculus.functions import EXPONENT
-from derivations.calculus.gradients import Differential, at_point, bregman, grad, power_p
+from derivations.calculus.gradients import Differential, at_point, bregman, formula, grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import (
@@ -331,5 +331,50 @@ PAIRS = [
         "identity/one-letter-for-two-indices",
         lambda: Identity(sum_over(i, TWIN, WIDE[i, TWIN]), sum_over(j, k, WIDE[j, k])), "reads ΣΣ A_ii: 12, not 11",
         lambda: Identity(sum_over(j, k, WIDE[j, k]), sum_over(k, j, WIDE[j, k])),
+    ),
+    Pair(
+        "identity/derivative-moved-to-the-edge",
+        lambda: Identity(at_point(grad(x ** Fraction(5, 2) + x, X), X, as_term(0)), one), "x^(5/2) has no value left of 0",
+        lambda: Identity(at_point(grad(x**4 + x, X), X, as_term(0)), one),
+    ),
+    Pair(
+        "rule/conclusion-that-fails-where-nothing-is-undefined",
+        lambda: Rule((Fact("h", x, "="),), Fact("c", x, "!="), Point((), ((X, 0),))), "x = 0",
+        lambda: Rule((Fact("h", formula("1", 1 / x) - 1, "="),), Fact("c", x, "!="), Point((), ((X, 0),))),
+    ),
+    Pair(
+        "rule/definition-that-excludes-the-point",
+        lambda: Rule((), Fact("c", y, ">"), Point((), ((Y, -1),)), given(C, apply("exp", y))), "y = -1",
+        lambda: Rule((), Fact("c", y, ">"), Point((), ((Y, -1),)), given(C, apply("log", y))),
+    ),
+    *(
+        Pair(f"scoped/printed-index-{name}", lambda f=f: Scoped(x, f), "x has no index i", lambda f=f: Scoped(v[i], f))
+        for name, f in (
+            ("formula", formula("1", u[i])), ("ones", Ones((), ("n",))[i]), ("softmax", softmax(i, y)),
+            ("gradient", grad(u[i] + y**2, Y)), ("nothing", 0 * u[i]),
+        )
+    ),
+    Pair("definition/also-given", lambda: Definition(x, y, given=given(X, y + 1)), "y = y + 1", lambda: Definition(x, y, given=given(Y, z + 1))),
+    Pair("definition/also-not-zero", lambda: Definition(x, 0 * y, nonzero=(X,)), "x is 0", lambda: Definition(x, 0 * y + 1)),
+    Pair("definition/function-of-an-entry", lambda: Definition(apply("F", u[i]), v[i]), "u_1 = u_2, v_1 ≠ v_2", lambda: Definition(apply("F", u[i]), u[i] ** 2)),
+    Pair("definition/function-of-what-is-given", lambda: Definition(apply("F", y), x, given=given(Y, x**2)), "F(1) = ±1", lambda: Definition(apply("F", y), y, given=given(Z, x**2))),
+    Pair("definition/exponent", lambda: Definition(as_term(EXPONENT), one / 2), "p is a whole number", lambda: Definition(x, power_p(y))),
+    Pair(
+        "extremum/over-the-exponent",
+        lambda: Extremum((as_term(EXPONENT) - 2) ** 2 + power_p(x), EXPONENT, as_term(2), "bounded below", above=(as_term(EXPONENT) - 2) ** 2),
+        "x = -10, p = 3", lambda: Extremum((y - 2) ** 2 + power_p(x), Y, as_term(2), "a global minimum", above=(y - 2) ** 2),
+    ),
+    *(
+        Pair(f"recurrence/pole-{name}", lambda f=f: rec(*f), "undefined at 30", lambda: rec(whole, 0, QUANTITY(whole - 1) + 1))
+        for name, f in (
+            ("of-the-quantity", (whole - 30, -30, (QUANTITY(whole - 1) ** 2 + QUANTITY(whole - 1)) / QUANTITY(whole - 1))),
+            ("that-cancels", (whole + whole / (whole - 30) - 1 - 30 / (whole - 30), 0, QUANTITY(whole - 1) + 1)),
+            ("in-an-exponent", (sp.exp(1 / (whole - 30)), sp.exp(sp.Rational(-1, 30)), QUANTITY(whole - 1) * sp.exp(1 / (whole - 30) - 1 / (whole - 31)))),
+        )
+    ),
+    Pair("cost/power-that-is-not-said", lambda: cost(power_p(x), "0", power_p(x)), "x³ takes two", lambda: cost(x**3, "2", x**3)),
+    Pair(
+        "well-posed/printed-without-effect", lambda: WellPosed(program(x + formula("1", y), (X,)), (X,), ()), "y is neither",
+        lambda: WellPosed(program(x + formula("1", y), (X,)), (X,), (Y,)),
     ),
 ]  # fmt: skip

@@ -9,7 +9,9 @@ from typing import Any
 
 import sympy as sp
 
+from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
+from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Tensor
 from derivations.calculus.parse import FUNCTIONS, parse
 
@@ -20,7 +22,16 @@ _x = sp.Symbol("x", positive=True)
 @lru_cache(maxsize=256)
 def sympy_function(text: str) -> sp.Expr:
     """A formula in u as a SymPy expression. Raises ValueError for a text outside the language."""
-    expr = parse(text, {"u": Tensor("u", ()).scalar})
+    return sympy_expression(index_expression(text))
+
+
+def index_expression(text: str) -> ix.Expr:
+    """A formula in u as an index expression, in which nothing has been cancelled. Raises ValueError."""
+    return parse(text, {"u": Tensor("u", ()).scalar})
+
+
+def sympy_expression(expr: ix.Expr) -> sp.Expr:
+    """An index expression in one symbol as a SymPy expression in u."""
     functions: dict[str, Any] = {name: _plain(name) for name in FUNCTIONS}
     functions["root"] = lambda base, exponent: (
         sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
@@ -50,6 +61,18 @@ def sign_on_reals(expression: sp.Expr) -> str:
         if known:
             return answer
     return "undecided"
+
+
+SIGNS_OF = {
+    ">0": POSITIVE,
+    ">=0": NONNEGATIVE,
+    "<0": frozenset((-1,)),
+    "<=0": frozenset((-1, 0)),
+    "=0": frozenset((0,)),
+    "both": ANY,
+    "undecided": ANY,
+}
+"""The signs that an answer of `sign_on_reals` leaves open."""
 
 
 def _sign_of_rational(expression: sp.Expr, variable: sp.Symbol, low: int | None) -> str | None:

@@ -12,6 +12,7 @@ import sympy as sp
 from sympy.calculus.util import continuous_domain
 
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
 from derivations.calculus.gradients import at_point, formula, grad
 from derivations.calculus.index import Tensor
 from derivations.calculus.printing import form_latex
@@ -26,7 +27,17 @@ from derivations.theories.energy.extrema import (
     verdict_at_attention,
     where_stationary,
 )
-from derivations.theories.energy.shape import Shape, U, power_of, shape_of, sympy_function
+from derivations.theories.energy.shape import (
+    SIGNS_OF,
+    Shape,
+    U,
+    index_expression,
+    power_of,
+    shape_of,
+    sign_on_reals,
+    sympy_expression,
+    sympy_function,
+)
 
 PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
 
@@ -52,6 +63,13 @@ def validate(name: str, value: str) -> None:
 
 def _require_real_function(text: str) -> None:
     function = sympy_function(text)
+    for demand in sg.demands(index_expression(text)):  # of the text itself: SymPy cancels what is not defined
+        base = sympy_expression(demand.base)
+        answer = sign_on_reals(base)
+        if not SIGNS_OF[answer] <= demand.signs and not sg.signs(demand.base) <= demand.signs:
+            raise ValueError(
+                f"F must be defined for every real u; it is not shown that {base} {demand.words()}"
+            )
     if U not in function.free_symbols:
         raise ValueError("F must depend on u")
     try:
