@@ -11,6 +11,7 @@ from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import signs_under
+from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import entries
 from checks.statement import Implication, terms_of
 from derivations.calculus import index as ix
@@ -18,6 +19,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.gradients import Moved
+from derivations.calculus.printing import form_latex
 from derivations.calculus.program import Program
 from derivations.calculus.term import Term, subterms
 
@@ -31,9 +33,6 @@ def guard(statement: Any, finding: Finding) -> Finding:
     except ZeroDivisionError:
         open_ones = [sg.Demand(ix.as_expr(0), sg.NONZERO)]
     if open_ones:
-        from checks.engine.unicode import unicode_math
-        from derivations.calculus.printing import form_latex
-
         shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in open_ones[:3])
         detail = f"not shown inside a derived formula: {shown}"
         finding.evidence = [

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import product
 
 from checks.engine.instances import describe, exact_instances
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
 from checks.statement import Given, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.printing import form_latex
 
 _TRIES = 60
 UNDEFINED = "a formula is not defined"
@@ -139,8 +141,6 @@ def defined(
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{found}: {what}"
-    from checks.engine.unicode import unicode_math
-    from derivations.calculus.printing import form_latex
 
     shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in still_open)
     return Evidence("derivation", "exact-symbolic", None, f"not shown: {shown}"), None

@@ -19,6 +19,7 @@ from checks.engine.finding import Finding, conjunction
 from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import check, check_definition
 from checks.evidence import Evidence, Mutants
 from derivations.calculus import functions as fn
@@ -171,7 +172,6 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _difference(one: ix.Expr, two: ix.Expr) -> str:
-    from checks.engine.unicode import unicode_math
 
     try:
         text = unicode_math(nf_latex(one - two))

@@ -10,6 +10,7 @@ from checks.engine.finding import Finding
 from checks.engine.instances import Instance, base_tensors, dimensions
 from checks.engine.judge import ENGINES
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.kinds.follows import ZERO
 from checks.statement import Kind
@@ -134,7 +135,6 @@ def _words(program: Program, ray: Ray) -> str:
 
 
 def _plain(term: Term) -> str:
-    from checks.engine.unicode import unicode_math
 
     return unicode_math(term.latex())
 

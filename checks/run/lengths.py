@@ -24,7 +24,9 @@ from typing import Any
 from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence
 from checks.leg import LADDER, LINEAR, listening, rungs
+from checks.run.content import engine_version, source
 from checks.run.store import digest, write_atomically
+from checks.tensors.core.errors import TensorError
 
 
 def names_ladder(leg: Leg) -> bool:
@@ -62,7 +64,6 @@ def require_memory(max_tokens: int, device: Any, available: int | None = None) -
     """Raises TensorError if the tensor checks up to this length would not fit the device's memory, by an estimate."""
     import torch
 
-    from checks.tensors.core.errors import TensorError
     from checks.tensors.measure.memory import GIB, available_bytes
 
     needed = max_tokens * MATRICES
@@ -148,7 +149,6 @@ class Climb:
 
     def content(self) -> str:
         """What a part depends on besides its length; legs that are functions of a module serve all claims alike."""
-        from checks.run.content import engine_version, source
 
         module, name = getattr(self.leg, "__module__", ""), known_as(self.leg)
         if not name and self.claim in CLAIMS:

@@ -19,6 +19,8 @@ from checks.evidence import Evidence
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program
 from derivations.theories.energy import forms as en
+from solvers.compile import compile_program
+from solvers.rational_instances import exact_exponential_gram
 
 ACCEPTED = 1e-6  # largest relative duality gap of an interior-point answer that was asked for 1e-10
 LABELS = ((-1, 0), (0, 1), (1, 1))  # tokens of the rational softmax
@@ -33,7 +35,6 @@ Matrix = list[list[Any]]
 
 def weights() -> Matrix:
     """A (3, 3): rational softmax rows."""
-    from solvers.rational_instances import exact_exponential_gram
 
     gram = exact_exponential_gram(np.array(LABELS, dtype=object))
     return [[x / h for x in row] for row, h in zip(gram.kernel.tolist(), gram.normaliser, strict=True)]
@@ -76,7 +77,6 @@ def _data(A: Matrix, V: Matrix, c: list[Any]) -> Callable[[Tensor, tuple[int, ..
 
 def _solve(objective: Any, name: str) -> tuple[Matrix, Fraction, bool]:
     """A minimiser of a printed quadratic energy, its value, and whether the exact certificate accepts it."""
-    from solvers.compile import compile_program
     from solvers.exact import solve_exact
 
     A, V = weights(), [list(v) for v in VALUES]

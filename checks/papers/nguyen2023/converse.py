@@ -36,6 +36,9 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import DV, C, N, SvrAssumptions, d, f_, i, j
+from solvers.definiteness import is_psd
+from solvers.rational_instances import exact_exponential_gram
+from solvers.svr_problem import SvrProblem
 
 v, h_k, phi_k = (as_term(t) for t in (svr.v, svr.h_k, svr.phi_k))
 alpha, alpha_t, eta, eta_t = (as_term(t)[j, d] for t in (svr.alpha, svr.alpha_t, svr.eta, svr.eta_t))
@@ -182,7 +185,6 @@ _EPSILON = Fraction(1, 8)
 
 def _instance() -> tuple[Any, Any, Any, Any]:
     """Keys, the attention output f at the keys, β = h v, and the targets f + ε sign v: all rational."""
-    from solvers.rational_instances import exact_exponential_gram
 
     gram = exact_exponential_gram(_LABELS)
     output = gram.kernel @ _VALUES / gram.normaliser[:, None]
@@ -193,7 +195,6 @@ def _instance() -> tuple[Any, Any, Any, Any]:
 
 def exact_instance(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """With the theorem's targets and the smallest C the certificate is exactly zero; each deviation is rejected."""
-    from solvers.svr_problem import SvrProblem
 
     started = time.perf_counter()
     gram, output, multiplier, signs = _instance()
@@ -232,7 +233,6 @@ def exact_instance(assumptions: SvrAssumptions, options: Options) -> list[Eviden
 def solver_recovers_values(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """A solver that sees only keys and targets finds the values again: v = (α - α̃)/h."""
     from solvers.svr import polish, solve_dual, solve_libsvm
-    from solvers.svr_problem import SvrProblem
 
     gram, output, multiplier, signs = _instance()
     box = 2.0 * float(max(abs(x) for x in multiplier.flat))
@@ -265,9 +265,7 @@ def solver_recovers_values(assumptions: SvrAssumptions, options: Options) -> lis
 
 def independent_features(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """The Gram matrix of the exponential kernel at distinct keys is nonsingular, and singular with a repeated key."""
-    from solvers.definiteness import is_psd
     from solvers.exact import nullspace
-    from solvers.rational_instances import exact_exponential_gram
 
     distinct = exact_exponential_gram(
         np.array([[0, 0], [1, 0], [0, 1], [-1, 2], [2, 1]], dtype=object)

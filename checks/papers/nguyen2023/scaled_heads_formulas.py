@@ -8,6 +8,7 @@ from checks.papers.nguyen2023.batchnorm_formulas import score
 from checks.papers.nguyen2023.multihead_formulas import HEADS, combine, per_head, s
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, LOSS, H
 from checks.statement import All, Definition, Fact, Given, Identity
+from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import (
@@ -103,7 +104,6 @@ def derived(query: Term, key: Term, a: SvrAssumptions = PAPER) -> Term:
 
 
 def _at_query(expr):  # the query of head s at token i in place of x
-    from derivations.calculus import index as ix
 
     return ix.define(expr, X1, lambda at: ix.At(Q_S, (s, i, at)))
 

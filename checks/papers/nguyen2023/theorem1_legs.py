@@ -13,15 +13,21 @@ from typing import Any
 import numpy as np
 
 from checks.claim import Options
+from checks.engine.mutants import mutants
 from checks.evidence import Evidence
 from checks.leg import ladder
 from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions
+from solvers.certificates import certify
+from solvers.compile import compile_program
+from solvers.rational_instances import exact_exponential_gram
+from solvers.svr_problem import SvrProblem
 
 ACCEPTED = 1e-5  # largest relative residual of an interior-point answer that was asked for 1e-10
 
@@ -55,8 +61,6 @@ def data(tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
 
 def primal_and_dual(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """Solve the program and the derived dual exactly and with cvxpy: equal values, and the weights that (8) gives."""
-    from solvers.certificates import certify
-    from solvers.compile import compile_program
     from solvers.exact import solve_exact
     from solvers.qp import solve
 
@@ -130,8 +134,6 @@ LABELS = [[-1, 0], [0, 1], [1, 1], [2, 0]]
 
 
 def _problem(assumptions: SvrAssumptions) -> tuple[Any, Any]:
-    from solvers.rational_instances import exact_exponential_gram
-    from solvers.svr_problem import SvrProblem
 
     gram = exact_exponential_gram(np.array(LABELS, dtype=object))
     targets = np.array([[Fraction(n, 4)] for n in (1, -2, 3, 2)], dtype=object)
@@ -201,7 +203,6 @@ def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evi
 
 
 def _float_problem(problem: Any) -> Any:
-    from solvers.svr_problem import SvrProblem
 
     return SvrProblem(
         problem.M.astype(float),
@@ -323,12 +324,10 @@ def rows_against_engine(
     ``at`` are the formula's free indices (query first, unless ``query`` names the vector that stands for it), ``names`` maps
     the formula's symbols to q, k, v.
     """
-    from checks.engine.mutants import mutants
     from checks.tensors.core import bounds, fused, stream
     from checks.tensors.core.agreement import compare
     from checks.tensors.core.inputs import make_instance, sampled_rows
     from checks.tensors.systems.formulas import ALL_PAIRS, of_all_pairs
-    from derivations.calculus import normal as nf
 
     every = [
         (what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), term.entry(*at[1:]))

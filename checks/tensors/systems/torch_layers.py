@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
+from checks.tensors.core import bounds
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems.bounded import Bounded, U
 from checks.tensors.systems.nguyen2023 import Head
@@ -89,8 +90,6 @@ def convolved(own: Head, kernel: torch.Tensor, grid: tuple[int, int] | None = No
 def masked_rows(own: Head, rows: torch.Tensor, kept: int, pattern: str = "strided") -> Bounded:
     """Sparse attention at some queries by torch's attention with a mask over all keys: (len(rows), d_v)."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    from checks.tensors.core import bounds
 
     q, k, v = own.q.value[rows], own.k.value, own.v.value
     allowed = torch.zeros(len(rows), len(k), dtype=torch.bool, device=q.device)

@@ -1,0 +1,91 @@
+"""Imports stand at the top, except those of what is loaded late on purpose."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+OWN = ("derivations", "solvers", "checks", "book")
+LATE = frozenset({"torch", "numpy", "scipy", "cvxpy", "clarabel", "sklearn", "matplotlib", "flint", "playwright", "nbformat"})
+"""Libraries that take long to load, or that a GPU machine need not have: what needs them is imported where it is used."""
+ANY_TIME = ("checks.commands.",)
+"""Commands import what they run when they run: a record is shown without SymPy."""
+
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for folder in OWN
+    for path in (ROOT / folder).rglob("*.py")
+    if "_work" not in path.parts and "_build" not in path.parts
+}
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """The modules that an import statement names: own ones in full, others by their first name."""
+    if isinstance(node, ast.Import):
+        yield from (a.name if a.name.split(".")[0] in OWN else a.name.split(".")[0] for a in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        if node.module.split(".")[0] not in OWN:
+            yield node.module.split(".")[0]
+        else:
+            for a in node.names:
+                full = f"{node.module}.{a.name}"
+                yield full if full in FILES else node.module
+
+
+def at_top(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.If | ast.Try):
+            yield from at_top(node.body)
+        yield from imported(node)
+
+
+@cache
+def loads(name: str) -> frozenset[str]:
+    """The late libraries that importing a module loads."""
+    seen, todo, found = set(), [name], set()
+    while todo:
+        current = todo.pop()
+        if current in LATE:
+            found.add(current)
+        elif current in FILES and current not in seen:
+            seen.add(current)
+            todo += at_top(ast.parse(FILES[current].read_text(encoding="utf-8")).body)
+    return frozenset(found)
+
+
+def inside(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                for name in imported(node):
+                    if name in FILES:
+                        yield node.lineno, name  # type: ignore[attr-defined]
+
+
+def test_own_modules_are_imported_inside_functions_only_where_they_load_something_late() -> None:
+    wrong = [
+        f"{FILES[name].relative_to(ROOT)}:{line} imports {target}"
+        for name in FILES
+        if not name.startswith(ANY_TIME)
+        for line, target in inside(ast.parse(FILES[name].read_text(encoding="utf-8")))
+        if not loads(target)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_check_sees_what_it_looks_for() -> None:
+    assert "torch" in loads("checks.tensors.core.stream") and not loads("checks.evidence")
+    assert "cvxpy" in loads("solvers.qp")
+    tree = ast.parse("def f():\n    from checks.evidence import Evidence\n")
+    assert list(inside(tree)) == [(2, "checks.evidence")]
+
+
+def test_declarations_of_claims_load_neither_torch_nor_cvxpy() -> None:
+    declaring = [name for name in FILES if name.startswith("checks.papers.")]
+    assert len(declaring) > 40
+    assert not [name for name in declaring if loads(name) & {"torch", "cvxpy"}]
