@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from fractions import Fraction
 from typing import Any
 
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Program
 from derivations.calculus.term import Term
 
 
@@ -71,66 +69,6 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Implication:
-    """If all hypotheses hold, so does the conclusion.
-
-    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n  in which ``factor`` is a
-    nonnegative combination of the named hypotheses with at least one strict one (or 1 when empty), and the
-    multiplier of an inequality is nonnegative. ``witness`` is an exact assignment offered as a counterexample: the
-    engine accepts it only if every hypothesis holds and the conclusion fails.
-    """
-
-    hypotheses: tuple[Fact, ...]
-    conclusion: Fact
-    multipliers: tuple[tuple[str, Term], ...] = ()
-    factor: tuple[tuple[str, Fraction], ...] = ()
-    witness: tuple[tuple[str, Fraction], ...] = ()
-    label: str = ""
-
-    def without(self, name: str) -> Implication:
-        """The same implication with one hypothesis dropped (and its part of the certificate)."""
-        return Implication(
-            tuple(h for h in self.hypotheses if h.name != name),
-            self.conclusion,
-            tuple(m for m in self.multipliers if m[0] != name),
-            tuple(f for f in self.factor if f[0] != name),
-            self.witness,
-            self.label,
-        )
-
-
-@dataclass(frozen=True)
-class Convex:
-    """A minimisation program is convex."""
-
-    program: Program
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class WellPosed:
-    """Every symbol of a program is a variable of its printed list or given data."""
-
-    program: Program
-    printed: tuple[Tensor, ...]
-    data: tuple[Tensor, ...]
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class Dual:
-    """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
-
-    ``conditions`` maps each primal variable that stationarity does not determine to the printed condition
-    (a term that vanishes), in the indices ``at`` that the dualiser uses for it.
-    """
-
-    program: Program
-    conditions: tuple[tuple[Tensor, Term], ...]
-    label: str = ""
-
-
-@dataclass(frozen=True)
 class Definition:
     """Names something. Its terms must have agreeing shapes and be defined (no division by zero)."""
 
@@ -161,7 +99,7 @@ class Kind:
         raise NotImplementedError
 
 
-Statement = Kind | Identity | Implication | Convex | WellPosed | Dual | Definition | All
+Statement = Kind | Identity | Definition | All
 
 
 def parts(statement: Statement) -> tuple[Any, ...]:

@@ -9,7 +9,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OWN = ("derivations", "solvers", "checks", "book")
-LATE = frozenset({"torch", "numpy", "scipy", "cvxpy", "clarabel", "sklearn", "matplotlib", "flint", "playwright", "nbformat"})
+LATE = frozenset(
+    {
+        "torch",
+        "numpy",
+        "scipy",
+        "cvxpy",
+        "clarabel",
+        "sklearn",
+        "matplotlib",
+        "flint",
+        "playwright",
+        "nbformat",
+    }
+)
 """Libraries that take long to load, or that a GPU machine need not have: what needs them is imported where it is used."""
 ANY_TIME = ("checks.commands.",)
 """Commands import what they run when they run: a record is shown without SymPy."""

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import signs_under
+from checks.engine.hypotheses import facts_of, signs_under
 from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import entries
-from checks.statement import Implication, terms_of
+from checks.statement import terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
@@ -48,11 +48,8 @@ def _signs(base: ix.Expr, statement: Any) -> sg.Signs:
     nonzero += getattr(getattr(statement, "program", None), "nonzero", ())
     ranges = {"> 0": POSITIVE, ">= 0": NONNEGATIVE}
     known = {t: ranges[r] for t, r in getattr(statement, "ranges", ()) if r in ranges}
-    forms: dict[nf.Form, sg.Signs] = {}
-    if isinstance(statement, Implication):
-        relations = {"=": sg.ZERO, ">=": NONNEGATIVE, ">": POSITIVE}
-        forms = {nf.normal(h.term.entry()): relations[h.relation] for h in statement.hypotheses}
-    return signs_under(base, given, nonzero) & sg.signs(base, sg.Facts(known, forms))
+    stated = replace(facts_of(getattr(statement, "hypotheses", ()) or ()), tensors=known)
+    return signs_under(base, given, nonzero) & sg.signs(base, stated)
 
 
 def hidden_demands(statement: Any) -> Iterator[sg.Demand]:

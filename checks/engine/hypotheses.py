@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
+from typing import Any
 
 from checks.engine.instances import describe, exact_instances
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
-from checks.statement import Given, Malformed
+from checks.statement import Fact, Given, Malformed
+from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
@@ -155,3 +158,14 @@ def _violation(
             if sign is not None and sign not in demand.signs:
                 return describe(instance, at) or "always"
     return None
+
+
+def facts_of(hypotheses: Iterable[Any]) -> sg.Facts:
+    """Hypotheses about one number each, and that they are defined, as facts about signs."""
+    known = {"=": sg.ZERO, ">=": fn.NONNEGATIVE, ">": fn.POSITIVE}
+    facts = [h for h in hypotheses if isinstance(h, Fact)]
+    forms = {nf.normal(d.base): d.signs for h in facts for d in sg.demands(h.term.entry())}
+    for h in facts:
+        form = nf.normal(h.term.entry())
+        forms[form] = forms.get(form, fn.ANY) & known.get(h.relation, fn.ANY)
+    return sg.Facts(forms=forms)

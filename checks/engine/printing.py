@@ -10,8 +10,6 @@ from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, subterms
 
-_RELATIONS = {"=": "= 0", ">=": r"\ge 0", ">": "> 0"}
-
 
 def part_latex(part: Any) -> str:
     """One simple statement as LaTeX, with its definitions and every promise that its engine may use."""
@@ -51,15 +49,4 @@ def _statement_latex(part: Any) -> str:
             return f"{part.lhs.latex()} = {part.rhs.latex()}"
         case st.Definition():
             return f"{part.name.latex()} := {part.meaning.latex()}"
-        case st.Implication():
-            facts = r",\quad ".join(f"{h.term.latex()} {_RELATIONS[h.relation]}" for h in part.hypotheses)
-            end = f"{part.conclusion.term.latex()} {_RELATIONS[part.conclusion.relation]}"
-            return rf"{facts} \;\Longrightarrow\; {end}" if facts else end
-        case st.Convex() | st.WellPosed():
-            return part.program.latex()
-        case st.Dual():
-            rows = [rf"{term.latex()} = 0" for _, term in part.conditions]
-            return (
-                r",\quad ".join(rows) if rows else r"\text{no condition besides the signs of the multipliers}"
-            )
     return part.statement_latex()

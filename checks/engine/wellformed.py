@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
-from checks.statement import Fact, Given, Identity, Implication, Link, Malformed, tensors_of, terms_of
+from checks.statement import Fact, Given, Identity, Link, Malformed, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
@@ -183,8 +183,6 @@ def _inner_shapes(statement: Any) -> None:
         for fact in statement.hypotheses:
             if fact.relation == conclusion.relation and nf.equal(fact.term.entry(), conclusion.term.entry()):
                 raise Malformed(f"the hypothesis {fact.name} is the conclusion")
-    if isinstance(statement, Implication) and any(m.shape() for _, m in statement.multipliers):
-        raise Malformed("a multiplier is a number")
     for term in terms_of(statement):
         for derived in _derived(term):
             derived.shape()

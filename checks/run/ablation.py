@@ -9,6 +9,7 @@ from typing import Any
 from checks import statement as st
 from checks.claim import Assumption, Claim
 from checks.engine.judge import Finding, judge
+from checks.kinds.implication import Implication
 from checks.run.theories import THEORIES
 
 
@@ -69,7 +70,7 @@ def _drop(statement: st.Statement, assumption: Assumption) -> Ablation:
     touched = False
     pieces: list[Any] = []
     for part in st.parts(statement):
-        if isinstance(part, st.Implication) and any(h.name == assumption.name for h in part.hypotheses):
+        if isinstance(part, Implication) and any(h.name == assumption.name for h in part.hypotheses):
             part, touched = part.without(assumption.name), True
         elif (
             isinstance(part, (st.Identity, st.Definition))

@@ -10,8 +10,9 @@ import sympy as sp
 
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
+from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.scope import Scoped
-from checks.statement import Convex, Definition, Identity, WellPosed, parts, tensors_of, terms_of
+from checks.statement import Definition, Identity, parts, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Apply, Size, Term, subterms

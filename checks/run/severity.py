@@ -19,9 +19,11 @@ from checks.kinds.averages import Averages
 from checks.kinds.examples import Rule
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
+from checks.kinds.implication import Implication
+from checks.kinds.programs import WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
-from checks.statement import Definition, Fact, Given, Identity, Implication, Statement, WellPosed, parts
+from checks.statement import Definition, Fact, Given, Identity, Statement, parts
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import NonConformable, Symbol, Term

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from checks.kinds.differs import Differs
 from checks.kinds.extremum import Extremum
+from checks.kinds.implication import Implication
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
-from checks.statement import Definition, Fact, Given, Identity, Implication, Link
+from checks.statement import Definition, Fact, Given, Identity, Link
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Differential, at_point, bregman, formula, grad, power_p
 from derivations.calculus.index import Tensor

@@ -12,9 +12,10 @@ import sympy as sp
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
+from checks.kinds.implication import Implication
 from checks.kinds.positive import Positive
 from checks.kinds.unbounded import Bounded, Ray
-from checks.statement import Fact, Given, Implication
+from checks.statement import Fact, Given
 from derivations.calculus import psd
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program

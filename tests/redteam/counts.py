@@ -14,8 +14,9 @@ from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.limit import ETA, Limit
+from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
-from checks.statement import Convex, Dual, Fact, Given
+from checks.statement import Fact, Given
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.term import apply, as_term, size, sqrt, stack, sum_over

@@ -14,13 +14,15 @@ from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.gaussian import GaussianMean
+from checks.kinds.implication import Implication
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
+from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.unbounded import Bounded, Ray
-from checks.statement import Convex, Definition, Dual, Fact, Given, Identity, Implication, Link, WellPosed
+from checks.statement import Definition, Fact, Given, Identity, Link
 from derivations.calculus import index as ix
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Differential, at_point, bregman, formula, grad, power_p

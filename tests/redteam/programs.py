@@ -14,8 +14,9 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
+from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.kinds.stationary import Stationary
-from checks.statement import Convex, Dual, Fact, Given, WellPosed
+from checks.statement import Fact, Given
 from derivations.calculus.gradients import bregman
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program

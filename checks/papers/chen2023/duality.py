@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checks.claim import claim
 from checks.kinds.follows import Equation, Follows
+from checks.kinds.programs import WellPosed
 from checks.kinds.unbounded import Bounded, Ray
 from checks.papers.chen2023 import solver_legs, tensor_legs
 from checks.papers.chen2023.enumerations import inertia
@@ -37,7 +38,7 @@ from checks.papers.chen2023.symbols import (  # fmt: skip
     weight_rules,
     weights,
 )
-from checks.statement import All, Given, Identity, WellPosed
+from checks.statement import All, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Ones, Size, Term, as_term, sum_over, trace
 from derivations.theories import ksvd

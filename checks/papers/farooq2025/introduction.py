@@ -5,13 +5,14 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
+from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
 from checks.papers.farooq2025 import solver_legs
 from checks.papers.farooq2025 import tensor_legs as legs
 from checks.papers.farooq2025.notation import E_NAME, HERE, K_, Q_, K, Q
-from checks.statement import All, Definition, Fact, Given, Identity, Implication
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import at_point, grad, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from checks.claim import claim
+from checks.kinds.programs import Convex
 from checks.kinds.stationary import Stationary
 from checks.papers.farooq2025 import solver_legs
 from checks.papers.farooq2025 import tensor_legs as legs
 from checks.papers.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, SCORES, WHERE, K, Q, dZ_, weight
-from checks.statement import All, Convex, Definition, Given, Identity, Link
+from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.gradients import Differential, at_point, grad, zeros
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program

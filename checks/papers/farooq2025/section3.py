@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import claim
+from checks.kinds.implication import Implication
 from checks.kinds.scope import Scoped
 from checks.papers.farooq2025 import tensor_legs as legs
 from checks.papers.farooq2025.notation import E_NAME, HERE, WHERE, mu
-from checks.statement import All, Definition, Fact, Identity, Implication
+from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.gradients import unit
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, diag, sum_over, trace

@@ -7,12 +7,13 @@ from fractions import Fraction
 from checks.claim import Assumption, claim
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
+from checks.kinds.implication import Implication
 from checks.kinds.stationary import Stationary
 from checks.papers.farooq2025 import solver_legs
 from checks.papers.farooq2025 import tensor_legs as legs
 from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, STOCHASTIC, WHERE
 from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED
-from checks.statement import All, Definition, Fact, Identity, Implication, Link
+from checks.statement import All, Definition, Fact, Identity, Link
 from derivations.calculus.gradients import at_point, formula, grad, kronecker, unit, zeros
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, diag, squared_norm, sum_over, trace

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import Assumption
+from checks.kinds.programs import Convex
 from checks.papers.nguyen2023.theorem1_formulas import H
-from checks.statement import All, Convex, Definition, Given, Identity, Link
+from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Hadamard, Term, as_term, exp, size, softmax, sqrt, stack, sum_over

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from checks.claim import Assumption
 from checks.kinds.examples import Example, Point, Rule
+from checks.kinds.implication import Implication
 from checks.papers.nguyen2023.batchnorm_formulas import MEAN, STATISTICS, WHERE, score, variance
-from checks.statement import All, Fact, Identity, Implication
+from checks.statement import All, Fact, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, apply, as_term, exp, size, softmax, stack, sum_over

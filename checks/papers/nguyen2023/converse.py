@@ -20,6 +20,8 @@ import numpy as np
 
 from checks.claim import Assumption, Options, claim
 from checks.evidence import Evidence
+from checks.kinds.implication import Implication
+from checks.kinds.programs import Convex, Dual
 from checks.papers.nguyen2023 import theorem1_legs as legs
 from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
@@ -30,7 +32,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     attention,
     softmax_lines,
 )
-from checks.statement import All, Convex, Dual, Fact, Given, Identity, Implication
+from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sum_over

@@ -7,8 +7,9 @@ from fractions import Fraction
 from checks.claim import Assumption
 from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
+from checks.kinds.programs import Convex, WellPosed
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM
-from checks.statement import All, Convex, Definition, Fact, Given, Identity, WellPosed
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import (

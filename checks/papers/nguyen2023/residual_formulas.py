@@ -13,7 +13,9 @@ from checks.claim import Assumption, Options
 from checks.evidence import Evidence
 from checks.kinds.examples import Point
 from checks.kinds.feasible import ConvexProgram, Solvable
-from checks.statement import All, Convex, Definition, Fact, Given, Identity, Implication, WellPosed
+from checks.kinds.implication import Implication
+from checks.kinds.programs import Convex, WellPosed
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import claim
+from checks.kinds.programs import Convex
 from checks.papers.nguyen2023 import variant_heads, variant_optima
 from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, STATISTICS_OF_KEYS
 from checks.papers.nguyen2023.centering_formulas import ANY_BETA
@@ -36,7 +37,7 @@ from checks.papers.nguyen2023.scaled_heads_formulas import (
     two_heads,
 )
 from checks.papers.nguyen2023.theorem1_formulas import H_NONZERO
-from checks.statement import All, Convex, Definition, Identity
+from checks.statement import All, Definition, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from checks.claim import Assumption
 from checks.kinds.examples import Point, Rule
+from checks.kinds.programs import Convex
 from checks.papers.nguyen2023 import scaled_heads_formulas as heads
 from checks.papers.nguyen2023.multihead_formulas import combine, per_head, s
-from checks.statement import All, Convex, Fact, Given, Identity
+from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over

@@ -6,6 +6,8 @@ import sympy as sp
 
 from checks.claim import Options, claim
 from checks.evidence import Evidence
+from checks.kinds.implication import Implication
+from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.papers.nguyen2023 import theorem1_legs as legs
 from checks.papers.nguyen2023 import variant_legs, variant_optima
@@ -56,15 +58,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     stationarity,
     w,
 )
-from checks.statement import (
-    All,
-    Convex,
-    Definition,
-    Dual,
-    Fact,
-    Identity,
-    Implication,
-)
+from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, stack, sum_over
 from derivations.theories.svr import regression as svr

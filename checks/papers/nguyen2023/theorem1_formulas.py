@@ -8,16 +8,9 @@ from itertools import product
 import sympy as sp
 
 from checks.claim import Assumption
-from checks.statement import (
-    All,
-    Convex,
-    Fact,
-    Given,
-    Identity,
-    Implication,
-    Link,
-    WellPosed,
-)
+from checks.kinds.implication import Implication
+from checks.kinds.programs import Convex, WellPosed
+from checks.statement import All, Fact, Given, Identity, Link
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal

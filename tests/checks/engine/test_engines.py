@@ -12,21 +12,12 @@ import pytest
 from checks import statement as st
 from checks.claim import Claim, Options
 from checks.engine.finding import Finding, Inconsistent
-from checks.engine.judge import ENGINES, certificate_error, judge
+from checks.engine.judge import ENGINES, judge
 from checks.evidence import Evidence
+from checks.kinds.implication import Implication, certificate_error
+from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.run.verify import examine
-from checks.statement import (
-    All,
-    Convex,
-    Definition,
-    Dual,
-    Fact,
-    Given,
-    Identity,
-    Implication,
-    Malformed,
-    WellPosed,
-)
+from checks.statement import All, Definition, Fact, Given, Identity, Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.term import (

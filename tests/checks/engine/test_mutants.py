@@ -8,7 +8,8 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.engine.mutants import mutants
-from checks.statement import All, Fact, Given, Identity, Implication
+from checks.kinds.implication import Implication
+from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import (
     Term,

@@ -12,9 +12,10 @@ from checks.engine.verdict import verdict
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point
+from checks.kinds.implication import Implication
 from checks.run.repair import repair_of
 from checks.run.verify import examine
-from checks.statement import All, Definition, Fact, Identity, Implication
+from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term, exp
 

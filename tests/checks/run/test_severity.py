@@ -11,12 +11,13 @@ import sympy as sp
 
 from checks.kinds.counting import Grows
 from checks.kinds.examples import Point, Rule
+from checks.kinds.implication import Implication
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
 from checks.run.link import gravest, heirs
 from checks.run.severity import failures
-from checks.statement import All, Definition, Fact, Given, Identity, Implication, Link
+from checks.statement import All, Definition, Fact, Given, Identity, Link
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, exp, sqrt, sum_over
 

@@ -1,0 +1,279 @@
+"""Implication: what follows from equations and inequalities, by a certificate; refuted by an exact point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from checks.engine.domain import hidden_demands
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import facts_of
+from checks.engine.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances, solved
+from checks.engine.judge import ENGINES, ENOUGH, conformable, step
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence
+from checks.statement import Fact, Kind, Malformed
+from derivations.calculus import functions as fn
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.exact import Exponential
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
+
+_SIGNS = {"=": "= 0", ">=": r"\ge 0", ">": "> 0"}
+
+
+@dataclass(frozen=True)
+class Implication(Kind):
+    """If all hypotheses hold, so does the conclusion.
+
+    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n  in which ``factor`` is a
+    nonnegative combination of the named hypotheses with at least one strict one (or 1 when empty), and the
+    multiplier of an inequality is nonnegative. ``witness`` is an exact assignment offered as a counterexample: the
+    engine accepts it only if every hypothesis holds and the conclusion fails.
+    """
+
+    hypotheses: tuple[Fact, ...]
+    conclusion: Fact
+    multipliers: tuple[tuple[str, Term], ...] = ()
+    factor: tuple[tuple[str, Fraction], ...] = ()
+    witness: tuple[tuple[str, Fraction], ...] = ()
+    label: str = ""
+
+    def without(self, name: str) -> Implication:
+        """The same implication with one hypothesis dropped (and its part of the certificate)."""
+        return Implication(
+            tuple(h for h in self.hypotheses if h.name != name),
+            self.conclusion,
+            tuple(m for m in self.multipliers if m[0] != name),
+            tuple(f for f in self.factor if f[0] != name),
+            self.witness,
+            self.label,
+        )
+
+    def statement_latex(self) -> str:
+        """Hypotheses and conclusion."""
+        facts = r",\quad ".join(f"{h.term.latex()} {_SIGNS[h.relation]}" for h in self.hypotheses)
+        end = f"{self.conclusion.term.latex()} {_SIGNS[self.conclusion.relation]}"
+        return rf"{facts} \;\Longrightarrow\; {end}" if facts else end
+
+
+def implication(statement: Implication, seed: int, with_mutants: bool) -> Finding:
+    """Verify the certificate symbolically, or the offered counterexample exactly."""
+    finding = Finding()
+    everything = (*statement.hypotheses, statement.conclusion)
+    if any(f.relation not in _SIGNS for f in everything):
+        raise Malformed(f"a relation is one of {', '.join(_SIGNS)}")
+    if any(m.shape() for _, m in statement.multipliers):
+        raise Malformed("a multiplier is a number")
+    if len({h.name for h in statement.hypotheses}) < len(statement.hypotheses):
+        raise Malformed("two hypotheses have one name")
+    shapes = conformable(*(f.term for f in everything))
+    finding.evidence.append(shapes)
+    if not shapes.passed:
+        finding.counterexample = shapes.detail
+        return finding
+    unseen = any(hidden_demands(statement))  # a point may be excluded by what its entries do not show
+    refuted = "" if unseen else _witness(statement)
+    if refuted:
+        finding.counterexample = refuted
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+        return finding
+    why = certificate_error(statement) or _undefined(statement)
+    reason = why or "identity of normal forms; signs of the multipliers as required"
+    finding.steps.append(step("certificate", _implication_latex(statement), reason, not why))
+    holding, count, broken = _satisfied(statement, seed)
+    if broken and not unseen:
+        finding.counterexample = broken
+        finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
+        return finding
+    if not why and (broken or not holding):
+        why = (
+            "a point was found at which the conclusion fails"
+            if broken
+            else "no point was found at which all hypotheses hold"
+        )
+    detail = why or "the certificate is an identity"
+    finding.evidence.append(
+        Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)
+    )
+    if count >= ENOUGH:
+        detail = f"hypotheses and conclusion hold at {count} exact points, for example {holding}"
+        finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
+    if with_mutants and not why:
+        for what, mutant in mutants(statement.conclusion.term, 16):
+            changed = Fact("mutant", mutant, statement.conclusion.relation)
+            wrong = Implication(statement.hypotheses, changed, statement.multipliers, statement.factor)
+            finding.mutants.tried += 1
+            if certificate_error(wrong):
+                finding.mutants.killed += 1
+            elif nf.equal(mutant.entry(), statement.conclusion.term.entry()):
+                finding.mutants.equivalent += 1
+            else:
+                finding.mutants.survivors.append(f"{what}: {mutant.latex()}")
+    return finding
+
+
+def _undefined(statement: Implication) -> str:
+    """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
+    facts = facts_of(statement.hypotheses)
+    stated = {d.base for h in statement.hypotheses for d in sg.demands(h.term.entry())}
+    left = [d for d in sg.demands(statement.conclusion.term.entry()) if d.base not in stated]
+    if any(not sg.signs(d.base, facts) <= d.signs for d in left):
+        return "the conclusion is not shown to be defined wherever the hypotheses hold"
+    return ""
+
+
+_WANTED = 20
+
+
+def _satisfied(statement: Implication, seed: int) -> tuple[str, int, str | None]:
+    """A point at which all hypotheses hold, in words, how many were tried, and a counterexample if one was met."""
+    terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
+    shown, count = "", 0
+    for instance, points in exact_instances(terms, (), seed, 40, True):
+        for at in points[:2]:
+            point = _moved_onto(instance, statement, at)
+            if point is None:
+                continue
+            sign = point.sign(terms[-1], at)
+            if sign is not None and not _allowed(sign, statement.conclusion.relation):
+                text = (
+                    f"{describe(point, at)}: every hypothesis holds, but {statement.conclusion.name} does not"
+                )
+                return "", count, text
+            shown, count = shown or describe(point, at), count + (sign is not None)
+        if count >= _WANTED:
+            break
+    return (shown or "every point") if count else "", count, None
+
+
+def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]) -> Instance | None:
+    """The instance, changed entry by entry until every hypothesis holds, or None."""
+    for _ in range(3):
+        broken = None
+        for h in statement.hypotheses:
+            expr = h.term.entry()
+            loose = {i: at.get(i, 0) for i in ix.free_indices(expr)}
+            sign = instance.sign(expr, loose)
+            if sign is None:
+                return None
+            if not _allowed(sign, h.relation):
+                broken = (expr, loose, h.relation)
+                break
+        if broken is None:
+            return instance
+        if broken[2] == ">" or len(moved := solved(instance, *broken[:2])) < 2:
+            return None
+        instance = moved[1]
+    return None
+
+
+def _allowed(sign: int, relation: str) -> bool:
+    return {"=": sign == 0, ">=": sign >= 0, ">": sign > 0}[relation]
+
+
+def certificate_error(statement: Implication) -> str:
+    """Why the certificate does not prove the conclusion; "" if it does."""
+    facts = {h.name: h for h in statement.hypotheses}
+    factor: ix.Expr = ix.Num(Fraction(1))
+    if statement.factor:
+        if any(name not in facts for name, _ in statement.factor):
+            return "the factor names a hypothesis that is not there"
+        if any(c < 0 or facts[name].relation == "=" for name, c in statement.factor):
+            return "the factor is not a nonnegative combination of inequalities"
+        if not any(facts[name].relation == ">" and c > 0 for name, c in statement.factor):
+            return "the factor has no strict hypothesis"
+        factor = ix.Add(tuple(c * facts[name].term.entry() for name, c in statement.factor))
+    right: list[ix.Expr] = [ix.Num(Fraction(0))]
+    strict = False
+    for name, multiplier in statement.multipliers:
+        if name not in facts:
+            return f"the certificate uses {name}, which is not assumed"
+        if not _defined_under(multiplier.entry(), statement):
+            return f"the multiplier of {name} is not shown to be defined wherever the hypotheses hold"
+        if facts[name].relation != "=":
+            signs = sg.signs(multiplier.entry(), facts_of(statement.hypotheses))
+            if not signs <= fn.NONNEGATIVE:
+                return f"the multiplier of {name} is not shown to be nonnegative"
+            strict |= facts[name].relation == ">" and signs <= fn.POSITIVE
+        right.append(multiplier.entry() * facts[name].term.entry())
+    conclusion = statement.conclusion
+    if not nf.equal(factor * conclusion.term.entry(), ix.Add(tuple(right))):
+        return "the certificate is not an identity"
+    inequalities = any(facts[n].relation != "=" for n, _ in statement.multipliers)
+    if conclusion.relation == "=" and inequalities:
+        return "an equation does not follow from inequalities this way"
+    if conclusion.relation == ">" and not strict:
+        return "no strict hypothesis enters with a positive multiplier"
+    return ""
+
+
+def _defined_under(multiplier: ix.Expr, statement: Implication) -> bool:
+    """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are defined."""
+    facts = facts_of(statement.hypotheses)
+    everything = (*statement.hypotheses, statement.conclusion)
+    stated = {d.base for f in everything for d in sg.demands(f.term.entry())}
+    return all(d.base in stated or sg.signs(d.base, facts) <= d.signs for d in sg.demands(multiplier))
+
+
+def _implication_latex(statement: Implication) -> str:
+    facts = {h.name: h for h in statement.hypotheses}
+    left = statement.conclusion.term.wrapped(2)
+    if statement.factor:
+        total = " + ".join(
+            facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}"
+            for n, c in statement.factor
+            if n in facts
+        )
+        left = rf"\left({total}\right)\,{left}"
+    right = " + ".join(
+        facts[n].term.wrapped(2)
+        if m.latex() == "1"
+        else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
+        for n, m in statement.multipliers
+        if n in facts
+    )
+    return f"{left} = {right or '0'}"
+
+
+def _witness(statement: Implication) -> str | None:
+    """The counterexample in words if it is one: all hypotheses hold exactly and the conclusion fails."""
+    if not statement.witness:
+        return None
+    values = dict(statement.witness)
+    terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
+    promised = {t.name for e in terms for t in ix.tensors(e) if t.positive}
+    if any(values.get(name, 1) <= 0 for name in promised):
+        return None  # a promise is a hypothesis as well
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        return values[tensor.name]  # sizes are all one: a name is an entry
+
+    def value(term: Term) -> Any:
+        expr = term.entry()
+        sizes = {d: 1 for d in dimensions([expr], ())}
+        return evaluate(expr, sizes, lookup, FUNCTIONS, {i: 0 for i in ix.free_indices(expr)})
+
+    try:
+        if not all(_true(value(h.term), h.relation) for h in statement.hypotheses):
+            return None
+        got = value(statement.conclusion.term)
+    except (KeyError, ZeroDivisionError, NotExact):
+        return None
+    if _true(got, statement.conclusion.relation):
+        return None
+    shown = ", ".join(f"{n} = {v}" for n, v in statement.witness)
+    return (
+        f"all dimensions 1; {shown}: every hypothesis holds, but {statement.conclusion.name} has value {got}"
+    )
+
+
+def _true(value: Any, relation: str) -> bool:
+    return _allowed(Exponential.of(value).sign(), relation)
+
+
+ENGINES[Implication] = implication

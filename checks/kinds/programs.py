@@ -1,0 +1,208 @@
+"""What may be said of a minimisation program: that it is convex, well posed, and which conditions its dual has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from checks.engine.finding import Finding
+from checks.engine.instances import exact_instances, solved
+from checks.engine.judge import ENGINES, step
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
+from checks.statement import Kind, Malformed, tensors_of
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
+from derivations.calculus.index import Tensor
+from derivations.calculus.program import Program, convexity, degree_in, dualise
+from derivations.calculus.term import Term
+
+
+@dataclass(frozen=True)
+class Convex(Kind):
+    """A minimisation program is convex."""
+
+    program: Program
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The program."""
+        return self.program.latex()
+
+
+@dataclass(frozen=True)
+class WellPosed(Kind):
+    """Every symbol of a program is a variable of its printed list or given data."""
+
+    program: Program
+    printed: tuple[Tensor, ...]
+    data: tuple[Tensor, ...]
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The program."""
+        return self.program.latex()
+
+
+@dataclass(frozen=True)
+class Dual(Kind):
+    """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
+
+    ``conditions`` maps each primal variable that stationarity does not determine to the printed condition
+    (a term that vanishes), in the indices ``at`` that the dualiser uses for it.
+    """
+
+    program: Program
+    conditions: tuple[tuple[Tensor, Term], ...]
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The conditions, one after the other."""
+        rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
+        return r",\quad ".join(rows) if rows else r"\text{no condition besides the signs of the multipliers}"
+
+
+def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
+    """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
+    why = convexity(statement.program)
+    detail = why or "the convexity argument does not apply"
+    proof = Evidence("derivation", "exact-symbolic", True if why else None, detail, settles=True)
+    finding = Finding([proof], [step("convexity", statement.program.latex(), why or "not shown", bool(why))])
+    if with_mutants and why:
+        finding.mutants = _program_mutants(statement)
+    return finding
+
+
+def _program_mutants(statement: Convex) -> Mutants:
+    """Objectives with a flipped sign in front of a quadratic term must not pass as convex."""
+    result = Mutants()
+    for what, objective in mutants(statement.program.objective, 12):
+        if not any(word in what for word in ("sign", "minus")):
+            continue
+        result.tried += 1
+        changed = replace(statement.program, objective=objective)
+        quadratic = _quadratic_part(statement.program) != _quadratic_part(changed)
+        if not convexity(changed):
+            result.killed += 1
+        elif not quadratic:
+            result.equivalent += 1  # only the linear part changed: still convex, as it should be
+        else:
+            result.survivors.append(what)
+    negated = replace(statement.program, objective=-statement.program.objective)
+    result.tried += 1
+    result.killed += not convexity(negated)
+    return result
+
+
+def _quadratic_part(program: Any) -> tuple:
+    return tuple(
+        item for item in nf.normal(program.objective.entry()) if degree_in(item[0], program.variables) == 2
+    )
+
+
+def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
+    """Every symbol is a listed variable or given data, every listed variable occurs, every variable is listed."""
+    program, known = statement.program, statement.program.unknown()
+    both = set(statement.printed) & set(statement.data)
+    occurring = known | tensors_of((program.objective, program.constraints))
+    occurring -= {c.multiplier for c in program.constraints}
+    stray = occurring - set(statement.printed) - set(statement.data)
+    problems = {
+        "neither a listed variable nor given data": stray,
+        "listed as variable but absent": set(statement.printed) - known,
+        "minimised over but listed as data": set(program.variables) & set(statement.data),
+        "listed as variable and as data": both,
+    }
+    wrong = {words: ", ".join(sorted(t.name for t in found)) for words, found in problems.items() if found}
+    detail = "; ".join(f"{words}: {names}" for words, names in wrong.items())
+    words = detail or "every symbol is a listed variable or given data"
+    proof = Evidence("derivation", "exact-symbolic", not wrong, words, settles=True)
+    finding = Finding([proof], counterexample=detail or None)
+    if with_mutants and not wrong:
+        for n in range(len(statement.printed)):
+            finding.mutants.tried += 1
+            fewer = WellPosed(program, statement.printed[:n] + statement.printed[n + 1 :], statement.data)
+            finding.mutants.killed += well_posed(fewer, seed, False).holds is False
+    return finding
+
+
+def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
+    """Dualise symbolically and compare the remaining conditions with the printed ones."""
+    result = dualise(statement.program)
+    printed = dict(statement.conditions)
+    if len(printed) < len(statement.conditions):
+        raise Malformed("a variable gives one condition")
+    finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
+    same = {
+        v: _same_condition(result.conditions[v], t.entry())
+        for v, t in printed.items()
+        if v in result.conditions
+    }
+    wrong = [
+        f"no condition from {v.name} is printed"
+        for v, derived in result.conditions.items()
+        if v not in printed and _other_zeros(derived, ix.Num(Fraction(0)), seed)
+    ]
+    wrong += [
+        f"{v.name} gives no such condition"
+        for v, term in printed.items()
+        if v not in result.conditions and _other_zeros(ix.Num(Fraction(0)), term.entry(), seed)
+    ]
+    wrong += [
+        f"the condition from {v.name} is another one"
+        for v, agrees in same.items()
+        if not agrees and _other_zeros(result.conditions[v], printed[v].entry(), seed)
+    ]
+    exprs = [t.entry() for t in printed.values()]
+    defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
+    settled = (
+        defined_
+        and all(same.values())
+        and set(printed) == set(result.conditions)
+        and result.program is not None
+    )
+    detail = "; ".join(wrong) or (
+        "the conditions are those that the dualiser derives"
+        if settled
+        else "the conditions, or the convexity of the program, are not shown"
+    )
+    passed = False if wrong else settled or None
+    finding.evidence.append(Evidence("derivation", "exact-symbolic", passed, detail, settles=True))
+    finding.counterexample = "; ".join(wrong) or None
+    if with_mutants and passed:
+        for variable, term in statement.conditions:
+            for what, mutant in mutants(term, 12):
+                finding.mutants.tried += 1
+                if not _same_condition(result.conditions[variable], mutant.entry()):
+                    finding.mutants.killed += 1
+                elif nf.equal(mutant.entry(), term.entry()) or nf.equal(mutant.entry(), -term.entry()):
+                    finding.mutants.equivalent += 1
+                else:
+                    finding.mutants.survivors.append(f"{variable.name}: {what}")
+    return finding
+
+
+def _same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:
+    """Equal up to the sign, which does not change where an expression vanishes."""
+    return nf.equal(derived, printed) or nf.equal(derived, -printed)
+
+
+def _other_zeros(derived: ix.Expr, printed: ix.Expr, seed: int) -> bool:
+    """Whether an exact instance shows that two conditions do not vanish at the same places.
+
+    One solves for a variable in which a condition is affine: there it vanishes and the other must not.
+    """
+    for one, two in ((derived, printed), (printed, derived)):
+        for instance, points in exact_instances([one, two], (), seed, 4, True):
+            for at in points:
+                for changed in solved(instance, one, at):
+                    if changed.sign(one, at) == 0 and changed.sign(two, at) in (-1, 1):
+                        return True
+    return False
+
+
+ENGINES[Convex] = convex
+ENGINES[WellPosed] = well_posed
+ENGINES[Dual] = dual
