@@ -54,8 +54,10 @@ class Assumption:
 class Claim:
     """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
 
-    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands (solvers, tensors),
-    ``failing`` of a statement of which none stands: they try it as printed, and do not pass where it fails.
+    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical".
+    ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands
+    (solvers, tensors), ``failing`` of a statement of which none stands: they try it as printed, and do not pass where it
+    fails.
     """
 
     id: str
@@ -92,22 +94,47 @@ class Claim:
 CLAIMS: dict[str, Claim] = {}
 
 
-def claim(id: str, reference: str, title: str, **rest: Any) -> Claim:
-    """Register a claim. Raises ValueError for a repeated id or a field out of range."""
+def claim(
+    id: str,
+    reference: str,
+    title: str,
+    *,
+    words: str,
+    literal: Callable[[Any], Statement] | None = None,
+    corrected: Callable[[Any], Statement] | None = None,
+    correction_words: str = "",
+    theory: str = "",
+    under: tuple[tuple[str, str], ...] = (),
+    role: str = "claim",
+    assumes: tuple[Assumption, ...] = (),
+    rests_on: tuple[str, ...] = (),
+    legs: tuple[Leg, ...] = (),
+    failing: tuple[Leg, ...] = (),
+    derivation: Callable[[Any], list[Step]] | None = None,
+    where: str = "",
+    notes: str = "",
+    reason: str = "",
+) -> Claim:
+    """Register a claim; the parameters are the fields of `Claim`. Statements are functions, so that importing a paper
+    derives nothing. Raises ValueError for a repeated id or a field out of range.
+    """
     if id in CLAIMS:
         raise ValueError(f"claim {id} is declared twice")
     if "/" not in id:
         raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
-    if rest.get("role", "claim") not in ("claim", "definition", "empirical"):
+    if role not in ("claim", "definition", "empirical"):
         raise ValueError(f"{id}: role must be claim, definition or empirical")
-    if not rest.get("theory") and any(a.knob for a in rest.get("assumes", ())):
+    if not theory and any(a.knob for a in assumes):
         raise ValueError(
             f"{id}: an assumption names a knob, but the claim is of no theory that could turn it"
         )
     module, source = _declared_at()
     CLAIMS[id] = new = Claim(
-        id, reference, title, **{"literal": None, "words": "", **rest}, source=source, module=module
-    )
+        id, reference, title, literal, words,
+        theory=theory, under=under, role=role, corrected=corrected, correction_words=correction_words,
+        assumes=assumes, rests_on=rests_on, legs=legs, failing=failing, derivation=derivation,
+        where=where, notes=notes, reason=reason, source=source, module=module,
+    )  # fmt: skip
     return new
 
 

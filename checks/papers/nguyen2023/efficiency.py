@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -384,8 +385,8 @@ for _number, _name, _kept in (
         role="empirical",
         words="The efficiency gain over the baseline grows with N and with D.",
         theory="svr",
-        literal=lambda a, kept=_kept: _both_grow(a, kept, False),
-        corrected=lambda a, kept=_kept: _both_grow(a, kept, True),
+        literal=partial(_both_grow, kept=_kept, corrected=False),
+        corrected=partial(_both_grow, kept=_kept, corrected=True),
         correction_words=GROWTH,
         reason=REASON,
         assumes=(MODEL, SCALES),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from checks.claim import Assumption, claim
 from checks.kinds.stacked import Stacked
 from checks.papers.wang2024 import notation as n
@@ -62,6 +66,10 @@ def nonzero_constant(kernel: Term, value: Term) -> All:
     return constant(kernel, value, (NOT_ZERO,), (rule,))
 
 
+def _one_everywhere(_: Any, kernel: Callable[[Term, Term], Term]) -> All:
+    return All((VANISHES, constant(kernel(KEY, QUERY), as_term(1))))
+
+
 for slug, kernel, title in (
     ("rbf", fk.rbf, "RBF"),
     ("laplacian", fk.laplacian, "Laplacian"),
@@ -71,7 +79,7 @@ for slug, kernel, title in (
         "Appendix A",
         f"Zero query and key matrices, {title} kernel",
         words="With W_Q = W_K = 0 the kernel is 1 for all keys and queries, as head 2 needs it.",
-        literal=lambda _, kernel=kernel: All((VANISHES, constant(kernel(KEY, QUERY), as_term(1)))),
+        literal=partial(_one_everywhere, kernel=kernel),
         assumes=(MASKED,),
         rests_on=("wang2024/eq10",),
         where=WHERE,
