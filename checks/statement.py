@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
@@ -89,10 +89,12 @@ class All:
 class Kind:
     """Base of the kinds that live in ``checks.kinds``: data with a label and a ``statement_latex`` method.
 
-    A kind's module registers its engine in ``checks.engine.judge.ENGINES``.
+    ``nested`` says that what it prints are statements with conditions of their own. A kind's module registers its engine in
+    ``checks.engine.judge.ENGINES``.
     """
 
     label: str = ""
+    nested: ClassVar[bool] = False
 
     def statement_latex(self) -> str:
         """The statement as displayed mathematics."""

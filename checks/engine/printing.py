@@ -14,7 +14,7 @@ from derivations.calculus.term import as_term, subterms
 def part_latex(part: Any) -> str:
     """One simple statement as LaTeX, with its definitions and every promise that its engine may use."""
     text, end = _statement_latex(part), conditions_latex(part)
-    if not end:
+    if not end or (isinstance(part, st.Kind) and part.nested):
         return text
     return rf"\begin{{gathered}}{text} \\ {end}\end{{gathered}}"
 

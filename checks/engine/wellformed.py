@@ -76,6 +76,12 @@ def _symbols(statement: Any) -> None:
         for i, k in pairwise(free):
             if i.name == k.name:
                 raise Malformed(f"the index {i.name} runs over two ranges at once")
+    scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
+    scalars |= {EXPONENT.name} if any(isinstance(t, SymbolicPower) for t in terms) else set()
+    if both := scalars & {
+        i.name for expr in (e for t in terms for e in entries(t)) for i in _bound_and_free(expr)
+    }:
+        raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     seen: dict[Any, Tensor] = {}
     if any(isinstance(t, SymbolicPower) for t in terms):
         seen = {EXPONENT.name: EXPONENT, _printed(EXPONENT): EXPONENT}
@@ -87,6 +93,14 @@ def _symbols(statement: Any) -> None:
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
+
+
+def _bound_and_free(expr: ix.Expr) -> Iterator[Index]:
+    for node in ix.walk(expr):
+        if isinstance(node, ix.Sum):
+            yield node.index
+        elif isinstance(node, ix.At):
+            yield from node.indices
 
 
 def _numbers_and_symbols(statement: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from checks.engine.finding import Finding, conjunction
 from checks.engine.judge import ENGINES, run
@@ -23,6 +23,7 @@ class Family(Kind):
     cases: tuple[tuple[str, Any], ...]
     printed_only: bool = False
     label: str = ""
+    nested: ClassVar[bool] = True
 
     def statement_latex(self) -> str:
         """The printed statement and the values of the parameter at which it is judged."""

@@ -379,4 +379,9 @@ PAIRS = [
         "well-posed/printed-without-effect", lambda: WellPosed(program(x + formula("1", y), (X,)), (X,), ()), "y is neither",
         lambda: WellPosed(program(x + formula("1", y), (X,)), (X,), (Y,)),
     ),
+    Pair(
+        "identity/one-letter-for-a-symbol-and-an-index",
+        lambda: Identity(sum_over(Index("x", "n"), u[Index("x", "n")] * x), x * sum_over(i, u[i])), "reads Σ_x x u_x",
+        lambda: Identity(sum_over(j, u[j] * x), x * sum_over(i, u[i])),
+    ),
 ]  # fmt: skip

@@ -37,6 +37,7 @@ STOCHASTIC = Given(
 )
 AT_AV = Given(en.Z_, (i, k), (A @ V)[i, k], "the point Z = AV")
 C_RULE = Given(en.c_vector, (j,), en.c(j), "c_j is the bracket of (37)")
+C_POWER = Given(en.c_vector, (j,), en.c(j, en.q_), "c_j is the bracket of (55), where p is the exponent")
 Z_TWO = Tensor("Y", (N, DV), "Y", "y_{%1}", "Y_{%1%2}")
 dZ_ = Tensor("dZ", (N, DV), "dZ", "dz_{%1}", "dZ_{%1%2}")
 DZ = as_term(dZ_)

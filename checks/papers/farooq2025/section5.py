@@ -16,7 +16,7 @@ from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.stationary import Stationary
 from checks.papers.farooq2025 import solver_legs
 from checks.papers.farooq2025 import tensor_legs as legs
-from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, HERE, WHERE
+from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE, WHERE
 from checks.papers.farooq2025.section3 import TRANSPOSED, U
 from checks.papers.farooq2025.section4 import COLUMN, STATE
 from checks.statement import All, Definition, Identity
@@ -197,7 +197,7 @@ claim(
 
 
 def _at_attention(p: Exponent, right: Term) -> Identity:
-    return Identity(grad(energy(p), en.Z_)[i, k], right, given=(AT_AV, C_RULE))
+    return Identity(grad(energy(p), en.Z_)[i, k], right, given=(AT_AV, C_POWER))
 
 
 claim(
@@ -231,11 +231,11 @@ claim(
     literal=lambda a: All(
         (
             family(lambda p: _at_attention(p, _by_entries(p))),
-            family(lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_RULE,)), (1, 2)),
+            family(lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_POWER,)), (1, 2)),
         )
     ),
     corrected=lambda a: family(
-        lambda p: Identity(grad(energy(p), en.Z_), p.term * _power_matrix(p), given=(AT_AV, C_RULE))
+        lambda p: Identity(grad(energy(p), en.Z_), p.term * _power_matrix(p), given=(AT_AV, C_POWER))
     ),
     correction_words="The matrix form has the factor p.",
     assumes=(WHOLE, STATE),
@@ -251,10 +251,10 @@ claim(
     "The condition on the regulariser for powers",
     words="The gradient of R must be -A C^(p-1) V, minus the gradient of E at Z = AV.",
     literal=lambda a: family(
-        lambda p: Identity(-grad(energy(p), en.Z_), -_power_matrix(p), given=(AT_AV, C_RULE)), (1, 2)
+        lambda p: Identity(-grad(energy(p), en.Z_), -_power_matrix(p), given=(AT_AV, C_POWER)), (1, 2)
     ),
     corrected=lambda a: family(
-        lambda p: Identity(-grad(energy(p), en.Z_), -(p.term * _power_matrix(p)), given=(AT_AV, C_RULE))
+        lambda p: Identity(-grad(energy(p), en.Z_), -(p.term * _power_matrix(p)), given=(AT_AV, C_POWER))
     ),
     correction_words="The gradient of R must be -p A C^(p-1) V.",
     assumes=(WHOLE, STATE),
@@ -269,7 +269,7 @@ claim(
     "Eq. (58)",
     "The regulariser for powers",
     words="R(Z) = -p tr(Zᵀ A C^(p-1) V) makes Z = AV a stationary point.",
-    literal=lambda a: family(lambda p: Stationary(energy(p) + regulariser(p), en.Z_, AV, given=(C_RULE,))),
+    literal=lambda a: family(lambda p: Stationary(energy(p) + regulariser(p), en.Z_, AV, given=(C_POWER,))),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq57",),
     legs=(legs.stationary_powers,),
@@ -282,10 +282,10 @@ claim(
     "The regularised energy for powers with traces",
     words="The regularised energy with u_j as the trace of (28).",
     literal=lambda a: family(
-        lambda p: Identity(energy(p) + regulariser(p), _traces(p, V.T) + regulariser(p), given=(C_RULE,))
+        lambda p: Identity(energy(p) + regulariser(p), _traces(p, V.T) + regulariser(p), given=(C_POWER,))
     ),
     corrected=lambda a: family(
-        lambda p: Identity(energy(p) + regulariser(p), _traces(p, V) + regulariser(p), given=(C_RULE,))
+        lambda p: Identity(energy(p) + regulariser(p), _traces(p, V) + regulariser(p), given=(C_POWER,))
     ),
     correction_words="V stands without a transpose in the first trace.",
     assumes=(WHOLE,),
@@ -311,11 +311,11 @@ claim(
     words="The regularised energy is the sum of F(u_j), which is the sum of powers minus the weighted pairs.",
     literal=lambda a: All(
         (
-            family(lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_RULE,)), (1, 2)),
-            family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_RULE,))),
+            family(lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_POWER,)), (1, 2)),
+            family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
         )
     ),
-    corrected=lambda a: family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_RULE,))),
+    corrected=lambda a: family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
     correction_words="The member in the middle is E without R; the last member is right.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
@@ -333,7 +333,7 @@ def _at_c(p: Exponent) -> Term:
 def _minimum(p: Exponent, says: str, above: Term | None = None) -> Extremum:
     convex = () if above is not None else ("power",)
     above = above if above is not None else sum_over(j, bregman("power", en.u(j), C_J[j]))
-    return Extremum(_at_c(p), en.Z_, AV, says, above=above, convex=convex, given=(C_RULE,))
+    return Extremum(_at_c(p), en.Z_, AV, says, above=above, convex=convex, given=(C_POWER,))
 
 
 def _literal_minimum(p: Exponent) -> Extremum:
@@ -343,7 +343,7 @@ def _literal_minimum(p: Exponent) -> Extremum:
             en.Z_,
             AV,
             "a local minimum",
-            given=(C_RULE,),
+            given=(C_POWER,),
             witness=NEGATIVE_C,
             direction=((4,), (-3,)),
         )
@@ -361,13 +361,13 @@ claim(
     words="For every p, Z = AV is a stationary point; for p ≥ 2 it is a minimum.",
     literal=lambda a: All(
         (
-            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_RULE,))),
+            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
             family(_literal_minimum, (2, 3), printed_only=True),
         )
     ),
     corrected=lambda a: All(
         (
-            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_RULE,))),
+            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
             Family(
                 _minimum(Exponent(), "a global minimum"),
                 (("p = 2", _minimum(Exponent(2), "a global minimum", SQUARES[2])),),

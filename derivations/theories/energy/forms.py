@@ -47,11 +47,13 @@ def u(at: Index = j, over: Index = m, state: Term = Z) -> Term:
     return sum_over(over, A[over, at] * (state[over].T @ V[at]))
 
 
-def c(at: Index = j) -> Term:
-    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j, the value of u_j at Z = AV. Raises ValueError at an index that it sums over."""
-    if at in (m, r_):
-        raise ValueError(f"c sums over {m.name} and {r_.name}; {at.name} would be taken for one of them")
-    return sum_over(m, A[m, at] * sum_over(r_, A[m, r_] * (V[r_].T @ V[at])))
+def c(at: Index = j, inner: Index = r_) -> Term:
+    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j (with p or another letter), the value of u_j at Z = AV. Raises ValueError at an index
+    that it sums over.
+    """
+    if at in (m, inner):
+        raise ValueError(f"c sums over {m.name} and {inner.name}; {at.name} would be taken for one of them")
+    return sum_over(m, A[m, at] * sum_over(inner, A[m, inner] * (V[inner].T @ V[at])))
 
 
 def energy(function: Callable[[Term], Term], at: Index = j) -> Term:
