@@ -29,6 +29,7 @@ gpu:
 	$(PYTHON) -m checks.scale --device cuda --out checks/records/gpu.json
 
 bench: $(VENV)/test
+	$(BIN)/python tests/benchmarks/bench_commands.py
 	$(BIN)/python -m tests.benchmarks
 
 lint: $(VENV)/test

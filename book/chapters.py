@@ -38,6 +38,7 @@ BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "devices": measurements.devices,
     "families": measurements.families,
     "benchmarks": measurements.benchmarks,
+    "commands": measurements.commands,
     "measured": measurements.measured,
     "verdicts": overview.verdict_legend,
     "severities": overview.severity_legend,

@@ -214,6 +214,33 @@ def benchmarks(ledger: Ledger) -> str:
     return "\n\n".join([about, *pictures, scroll(table(header, rows), "numbers"), *solvers])
 
 
+def commands(ledger: Ledger) -> str:
+    """What the commands take, first and again, beside the run before."""
+    data = _read("commands")
+    if data is None:
+        return "What the commands take was **not run** here."
+    *earlier, last = data["runs"]
+    before = {(r["command"], r["turn"]): r["starts"] for run in earlier for r in run["rows"]}
+    about = (
+        f"Run at commit {code(last['commit'] or 'unknown')} with {last['cores']} cores; the machine's load was {last['load']:.1f} "
+        "when it began. Starts are starts of Python with SymPy, timed in the same run: only these compare with earlier runs. "
+        "*First* is on an empty cache."
+    )
+    rows = [
+        [
+            code(r["command"]),
+            r["turn"],
+            number(r["wall"]),
+            number(r["cpu"]),
+            number(r["starts"]),
+            number(before[r["command"], r["turn"]]) if (r["command"], r["turn"]) in before else "",
+        ]
+        for r in last["rows"]
+    ]
+    header = ["Command", "Run", "Seconds", "Processor seconds", "Starts", "Starts before"]
+    return f"{about}\n\n" + scroll(table(header, rows), "numbers")
+
+
 def _exponent(value: float | None) -> str:
     return "" if value is None else f"$N^{{{value:.2f}}}$"
 

@@ -7,7 +7,6 @@ from typing import Any
 from book.claim_page import number, outcome
 from book.ledger import Ledger
 from book.markup import code, link, scroll, table, text
-from checks.papers.nguyen2023.coverage import COLUMNS, ROWS
 
 HEADINGS = {
     "definition": "Its definition",
@@ -19,6 +18,7 @@ HEADINGS = {
 
 def systems(ledger: Ledger) -> str:
     """One row a system, one column a comparison; below, why what is missing is missing."""
+    from checks.papers.nguyen2023.coverage import COLUMNS, ROWS
 
     rows = [[text(row.system), *(_cell(ledger, getattr(row, column)) for column in COLUMNS)] for row in ROWS]
     reasons = dict.fromkeys(c for row in ROWS for c in row[1:] if isinstance(c, str))

@@ -13,12 +13,6 @@ from typing import Any
 
 from book.ledger import Ledger, LedgerError
 from book.markup import Room, badge, code, link, scroll, table, text
-from checks.claim import Options
-from checks.run.cache import Cache
-from checks.run.registry import load, select
-from checks.run.theories import THEORIES, theory
-from checks.run.verify import verify
-from derivations.theories.theory import BadAssumption
 
 CHANGE = "change-an-assumption"
 """Page on changing assumptions; written chapters link to it, so that it is there without the variants too."""
@@ -85,6 +79,8 @@ def describe(settings: Settings) -> list[str]:
 
 def assumptions(settings: Settings) -> dict[str, Any]:
     """The assumptions of each theory with its knobs set. Raises LedgerError for what is not allowed."""
+    from checks.run.theories import theory
+    from derivations.theories.theory import BadAssumption
 
     try:
         return {name: theory(name).assumptions(knobs) for name, knobs in settings.items()}
@@ -96,6 +92,10 @@ def rejudge(
     settings: Settings, records: list[dict[str, Any]], options: Any = None, workers: int = 1
 ) -> list[dict[str, Any]]:
     """The records with those of the changed theories judged anew. Raises LedgerError for unusable settings."""
+    from checks.claim import Options
+    from checks.run.cache import Cache
+    from checks.run.registry import select
+    from checks.run.verify import verify
 
     changed = assumptions(settings)
     claims = [c for c in select([]) if c.theory in changed]
@@ -106,17 +106,18 @@ def rejudge(
 
 def change_page(ledger: Ledger) -> str:
     """How to change an assumption: every knob of every theory, then the worked variants."""
+    from checks.run.theories import THEORIES
 
     parts = [INTRODUCTION, "## The knobs"]
-    for name, known in sorted(THEORIES.items()):
+    for name, theory in sorted(THEORIES.items()):
         rows = [
             [
                 code(k.name),
-                code(str(getattr(known.defaults, k.name))),
+                code(str(getattr(theory.defaults, k.name))),
                 ", ".join(map(code, k.allowed)),
                 text(k.meaning),
             ]
-            for k in known.knobs
+            for k in theory.knobs
         ]
         parts += [f"### Theory {name}", scroll(table(["Knob", "The paper's", "Allowed", "Decides"], rows))]
     parts.append("## Worked variants")
@@ -162,6 +163,7 @@ def _command(theory: str, knobs: dict[str, str]) -> str:
 
 def equations(name: str, knobs: dict[str, str]) -> str:
     """The steps of a theory's derivation that differ under the assumptions, before and after."""
+    from checks.run.theories import theory
 
     chosen = theory(name)
     before = _keyed(chosen.derive(chosen.defaults))
@@ -195,6 +197,10 @@ def _keyed(steps: Iterable[Any]) -> dict[tuple[str, str, int], Any]:
 
 def _verdicts(ledger: Ledger, worked: Worked) -> str:
     """The claims of the theory whose verdict changes, found by the quick check that `attest derive` uses."""
+    from checks.claim import Options
+    from checks.run.cache import Cache
+    from checks.run.registry import select
+    from checks.run.verify import verify
 
     claims = [c for c in select([]) if c.theory == worked.theory]
     changed = assumptions({worked.theory: worked.knobs})
@@ -235,6 +241,7 @@ def changed_page(
     settings: Settings, ledger: Ledger, before: list[dict[str, Any]], after: list[dict[str, Any]]
 ) -> str:
     """What changed from the papers' own assumptions to those of this book: verdicts, then equations."""
+    from checks.run.registry import load
 
     theory_of = {c.id: c.theory for c in load().values()}
     knobs = "\n".join(f"- {code(line)}" for line in describe(settings))

@@ -24,8 +24,9 @@ LATE = frozenset(
     }
 )
 """Libraries that take long to load, or that a GPU machine need not have: what needs them is imported where it is used."""
-ANY_TIME = ("checks.commands.",)
-"""Commands import what they run when they run: a record is shown without SymPy."""
+ANY_TIME = ("checks.commands.", "book.")
+"""Commands import what they run when they run: a record is shown without SymPy. The book's generator reads the ledger alone; what
+it derives anew it imports then."""
 
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

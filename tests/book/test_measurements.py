@@ -33,7 +33,13 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_without_files_everything_is_not_run(folder):
-    for page in (measurements.devices, measurements.families, measurements.benchmarks, measurements.measured):
+    for page in (
+        measurements.devices,
+        measurements.families,
+        measurements.benchmarks,
+        measurements.measured,
+        measurements.commands,
+    ):
         assert "**not run**" in page(None)
 
 
@@ -145,3 +151,15 @@ def test_committed_files_say_what_they_ran_on_or_that_they_did_not(name):
         return
     about = data.get("about", data)
     assert about["torch"] and about["date"] and about["commit"] and about["threads"]
+
+
+def test_commands_stand_beside_the_run_before(folder):
+    def timed(starts):
+        rows = [{"command": "attest list", "turn": "first", "wall": 2 * starts, "cpu": 1.0, "starts": starts}]
+        return {"commit": "abc", "cores": 2, "load": 0.1, "rows": rows}
+
+    (folder / "commands.json").write_text(json.dumps({"runs": [timed(8.0)]}))
+    assert "attest list" in measurements.commands(None) and "16" in measurements.commands(None)
+    (folder / "commands.json").write_text(json.dumps({"runs": [timed(8.0), timed(4.0)]}))
+    page = measurements.commands(None)
+    assert page.count("attest list") == 1 and "| 4 |" in page and "| 8 |" in page
