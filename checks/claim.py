@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,12 @@ class Claim:
     def assumptions(self, base: Any) -> Any:
         """The theory's assumptions with the claim's own hypotheses on top."""
         return replace(base, **dict(self.under)) if self.under else base
+
+
+@lru_cache(maxsize=32)
+def built(function: Callable[[Any], Any], assumptions: Any) -> Any:
+    """What a function of a claim gives under assumptions: the key, the engines and the record ask for the same one."""
+    return function(assumptions)
 
 
 CLAIMS: dict[str, Claim] = {}

@@ -13,7 +13,7 @@ from checks.commands.console import COLOURS, OUT
 from checks.commands.judging import changed
 from checks.commands.options import add_options, run_options
 from checks.engine.unicode import unicode_math
-from checks.run.registry import select
+from checks.run import catalogue
 from checks.run.theories import THEORIES, Theory, theory
 from derivations.theories.theory import load_settings, parse_settings
 
@@ -58,12 +58,12 @@ def run(a: argparse.Namespace) -> int:
 
 def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
     """The claims of a theory whose verdict changes under the assumptions."""
-    claims = [c for c in select([]) if c.theory == chosen.name]
-    if not claims:
+    ids = [e.id for e in catalogue.entries() if e.theory == chosen.name]
+    if not ids:
         return 0
-    found = changed(claims, a, {chosen.name: assumptions})
+    found = changed(ids, a, {chosen.name: assumptions})
     rows = [(old, new) for old, new in found if old.verdict != new.verdict]
-    OUT.print(f"\n[bold]{len(rows)} of {len(claims)} claims change verdict[/]")
+    OUT.print(f"\n[bold]{len(rows)} of {len(ids)} claims change verdict[/]")
     shown = Table(box=None, pad_edge=False)
     for heading in ("claim", "before", "after", "why"):
         shown.add_column(heading)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
 
-from checks.claim import Claim, Options
+from checks.claim import Options
 from checks.commands.console import ERR, progress_bar
 from checks.commands.options import run_options
 from checks.evidence import Record
@@ -70,29 +70,44 @@ def _run(
     return link([found[c.id] for c in claims], ledger.expected(), catalogue.parents())
 
 
-def changed(
-    claims: list[Claim], a: argparse.Namespace, settings: dict[str, Any]
-) -> list[tuple[Record, Record]]:
+def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> list[tuple[Record, Record]]:
     """The records, under the defaults and under changed assumptions, of the claims that these touch."""
+    options, cache = run_options(a), None if a.no_cache else Cache()
+    run = f"changes {settings!r} {options.seed}"
+    noted = catalogue.recall(cache.folder, run) if cache else None
+    if cache and noted is not None:
+        pairs = [[cache.get(name) for name in noted[id]] for id in ids if noted[id]]
+        if all(old and new for old, new in pairs):
+            return [(old, new) for old, new in pairs if old and new]
+    found = _changed(ids, a, settings, options, cache)
+    if cache:
+        catalogue.note(cache.folder, run, {id: list(records) for id, records in found.items()})
+    both = [list(found[id].values()) for id in ids if found[id]]
+    return [(old, new) for old, new in both]
+
+
+def _changed(
+    ids: list[str], a: argparse.Namespace, settings: dict[str, Any], options: Options, cache: Cache | None
+) -> dict[str, dict[str, Record]]:
+    from checks.run.registry import load
     from checks.run.verify import changes
 
-    found: dict[str, tuple[Record, Record]] = {}
-    cache = None if a.no_cache else Cache()
+    claims = [load()[id] for id in ids]
+    found: dict[str, dict[str, Record]] = {}
     with progress_bar() as bar:
         watch = _Watch(bar, len(claims))
-        for id, pair in changes(
+        for id, records in changes(
             claims,
             settings,
-            run_options(a),
+            options,
             cache=cache,
             workers=a.workers,
             running=watch.running,
             limit=_limit(a),
         ):
             watch.done(id)
-            if pair is not None:
-                found[id] = pair
-    return [found[c.id] for c in claims if c.id in found]
+            found[id] = records
+    return found
 
 
 def _limit(a: argparse.Namespace) -> float | None:

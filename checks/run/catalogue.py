@@ -34,6 +34,7 @@ class Entry:
     paper: str
     reference: str
     title: str
+    theory: str
     rests_on: tuple[str, ...]
     source: str
 
@@ -72,7 +73,9 @@ def entries() -> list[Entry]:
 
 
 def _entry(claim: Claim) -> Entry:
-    return Entry(claim.id, claim.paper, claim.reference, claim.title, claim.rests_on, claim.source)
+    return Entry(
+        claim.id, claim.paper, claim.reference, claim.title, claim.theory, claim.rests_on, claim.source
+    )
 
 
 def parents() -> dict[str, tuple[str, ...]]:
@@ -116,11 +119,17 @@ def records(patterns: list[str], options: Options, cache: Cache) -> list[Record]
     return found
 
 
-def note(folder: Path, options: Options, keys: Mapping[str, str]) -> None:
-    """Keep the keys of records that were judged or found under these options."""
+def recall(folder: Path, run: str) -> dict[str, Any] | None:
+    """The keys that a run of this description noted, if nothing has changed since."""
+    stored = _read(folder)
+    return stored["keys"].get(run) if stored is not None and not CLAIMS else None
+
+
+def note(folder: Path, run: str, keys: Mapping[str, Any]) -> None:
+    """Keep the keys of records that were judged or found in a run: its options, or what it changed."""
     stored = _read(folder)
     all_keys = stored["keys"] if stored else {}
-    all_keys[repr(options)] = {**all_keys.get(repr(options), {}), **keys}
+    all_keys[run] = {**all_keys.get(run, {}), **keys}
     with suppress(OSError):
         _write(folder, [_entry(c) for c in CLAIMS.values()], all_keys)
 

@@ -17,7 +17,7 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from checks.claim import ROOT, Claim, Options
+from checks.claim import ROOT, Claim, Options, built
 from checks.run.catalogue import FOLDERS, libraries
 from checks.run.reach import reach
 from checks.run.registry import PAPERS
@@ -78,7 +78,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
     if quick:
-        judged = [_text([part(assumptions) if part else None for part in parts]), repr(options.seed)]
+        judged = [_text([built(part, assumptions) if part else None for part in parts]), repr(options.seed)]
     else:
         functions = [source(f) for f in (*parts, *claim.legs, *claim.failing) if f is not None]
         judged = [

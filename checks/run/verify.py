@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.claim import Claim, Options
+from checks.claim import Claim, Options, built
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import judge
 from checks.engine.printing import part_latex
@@ -59,11 +59,11 @@ def examine(
 def _judge(
     claim: Claim, assumptions: Any, options: Options, quick: bool, parts: Parts | None, record: Record
 ) -> None:
-    printed = claim.literal(assumptions) if claim.literal else None
+    printed = built(claim.literal, assumptions) if claim.literal else None
     literal = judge(printed, options.seed, not quick) if printed is not None else None
     corrected, repair = None, "none"
     if literal is not None and literal.holds is False and claim.corrected:
-        statement = claim.corrected(assumptions)
+        statement = built(claim.corrected, assumptions)
         corrected, repair = judge(statement, options.seed, not quick), repair_of(printed, statement)
     standing = corrected if corrected is not None else literal
     if standing is not None and not quick:
@@ -156,8 +156,8 @@ def _fill(
 ) -> None:
     if claim.literal is None or literal is None:
         return
-    statement = claim.literal(assumptions)
-    repair = claim.corrected(assumptions) if claim.corrected else None
+    statement = built(claim.literal, assumptions)
+    repair = built(claim.corrected, assumptions) if claim.corrected else None
     record.kind = kind(statement)
     record.statement = {"latex": latex(statement), "words": claim.words}
     both = corrected is not None and repair is not None
@@ -185,7 +185,7 @@ def _fill(
                 "grade": "exact-symbolic",
                 "passed": s.checked,
             }
-            for s in claim.derivation(assumptions)
+            for s in built(claim.derivation, assumptions)
         ]
         record.steps = derived + record.steps
 
@@ -257,7 +257,7 @@ def verify(
                 cache.put(keys[id], record)
             yield record, False
     if cache and not settings and not quick:
-        note(cache.folder, options, keys)
+        note(cache.folder, repr(options), keys)
 
 
 def changes(
@@ -269,19 +269,21 @@ def changes(
     workers: int = 1,
     running: Callable[[list[str]], None] = lambda _: None,
     limit: float | None = None,
-) -> Iterator[tuple[str, tuple[Record, Record] | None]]:
-    """For each claim, as it is done: None where changed assumptions leave its statements and derivation as they are, else
-    its record under the defaults and under the changed assumptions; without mutants and further legs.
+) -> Iterator[tuple[str, dict[str, Record]]]:
+    """For each claim, as it is done, by their keys: its record under the defaults and under changed assumptions, without
+    mutants and further legs; nothing where these leave its statements and derivation as they are.
     """
     before, after = (_Work(s, options, True, Parts(), limit, cache) for s in ({}, settings))
     with _pool(min(workers, len(claims))) as pool:
         yield from _run([c.id for c in claims], partial(_change, before, after), pool, workers, running)
 
 
-def _change(before: _Work, after: _Work, id: str) -> tuple[Record, Record] | None:
+def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     claim = load()[id]
     names = [key(claim, assumptions_for(claim, w.settings), w.options, True) for w in (before, after)]
-    return None if names[0] == names[1] else (before.kept(id, names[0]), after.kept(id, names[1]))
+    if names[0] == names[1]:
+        return {}
+    return {name: work.kept(id, name) for name, work in zip(names, (before, after), strict=True)}
 
 
 class OutOfTime(BaseException):

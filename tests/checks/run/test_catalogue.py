@@ -131,3 +131,11 @@ def test_a_claim_that_takes_too_long_is_ended_named_and_not_kept(tmp_path, monke
     assert time.perf_counter() - started < 10 and heard == [["p/slow"]]
     assert record.verdict == "unsettled" and "ended after 0.3 seconds" in record.notes
     assert not list(tmp_path.glob("*.json"))
+
+
+def test_what_a_change_of_assumptions_changes_is_kept(filled) -> None:
+    first, _ = attest(filled, "derive", "energy", "--set", "F=u^3")
+    judged = set(filled.glob("*.json"))
+    again, imported = attest(filled, "derive", "energy", "--set", "F=u^3")
+    assert again == first and "claims change verdict" in first and "torch" not in imported
+    assert set(filled.glob("*.json")) == judged
