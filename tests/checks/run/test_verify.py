@@ -418,5 +418,5 @@ def test_declarations_out_of_range_are_refused() -> None:
         ("x/4", {"assumes": (Assumption("bias", "b is learned", "bias", "on"),)}),
     ):
         with pytest.raises(ValueError):
-            claim(id, "", "", **more)
+            claim(id, "", "", words="", **more)
         assert id == "nguyen2023/eq1" or id not in CLAIMS
