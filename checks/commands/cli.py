@@ -51,14 +51,14 @@ def _unusable() -> tuple[type[Exception], ...]:
     from concurrent.futures.process import BrokenProcessPool
 
     from checks.experiments.errors import ExperimentError
-    from checks.run.cache import DamagedCache
+    from checks.run.cache import UnwritableCache
     from checks.run.ledger import BadLedger
     from checks.run.registry import UnknownClaim
     from checks.tensors.core.errors import TensorError
     from derivations.theories.theory import BadAssumption
 
     return (
-        *(BadInput, UnknownClaim, BadAssumption, BadLedger, DamagedCache, TensorError, ExperimentError),
+        *(BadInput, UnknownClaim, BadAssumption, BadLedger, UnwritableCache, TensorError, ExperimentError),
         BrokenProcessPool,
     )
 

@@ -23,27 +23,18 @@ SILENCE = 10
 """Seconds after which a run that no terminal watches says where it is."""
 
 
-def judged(
-    patterns: list[str], a: argparse.Namespace, settings: dict[str, Any] | None = None, quick: bool = False
-) -> list[Record]:
-    """The records of claims or papers, in the order of declaration; raises UnknownClaim, DamagedCache, BadInput."""
-    options = run_options(a)
-    cache = None if a.no_cache else Cache()
-    if cache is not None and not settings and not quick:
-        known = catalogue.records(patterns, options, cache)
-        if known is not None:
-            _from_cache(len(known), len(known))
-            return link(known, ledger.expected(), catalogue.parents())
-    return _run(patterns, a, options, cache, settings, quick)
+def judged(patterns: list[str], a: argparse.Namespace) -> list[Record]:
+    """The records of claims or papers, in the order of declaration; raises UnknownClaim, UnwritableCache, BadInput."""
+    options, cache = run_options(a), None if a.no_cache else Cache()
+    known = catalogue.records(patterns, options, cache) if cache is not None else None
+    if known is not None:
+        _from_cache(len(known), len(known))
+        return link(known, ledger.expected(), catalogue.parents())
+    return _judged(patterns, a, options, cache)
 
 
-def _run(
-    patterns: list[str],
-    a: argparse.Namespace,
-    options: Options,
-    cache: Cache | None,
-    settings: Any,
-    quick: bool,
+def _judged(
+    patterns: list[str], a: argparse.Namespace, options: Options, cache: Cache | None
 ) -> list[Record]:
     from checks.run.registry import select
     from checks.run.verify import verify
@@ -54,9 +45,14 @@ def _run(
     with progress_bar() as bar:
         watch = _Watch(bar, len(claims))
         for record, stored in verify(
-            claims, options, settings=settings, cache=cache, workers=a.workers, quick=quick,
-            climbing=_Climbing(bar), running=watch.running, limit=_limit(a),
-        ):  # fmt: skip
+            claims,
+            options,
+            cache=cache,
+            workers=a.workers,
+            climbing=_Climbing(bar),
+            running=watch.running,
+            limit=_limit(a),
+        ):
             found[record.id] = record
             cached += stored
             watch.done(record.id)
@@ -65,8 +61,7 @@ def _run(
         ERR.print(
             f"judged again, because these cache entries are damaged: {shown}", highlight=False, markup=False
         )
-    if not quick:
-        _from_cache(cached, len(claims))
+    _from_cache(cached, len(claims))
     return link([found[c.id] for c in claims], ledger.expected(), catalogue.parents())
 
 

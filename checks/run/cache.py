@@ -16,7 +16,7 @@ STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
 
 
-class DamagedCache(RuntimeError):
+class UnwritableCache(RuntimeError):
     """A cache that cannot be written."""
 
 
@@ -49,7 +49,7 @@ class Cache:
             return None
 
     def put(self, name: str, record: Record) -> None:
-        """Store a record. Raises DamagedCache where the folder cannot be written.
+        """Store a record. Raises UnwritableCache where the folder cannot be written.
 
         A record of which a leg stopped with an error is not kept: the next run tries again.
         """
@@ -62,8 +62,8 @@ class Cache:
         except OSError as error:
             raise self.unwritable(error) from None
 
-    def unwritable(self, error: OSError) -> DamagedCache:
+    def unwritable(self, error: OSError) -> UnwritableCache:
         """The complaint about a folder that cannot be written."""
-        return DamagedCache(
+        return UnwritableCache(
             f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
         )

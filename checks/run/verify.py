@@ -228,7 +228,7 @@ def verify(
 
     Beyond the usual lengths the tensor checks of all claims run first, short lengths before long ones; ``climbing`` is told
     of each part that ends, and of the end by None. ``running`` is told every few seconds which claims are being judged. A
-    claim that takes longer than ``limit`` seconds is ended and unsettled. Raises DamagedCache.
+    claim that takes longer than ``limit`` seconds is ended and unsettled. Raises UnwritableCache.
     """
     settings = settings or {}
     todo: list[Claim] = []
@@ -305,12 +305,12 @@ def _within(limit: float | None) -> Iterator[None]:
         raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    remaining, _ = signal.setitimer(signal.ITIMER_REAL, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, remaining)  # whoever had set one before still gets it
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ class _Work:
 
 @contextmanager
 def _parts(cache: Cache | None) -> Iterator[Parts]:
-    """Where parts are kept: in the cache; without one, in a folder that goes with the run. Raises DamagedCache."""
+    """Where parts are kept: in the cache; without one, in a folder that goes with the run. Raises UnwritableCache."""
     if cache is not None:
         folder = cache.folder / "parts"
         try:

@@ -295,7 +295,7 @@ def test_verify_compares_with_the_recorded_verdicts(
     monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
     ledger.EXPECTED.write_text(json.dumps({CHEAP: "refuted"}))
     status, out, _ = attest(capsys, "verify", CHEAP)
-    assert status == 1 and "recorded: refuted" in out and "1 verdicts differ" in out
+    assert status == 1 and "recorded: refuted" in out and "1 differ from the recorded" in out
     ledger.EXPECTED.write_text("{}")
     assert attest(capsys, "verify", CHEAP)[0] == 1  # nothing is recorded for it
     assert attest(capsys, "verify", CHEAP, "--accept")[0] == 0

@@ -140,7 +140,7 @@ def test_a_damaged_part_is_run_again(tmp_path):
 def test_a_cache_that_cannot_be_written_is_one_complaint_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "load", lambda: {CLAIM.id: CLAIM})
     (tmp_path / "file").write_text("")
-    with pytest.raises(cache.DamagedCache, match="cannot write to the cache"):
+    with pytest.raises(cache.UnwritableCache, match="cannot write to the cache"):
         list(verify.verify([CLAIM], Options(max_tokens=32768), cache=cache.Cache(tmp_path / "file")))
     assert CALLS == []
 

@@ -21,7 +21,7 @@ from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
 from checks.run import content, ledger
 from checks.run import verify as vf
-from checks.run.cache import Cache, DamagedCache
+from checks.run.cache import Cache, UnwritableCache
 from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
 from checks.run.link import link
@@ -298,7 +298,7 @@ def test_a_record_with_a_leg_that_stopped_is_tried_again(tmp_path: Path) -> None
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DamagedCache, match="cannot write to the cache"):
+    with pytest.raises(UnwritableCache, match="cannot write to the cache"):
         Cache(tmp_path / "file").put("k", vf.examine(made(), None, QUICK))
 
 
