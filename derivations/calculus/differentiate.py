@@ -17,6 +17,7 @@ import sympy as sp
 
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
+from derivations.calculus.functions import sympy_root
 
 
 class DerivativeMismatch(ArithmeticError):
@@ -127,9 +128,7 @@ class _SympyFunctions(dict):
 
     def __missing__(self, name: str) -> Any:
         if name == "root":
-            return lambda base, exponent: (
-                sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
-            )
+            return sympy_root
         if name in ("exp", "log"):
             return lambda arg, order: sp.diff(getattr(sp, name)(_X), _X, order).subs(_X, arg)
         return lambda arg, order: sp.Function(f"{name}_d{order}")(arg)

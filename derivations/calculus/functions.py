@@ -216,6 +216,23 @@ BALL_FUNCTIONS: dict[str, Value] = {
 }
 
 
+def _in_sympy(function: Callable[[Any], Any]) -> Value:
+    def value(arg: Any, order: int = 0) -> sp.Expr:
+        x = sp.Dummy()
+        return sp.diff(function(x), x, order).subs(x, arg)
+
+    return value
+
+
+def sympy_root(base: Any, exponent: Fraction) -> sp.Expr:
+    """A rational power in SymPy."""
+    return sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
+
+
+IN_SYMPY: dict[str, Value] = {"root": sympy_root, **{f.name: _in_sympy(f.sympy) for f in _LISTED}}
+"""The same for SymPy's expressions."""
+
+
 def is_unknown(name: str) -> bool:
     """Whether a name stands for any smooth function: one letter."""
     return len(name) == 1

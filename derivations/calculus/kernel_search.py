@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -15,7 +14,7 @@ from derivations.calculus import index as ix
 from derivations.calculus.balls import Ball
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
-from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, KNOWN
+from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, IN_SYMPY
 
 Point = tuple[Fraction, ...]
 Formula = Callable[[ix.Expr, ix.Expr, ix.Expr, int], ix.Expr]
@@ -64,9 +63,7 @@ def _coefficients(formula: Formula) -> list[sp.Expr]:
     expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
     if ix.tensors(expr) != {u}:
         return []
-    functions: dict[str, Any] = {name: partial(_derivative, f.sympy) for name, f in KNOWN.items()}
-    functions["root"] = lambda base, exponent: base ** sp.Rational(exponent.numerator, exponent.denominator)
-    value = sp.sympify(evaluate(expr, {}, lambda *_: _U, functions))
+    value = sp.sympify(evaluate(expr, {}, lambda *_: _U, IN_SYMPY))
     try:
         series = sp.series(value, _U, 0, _ORDER).removeO()
     except (NotImplementedError, ValueError, TypeError):
@@ -74,11 +71,6 @@ def _coefficients(formula: Formula) -> list[sp.Expr]:
     if not series.is_polynomial(_U):
         return []
     return [series.coeff(_U, n) for n in range(_ORDER)]
-
-
-def _derivative(function: Callable[[Any], Any], arg: Any, order: int = 0) -> Any:
-    x = sp.Dummy()
-    return sp.diff(function(x), x, order).subs(x, arg)
 
 
 def _sign(value: Any) -> int:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import sympy as sp
 
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
-from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE
+from derivations.calculus.functions import ANY, IN_SYMPY, NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Tensor
-from derivations.calculus.parse import FUNCTIONS, parse
+from derivations.calculus.parse import parse
 
 U = sp.Symbol("u", real=True)
 _x = sp.Symbol("x", positive=True)
@@ -32,15 +31,7 @@ def index_expression(text: str) -> ix.Expr:
 
 def sympy_expression(expr: ix.Expr) -> sp.Expr:
     """An index expression in one symbol as a SymPy expression in u."""
-    functions: dict[str, Any] = {name: _plain(name) for name in FUNCTIONS}
-    functions["root"] = lambda base, exponent: (
-        sp.sympify(base) ** sp.Rational(exponent.numerator, exponent.denominator)
-    )
-    return sp.sympify(evaluate(expr, {}, lambda tensor, entry: U, functions))
-
-
-def _plain(name: str) -> Any:
-    return lambda arg, order: getattr(sp, name)(arg)
+    return sp.sympify(evaluate(expr, {}, lambda tensor, entry: U, IN_SYMPY))
 
 
 def sign_on_reals(expression: sp.Expr) -> str:

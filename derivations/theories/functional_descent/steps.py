@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import sympy as sp
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.components import evaluate
+from derivations.calculus.functions import IN_SYMPY
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.kernel_search import require_kernel
 from derivations.calculus.parse import parse
@@ -193,20 +193,12 @@ def _second_head(a: FunctionalAssumptions) -> tuple[str, str]:
     return sum_of_residuals, f"two heads, the second constantly {value}, which P_2 divides by"
 
 
-def _named(function: Any) -> Any:
-    return lambda argument, _: function(argument)
-
-
-_NAMED = {name: _named(getattr(sp, name)) for name in ("exp", "log", "cosh", "sinh", "tanh")}
-_NAMED["root"] = lambda base, exponent: sp.sympify(base) ** sp.Rational(exponent)
-
-
 def _at_zero(kernel: str) -> sp.Expr | None:
     """The value of a user's kernel at two zero vectors, or None where it has none."""
     zero = ix.Num(Fraction(0))
     try:
         expr = parse(kernel, {"dot": zero, "xx": zero, "yy": zero})
-        value = sp.sympify(evaluate(expr, {}, lambda *_: sp.S.Zero, _NAMED))
+        value = sp.sympify(evaluate(expr, {}, lambda *_: sp.S.Zero, IN_SYMPY))
     except ZeroDivisionError:
         return None
     return value if value.is_finite and value.is_real else None
