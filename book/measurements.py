@@ -1,6 +1,6 @@
 """Pages from the data files in checks/records: error and bound by family, devices, benchmarks, a measured model.
 
-The files are written by `python -m checks.run.scale`, `python -m tests.benchmarks` and `attest measure --json`; a page says
+The files are written by `python -m checks.scale`, `python -m tests.benchmarks` and `attest measure --json`; a page says
 what it was written by and on what, and "not run" where there is no such file.
 """
 
@@ -35,7 +35,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 
 def _runs() -> dict[str, dict[str, Any]]:
-    """The data files of `python -m checks.run.scale`, by name: those that have rows, or say why they have none."""
+    """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have none."""
     found = {path.stem: _read(path.stem) for path in sorted(FOLDER.glob("*.json"))}
     return {name: data for name, data in found.items() if data and ("rows" in data or "reason" in data)}
 

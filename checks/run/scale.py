@@ -1,7 +1,7 @@
 """Every tensor check of the ledger at every length on one device, with one command, as a data file.
 
-    python -m checks.run.scale --device cuda --out gpu.json        (make gpu)
-    torchrun --nproc-per-node 2 -m checks.run.scale --out two.json
+    python -m checks.scale --device cuda --out gpu.json        (make gpu)
+    torchrun --nproc-per-node 2 -m checks.scale --out two.json
 
 Needs torch, numpy, scipy and sympy only. Float64 runs first, then float32 and bfloat16 against float64 values of the same
 inputs on the same device. TF32 is off, and algorithms are deterministic: an operation that has no deterministic version

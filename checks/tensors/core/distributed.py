@@ -1,6 +1,6 @@
 """The streamed checks over several processes: query rows shared out, keys and values on every rank.
 
-    torchrun --nproc-per-node 2 -m checks.run.scale --max-tokens 32768 --out two.json
+    torchrun --nproc-per-node 2 -m checks.scale --max-tokens 32768 --out two.json
 
 Inside `with sharded(ranks)` every check runs unchanged; only the engines' inner products are exchanged:
 - a pass over the keys (attention, log-sums): each rank computes its queries, and all gather the rows;
