@@ -291,9 +291,7 @@ def run(a: argparse.Namespace, ranks: Ranks) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """0: all passed; 1: some failed; 2: unusable input; 3: a rank was lost."""
-    parser = argparse.ArgumentParser(
-        prog="checks.scale", description="All tensor checks, as a data file."
-    )
+    parser = argparse.ArgumentParser(prog="checks.scale", description="All tensor checks, as a data file.")
     parser.add_argument("claims", nargs="*", metavar="ID", help="claims or papers (default: all)")
     parser.add_argument(
         "--legs",
