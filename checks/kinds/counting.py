@@ -11,6 +11,7 @@ import sympy as sp
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES, step
 from checks.evidence import Evidence
+from checks.kinds.recurrence import denominators
 from checks.statement import Kind, Malformed
 
 Products = tuple[tuple[int, ...], ...]
@@ -159,13 +160,13 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
         or not all(x.is_positive for x in names)
     ):
         raise Malformed("what grows is a rational function of positive sizes")
-    bottom = sp.fraction(sp.together(statement.expression))[1]
-    if (
-        not all(c > 0 for c in sp.Poly(sp.expand(bottom), *names).coeffs())
-        if bottom.free_symbols
-        else bottom == 0
-    ):
-        raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero")
+    for bottom in denominators(statement.expression):
+        if (
+            not all(c > 0 for c in sp.Poly(sp.expand(bottom), *names).coeffs())
+            if bottom.free_symbols
+            else bottom == 0
+        ):
+            raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero")
     if names - {x for x, _ in statement.sizes}:
         raise Malformed("sizes are given for every symbol")
     expression, symbol = statement.expression, statement.symbol

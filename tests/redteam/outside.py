@@ -9,6 +9,7 @@ from fractions import Fraction
 import sympy as sp
 
 from checks.kinds.cost import Assign, Cost
+from checks.kinds.counting import Grows
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
@@ -64,6 +65,7 @@ n, one, eta = size("n"), as_term(1), as_term(ETA)
 PARAMETER = Tensor("t#", (), "t")
 ones = Ones((), ("m",))
 whole = sp.Symbol("t", nonnegative=True, integer=True)
+size_ = sp.Symbol("x", positive=True)
 real, w = sp.Symbol("r", real=True), sp.Symbol("w", real=True)
 W_ = Tensor("w", ("n",))
 TWIN, WIDE = Index("i", "m"), as_term(Tensor("A", ("n", "m")))
@@ -383,5 +385,9 @@ PAIRS = [
         "identity/one-letter-for-a-symbol-and-an-index",
         lambda: Identity(sum_over(Index("x", "n"), u[Index("x", "n")] * x), x * sum_over(i, u[i])), "reads Σ_x x u_x",
         lambda: Identity(sum_over(j, u[j] * x), x * sum_over(i, u[i])),
+    ),
+    Pair(
+        "grows/pole-that-cancels", lambda: Grows("w", (size_ ** 2 - 5 * size_) / (size_ - 5), size_, ((size_, (1, 2)),)), "0/0 at 5",
+        lambda: Grows("w", size_**2 / (size_ + 5), size_, ((size_, (1, 2)),)),
     ),
 ]  # fmt: skip
