@@ -59,13 +59,21 @@ class Identity:
     label: str = ""
 
 
+RELATIONS = {"=": "= 0", "!=": r"\ne 0", ">=": r"\ge 0", ">": "> 0"}
+"""The relations of a number to zero, and their LaTeX."""
+
+
 @dataclass(frozen=True)
 class Fact:
-    """``term relation 0`` with relation one of =, >=, >."""
+    """``term relation 0`` with a relation of `RELATIONS`."""
 
     name: str
     term: Term
     relation: str
+
+    def latex(self) -> str:
+        """The relation as printed."""
+        return f"{self.term.latex()} {RELATIONS[self.relation]}"
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,12 @@ class Kind:
 
 
 Statement = Kind | Identity | Definition | All
+
+
+def follows_latex(hypotheses: tuple[Fact, ...], conclusion: Fact) -> str:
+    """Hypotheses and conclusion as printed."""
+    left = r",\quad ".join(h.latex() for h in hypotheses)
+    return rf"{left} \;\Longrightarrow\; {conclusion.latex()}" if left else conclusion.latex()
 
 
 def parts(statement: Statement) -> tuple[Any, ...]:

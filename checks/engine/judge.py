@@ -26,7 +26,7 @@ from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.components import NotExact
-from derivations.calculus.gradients import Derived, Differential, Gradient, Kronecker, Unit
+from derivations.calculus.gradients import Differential, Gradient, Kronecker, Unit
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import (
@@ -38,7 +38,6 @@ from derivations.calculus.term import (
     Term,
     free,
     show_shapes,
-    subterms,
 )
 
 ENOUGH = 3
@@ -102,7 +101,8 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     sides = [statement.lhs.entry(*at), statement.rhs.entry(*at)]
     links = [link.term.entry(*at) for link in statement.chain]
     evidence, where = defined([*sides, *links], statement.given, statement.nonzero, seed)
-    if evidence.passed is False and _differentiated(statement):
+    terms = (statement.lhs, statement.rhs, *(link.term for link in statement.chain))
+    if evidence.passed is False and _differentiated(*terms):
         # a derivative that is written with a quotient may exist where the quotient does not
         evidence, where = replace(evidence, passed=None, detail=f"not shown to be defined: {where}"), None
     finding.evidence.append(evidence)
@@ -124,9 +124,9 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _differentiated(statement: st.Identity) -> bool:
+def _differentiated(*terms: Term) -> bool:
     """Whether a derivative occurs in a formula, also in one that is put into it."""
-    todo: list[Any] = [statement.lhs, statement.rhs, *(link.term for link in statement.chain)]
+    todo: list[Any] = list(terms)
     while todo:
         item = todo.pop()
         if isinstance(item, (Gradient, Differential)):
@@ -310,7 +310,7 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
     if evidence.passed and loose:
         stray = ", ".join(sorted(i.name for i in loose))
         evidence = replace(evidence, passed=None, detail=f"the name leaves {stray} unexplained")
-    if evidence.passed is False and any(isinstance(t, Derived) for _, t in subterms(statement.meaning)):
+    if evidence.passed is False and _differentiated(statement.meaning):
         detail = (
             f"the derivative's formula is undefined somewhere; the derivative may not be: {evidence.detail}"
         )
@@ -342,7 +342,7 @@ def unbound(term: Term) -> set[Index]:
 
 def _printed_indices(term: Term) -> tuple[set[Index], set[Index]]:
     """The indices of the entries and rows that a term prints, and those that its sums and stacks bind."""
-    own = [item for item in (term.data if isinstance(term.data, tuple) else (term.data,))]
+    own = term.data if isinstance(term.data, tuple) else (term.data,)
     indices = {item for item in own if isinstance(item, Index)}
     places = isinstance(term, Pick | Softmax | Kronecker | Unit)
     printed, bound = (indices, set()) if places else (set(), indices)

@@ -14,7 +14,7 @@ from checks.engine.instances import Instance, describe, entries_of
 from checks.engine.judge import ENGINES, conformable
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
-from checks.statement import Fact, Given, Kind, Malformed
+from checks.statement import RELATIONS, Fact, Given, Kind, Malformed, follows_latex
 from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -25,7 +25,6 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 
 Values = tuple[tuple[Tensor, Any], ...]
-_SIGNS = {"=": "= 0", "!=": r"\ne 0", ">=": r"\ge 0", ">": "> 0"}
 
 
 @dataclass(frozen=True)
@@ -131,9 +130,7 @@ class Rule(Kind):
 
     def statement_latex(self) -> str:
         """Hypotheses and conclusion."""
-        left = r",\quad ".join(f"{h.term.latex()} {_SIGNS[h.relation]}" for h in self.hypotheses)
-        right = f"{self.conclusion.term.latex()} {_SIGNS[self.conclusion.relation]}"
-        return rf"{left} \;\Longrightarrow\; {right}" if left else right
+        return follows_latex(self.hypotheses, self.conclusion)
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,7 @@ class Example(Kind):
 
     def statement_latex(self) -> str:
         """The facts, one a line."""
-        lines = [f"{f.term.latex()} {_SIGNS[f.relation]}" for f in self.facts]
+        lines = [f.latex() for f in self.facts]
         return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
 
 
@@ -155,8 +152,8 @@ def _check(facts: tuple[Fact, ...]) -> None:
     if not facts:
         raise Malformed("no fact is stated")
     for fact in facts:
-        if fact.relation not in _SIGNS:
-            raise Malformed(f"a relation is one of {', '.join(_SIGNS)}")
+        if fact.relation not in RELATIONS:
+            raise Malformed(f"a relation is one of {', '.join(RELATIONS)}")
 
 
 def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
@@ -216,8 +213,7 @@ def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     whole = False if wrong else None if missing else True
     finding = Finding([Evidence("exact", "exact-rational", whole, detail, settles=True)])
     for f, passed in zip(statement.facts, held, strict=True):
-        latex = f"{f.term.latex()} {_SIGNS[f.relation]}"
-        step = {"title": f.name, "latex": latex, "reason": point.words(given)}
+        step = {"title": f.name, "latex": f.latex(), "reason": point.words(given)}
         finding.steps.append({**step, "grade": "exact-rational", "passed": passed})
     finding.counterexample = detail if wrong else None
     if with_mutants and whole:

@@ -13,7 +13,7 @@ from checks.engine.instances import FUNCTIONS, Instance, describe, dimensions, e
 from checks.engine.judge import ENGINES, ENOUGH, conformable, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
-from checks.statement import Fact, Kind, Malformed
+from checks.statement import Fact, Kind, Malformed, follows_latex
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -23,7 +23,7 @@ from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 
-_SIGNS = {"=": "= 0", ">=": r"\ge 0", ">": "> 0"}
+_RELATIONS = ("=", ">=", ">")
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,15 @@ class Implication(Kind):
 
     def statement_latex(self) -> str:
         """Hypotheses and conclusion."""
-        facts = r",\quad ".join(f"{h.term.latex()} {_SIGNS[h.relation]}" for h in self.hypotheses)
-        end = f"{self.conclusion.term.latex()} {_SIGNS[self.conclusion.relation]}"
-        return rf"{facts} \;\Longrightarrow\; {end}" if facts else end
+        return follows_latex(self.hypotheses, self.conclusion)
 
 
 def implication(statement: Implication, seed: int, with_mutants: bool) -> Finding:
     """Verify the certificate symbolically, or the offered counterexample exactly."""
     finding = Finding()
     everything = (*statement.hypotheses, statement.conclusion)
-    if any(f.relation not in _SIGNS for f in everything):
-        raise Malformed(f"a relation is one of {', '.join(_SIGNS)}")
+    if any(f.relation not in _RELATIONS for f in everything):
+        raise Malformed(f"a relation is one of {', '.join(_RELATIONS)}")
     if any(m.shape() for _, m in statement.multipliers):
         raise Malformed("a multiplier is a number")
     if len({h.name for h in statement.hypotheses}) < len(statement.hypotheses):
