@@ -10,6 +10,7 @@ from rich.table import Table
 from checks.commands.console import OUT
 from checks.run import catalogue
 from checks.run.ablation import ablate
+from checks.run.cache import Cache
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 
@@ -21,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(a: argparse.Namespace) -> int:
     """Prints a table; 0."""
-    claim = load()[catalogue.one(a.id)]
+    claim = load()[catalogue.one(a.id, Cache())]
     results = ablate(claim, assumptions_for(claim, {}))
     if not results:
         OUT.print(f"{claim.id} lists no assumption besides the claims it rests on")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from checks.commands.console import COLOURS, OUT
-from checks.commands.judging import changed
+from checks.commands.judging import cache_of, changed
 from checks.commands.options import add_options, run_options
 from checks.engine.unicode import unicode_math
 from checks.run import catalogue
@@ -58,7 +58,7 @@ def run(a: argparse.Namespace) -> int:
 
 def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
     """The claims of a theory whose verdict changes under the assumptions."""
-    ids = [e.id for e in catalogue.entries() if e.theory == chosen.name]
+    ids = [e.id for e in catalogue.entries(cache_of(a)) if e.theory == chosen.name]
     if not ids:
         return 0
     found = changed(ids, a, {chosen.name: assumptions})

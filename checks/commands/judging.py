@@ -23,13 +23,18 @@ SILENCE = 10
 """Seconds after which a run that no terminal watches says where it is."""
 
 
+def cache_of(a: argparse.Namespace) -> Cache | None:
+    """The cache, or None where it is to be neither read nor written."""
+    return None if a.no_cache else Cache()
+
+
 def judged(patterns: list[str], a: argparse.Namespace) -> list[Record]:
     """The records of claims or papers, in the order of declaration; raises UnknownClaim, UnwritableCache, BadInput."""
-    options, cache = run_options(a), None if a.no_cache else Cache()
+    options, cache = run_options(a), cache_of(a)
     known = catalogue.records(patterns, options, cache) if cache is not None else None
     if known is not None:
         _from_cache(len(known), len(known))
-        return link(known, ledger.expected(), catalogue.parents())
+        return link(known, ledger.expected(), catalogue.parents(cache))
     return _judged(patterns, a, options, cache)
 
 
@@ -62,12 +67,12 @@ def _judged(
             f"judged again, because these cache entries are damaged: {shown}", highlight=False, markup=False
         )
     _from_cache(cached, len(claims))
-    return link([found[c.id] for c in claims], ledger.expected(), catalogue.parents())
+    return link([found[c.id] for c in claims], ledger.expected())
 
 
 def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> list[tuple[Record, Record]]:
     """The records, under the defaults and under changed assumptions, of the claims that these touch."""
-    options, cache = run_options(a), None if a.no_cache else Cache()
+    options, cache = run_options(a), cache_of(a)
     run = f"changes {settings!r} {options.seed}"
     noted = catalogue.recall(cache.folder, run) if cache else None
     if cache and noted is not None:

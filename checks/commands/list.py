@@ -11,6 +11,7 @@ from rich.table import Table
 from checks.commands.console import COLOURS, OUT
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.run import catalogue, ledger
+from checks.run.cache import Cache
 from checks.run.registry import PAPERS, load
 
 
@@ -25,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(a: argparse.Namespace) -> int:
     """Prints a table; 0."""
     verdicts, severities = ledger.expected(), ledger.severities()
-    entries = catalogue.entries()
+    entries = catalogue.entries(Cache())
     wanted = [e for e in entries if not a.paper or e.paper == a.paper]
     wanted = [e for e in wanted if not a.verdict or verdicts.get(e.id) == a.verdict]
     if a.severity:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from checks.commands.console import COLOURS, OUT
-from checks.commands.judging import judged
+from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(a: argparse.Namespace) -> int:
     """Prints the record of one claim; 0."""
-    record = judged([catalogue.one(a.id)], a)[0]
+    record = judged([catalogue.one(a.id, cache_of(a))], a)[0]
     maths = (lambda s: s) if a.latex else unicode_math
 
     def head(text: str) -> None:

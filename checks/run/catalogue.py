@@ -61,14 +61,15 @@ def state() -> str:
     return whole.hexdigest()[:32]
 
 
-def entries() -> list[Entry]:
+def entries(cache: Cache | None) -> list[Entry]:
     """All claims in the papers' order, imported where no catalogue is at hand."""
-    stored = _read(Cache().folder)
+    stored = _read(cache.folder) if cache else None
     if stored is not None and not CLAIMS:
         return [Entry(**{**e, "rests_on": tuple(e["rests_on"])}) for e in stored["claims"]]
     found = [_entry(c) for c in load().values()]
-    with suppress(OSError):  # what cannot be kept is found again
-        _write(Cache().folder, found, stored["keys"] if stored else {})
+    if cache and stored is None:
+        with suppress(OSError):  # what cannot be kept is found again
+            _write(cache.folder, found, {})
     return found
 
 
@@ -78,14 +79,14 @@ def _entry(claim: Claim) -> Entry:
     )
 
 
-def parents() -> dict[str, tuple[str, ...]]:
+def parents(cache: Cache | None) -> dict[str, tuple[str, ...]]:
     """What each claim rests on."""
-    return {e.id: e.rests_on for e in entries()}
+    return {e.id: e.rests_on for e in entries(cache)}
 
 
-def one(id: str) -> str:
+def one(id: str, cache: Cache | None) -> str:
     """The id, if there is such a claim. Raises UnknownClaim, also for a whole paper."""
-    known = entries()
+    known = entries(cache)
     if any(e.id == id for e in known):
         return id
     of_paper = [e.id for e in known if e.paper == id.rstrip("/")]

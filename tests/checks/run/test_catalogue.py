@@ -48,6 +48,11 @@ def test_a_record_is_shown_again_without_importing_what_made_it(filled) -> None:
     assert imported == "[] 0" and "verdict: proved" in again and "svr.bias = on" in again
 
 
+def test_without_the_cache_nothing_is_written(tmp_path) -> None:
+    attest(tmp_path / "none", "show", CHEAP, "--no-cache")
+    assert not (tmp_path / "none").exists()
+
+
 def test_the_list_needs_no_claim(filled) -> None:
     said, imported = attest(filled, "list")
     assert imported == "[] 0" and all(id in said for id in load())
@@ -59,16 +64,16 @@ def test_another_claim_is_judged(filled) -> None:
     assert "sympy" in imported and "verdict: proved" in said
 
 
-def test_entries_are_the_claims() -> None:
-    found = catalogue.entries()
+def test_entries_are_the_claims(tmp_path) -> None:
+    found = catalogue.entries(Cache(tmp_path))
     assert [e.id for e in found] == list(CLAIMS)
-    assert catalogue.parents() == {id: claim.rests_on for id, claim in CLAIMS.items()}
+    assert catalogue.parents(None) == {id: claim.rests_on for id, claim in CLAIMS.items()}
 
 
 @pytest.mark.parametrize("id, words", [("nguyen2023", "is a paper"), ("nguyen2023/eq77", "did you mean")])
 def test_what_is_no_claim_is_said(id: str, words: str) -> None:
     with pytest.raises(UnknownClaim, match=words):
-        catalogue.one(id)
+        catalogue.one(id, None)
 
 
 @pytest.fixture
