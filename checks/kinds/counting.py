@@ -30,7 +30,7 @@ class Counted(Kind):
 
     ``products(*sizes)`` lists the sizes of every matrix product that the routine makes, (rows, inner, columns) or with
     more axes, so that the count is not typed but read off the routine: every axis must be one of the sizes times a number, the
-    same at all sizes that are looked at. ``count(*sizes)`` is the whole count by another counter, for comparison. ``steps``
+    same at all sizes that are looked at (`looked_at`; a routine that does something else at other sizes is not seen to). ``count(*sizes)`` is the whole count by another counter, for comparison. ``steps``
     are the multiples in which a size can be chosen (a pooled length must be divisible).
     """
 
@@ -96,7 +96,9 @@ def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
         step(f"count: {s.what}", latex, "read off the sizes of every product that the routine makes", same)
     )
     finding.counterexample = _first_difference(s, s.formula, "the formula")
-    detail = f"counted {found}"
+    detail = (
+        f"counted {found}, read off at {len(s.looked_at())} sizes of a routine that does not branch on them"
+    )
     finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail, settles=True))
     detail = f"another counter agrees with what was read off at {len(s.looked_at())} sizes"
     finding.evidence.append(Evidence("exact", "exact-rational", same, detail))

@@ -10,13 +10,14 @@ from checks.engine.instances import describe, exact_instances
 from checks.engine.judge import ENGINES, conformable, identity
 from checks.evidence import Evidence
 from checks.statement import Given, Identity, Kind, Malformed
+from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index
-from derivations.calculus.term import Term
+from derivations.calculus.term import Apply, Term, subterms
 
 
 @dataclass(frozen=True)
 class Differs(Kind):
-    """For some values of the symbols the two sides differ."""
+    """For some values of the symbols, and some functions where one has no known meaning, the two sides differ."""
 
     lhs: Term
     rhs: Term
@@ -25,7 +26,12 @@ class Differs(Kind):
 
     def statement_latex(self) -> str:
         """The inequality, with its quantifier."""
-        return rf"{self.lhs.latex()} \ne {self.rhs.latex()} \quad \text{{for some values}}"
+        unknown = {
+            t.data[0] for side in (self.lhs, self.rhs) for _, t in subterms(side) if isinstance(t, Apply)
+        }
+        some = ", ".join(sorted(filter(is_unknown, unknown)))
+        words = f"for some values and some {some}" if some else "for some values"
+        return rf"{self.lhs.latex()} \ne {self.rhs.latex()} \quad \text{{{words}}}"
 
 
 def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:

@@ -145,7 +145,8 @@ class Example(Kind):
     def statement_latex(self) -> str:
         """The facts, one a line."""
         lines = [f.latex() for f in self.facts]
-        return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
+        shown = lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
+        return rf"{shown} \quad \text{{at one instance}}"
 
 
 def _check(facts: tuple[Fact, ...]) -> None:
@@ -209,6 +210,8 @@ def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     missing = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is None]
     ends = {"fails": wrong, "undefined or not decided": missing}
     said = "; ".join(f"{words}: {', '.join(names)}" for words, names in ends.items() if names)
+    if not said and (any(hidden_demands(statement)) or not _defined(given, point)):
+        said, missing = "not shown to be defined", ["a definition"]
     detail = f"{point.words(given)}: {said or 'all facts hold exactly'}"
     whole = False if wrong else None if missing else True
     finding = Finding([Evidence("exact", "exact-rational", whole, detail, settles=True)])

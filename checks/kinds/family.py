@@ -15,23 +15,23 @@ from checks.statement import Kind, parts
 class Family(Kind):
     """The statements of ``cases`` (label, statement), and ``general``, in which the parameter stays a symbol.
 
-    The family is proved where ``general`` is, or where it has none and every case is proved (``general`` is then only
-    printed: ``printed_only``). One case that fails refutes it.
+    The family is proved where ``general`` is, or where it has none and every case is proved. One case that fails refutes it.
     """
 
     general: Any
     cases: tuple[tuple[str, Any], ...]
-    printed_only: bool = False
     label: str = ""
     nested: ClassVar[bool] = True
 
     def statement_latex(self) -> str:
         """The printed statement and the values of the parameter at which it is judged."""
-        values = r",\ ".join(name for name, _ in self.cases)
         if self.general is None:
-            return r",\quad ".join(rf"{part_latex(case)}\ \ ({name})" for name, case in self.cases)
-        more = "" if self.printed_only else r",\ \dots"
-        return rf"{part_latex(self.general)} \qquad ({values}{more})"
+            return r",\quad ".join(rf"{part_latex(case)}\ \ {{({name})}}" for name, case in self.cases)
+        values = r",\ ".join([*(name for name, _ in self.cases), r"\dots"])
+        shown = part_latex(self.general)
+        return (
+            rf"{shown} \qquad {{({values})}}" if self.cases else shown
+        )  # braces: no line breaks inside them
 
 
 def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
@@ -42,7 +42,7 @@ def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
         found.append((name, judged(case, seed, with_mutants and last)))
         if found[-1][1].holds is False:
             return conjunction(found)
-    if statement.printed_only or statement.general is None:
+    if statement.general is None:
         return conjunction(found)
     general = judged(statement.general, seed, with_mutants and not found)
     whole = conjunction([*found, ("general", general)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from checks.statement import Kind, Malformed, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
-from derivations.calculus.index import Tensor
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program, convexity, degree_in, dualise
 from derivations.calculus.term import Term
 
@@ -34,7 +35,7 @@ class Convex(Kind):
 
 @dataclass(frozen=True)
 class WellPosed(Kind):
-    """Every symbol of a program is a variable of its printed list or given data."""
+    """Every symbol of a program, minimised over the variables of its ``printed`` list, is one of them or given data."""
 
     program: Program
     printed: tuple[Tensor, ...]
@@ -42,8 +43,8 @@ class WellPosed(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The program."""
-        return self.program.latex()
+        """The program with its printed list."""
+        return replace(self.program, variables=self.printed).latex()
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,15 @@ def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
     occurring = known | tensors_of((program.objective, program.constraints))
     occurring -= {c.multiplier for c in program.constraints}
     stray = occurring - set(statement.printed) - set(statement.data)
-    problems = {
+    open_indices = ix.free_indices(program.objective.entry()).union(
+        *(ix.free_indices(c.excess()) - set(c.over) for c in program.constraints)
+    )
+    problems: dict[str, Iterable[Tensor | Index]] = {
         "neither a listed variable nor given data": stray,
         "listed as variable but absent": set(statement.printed) - known,
         "minimised over but listed as data": set(program.variables) & set(statement.data),
         "listed as variable and as data": both,
+        "an index that nothing fixes": open_indices,
     }
     wrong = {words: ", ".join(sorted(t.name for t in found)) for words, found in problems.items() if found}
     detail = "; ".join(f"{words}: {names}" for words, names in wrong.items())

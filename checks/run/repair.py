@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import sympy as sp
@@ -15,7 +15,7 @@ from checks.kinds.scope import Scoped
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Apply, Size, Term, subterms
+from derivations.calculus.term import Apply, Frac, Neg, Power, Product, Size, Sum_, Term, as_term, subterms
 
 
 def repair_of(literal: Any, corrected: Any) -> str:
@@ -26,13 +26,16 @@ def repair_of(literal: Any, corrected: Any) -> str:
     said = [p for p in parts(corrected) if not _idle(p, printed)]
     if not said or corrected == literal:
         return "idle"
-    before, after = subjects(literal), subjects(said)
+    before = named(literal) or sizes(
+        literal
+    )  # a size in common is no subject in common where there is another
+    after = named(said) | sizes(said)
     return "idle" if before and not before & after else "offered"
 
 
 def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     """A statement of one side, of one instance, or that what is printed fails."""
-    if isinstance(repair, Identity) and repair.lhs == repair.rhs:
+    if isinstance(repair, Identity) and bare(repair.lhs) == bare(repair.rhs):
         return True
     if isinstance(repair, Differs):
         return any(isinstance(p, Identity) for p in printed)
@@ -47,14 +50,35 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     return isinstance(repair, Example)
 
 
-def subjects(statement: Any) -> set[str]:
-    """What a statement is about: the names of its tensors, of their sizes, of its functions of no known meaning, its symbols."""
-    found = {name for t in tensors_of(statement) for name in (t.name, *t.dims)} - {"1"}
+def bare(term: Term) -> Term:
+    """A formula without what does nothing: 0 added, 1 multiplied or divided by, a power 1, a sum of one; 0 times anything is 0."""
+    args = tuple(map(bare, term.args))
+    zero, one = as_term(0), as_term(1)
+    if isinstance(term, Sum_):
+        args = tuple(t for t in args if t != zero)
+        return args[0] if len(args) == 1 else replace(term, args=args) if args else zero
+    if isinstance(term, Product):
+        args = (zero,) if zero in args else tuple(t for t in args if t != one)
+        return args[0] if len(args) == 1 else replace(term, args=args) if args else one
+    if (isinstance(term, Frac) and args[1] == one) or (isinstance(term, Power) and term.data == 1):
+        return args[0]
+    if isinstance(term, Neg) and (args[0] == zero or isinstance(args[0], Neg)):
+        return args[0].args[0] if isinstance(args[0], Neg) else zero
+    return replace(term, args=args)
+
+
+def sizes(statement: Any) -> set[str]:
+    """The names of the dimensions that a statement mentions."""
+    found = {name for t in tensors_of(statement) for name in t.dims} - {"1"}
+    return found | {t.data for term in terms_of(statement) for _, t in subterms(term) if isinstance(t, Size)}
+
+
+def named(statement: Any) -> set[str]:
+    """The names of a statement's tensors, of its functions of no known meaning, of its symbols."""
+    found = {t.name for t in tensors_of(statement)}
     for term in terms_of(statement):
         for _, t in subterms(term):
-            if isinstance(t, Size):
-                found.add(t.data)
-            elif isinstance(t, Apply) and is_unknown(t.data[0]):
+            if isinstance(t, Apply) and is_unknown(t.data[0]):
                 found.add(t.data[0])
     return found | {str(s) for s in _symbols(statement)}
 

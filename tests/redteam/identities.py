@@ -750,7 +750,6 @@ FAMILIES = [
                 Identity((x**2 - 1) * y / (x**2 + 1), y - 2 * y / (x**2 + 1)),
                 Identity((x**2 - 0) * y / (x**2 + 0), y - 0 * y / (x**2 + 0)),
             ),
-            printed_only=True,
         ),
         "the case s = 0 is undefined at x = 0",
         lambda: Family(
@@ -759,7 +758,6 @@ FAMILIES = [
                 Identity((x**2 - 1) * y / (x**2 + 1), y - 2 * y / (x**2 + 1)),
                 Identity((x**2 - 4) * y / (x**2 + 4), y - 8 * y / (x**2 + 4)),
             ),
-            printed_only=True,
         ),
     ),
     Pair(
@@ -796,7 +794,6 @@ FAMILIES = [
                 Identity(exp(s) * exp(-s), as_term(1)),
                 All((Identity(fn("sin", -s), -fn("sin", s)), Identity(fn("cos", -s), -fn("cos", s)))),
             ),
-            printed_only=True,
         ),
         "the cosine is even: s = 0 gives 1 against -1",
         lambda: Family(
@@ -805,7 +802,6 @@ FAMILIES = [
                 Identity(exp(s) * exp(-s), as_term(1)),
                 All((Identity(fn("sin", -s), -fn("sin", s)), Identity(fn("cos", -s), fn("cos", s)))),
             ),
-            printed_only=True,
         ),
     ),
 ]

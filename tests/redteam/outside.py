@@ -378,6 +378,15 @@ PAIRS = [
     ),
     Pair("cost/power-that-is-not-said", lambda: cost(power_p(x), "0", power_p(x)), "x³ takes two", lambda: cost(x**3, "2", x**3)),
     Pair(
+        "well-posed/an-index-that-nothing-fixes", lambda: WellPosed(program(u[i] ** 2, (U,)), (U,), ()), "i is neither",
+        lambda: WellPosed(program(sum_over(i, u[i] ** 2), (U,)), (U,), ()),
+    ),
+    Pair(
+        "example/a-definition-without-value", lambda: Example(
+            (Fact("f", x - 1, "="),), Point((), ((X, 1), (Y, 0))), given(Z, 1 / y)), "z has no value at y = 0",
+        lambda: Example((Fact("f", x - 1, "="),), Point((), ((X, 1), (Y, 2))), given(Z, 1 / y)),
+    ),
+    Pair(
         "well-posed/printed-without-effect", lambda: WellPosed(program(x + formula("1", y), (X,)), (X,), ()), "y is neither",
         lambda: WellPosed(program(x + formula("1", y), (X,)), (X,), (Y,)),
     ),

@@ -35,9 +35,9 @@ from checks.papers.chen2023.symbols import (  # fmt: skip
 from checks.papers.chen2023.triplets import ONE_N, ONE_S
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Zeros, as_term, size, squared_norm, stack, sum_over, trace
+from derivations.calculus.term import Zeros, as_term, eye, size, squared_norm, stack, sum_over, trace
 from derivations.theories import ksvd
-from derivations.theories.ksvd import KsvdAssumptions, N, PrintedDiagonal, S
+from derivations.theories.ksvd import KsvdAssumptions, N, P, PrintedDiagonal, S
 
 REST = r"N-s"
 k_, q_ = Index("k", N), Index("q", REST)
@@ -213,7 +213,11 @@ claim(
 def _identity_case(a: KsvdAssumptions) -> All:
     own = replace(a, f_X="identity")
     kernel = phi_q[i].T @ phi_k[j]
-    return All((Identity(ksvd.kernel(own, i, j), kernel, label="the kernel"), *eigen_problem(own).parts))
+    square = Tensor("F", (P, P), "f(X)")
+    images = (as_term(square) @ phi_q[i]).T @ (as_term(square) @ phi_k[j])
+    row, column = Index("m", P), Index("o", P)
+    unit = Given(square, (row, column), eye(P)[row, column], "f(X) is an identity")
+    return All((Identity(images, kernel, (unit,), label="the kernel"), *eigen_problem(own).parts))
 
 
 claim(

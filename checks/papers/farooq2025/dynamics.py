@@ -284,9 +284,9 @@ def _settles(a: EnergyAssumptions, text: str) -> Any:
 def _algorithm(a: EnergyAssumptions) -> Any:
     """The loop settles, for each F that the assumptions allow, from the start that they name."""
     if a == EnergyAssumptions():
-        return Family(_loop(en.F), tuple((n, _loop(f)) for n, f in FUNCTIONS), printed_only=True)
+        return Family(_loop(en.F), tuple((n, _loop(f)) for n, f in FUNCTIONS))
     cases = tuple((f"F(u) = {text}", _settles(a, text)) for text in theory.functions(a))
-    return Family(_loop(en.F), cases, printed_only=True) if a.F == "any" else cases[0][1]
+    return Family(_loop(en.F), cases) if a.F == "any" else cases[0][1]
 
 
 def start(a: EnergyAssumptions) -> Term:

@@ -48,11 +48,9 @@ class Exponent:
         return power_p(base, shift) if self.value is None else as_term(base) ** (self.value + shift)
 
 
-def family(
-    make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS, printed_only: bool = False
-) -> Family:
+def family(make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS) -> Family:
     """A statement for symbolic p, judged at some values of it as well."""
-    return Family(make(Exponent()), tuple((f"p = {p}", make(Exponent(p))) for p in powers), printed_only)
+    return Family(make(Exponent()), tuple((f"p = {p}", make(Exponent(p))) for p in powers))
 
 
 def energy(p: Exponent) -> Term:
@@ -362,7 +360,7 @@ claim(
     literal=lambda a: All(
         (
             family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
-            family(_literal_minimum, (2, 3), printed_only=True),
+            family(_literal_minimum, (2, 3)),
         )
     ),
     corrected=lambda a: All(

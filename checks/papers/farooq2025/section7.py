@@ -214,7 +214,7 @@ def _eq76(a: EnergyAssumptions) -> Family | Stationary:
     cases = tuple(
         (f"F(u) = {text}", Stationary(theory.regularised(a, text), en.Z_, AV)) for text in theory.functions(a)
     )
-    return Family(_stationary(en.F), cases, printed_only=True) if a.F == "any" else cases[0][1]
+    return Family(_stationary(en.F), cases) if a.F == "any" else cases[0][1]
 
 
 claim(
@@ -272,7 +272,7 @@ claim(
     words="The gradient of E equals that of E_R, which is the sum of (F'(u_j) - 2c_j) A_ij V_jk.",
     literal=lambda a: All(
         (
-            Family(_first_equality(en.F), (FUNCTIONS_PAIR[0],), printed_only=True, label="first equality"),
+            Family(_first_equality(en.F), (FUNCTIONS_PAIR[0],), label="first equality"),
             _rest(),
         )
     ),

@@ -8,7 +8,7 @@ from checks.claim import Assumption
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.implication import Implication
 from checks.papers.nguyen2023.batchnorm_formulas import MEAN, STATISTICS, WHERE, score, variance
-from checks.statement import All, Fact, Identity
+from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, apply, as_term, exp, size, softmax, stack, sum_over
@@ -167,8 +167,22 @@ def criterion() -> All:
     share = old / average
     loses = Fact("g_j above the threshold", average - exp(-g[j]), ">")
     keeps = Fact("g_j at or below the threshold", exp(-g[j]) - average, ">=")
+    query, spread, root = as_term(QUERY), as_term(variance)[c] + as_term(bn_eps), size(D) ** Fraction(1, 2)
+    plain = sum_over(c, query[c] * k[j, c] / spread) / root
+    normalised = sum_over(c, (query[c] - m[c]) * k[j, c] / spread) / root
+    products = sum_over(l, sum_over(c, k[l, c] * k[j, c] / spread)) / (size(N) * root)
     return All(
         (
+            Identity(
+                normalised,
+                plain - g[j],
+                (
+                    *STATISTICS[:2],
+                    Given(t_, (j,), products, "the scaled mean inner product of key j with all keys"),
+                ),
+                sizes=SIZES[:2],
+                label="what (24) subtracts from the scores",
+            ),
             Identity(new * average, old * exp(-g[j]), label="the new weight"),
             Implication(
                 (loses,), Fact("key j loses weight", old - new, ">"), ((loses.name, share),), label="it loses"

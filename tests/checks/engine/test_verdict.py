@@ -17,7 +17,7 @@ from checks.run.repair import repair_of
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import as_term, exp
+from derivations.calculus.term import as_term, exp, size
 
 s, t, u = (as_term(Tensor(name)) for name in "stu")
 ROLES = ("claim", "definition", "empirical")
@@ -95,6 +95,9 @@ DODGES = {
     "about a function of another symbol": Identity(exp(y) * exp(-y), as_term(1)),
     "a hypothesis with the symbol's name": Implication((Fact("x", y, "="),), Fact("z", 2 * y, "="), (("x", as_term(2)),)),
     "a figure": Arithmetic((Figure("f", Fraction(1), "=", Fraction(1)),)),
+    "nothing added": Identity(x + 0, x),
+    "one multiplied with": Identity((x * 1) ** 1 / 1 + 0 * y, -(-x)),
+    "nothing of it": Identity(0 * x, as_term(0)),
     "the denial": Differs(x, 2 * x),
     "an instance": Example((Fact("a", x - 2 * x, "="),), Point((), ((X, 0),))),
     "a definition of something else": Definition(y, 2 * x),
@@ -105,3 +108,10 @@ DODGES = {
 def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
     assert repair_of(Identity(x, 2 * x), DODGES[name]) == "idle"
     assert repair_of(Identity(x, 2 * x), Identity(x, 2 * x / 2)) == "offered"
+
+
+def test_a_size_in_common_is_no_subject_in_common() -> None:
+    v, w = (as_term(Tensor(name, ("n",))) for name in "vw")
+    products = Identity(w.T @ w * size("n"), size("n") * (w.T @ w))
+    assert repair_of(Identity(v, 2 * v), products) == "idle"
+    assert repair_of(Identity(size("n"), size("n") + 1), products) == "offered"
