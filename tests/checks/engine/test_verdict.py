@@ -96,7 +96,7 @@ DODGES = {
     "a hypothesis with the symbol's name": Implication((Fact("x", y, "="),), Fact("z", 2 * y, "="), (("x", as_term(2)),)),
     "a figure": Arithmetic((Figure("f", Fraction(1), "=", Fraction(1)),)),
     "nothing added": Identity(x + 0, x),
-    "one multiplied with": Identity((x * 1) ** 1 / 1 + 0 * y, -(-x)),
+    "one multiplied with": Identity((x * 1) ** 1 / 1 + 0 * y, x),
     "nothing of it": Identity(0 * x, as_term(0)),
     "the denial": Differs(x, 2 * x),
     "an instance": Example((Fact("a", x - 2 * x, "="),), Point((), ((X, 0),))),
