@@ -23,16 +23,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Options:
-    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances.
-
-    ``only`` is set by `checks.run.lengths` where a leg is run at one length at a time.
-    """
+    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances."""
 
     max_tokens: int = 4096
     dtype: str = "float64"
     device: str = "cpu"
     seed: int = 0
-    only: int | None = None
 
 
 Leg = Callable[[Any, Options], list[Evidence]]

@@ -1,11 +1,15 @@
-"""What legs on tensors are declared with: the lengths that they climb, and what does not run."""
+"""Legs: checks of a claim by other means than its proof, on tensors or by a solver.
+
+A leg is called with the theory's assumptions and the options of the run, and gives evidence. A declaration names its legs
+(`Legs`, `Named`), so that it needs neither torch nor a solver; a leg on tensors is `Climbing`: a check at one length.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import wraps
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from checks.claim import Leg, Options
@@ -14,50 +18,49 @@ from checks.evidence import Evidence
 LADDER = (1024, 4096, 32768, 131072)
 LINEAR = 1_048_576  # reached by checks of linear cost in a run that climbs the whole ladder
 
-_ASKED: ContextVar[list[bool] | None] = ContextVar("asked", default=None)
+Check = Callable[[int, Any, Options], Evidence | Iterable[Evidence]]
+"""What a leg does at one length: (tokens, assumptions, options)."""
 
 
-def rungs(options: Options, linear: bool = False) -> list[int]:
+def lengths(options: Options, linear: bool = False) -> list[int]:
     """Every length up to the longest allowed; checks of linear cost have one more above the whole ladder."""
     found = [n for n in LADDER if n <= options.max_tokens] or [options.max_tokens]
     return [*found, LINEAR] if linear and options.max_tokens >= LADDER[-1] else found
 
 
-def ladder(options: Options, linear: bool = False) -> list[int]:
-    """The lengths that a leg is to run now: all of `rungs`, or ``options.only`` if that is one of them."""
-    asked = _ASKED.get()
-    if asked is not None:
-        asked.append(linear)
-    return [n for n in rungs(options, linear) if options.only in (None, n)]
+@dataclass(frozen=True)
+class Climbing:
+    """A leg from a check at one length. ``linear``: its cost is, so that it also goes to `LINEAR` tokens.
 
-
-def up_the_ladder(
-    longest: int | None = None, why: str = "", linear: bool = False, chosen: bool = False
-) -> Callable[[Callable[..., Iterable[Evidence]]], Leg]:
-    """A leg from a check at one length: run at each length allowed, not run above ``longest`` and in bfloat16.
-
-    The check takes the length, the options and, if ``chosen``, the theory's assumptions.
+    It is not run above ``longest``, for the reason ``why``, nor where ``refuses`` gives a reason.
     """
 
-    def make(check: Callable[..., Iterable[Evidence]]) -> Leg:
-        @wraps(check)
-        def leg(assumptions: Any, options: Options) -> list[Evidence]:
-            found: list[Evidence] = []
-            for n in ladder(options, linear):
-                if options.dtype == "bfloat16":
-                    reason = (
-                        "in bfloat16 rounding the prepared keys moves scores by about one: no bound rejects"
-                    )
-                    found.append(skipped(n, options, reason))
-                elif longest and n > longest:
-                    found.append(skipped(n, options, why))
-                else:
-                    found += check(n, options, assumptions) if chosen else check(n, options)
-            return found
+    check: Check
+    linear: bool = False
+    longest: int | None = None
+    why: str = ""
+    refuses: Callable[[Any, Options], str] = lambda assumptions, options: ""
 
-        return leg
+    def at(self, n: int, assumptions: Any, options: Options) -> list[Evidence]:
+        """The evidence at a length, or one piece that says why there is none."""
+        why = self.refuses(assumptions, options) or (self.why if self.longest and n > self.longest else "")
+        found = skipped(n, options, why) if why else self.check(n, assumptions, options)
+        return [found] if isinstance(found, Evidence) else list(found)
 
-    return make
+    def __call__(self, assumptions: Any, options: Options) -> list[Evidence]:
+        """The evidence at every length that the options allow."""
+        return [e for n in lengths(options, self.linear) for e in self.at(n, assumptions, options)]
+
+
+def climbing(
+    *,
+    linear: bool = False,
+    longest: int | None = None,
+    why: str = "",
+    refuses: Callable[[Any, Options], str] = Climbing.refuses,
+) -> Callable[[Check], Climbing]:
+    """Makes a `Climbing` leg of the check below it; the parameters are its fields."""
+    return partial(Climbing, linear=linear, longest=longest, why=why, refuses=refuses)
 
 
 def skipped(n: int, options: Options, why: str) -> Evidence:
@@ -67,12 +70,42 @@ def skipped(n: int, options: Options, why: str) -> Evidence:
     )
 
 
-@contextmanager
-def listening() -> Iterator[list[bool]]:
-    """Hears whether what runs inside asks for its lengths, and whether at linear cost."""
-    asked: list[bool] = []
-    before = _ASKED.set(asked)
-    try:
-        yield asked
-    finally:
-        _ASKED.reset(before)
+@dataclass(frozen=True)
+class Named:
+    """A leg by its module and its name there; the module is loaded when the leg runs."""
+
+    module: str
+    name: str
+
+    def load(self) -> Leg:
+        """The leg. Raises ImportError where its module needs what is not installed, AttributeError for no such leg."""
+        return getattr(import_module(self.module), self.name)
+
+    def __call__(self, assumptions: Any, options: Options) -> list[Evidence]:
+        return self.load()(assumptions, options)
+
+
+class Legs:
+    """The legs of a module, as attributes: ``Legs("package.module").leg``."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Named:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Named(self._module, name)
+
+
+def loaded(leg: Leg) -> Leg:
+    """The leg itself where it is given by name."""
+    return leg.load() if isinstance(leg, Named) else leg
+
+
+def name_of(leg: Leg) -> str:
+    """The name of a leg for people."""
+    return (
+        leg.name
+        if isinstance(leg, Named)
+        else getattr(getattr(leg, "check", leg), "__name__", type(leg).__name__)
+    )

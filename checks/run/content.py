@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.claim import ROOT, Claim, Options, built
+from checks.leg import Named
 from checks.run.catalogue import FOLDERS, libraries
 from checks.run.reach import reach
 from checks.run.registry import PAPERS
@@ -53,10 +54,10 @@ def _imports(name: str) -> frozenset[str]:
 
 
 @cache
-def engine_version(module: str) -> str:
-    """A hash of the source files that judging the claims of a module runs, declarations left out, and of the versions
-    of the libraries. A module that is not the package's own has the engines alone."""
-    todo = [name for name in _files() if name.startswith(_ENGINES)] + [module] * (module in _files())
+def engine_version(*modules: str) -> str:
+    """A hash of the source files that judging the claims and running the legs of these modules runs, declarations left
+    out, and of the versions of the libraries. A module that is not the package's own adds nothing to the engines."""
+    todo = [name for name in _files() if name.startswith(_ENGINES)] + [m for m in modules if m in _files()]
     reached: set[str] = set()
     while todo:
         if (name := todo.pop()) not in reached:
@@ -98,7 +99,8 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         ),
         *(claim.reference, claim.where, claim.notes, claim.reason),
     )
-    content = [repr(quick), repr(said), *judged, engine_version(claim.module)]
+    named = {leg.module for leg in (*claim.legs, *claim.failing) if isinstance(leg, Named)}
+    content = [repr(quick), repr(said), *judged, engine_version(claim.module, *sorted(named))]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
 
 
@@ -132,6 +134,9 @@ def source(function: Any) -> str:
 
     Read from the files, statement by statement (``checks.run.reach``): however something is imported, it counts.
     """
+    if isinstance(function, Named) and function.module in _files():
+        own = _files()[function.module]
+        return reach(own, _line(own, function.name), _declarations())
     function = inspect.unwrap(function) if callable(function) else function
     if isinstance(function, partial):
         return source(function.func) + _text(function.args) + _text(sorted(function.keywords.items()))
@@ -146,6 +151,18 @@ def source(function: Any) -> str:
         path, line = code.co_filename, code.co_firstlineno
     text = reach(Path(str(path)), line, _declarations()) if Path(str(path)).exists() else ""
     return text + "".join(_text(value) for value in inside if value is not function or code is None)
+
+
+@cache
+def _line(path: Path, name: str) -> int:
+    """The line of a module in which a name is given its meaning. Raises LookupError."""
+    for node in ast.parse(path.read_bytes()).body:
+        defines = [node.name] if isinstance(node, ast.FunctionDef) else []
+        if isinstance(node, ast.Assign):
+            defines = [t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+        if name in defines:
+            return node.lineno
+    raise LookupError(f"{path.name} defines no leg {name}")
 
 
 @lru_cache(maxsize=1)

@@ -1,60 +1,28 @@
 """The lengths of tensor checks, and how a long run of them is cut into parts that are kept.
 
-A leg that loops over `ladder(options)` climbs: it is called once for each length, with ``options.only`` set to it, and what it
-finds at a length is stored as soon as it ends. A run that was killed therefore goes on behind the last finished pair of leg
-and length, and a run with a larger ``--max-tokens`` computes the new lengths only. Nothing is declared: a leg is known to climb
-because it asked for its lengths.
+A climbing leg is called once for each length, and what it finds there is stored as soon as it ends, by content: claims with the
+same leg share it, a run that was killed goes on behind the last finished pair of leg and length, and a run with a larger
+``--max-tokens`` computes the new lengths only.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence
-from checks.leg import LADDER, LINEAR, listening, rungs
+from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded
 from checks.run.content import engine_version, source
 from checks.run.store import digest, write_atomically
 from checks.tensors.core.errors import TensorError
-
-
-def names_ladder(leg: Leg) -> bool:
-    """Whether a leg's code mentions `ladder`, or that of a function of the papers' packages that it names.
-
-    Tells, without running anything, which legs may climb: the others may need solvers that a GPU machine lacks.
-    """
-    seen: set[int] = set()
-    todo: list[Any] = [leg]
-    while todo:
-        function = todo.pop()
-        if not inspect.isfunction(function) or id(function) in seen:
-            continue
-        seen.add(id(function))
-        names = _names(function.__code__)
-        if "ladder" in names:
-            return True
-        named = [function.__globals__.get(name, sys.modules.get(name)) for name in names]
-        modules = [m for m in named if inspect.ismodule(m) and m.__name__.startswith("checks.")]
-        named += [getattr(module, name, None) for module in modules for name in names]
-        todo += [f for f in named if inspect.isfunction(f) and f.__module__.startswith("checks.")]
-    return False
-
-
-def _names(code: CodeType) -> list[str]:
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return [*code.co_names, *(name for c in inner for name in _names(c))]
-
 
 # Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear ones need fewer.
 MATRICES, LINEAR_MATRICES = 100, 40
@@ -83,11 +51,9 @@ def require_memory(max_tokens: int, device: Any, available: int | None = None) -
 
 @dataclass(frozen=True)
 class Part:
-    """What a leg found at one length; ``climbs`` is False for a leg that never asked for its lengths."""
+    """What a leg found at one length."""
 
     evidence: list[Evidence]
-    climbs: bool
-    linear: bool
     seconds: float
     stored: bool = False
 
@@ -107,9 +73,7 @@ class Parts:
             data = stored["part"]
             if stored["digest"] != digest(name, data):
                 return None
-            return Part(
-                [Evidence(**e) for e in data["evidence"]], True, data["linear"], data["seconds"], True
-            )
+            return Part([Evidence(**e) for e in data["evidence"]], data["seconds"], True)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -119,26 +83,15 @@ class Parts:
         What cannot be stored is only lost to a later run; the record that needs the same disk says so.
         """
         if self.folder is not None:
-            data = {
-                "linear": part.linear,
-                "seconds": part.seconds,
-                "evidence": [asdict(e) for e in part.evidence],
-            }
+            data = {"seconds": part.seconds, "evidence": [asdict(e) for e in part.evidence]}
             with suppress(OSError):
                 stored = {"digest": digest(name, data), "part": data}
                 write_atomically(self.folder / f"{name}.json", json.dumps(stored, ensure_ascii=False))
 
 
-def known_as(leg: Leg) -> str:
-    """Module and name under which a leg's module holds it, a function's result too; "" for one that no module names."""
-    module = sys.modules.get(getattr(leg, "__module__", ""))
-    names = (name for name, value in vars(module).items() if value is leg) if module else ()
-    return next((f"{leg.__module__}.{name}" for name in names), "")
-
-
 @dataclass(frozen=True)
 class Climb:
-    """One leg of a claim under assumptions, with the place of its parts."""
+    """A climbing leg of a claim under assumptions, with the place of its parts."""
 
     claim: str
     index: int
@@ -147,21 +100,28 @@ class Climb:
     options: Options
     parts: Parts = field(default_factory=Parts)
 
-    def content(self) -> str:
-        """What a part depends on besides its length; legs that are functions of a module serve all claims alike."""
+    @property
+    def linear(self) -> bool:
+        """Whether its cost is."""
+        return _climbing(self.leg).linear
 
-        module, name = getattr(self.leg, "__module__", ""), known_as(self.leg)
-        if not name and self.claim in CLAIMS:
-            module = CLAIMS[self.claim].module  # what such a leg was made with may come from there
-        o = self.options
+    @property
+    def reference(self) -> str:
+        """Module and name of the leg; "" for one that was made in a function and is not given by name."""
+        if isinstance(self.leg, Named):
+            return f"{self.leg.module}.{self.leg.name}"
+        check = _climbing(self.leg).check
+        return "" if "<locals>" in check.__qualname__ else f"{check.__module__}.{check.__qualname__}"
+
+    def content(self) -> str:
+        """What a part depends on besides its length; a leg with a name serves all claims alike."""
+        name, module, o = self.reference, self.reference.rpartition(".")[0], self.options
+        if not name:  # what it was made with may come from the claim's module
+            module = CLAIMS[self.claim].module if self.claim in CLAIMS else ""
+            name = f"{self.claim} {self.index}"
+        engines = engine_version(module)
         return "\x00".join(
-            [
-                name or f"{self.claim} {self.index}",
-                source(self.leg),
-                repr(self.assumptions),
-                repr((o.dtype, o.device, o.seed)),
-                engine_version(module),
-            ]
+            [name, source(self.leg), repr(self.assumptions), repr((o.dtype, o.device, o.seed)), engines]
         )
 
     def name(self, n: int, content: str | None = None) -> str:
@@ -175,21 +135,21 @@ class Climb:
         if stored is not None:
             return stored
         started = time.perf_counter()
-        with listening() as asked:
-            found = list(self.leg(self.assumptions, replace(self.options, only=n)))
-        part = Part(found, bool(asked), any(asked), time.perf_counter() - started)
-        if part.climbs:
-            self.parts.put(name, part)
+        found = _climbing(self.leg).at(n, self.assumptions, self.options)
+        part = Part(found, time.perf_counter() - started)
+        self.parts.put(name, part)
         return part
 
     def all(self) -> list[Evidence]:
-        """The evidence at every length; that of a leg that does not climb, once."""
-        first, content = rungs(self.options)[0], self.content() if self.parts.folder else ""
-        part = self.at(first, content)
-        found = list(part.evidence)
-        for n in rungs(self.options, part.linear)[1:] if part.climbs else []:
-            found += self.at(n, content).evidence
-        return found
+        """The evidence at every length."""
+        content = self.content() if self.parts.folder else ""
+        return [e for n in lengths(self.options, self.linear) for e in self.at(n, content).evidence]
+
+
+def _climbing(leg: Leg) -> Climbing:
+    found = loaded(leg)
+    assert isinstance(found, Climbing)
+    return found
 
 
 # ---------------------------------------------------------------- all legs, short lengths first
@@ -205,23 +165,22 @@ class Forecast:
 
     first: float = 1.0  # seconds of a check at the shortest length, before any has been measured
     usual: float = 1.25  # exponent before any leg has two lengths
+    linear: frozenset[str] = frozenset()
     taken: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    most: dict[str, int] = field(default_factory=dict)
 
     def learn(self, leg: str, n: int, part: Part) -> None:
         """A part has ended."""
         self.taken.setdefault(leg, []).append((n, max(part.seconds, 1e-3)))
-        self.most[leg] = 1 if part.linear else 2
-
-    def linear(self, leg: str) -> bool:
-        return self.most.get(leg) == 1
 
     def _exponent(self, leg: str) -> float | None:
         seen = self.taken.get(leg, [])
         if len(seen) < 2:
             return None
         (one, short), (two, long) = seen[-2:]
-        return min(max(math.log(long / short) / math.log(two / one), 0) + 0.25, self.most[leg])
+        return min(max(math.log(long / short) / math.log(two / one), 0) + 0.25, self._most(leg))
+
+    def _most(self, leg: str) -> int:
+        return 1 if leg in self.linear else 2
 
     def seconds(self, leg: str, n: int) -> float:
         """Of this leg at n tokens; of a leg never seen, the mean of the others at the shortest length, grown."""
@@ -230,7 +189,7 @@ class Forecast:
         if leg in self.taken:
             seen, seconds = self.taken[leg][-1]
             exponent = self._exponent(leg)
-            return seconds * (n / seen) ** (min(usual, self.most[leg]) if exponent is None else exponent)
+            return seconds * (n / seen) ** (min(usual, self._most(leg)) if exponent is None else exponent)
         firsts = [each[0][1] for each in self.taken.values()]
         return (sum(firsts) / len(firsts) if firsts else self.first) * (n / LADDER[0]) ** usual
 
@@ -253,21 +212,21 @@ Runner = Callable[[list[Climb], int], Iterable[tuple[Climb, Part | None]]]
 def ascend(climbs: list[Climb], run: Runner, workers: int = 1) -> Iterator[Progress]:
     """Every leg at every length, the short lengths of all before the long ones; legs that claims share run once."""
     legs = {c.content(): c for c in climbs}
-    forecast, done = Forecast(), 0
-    lengths = rungs(climbs[0].options, linear=True) if climbs else []
-    for n in lengths:
-        here = {name: c for name, c in legs.items() if n < LINEAR or forecast.linear(name)}
-        waiting = dict(here)
-        for climb, part in run(list(here.values()), n):
-            name = next(name for name, c in waiting.items() if c == climb)
-            del waiting[name]
+    linear = frozenset(name for name, c in legs.items() if c.linear)
+    forecast, done = Forecast(linear=linear), 0
+    every = lengths(climbs[0].options, linear=True) if climbs else []
+    todo = {n: set(legs) if n < LINEAR else set(linear) for n in every}
+    for n in every:
+        for climb, part in run([legs[name] for name in legs if name in todo[n]], n):
+            name = next(name for name in todo[n] if legs[name] == climb)
+            todo[n].discard(name)
             done += 1
-            if part is None or not part.climbs:
-                del legs[name]
+            if part is None:  # what raised is not tried at longer lengths
+                for later in todo.values():
+                    later.discard(name)
             else:
                 forecast.learn(name, n, part)
-            later = [(x, m) for m in lengths if m > n for x in legs if m < LINEAR or forecast.linear(x)]
-            left = [(x, n) for x in waiting] + later
+            left = [(x, m) for m, names in todo.items() for x in names]
             seconds = sum(forecast.seconds(x, m) for x, m in left) / workers
             yield Progress(climb.claim, n, done, done + len(left), seconds)
 

@@ -33,7 +33,7 @@ import torch
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import LADDER
-from checks.run.lengths import Climb, Part, ascend, known_as, names_ladder, require_memory
+from checks.run.lengths import Climb, Part, ascend, require_memory
 from checks.run.registry import UnknownClaim, select
 from checks.run.store import write_atomically
 from checks.run.verify import assumptions_for, climbs
@@ -103,14 +103,14 @@ class Run:
             if row is None:
                 row = self._run(climb, n)
                 if row is None:
-                    yield climb, Part([], False, False, 0.0)
+                    yield climb, None
                     continue
                 self.results.keep(row)
             evidence = [Evidence(**e) for e in row["evidence"]]
-            yield climb, None if row["raised"] else Part(evidence, True, row["linear"], row["seconds"])
+            yield climb, None if row["raised"] else Part(evidence, row["seconds"])
 
     def _run(self, climb: Climb, n: int) -> dict[str, Any] | None:
-        """The row of a part; None for a leg without lengths, or one that computes in another number type whatever is asked.
+        """The row of a part, None for a leg that computes in another number type whatever is asked.
 
         Raises LostRank, naming the check.
         """
@@ -126,9 +126,7 @@ class Run:
             raise LostRank(f"{problem}; lost in {climb.claim} at {n} tokens, {kept}") from None
         except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
             raised = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        if part is not None and not (
-            part.climbs and any(e.dtype == climb.options.dtype for e in part.evidence)
-        ):
+        if part is not None and all(e.dtype != climb.options.dtype for e in part.evidence):
             return None
         return {
             "leg": leg_name(climb),
@@ -140,7 +138,7 @@ class Run:
             "ranks": self.ranks.size,
             "seconds": round(time.perf_counter() - started, 4),
             "peak_bytes": _peak(device),
-            "linear": part is not None and part.linear,
+            "linear": climb.linear,
             "raised": raised,
             "evidence": [asdict(e) for e in part.evidence] if part else [],
             "key": climb.name(n),
@@ -148,8 +146,8 @@ class Run:
 
 
 def leg_name(climb: Climb) -> str:
-    """Module and name of a leg below `checks`; for one that no module names, its claim and its place there."""
-    return (known_as(climb.leg) or f"{climb.claim}.{climb.index}").removeprefix("checks.papers.")
+    """Module and name of a leg below the papers' packages; of one without a name, its claim and its place there."""
+    return (climb.reference or f"{climb.claim}.{climb.index}").removeprefix("checks.papers.")
 
 
 def _reset_peak(device: torch.device) -> None:
@@ -241,17 +239,16 @@ def _median_seconds(call: Any, device: torch.device) -> float:
 def climbing_legs(
     claims: list[str], options: Options, legs: list[str] | None = None
 ) -> tuple[list[Climb], dict[str, list[str]]]:
-    """The legs of these claims that may have lengths, of those named if any are, and the claims that each serves.
+    """The climbing legs of these claims, of those named if any are, and the claims that each serves.
 
     Raises UnknownClaim, and TensorError for a name that is none of them.
     """
     found: list[Climb] = []
     users: dict[str, list[str]] = {}
     for claim in select(claims):
-        for climb in climbs(claim, assumptions_for(claim, {}), options):
-            if names_ladder(climb.leg):
-                found.append(climb)
-                users.setdefault(leg_name(climb), []).append(claim.id)
+        for climb in climbs(claim, assumptions_for(claim, {}), options).values():
+            found.append(climb)
+            users.setdefault(leg_name(climb), []).append(claim.id)
     if unknown := set(legs or ()) - set(users):
         raise TensorError(
             f"no leg {', '.join(sorted(unknown))} has lengths; these have: {', '.join(sorted(users))}"

@@ -15,17 +15,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.claim import Claim, Options, built
+from checks.claim import Claim, Leg, Options, built
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import judge
 from checks.engine.printing import part_latex
 from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
+from checks.leg import Climbing, loaded, name_of
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key
-from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, names_ladder, one_by_one
+from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.registry import load
 from checks.run.repair import repair_of
@@ -89,32 +90,36 @@ def _further(
 
     A leg that raises an exception ends alone: it is recorded as not run.
     """
-    runs: list[tuple[str, Callable[[], list[Evidence]]]] = []
-    if failed:
-        runs = [(_name(leg), partial(leg, assumptions, options)) for leg in claim.failing]
-    else:
-        runs = [(_name(climb.leg), climb.all) for climb in climbs(claim, assumptions, options, parts)]
     found: list[Evidence] = []
-    for name, run in runs:
+    for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
-            found += run()
+            if isinstance(loaded(leg), Climbing):
+                found += Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
+            else:
+                found += leg(assumptions, options)
         except Inconsistent:
             raise
         except Exception as error:
-            why = f"{name}{STOPPED}{type(error).__name__}: {error}"
+            why = f"{name_of(leg)}{STOPPED}{type(error).__name__}: {error}"
             found.append(not_run("exact", "measured", why))
     return found
 
 
-def _name(leg: Any) -> str:
-    return getattr(leg, "__name__", type(leg).__name__)
+def climbs(claim: Claim, assumptions: Any, options: Options, parts: Parts | None = None) -> dict[int, Climb]:
+    """The climbing legs of a claim by their place among its legs, with the place where their parts are kept."""
+    return {
+        i: Climb(claim.id, i, leg, assumptions, options, parts or Parts())
+        for i, leg in enumerate(claim.legs)
+        if _climbs(leg)
+    }
 
 
-def climbs(claim: Claim, assumptions: Any, options: Options, parts: Parts | None = None) -> list[Climb]:
-    """The legs of a claim, with the place where their parts are kept."""
-    return [
-        Climb(claim.id, i, leg, assumptions, options, parts or Parts()) for i, leg in enumerate(claim.legs)
-    ]
+def _climbs(leg: Leg) -> bool:
+    """Whether a leg climbs; one that needs what is not installed does not, and says so when it is run."""
+    try:
+        return isinstance(loaded(leg), Climbing)
+    except ImportError:
+        return False
 
 
 def _blank(claim: Claim) -> Record:
@@ -246,10 +251,12 @@ def verify(
         work = _Work(settings, options, quick, parts, limit)
         if options.max_tokens > Options.max_tokens and not quick:
             found = [
-                c for claim in todo for c in climbs(claim, assumptions_for(claim, settings), options, parts)
+                climb
+                for claim in todo
+                for climb in climbs(claim, assumptions_for(claim, settings), options, parts).values()
             ]
             run = partial(_parts_run, pool, work) if pool else one_by_one
-            for progress in ascend([c for c in found if names_ladder(c.leg)], run, max(1, workers)):
+            for progress in ascend(found, run, max(1, workers)):
                 climbing(progress)
             climbing(None)
         for id, record in _run([claim.id for claim in todo], work.record, pool, workers, running):

@@ -47,11 +47,11 @@ def test_a_device_that_was_not_available_is_said_so(folder):
     (folder / "gpu.json").write_text(
         json.dumps({"status": "not run", "reason": "no GPU here", "command": "x"})
     )
-    (folder / "cpu.json").write_text(json.dumps(run([row("nguyen2023.theorem1_legs.a", 1024, [piece(0.1)])])))
+    (folder / "cpu.json").write_text(json.dumps(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])])))
     page = measurements.devices(None)
     assert "| GPU | **not run**: no GPU here |" in page and "1 checks, 1 parts |" in page
     (folder / "cpu.json").write_text(
-        json.dumps(run([row("nguyen2023.theorem1_legs.a", 1024, [piece(0.1)])], "incomplete"))
+        json.dumps(run([row("nguyen2023.legs.rows.a", 1024, [piece(0.1)])], "incomplete"))
     )
     assert "1 checks, 1 parts, stopped before its end" in measurements.devices(None)
 
@@ -81,10 +81,10 @@ def test_benchmarks_that_were_stopped_show_what_they_have(folder):
 def test_ratios_failures_and_what_was_not_run_are_shown(folder):
     skipped = {**piece(None, None), "passed": None, "not_run": "too long"}
     rows = [
-        row("nguyen2023.theorem1_legs.attention_engines", 1024, [piece(0.25), piece(0.5)]),
-        row("nguyen2023.theorem1_legs.attention_engines", 4096, [piece(1e-5)]),
-        row("wang2024.tensor_legs.one", 1024, [{**piece(3.0), "passed": False}]),
-        row("chen2023.tensor_legs.two", 1024, [skipped]),
+        row("nguyen2023.legs.rows.attention_engines", 1024, [piece(0.25), piece(0.5)]),
+        row("nguyen2023.legs.rows.attention_engines", 4096, [piece(1e-5)]),
+        row("wang2024.legs.tensors.one", 1024, [{**piece(3.0), "passed": False}]),
+        row("chen2023.legs.tensors.two", 1024, [skipped]),
         row("elsewhere.three", 1024, [], raised="ValueError: no"),
     ]
     (folder / "cpu.json").write_text(json.dumps(run(rows)))
@@ -97,14 +97,14 @@ def test_ratios_failures_and_what_was_not_run_are_shown(folder):
 
 def test_a_later_run_replaces_the_same_part_of_an_earlier_one(folder):
     for name, date, error in (("a", "2026-02", 0.25), ("b", "2026-01", 0.75)):
-        rows = [row("nguyen2023.theorem1_legs.a", 1024, [piece(error)])]
+        rows = [row("nguyen2023.legs.rows.a", 1024, [piece(error)])]
         (folder / f"{name}.json").write_text(json.dumps({**run(rows), "date": date}))
     page = measurements.families(None)
     assert "0.25" in page and "0.75" not in page
 
 
 def test_the_pictures_leave_out_what_has_no_bound_for_rounding(folder):
-    rows = [row("nguyen2023.theorem1_legs.a", 1024, [piece(5e6, 1e7, grade="measured"), piece(1e-9, 1e-6)])]
+    rows = [row("nguyen2023.legs.rows.a", 1024, [piece(5e6, 1e7, grade="measured"), piece(1e-9, 1e-6)])]
     (folder / "cpu.json").write_text(json.dumps(run(rows)))
     page = measurements.families(None)
     assert "float64 at 1,024: 0.001" in page and "0.5" in page  # the table has all

@@ -12,7 +12,7 @@ import flint
 import pytest
 
 from checks.claim import Options
-from checks.papers.nguyen2023 import theorem1_legs as legs
+from checks.papers.nguyen2023.legs import theorem1 as legs
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.components import evaluate

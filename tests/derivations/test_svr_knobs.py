@@ -142,7 +142,10 @@ def test_ablation_tries_the_examples_of_a_placeholder() -> None:
                                    {"mask": "all"}, {"kernel_size": "2", "kernel_size_2d": "3"}, {"kernel_size": "1"}])  # fmt: skip
 def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     """Formulas, derived expansions and torch's layers agree for other choices too."""
-    from checks.papers.nguyen2023 import variant_heads, variant_inputs, variant_legs, variant_versions
+    from checks.papers.nguyen2023.legs import attentions as variant_legs
+    from checks.papers.nguyen2023.legs import heads as variant_heads
+    from checks.papers.nguyen2023.legs import inputs as variant_inputs
+    from checks.papers.nguyen2023.legs import versions as variant_versions
 
     own, options = replace(PAPER, bias="off", **knobs), Options(max_tokens=256)
     legs = {"beta": [variant_legs.beta_definition, variant_heads.beta_sh_definition],

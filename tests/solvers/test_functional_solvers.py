@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from checks.claim import Options
-from checks.papers.wang2024 import solver_legs
+from checks.papers.wang2024.legs import solvers as solver_legs
 from solvers import functional
 from solvers.functional import (
     METHODS,
@@ -95,7 +95,7 @@ def test_steps_reach_logistic_regression() -> None:
 def test_the_limit_for_other_labels_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     right = functional.logistic_fit
     monkeypatch.setattr(
-        functional,
+        solver_legs,
         "logistic_fit",
         lambda phi, labels, classes, method: right(phi, labels[::-1], classes, method),
     )
@@ -104,7 +104,7 @@ def test_the_limit_for_other_labels_is_another(monkeypatch: pytest.MonkeyPatch) 
 
 def test_another_minimiser_is_not_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     right = functional.squared_fit
-    monkeypatch.setattr(functional, "squared_fit", lambda phi, y, method: right(phi, 1.001 * y, method))
+    monkeypatch.setattr(solver_legs, "squared_fit", lambda phi, y, method: right(phi, 1.001 * y, method))
     monkeypatch.setattr(solver_legs, "LAYERS", 2000)
     found = solver_legs.least_squares_limit(None, Options())
     assert [e.passed for e in found] == [False, False, True]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from checks.claim import Assumption, Options, claim
-from checks.evidence import Evidence
-from checks.papers.nguyen2023 import theorem1_legs as legs
+from checks.claim import Assumption, claim
+from checks.leg import Legs
 from checks.statement import All, Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
@@ -22,6 +21,8 @@ from derivations.theories import ksvd
 from derivations.theories.energy import forms as en
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.svr import regression as svr
+
+legs = Legs("checks.papers.bridge.legs")
 
 PLAIN = svr.SvrAssumptions(bias="off", box="relaxed", normaliser="one")
 ATTENTION = svr.SvrAssumptions(bias="off", box="relaxed")
@@ -122,13 +123,6 @@ def one_step() -> Term:
     return stack(svr.d, Raw((), ix.rename(moved, places)))
 
 
-def rows(_: object, options: Options) -> list[Evidence]:
-    """The common formula at sampled queries against torch's attention."""
-    return legs.rows_against_engine(
-        ATTENTION_ROW, (svr.i, svr.d), None, {"Q": "q", "k": "k", "v": "v"}, options
-    )
-
-
 claim(
     "bridge/energy-minimiser-is-the-expansion",
     "farooq2025 (11), nguyen2023 Theorem 1",
@@ -141,7 +135,7 @@ claim(
         )
     ),
     rests_on=("farooq2025/eq11", "nguyen2023/thm1"),
-    legs=(rows,),
+    legs=(legs.rows,),
     derivation=lambda a: dualise(energy_program()).steps,
     notes="The energy has the attention output written into it; the regression has not, but its values are free. "
     + convexity(energy_program()),
@@ -165,7 +159,7 @@ claim(
         )
     ),
     rests_on=("bridge/energy-minimiser-is-the-expansion",),
-    legs=(rows,),
+    legs=(legs.rows,),
 )
 
 claim(

@@ -15,7 +15,7 @@ from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
-from checks.papers.chen2023 import costs, tensor_legs
+from checks.leg import Legs, Named
 from checks.papers.chen2023.setting import DV, D
 from checks.papers.chen2023.symbols import NOTATION, entry, i, image, j, l_, phi_k, phi_q, printed, weights
 from checks.statement import All, Definition, Fact, Given, Identity
@@ -25,6 +25,8 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import Ones, Term, apply, as_term, sqrt, squared_norm, stack, sum_over
 from derivations.theories import ksvd
 from derivations.theories.ksvd import SAMPLED, KsvdAssumptions, N, P, PrintedDiagonal, S
+
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 o_e = Tensor("o^e", (N, S), "O^{e}", r"\boldsymbol{o}^{e}_{%1}", r"\boldsymbol{o}^{e}_{%1}[%2]")
 o_r = Tensor("o^r", (N, S), "O^{r}", r"\boldsymbol{o}^{r}_{%1}", r"\boldsymbol{o}^{r}_{%1}[%2]")
@@ -329,7 +331,7 @@ claim(
         "For given queries, keys and values: canonical time if d_k = O(d_v); primal time if n ≤ N and d_v = O(p); primal space if "
         "s and d_v are O(p)."
     ),
-    legs=(costs.counted_operations,),
+    legs=(Named("checks.papers.chen2023.costs", "counted_operations"),),
     where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths $d_k,d_v$; multiplications of "
     r"the algorithm and numbers stored besides its inputs.",
     notes=(

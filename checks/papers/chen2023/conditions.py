@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.papers.chen2023 import tensor_legs
+from checks.leg import Legs
 from checks.papers.chen2023.duality import printed_objective
 from checks.papers.chen2023.symbols import (  # fmt: skip
     NOTATION,
@@ -38,6 +38,8 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import Stack, Term, as_term, sum_over
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, N, S, Sigma
+
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 LAMBDA_RULE = Given(ksvd.sigma, (l_,), 1 / lam[l_], "Σ := Λ⁻¹")
 e_x, r_x = Tensor("e(x)", (S,), r"e(\boldsymbol{x})"), Tensor("r(x)", (S,), r"r(\boldsymbol{x})")

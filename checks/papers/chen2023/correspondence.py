@@ -10,7 +10,7 @@ from checks.kinds.examples import Point
 from checks.kinds.feasible import Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.unbounded import Bounded
-from checks.papers.chen2023 import tensor_legs
+from checks.leg import Legs
 from checks.papers.chen2023.conditions import eigen_problem
 from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
@@ -38,6 +38,8 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Zeros, as_term, eye, size, squared_norm, stack, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, N, P, PrintedDiagonal, S
+
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 REST = r"N-s"
 k_, q_ = Index("k", N), Index("q", REST)

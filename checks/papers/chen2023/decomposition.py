@@ -5,12 +5,15 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
 from checks.kinds.follows import Equation, Follows
-from checks.papers.chen2023 import solver_legs, tensor_legs
+from checks.leg import Legs
 from checks.papers.chen2023.symbols import N, entry, i
 from checks.statement import All, Fact, Given
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Ones, as_term, squared_norm, trace
 from derivations.theories.ksvd import PrintedDiagonal
+
+solver_legs = Legs("checks.papers.chen2023.legs.solvers")
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 COLUMNS, RANK = "M", "r"
 a_, b_, j = Index("a", RANK), Index("b", RANK), Index("j", COLUMNS)

@@ -6,7 +6,7 @@ from checks.claim import claim
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.programs import WellPosed
 from checks.kinds.unbounded import Bounded, Ray
-from checks.papers.chen2023 import solver_legs, tensor_legs
+from checks.leg import Legs
 from checks.papers.chen2023.enumerations import inertia
 from checks.papers.chen2023.symbols import (  # fmt: skip
     EIGEN_E,
@@ -43,6 +43,9 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Ones, Size, Term, as_term, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, S
+
+solver_legs = Legs("checks.papers.chen2023.legs.solvers")
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 t = Tensor("t", (), "t")
 

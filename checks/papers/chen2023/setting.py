@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from checks.claim import claim
 from checks.kinds.examples import Example, Point
-from checks.papers.chen2023 import tensor_legs
+from checks.leg import Legs
 from checks.papers.chen2023.symbols import N, entry, i, j
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Ones, Term, as_term, exp, size, softmax, sqrt, sum_over
 from derivations.theories.ksvd import PrintedDiagonal
+
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 D, DQ, DK, DV = "d", "d_q", "d_k", "d_v"
 B, BX, BZ, M = "b", "b_X", "b_Z", "M"

@@ -7,8 +7,8 @@ from typing import Any
 
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
+from checks.leg import Legs
 from checks.papers.chen2023 import enumerations as legs
-from checks.papers.chen2023 import solver_legs, tensor_legs
 from checks.papers.chen2023.symbols import (
     NOTATION,
     PRIMAL,
@@ -31,6 +31,9 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, as_term, sum_over
 from derivations.theories import ksvd
 from derivations.theories.ksvd import SAMPLED, KsvdAssumptions, N, P, S
+
+solver_legs = Legs("checks.papers.chen2023.legs.solvers")
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 BLOCKS = "B"
 loss, eta = Tensor("L", (), r"\mathcal{L}_{\mathrm{task}}"), Tensor("eta", (), r"\eta", positive=True)

@@ -10,7 +10,7 @@ from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.examples import Point, Rule
 from checks.kinds.follows import ZERO, Equation, Follows
 from checks.kinds.unbounded import Bounded, Ray
-from checks.papers.chen2023 import solver_legs, tensor_legs
+from checks.leg import Legs
 from checks.papers.chen2023.conditions import LAMBDA_RULE, eigen_problem
 from checks.papers.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
 from checks.papers.chen2023.symbols import (  # fmt: skip
@@ -47,6 +47,9 @@ from derivations.calculus.program import Program, Raw
 from derivations.calculus.term import Ones, Size, Term, as_term, squared_norm, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, N, PrintedDiagonal, S, Sigma
+
+solver_legs = Legs("checks.papers.chen2023.legs.solvers")
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 ONE_S = PrintedDiagonal((Ones((), (S,)),), "I_s")
 ONE_N = PrintedDiagonal((Ones((), (N,)),), "I_N")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from checks.claim import claim
 from checks.kinds.follows import ZERO, Follows
+from checks.leg import Legs
 from checks.papers.chen2023 import enumerations as legs
-from checks.papers.chen2023 import tensor_legs
 from checks.papers.chen2023.duality import printed_objective
 from checks.papers.chen2023.symbols import (  # fmt: skip
     EIGEN,
@@ -45,6 +45,8 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, as_term, sqrt, squared_norm, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, Lambda, Lambda_inverse, PrintedDiagonal, S, Sigma
+
+tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 HALF = as_term(ksvd.HALF)
 rho = Tensor("rho", (S,), r"\boldsymbol{\rho}", "", r"\rho_{%1}", positive=True)

@@ -12,8 +12,7 @@ from checks.claim import Assumption, claim
 from checks.kinds.examples import Point, Rule
 from checks.kinds.family import Family
 from checks.kinds.limit import Limit
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, STOCHASTIC, WHERE
 from checks.papers.farooq2025.section4 import INDEX_FORM, SMOOTH, SQUARE, W_
 from checks.papers.farooq2025.section7 import FUNCTIONS, regularised
@@ -27,6 +26,9 @@ from derivations.theories.energy.extrema import slope_values
 from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, m, r_
 from derivations.theories.energy.shape import shape_of
 from derivations.theories.energy.steps import EnergyAssumptions, stationary
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 eta = as_term(en.ETA)
 ETA_WHERE = WHERE + r" $\eta>0$ the step size."

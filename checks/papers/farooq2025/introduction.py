@@ -9,8 +9,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import E_NAME, HERE, K_, Q_, K, Q
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import at_point, grad, kronecker
@@ -30,6 +29,9 @@ from derivations.calculus.term import (
 )
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import DK, HALF
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 NEURONS, PATTERNS = "N", "K"
 i, j, m = (Index(x, NEURONS) for x in "ijm")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.programs import Convex
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, SCORES, WHERE, K, Q, dZ_, weight
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.gradients import Differential, at_point, grad, zeros
@@ -15,6 +14,9 @@ from derivations.calculus.program import Program
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, squared_norm, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, HALF, A, N, V, Z, i, j, k, m
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 zeta_ = Tensor("zeta", (N,), r"\zeta", "", r"\zeta_{%1}")
 zeta = as_term(zeta_)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.kinds.scope import Scoped
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import E_NAME, HERE, WHERE, mu
 from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.gradients import unit
@@ -15,6 +15,8 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, diag, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import DV, A, N, V, Z, i, j, k
+
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 PATTERNS = sum_over(mu, sum_over(i, A[i, mu] * (Z[i].T @ V[mu])))
 SQUARE_V = as_term(Tensor("V", (N, N), "V", r"v_{%1}", r"V_{%1%2}"))

@@ -9,8 +9,7 @@ from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.implication import Implication
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, STOCHASTIC, WHERE
 from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED
 from checks.statement import All, Definition, Fact, Identity, Link
@@ -19,6 +18,9 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, diag, squared_norm, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, l, m, r_
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 SQUARE = en.energy(en.square)
 GRADIENT = grad(SQUARE, en.Z_)

@@ -14,8 +14,7 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE, WHERE
 from checks.papers.farooq2025.section3 import TRANSPOSED, U
 from checks.papers.farooq2025.section4 import COLUMN, STATE
@@ -26,6 +25,9 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term, diag, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, m
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 WHOLE = Assumption("p whole", "the exponent p is a whole number, at least 1")
 POWERS = (1, 2, 3)

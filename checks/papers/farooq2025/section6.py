@@ -5,8 +5,7 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.extremum import Extremum
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, WHERE
 from checks.papers.farooq2025.section4 import STATE
 from checks.papers.farooq2025.section5 import coefficient
@@ -16,6 +15,9 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, diag, exp, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, C_J, A, V, Z, i, j, k
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 ENERGY = en.energy(exp)
 EXP_C = A @ diag(exp(C_J)) @ V

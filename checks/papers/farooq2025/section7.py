@@ -8,8 +8,7 @@ from checks.claim import Assumption, claim
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.family import Family
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.notation import C_RULE, E_NAME, HERE, SCORES, WHERE, K, Q, X
 from checks.papers.farooq2025.section3 import SQUARE_V
 from checks.papers.farooq2025.section4 import SIGN, SMOOTH, SQUARE_C
@@ -34,6 +33,9 @@ from derivations.theories.energy import forms as en
 from derivations.theories.energy import steps as theory
 from derivations.theories.energy.forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m
 from derivations.theories.energy.steps import EnergyAssumptions
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 S_ = Tensor("S", (N, N), "S", "", "S_{%1%2}")
 S = as_term(S_)

@@ -6,8 +6,7 @@ from checks.claim import Assumption, claim
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.differs import Differs
 from checks.kinds.stationary import Stationary
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.leg import Legs
 from checks.papers.farooq2025.dynamics import MATCHED, STARTED, STEP, eta, start
 from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
 from checks.papers.farooq2025.section4 import SQUARE, W_
@@ -30,6 +29,9 @@ from derivations.calculus.term import (
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m, r_
 from derivations.theories.energy.steps import EnergyAssumptions
+
+solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
+legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 COUNTED = Assumption(
     "multiplications",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import claim
-from checks.papers.nguyen2023 import variant_legs, variant_optima
+from checks.leg import Legs
 from checks.papers.nguyen2023.batchnorm_formulas import (
     ANY_SCALE,
     BN,
@@ -34,6 +34,9 @@ from checks.statement import All, Definition, Identity
 from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import i
+
+variant_legs = Legs("checks.papers.nguyen2023.legs.attentions")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 claim(
     "nguyen2023/eq19",

@@ -11,18 +11,13 @@ and, for distinct keys, only if.
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from checks.claim import Assumption, Options, claim
-from checks.evidence import Evidence
+from checks.claim import Assumption, claim
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, Dual
-from checks.papers.nguyen2023 import theorem1_legs as legs
+from checks.leg import Legs, Named
 from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     EXPONENTIAL,
@@ -38,9 +33,8 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import DV, C, N, SvrAssumptions, d, f_, i, j
-from solvers.definiteness import is_psd
-from solvers.rational_instances import exact_exponential_gram
-from solvers.svr_problem import SvrProblem
+
+legs = Legs("checks.papers.nguyen2023.legs.converse")
 
 v, h_k, phi_k = (as_term(t) for t in (svr.v, svr.h_k, svr.phi_k))
 alpha, alpha_t, eta, eta_t = (as_term(t)[j, d] for t in (svr.alpha, svr.alpha_t, svr.eta, svr.eta_t))
@@ -178,154 +172,6 @@ def _statement(a: SvrAssumptions) -> All:
     return All((*_sufficient(a), *_necessary()))
 
 
-# ---------------------------------------------------------------- exact and solver legs
-
-_LABELS = np.array([[-1], [0], [2], [1]], dtype=object)
-_VALUES = np.array([[Fraction(1)], [Fraction(-1, 2)], [Fraction(0)], [Fraction(1, 3)]], dtype=object)
-_EPSILON = Fraction(1, 8)
-
-
-def _instance() -> tuple[Any, Any, Any, Any]:
-    """Keys, the attention output f at the keys, β = h v, and the targets f + ε sign v: all rational."""
-
-    gram = exact_exponential_gram(_LABELS)
-    output = gram.kernel @ _VALUES / gram.normaliser[:, None]
-    multiplier = gram.normaliser[:, None] * _VALUES
-    signs = np.array([[Fraction((x > 0) - (x < 0)) for x in row] for row in _VALUES], dtype=object)
-    return gram, output, multiplier, signs
-
-
-def exact_instance(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """With the theorem's targets and the smallest C the certificate is exactly zero; each deviation is rejected."""
-
-    started = time.perf_counter()
-    gram, output, multiplier, signs = _instance()
-    smallest = max(abs(x) for x in multiplier.flat)
-
-    def accepted(targets: Any, box: Fraction) -> bool:
-        problem = SvrProblem(gram.gram, targets, box, _EPSILON, "epsilon_insensitive", bias=False)
-        return problem.certificate(multiplier, np.array([Fraction(0)], dtype=object)).accepts(0)
-
-    targets = output + _EPSILON * signs
-    right = accepted(targets, smallest)
-    wrong = {
-        "C below its smallest value": accepted(targets, smallest * Fraction(999, 1000)),
-        "targets on the wrong side": accepted(output - _EPSILON * signs, smallest),
-        "targets equal to the fit": accepted(output, smallest),
-        "targets outside the tube where v = 0": accepted(targets + 2 * _EPSILON * (1 - abs(signs)), smallest),
-    }
-    alive = [name for name, ok in wrong.items() if ok]
-    detail = (
-        f"C* = {smallest}: zero residuals; {len(wrong)} deviations rejected"
-        if not alive
-        else f"accepted: {', '.join(alive)}"
-    )
-    return [
-        Evidence(
-            "exact",
-            "exact-rational",
-            right and not alive,
-            detail,
-            backend="kernel certificate",
-            seconds=time.perf_counter() - started,
-        )
-    ]
-
-
-def solver_recovers_values(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """A solver that sees only keys and targets finds the values again: v = (α - α̃)/h."""
-    from solvers.svr import polish, solve_dual, solve_libsvm
-
-    gram, output, multiplier, signs = _instance()
-    box = 2.0 * float(max(abs(x) for x in multiplier.flat))
-    targets = (output + _EPSILON * signs).astype(float)
-    problem = SvrProblem(
-        gram.gram.astype(float), targets, box, float(_EPSILON), "epsilon_insensitive", bias=False
-    )
-    found = []
-    for name, route in (
-        ("Clarabel", solve_dual),
-        ("scikit-learn SVR, polished", lambda p: polish(p, solve_libsvm(p))),
-    ):
-        answer = route(problem)
-        values = answer.beta / gram.normaliser.astype(float)[:, None]
-        error = float(np.abs(values - _VALUES.astype(float)).max())
-        found.append(
-            Evidence(
-                "solver",
-                "certified-float",
-                error <= legs.ACCEPTED,
-                "values found from the targets alone",
-                error=error,
-                bound=legs.ACCEPTED,
-                backend=name,
-                seconds=answer.seconds,
-            )
-        )
-    return found
-
-
-def independent_features(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """The Gram matrix of the exponential kernel at distinct keys is nonsingular, and singular with a repeated key."""
-    from solvers.exact import nullspace
-
-    distinct = exact_exponential_gram(
-        np.array([[0, 0], [1, 0], [0, 1], [-1, 2], [2, 1]], dtype=object)
-    ).kernel
-    repeated = exact_exponential_gram(np.array([[0, 1], [1, 0], [0, 1]], dtype=object)).kernel
-    passed = is_psd(distinct)[0] and nullspace(distinct).shape[1] == 0 and nullspace(repeated).shape[1] == 1
-    return [
-        Evidence(
-            "exact",
-            "exact-rational",
-            passed,
-            "five distinct keys: no null vector; a repeated key: one",
-            backend="rational elimination",
-        )
-    ]
-
-
-def attention_is_the_fit(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """The optimality certificate on long sequences, streamed; a smaller C and wrong targets are rejected."""
-    import torch
-
-    from checks.tensors.core.inputs import make_instance
-    from checks.tensors.svr.converse import certify, fit_keys
-
-    found = []
-    for n in legs.ladder(options):
-        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
-        fit = fit_keys(instance.k, instance.v)
-        record = certify(fit, 0.5)
-        targets = fit.targets(0.5)
-        wrong = {
-            "C below its smallest value": certify(fit, 0.5, fit.log_c_star - 0.01),
-            "targets on the wrong side": certify(fit, 0.5, None, 2 * fit.attention.double() - targets),
-            "targets equal to the fit": certify(fit, 0.5, None, fit.attention.double()),
-            "a fit of zero": certify(replace(fit, kernel=torch.zeros_like(fit.kernel)), 0.5, None, targets),
-        }
-        alive = [name for name, c in wrong.items() if c.accepted]
-        worst = max(record.residuals, key=lambda r: r.ratio)
-        detail = f"log C* = {record.log_c_star:.6g}; worst residual: {worst.name}; {len(wrong)} deviations rejected"
-        found.append(
-            Evidence(
-                "tensor",
-                "certified-float",
-                record.accepted and not alive,
-                detail if not alive else f"accepted: {', '.join(alive)}",
-                worst.error,
-                worst.bound,
-                n,
-                record.dtype,
-                record.device,
-                record.backend,
-                record.seconds,
-                record.peak_bytes,
-            )
-        )
-    return found
-
-
 DISTINCT = Assumption("distinct keys", "no two keys are equal; needed for the converse direction only")
 
 claim(
@@ -341,7 +187,12 @@ claim(
     under=(("bias", "off"),),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, DISTINCT),
     rests_on=("nguyen2023/thm1", "nguyen2023/eq9", "nguyen2023/rem1"),
-    legs=(exact_instance, solver_recovers_values, independent_features, attention_is_the_fit),
+    legs=(
+        legs.exact_instance,
+        legs.solver_recovers_values,
+        legs.independent_features,
+        Named("checks.papers.nguyen2023.legs.rows", "attention_is_the_fit"),
+    ),
     where=NOTATION
     + r" Further $\boldsymbol{f}_j$ is the attention output at key $j$, $\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$.",
     notes=(

@@ -8,7 +8,7 @@ padding that keeps the number of tokens.
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.papers.nguyen2023 import variant_inputs, variant_optima
+from checks.leg import Legs
 from checks.papers.nguyen2023.convolution_formulas import (
     ASSUMES,
     CVT_WHERE,
@@ -45,6 +45,9 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, stack
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import DV, d, f_
+
+variant_inputs = Legs("checks.papers.nguyen2023.legs.inputs")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 claim(
     "nguyen2023/eq37",

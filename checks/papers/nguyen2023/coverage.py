@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from checks.claim import Leg
-from checks.papers.nguyen2023 import variant_heads as heads
-from checks.papers.nguyen2023 import variant_inputs as inputs
-from checks.papers.nguyen2023 import variant_legs as legs
-from checks.papers.nguyen2023 import variant_optima as optima
-from checks.papers.nguyen2023 import variant_versions as versions
+from checks.leg import Legs
+
+heads = Legs("checks.papers.nguyen2023.legs.heads")
+inputs = Legs("checks.papers.nguyen2023.legs.inputs")
+legs = Legs("checks.papers.nguyen2023.legs.attentions")
+optima = Legs("checks.papers.nguyen2023.legs.optima")
+versions = Legs("checks.papers.nguyen2023.legs.versions")
 
 COLUMNS = ("definition", "expansion", "optimum", "torch")
 

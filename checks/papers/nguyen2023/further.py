@@ -9,9 +9,9 @@ from checks.claim import Assumption, claim
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
+from checks.leg import Named
 from checks.papers.nguyen2023 import batchnorm_formulas as bn
 from checks.papers.nguyen2023 import centering_formulas as centering
-from checks.papers.nguyen2023 import converse
 from checks.papers.nguyen2023.theorem1_formulas import (
     NOTATION,
     SIGNS,
@@ -106,7 +106,7 @@ claim(
     ),
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
     rests_on=("nguyen2023/eq5", "nguyen2023/prose-converse"),
-    legs=(converse.independent_features,),
+    legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
     where=NOTATION,
     notes=(
         "Two equal keys with targets 0 and 1 cannot both be met within ε < 1/2; in self-attention repeated tokens "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.claim import Claim, claim
-from checks.papers.nguyen2023 import variant_legs, variant_optima, variant_versions
+from checks.leg import Legs
 from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS
 from checks.papers.nguyen2023.linear_formulas import (
     ELU,
@@ -25,6 +25,10 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     NOTATION,
 )
 from derivations.theories.svr import variants as sv
+
+variant_legs = Legs("checks.papers.nguyen2023.legs.attentions")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
+variant_versions = Legs("checks.papers.nguyen2023.legs.versions")
 
 
 def _again(id: str, reference: str, first: Claim) -> None:

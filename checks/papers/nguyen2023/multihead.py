@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import claim
-from checks.papers.nguyen2023 import variant_heads, variant_optima
+from checks.leg import Legs
 from checks.papers.nguyen2023.multihead_formulas import (
     B_S,
     H_X,
@@ -24,6 +24,9 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import DV
+
+variant_heads = Legs("checks.papers.nguyen2023.legs.heads")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 claim(
     "nguyen2023/eq3",

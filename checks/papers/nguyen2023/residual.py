@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import claim
-from checks.papers.nguyen2023 import variant_inputs, variant_optima
+from checks.leg import Legs
 from checks.papers.nguyen2023.residual_formulas import (
     DX_IS_DV,
     F_X,
@@ -48,6 +48,9 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, stack, sum_over
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import d, f_, j
+
+variant_inputs = Legs("checks.papers.nguyen2023.legs.inputs")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 claim(
     "nguyen2023/eq32",

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from checks.claim import claim
 from checks.kinds.programs import Convex
-from checks.papers.nguyen2023 import variant_heads, variant_optima
+from checks.leg import Legs
 from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, STATISTICS_OF_KEYS
 from checks.papers.nguyen2023.centering_formulas import ANY_BETA
 from checks.papers.nguyen2023.scaled_heads_formulas import (
@@ -42,6 +42,9 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import DV
+
+variant_heads = Legs("checks.papers.nguyen2023.legs.heads")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 claim(
     "nguyen2023/eq25",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import claim
+from checks.leg import Legs
 from checks.papers.nguyen2023 import scaled_heads_formulas as heads
-from checks.papers.nguyen2023 import variant_optima, variant_versions
 from checks.papers.nguyen2023.sparse_formulas import (
     HEAD_SUBSET,
     SUBSET,
@@ -18,6 +18,9 @@ from checks.papers.nguyen2023.sparse_formulas import (
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
 from checks.statement import All
 from derivations.theories.svr import variants as sv
+
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
+variant_versions = Legs("checks.papers.nguyen2023.legs.versions")
 
 claim(
     "nguyen2023/eq16",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sympy as sp
 
-from checks.claim import Options, claim
-from checks.evidence import Evidence
+from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
-from checks.papers.nguyen2023 import theorem1_legs as legs
-from checks.papers.nguyen2023 import variant_legs, variant_optima
+from checks.leg import Legs
 from checks.papers.nguyen2023.theorem1_formulas import (
     _D,
     _S,
@@ -63,7 +61,12 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, stack, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
-from derivations.theories.svr.regression import D, SvrAssumptions, d, f_, i, j
+from derivations.theories.svr.regression import D, d, f_, i, j
+
+legs = Legs("checks.papers.nguyen2023.legs.theorem1")
+rows = Legs("checks.papers.nguyen2023.legs.rows")
+variant_legs = Legs("checks.papers.nguyen2023.legs.attentions")
+variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 claim(
     "nguyen2023/eq1",
@@ -74,14 +77,9 @@ claim(
     literal=lambda a: Definition(
         as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)
     ),
-    legs=(legs.attention_engines,),
+    legs=(rows.attention_engines,),
     where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
 )
-
-
-def eq2_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """(2) at sampled queries against torch's attention."""
-    return legs.rows_against_engine(SUM_FORM, (i, d), None, {"Q": "q", "K": "k", "V": "v"}, options)
 
 
 claim(
@@ -95,7 +93,7 @@ claim(
         reason="row i of the matrix product, with the softmax written over the index j that it normalises",
     ),
     rests_on=("nguyen2023/eq1",),
-    legs=(eq2_rows,),
+    legs=(rows.eq2_rows,),
     notes="The paper writes softmax of a single score; the index over which it normalises, j, is made explicit here.",
 )
 
@@ -331,16 +329,10 @@ claim(
 )
 
 
-def theorem_rows(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
-    """The right side of (15) at sampled queries against torch's attention."""
-    term = softmax_lines(False)[1]
-    return legs.rows_against_engine(term, (i, d), svr.x, {"x": "q", "k": "k", "v": "v"}, options)
-
-
 THEOREM_LEGS = (
     legs.primal_and_dual,
     legs.exact_certificate,
-    theorem_rows,
+    rows.theorem_rows,
     variant_legs.softmax_expansion,
     variant_optima.softmax_optimum,
 )

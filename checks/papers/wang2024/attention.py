@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from checks.claim import claim
 from checks.kinds.stacked import Stacked
+from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024 import parameter_legs as legs
-from checks.papers.wang2024 import tensor_legs
 from checks.papers.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
 from checks.statement import All, Given
 from derivations.calculus.index import Index, Tensor
@@ -14,6 +13,9 @@ from derivations.calculus.term import STACKED, Ones, Term, as_term, blocks, eye,
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, D, FunctionalAssumptions, N, i
+
+legs = Legs("checks.papers.wang2024.legs.parameters")
+tensor_legs = Legs("checks.papers.wang2024.legs.tensors")
 
 QUERY_KEY = blocks([eye(D), zeros(D, CLASSES)], [zeros(CLASSES, D), zeros(CLASSES, CLASSES)])
 VALUE = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -(n.alpha * eye(CLASSES))])

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
+from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024 import parameter_legs as legs
-from checks.papers.wang2024 import tensor_legs
 from checks.papers.wang2024.categorical import done_h
 from checks.papers.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c, cp
 from checks.statement import All, Fact, Given, Identity
@@ -30,6 +29,9 @@ from derivations.theories.functional_descent.updates import (
     i,
     ip,
 )
+
+legs = Legs("checks.papers.wang2024.legs.parameters")
+tensor_legs = Legs("checks.papers.wang2024.legs.tensors")
 
 C = Categories((), CLASSES)
 code = as_term(fd.code)

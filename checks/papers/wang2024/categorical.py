@@ -8,9 +8,8 @@ from checks.claim import claim
 from checks.kinds.examples import Point
 from checks.kinds.order import Order
 from checks.kinds.stacked import Stacked
+from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024 import parameter_legs as legs
-from checks.papers.wang2024 import solver_legs, tensor_legs
 from checks.papers.wang2024.attention import CONTEXT, E_J, POSITION, P
 from checks.papers.wang2024.notation import (
     BIAS_ON,
@@ -43,6 +42,10 @@ from derivations.theories.functional_descent.updates import (
     N,
     i,
 )
+
+legs = Legs("checks.papers.wang2024.legs.parameters")
+solver_legs = Legs("checks.papers.wang2024.legs.solvers")
+tensor_legs = Legs("checks.papers.wang2024.legs.tensors")
 
 code = as_term(fd.code)
 C = Categories((), CLASSES)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from checks.claim import claim
 from checks.kinds.stacked import Stacked
+from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024 import parameter_legs as legs
-from checks.papers.wang2024 import tensor_legs
 from checks.papers.wang2024.notation import BIAS_ON, FEATURES, SQUARED, WHERE, ZERO_START, c
 from checks.statement import All, Given, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, WIDTH, D, FunctionalAssumptions, N, i
+
+legs = Legs("checks.papers.wang2024.legs.parameters")
+tensor_legs = Legs("checks.papers.wang2024.legs.tensors")
 
 START = Identity(
     zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES),

@@ -18,6 +18,12 @@ from derivations.theories.svr.regression import SvrAssumptions
 BN_EPS = 0.05  # the ε of (20): large, so that leaving it out shows in float32
 
 
+def in_bfloat16(assumptions: Any, options: Options) -> str:
+    """Why the systems are not run in bfloat16; "" for another number type."""
+    why = "in bfloat16 rounding the prepared keys moves scores by about one: no bound rejects"
+    return why if options.dtype == "bfloat16" else ""
+
+
 class Choices(NamedTuple):
     """What the assumptions of theory svr say of the systems: β, statistics, tokens a key for each head, downsampling,
     pattern and number of the keys that a sparse query keeps, taps of the convolutions."""

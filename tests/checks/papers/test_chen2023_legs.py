@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from checks.claim import Options
-from checks.papers.chen2023 import costs, solver_legs, tensor_legs
+from checks.leg import Named
+from checks.papers.chen2023 import costs
+from checks.papers.chen2023.legs import solvers as solver_legs
+from checks.papers.chen2023.legs import tensors as tensor_legs
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
 from checks.tensors.ksvd import explicit_features as ksvd_primal
@@ -139,7 +142,7 @@ EVERY = [
     (c.id, n)
     for c in CLAIMS.values()
     for n, leg in enumerate(c.legs)
-    if leg.__module__.endswith("tensor_legs")
+    if isinstance(leg, Named) and leg.module.endswith("legs.tensors")
 ]
 
 
@@ -159,20 +162,18 @@ def test_a_leg_says_what_it_does_not_run():
     ):
         (found,) = tensor_legs.eigen_problem(assumptions, options)
         assert found.passed is None and found.not_run
-    beyond = tensor_legs.softmax_triplets(None, Options(max_tokens=131072, only=131072))
+    beyond = tensor_legs.softmax_triplets.at(131072, None, Options())
     assert beyond[0].passed is None and "32768" in beyond[0].not_run
 
 
 def test_wrong_triplets_fail_the_legs(monkeypatch):
-    import solvers.ksvd
-
-    right = solvers.ksvd.feature_triplets
+    right = tensor_legs.feature_triplets
 
     def wrong(*given):
         found = right(*given)
         return replace(found, values=found.values * (1 + 1e-5))
 
-    monkeypatch.setattr(solvers.ksvd, "feature_triplets", wrong)
+    monkeypatch.setattr(tensor_legs, "feature_triplets", wrong)
     options = replace(SMALL, seed=12345)  # not in any cache
     for leg in (tensor_legs.eigen_problem, tensor_legs.whole_kernel, tensor_legs.unit_triplets):
         assert leg(KsvdAssumptions(), options)[0].passed is False
@@ -192,7 +193,7 @@ REFUTED = {
 @pytest.mark.parametrize("slug", REFUTED)
 def test_training_does_not_do_what_is_said(slug):
     claim = CLAIMS[f"chen2023/prose-{slug}"]
-    assert claim.failing == (REFUTED[slug],)
+    assert [leg.load() for leg in claim.failing] == [REFUTED[slug]]
     (found,) = claim.failing[0](None, SMALL)
     assert found.passed is False and found.error > found.bound
 

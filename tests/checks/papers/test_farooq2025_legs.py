@@ -3,8 +3,8 @@
 import pytest
 
 from checks.claim import Options
-from checks.papers.farooq2025 import solver_legs
-from checks.papers.farooq2025 import tensor_legs as legs
+from checks.papers.farooq2025.legs import solvers as solver_legs
+from checks.papers.farooq2025.legs import tensors as legs
 from checks.tensors.energy.operators import AttentionMap
 
 SMALL = Options(max_tokens=256)
@@ -48,21 +48,24 @@ def test_a_leg_notices_a_wrong_kernel(name, monkeypatch):
 
 
 def test_memory_is_that_of_a_tile_and_a_dense_product_is_noticed(monkeypatch):
-    from checks.tensors.energy import descent as energy
-
     options = Options(max_tokens=1024)
     assert legs.memory(None, options)[0].passed
-    right = energy.gradient
+    right = legs.slope
     dense = lambda maps, *rest: (maps.q @ maps.k.T, right(maps, *rest))[1]  # noqa: E731
-    monkeypatch.setattr(energy, "gradient", dense)
+    monkeypatch.setattr(legs, "slope", dense)
     assert legs.memory(None, options)[0].passed is False
 
 
 def test_long_lengths_run_the_first_function_only():
-    both = legs._each(Options(max_tokens=131072), ("cubic", "quartic"), lambda F, o: [(F, o.only)])
-    assert both == [
-        ("cubic", 1024), ("quartic", 1024), ("cubic", 4096), ("quartic", 4096), ("cubic", 32768), ("cubic", 131072),
-    ]  # fmt: skip
+    ran = []
+
+    def check(head, F, seed):
+        ran.append((F, head.q.shape[0]))
+        return legs.check_retrieval(head.q[:8], head.k[:8], seed=seed)
+
+    both = legs.on_heads("F {F}", check, "cubic", "quartic")
+    assert [len(both.at(n, None, Options())) for n in (1024, 4096, 32768)] == [2, 2, 1]
+    assert [F for F, _ in ran] == ["cubic", "quartic"] * 2 + ["cubic"]
 
 
 # ---------------------------------------------------------------- solvers, exact arithmetic, balls

@@ -71,7 +71,7 @@ def test_centering_the_queries_is_not_nothing():
 
 
 def test_the_criterion_for_losing_weight_fails_the_other_way_round():
-    _, loses, keeps = centering.criterion().parts
+    *_, loses, keeps = centering.criterion().parts
     assert holds(loses) is True
     assert holds(keeps) is True
     assert holds(replace(loses, conclusion=keeps.conclusion)) is not True

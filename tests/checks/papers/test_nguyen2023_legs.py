@@ -10,12 +10,14 @@ import torch
 
 from checks.claim import Options
 from checks.engine.mutants import mutants
-from checks.leg import up_the_ladder
-from checks.papers.farooq2025.tensor_legs import largest_tensor
+from checks.papers.farooq2025.legs.tensors import largest_tensor
 from checks.papers.nguyen2023 import batchnorm_formulas as bn
 from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
-from checks.papers.nguyen2023 import variant_heads, variant_inputs, variant_legs, variant_optima
+from checks.papers.nguyen2023.legs import attentions as variant_legs
+from checks.papers.nguyen2023.legs import heads as variant_heads
+from checks.papers.nguyen2023.legs import inputs as variant_inputs
+from checks.papers.nguyen2023.legs import optima as variant_optima
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.formulas import Formula, agree, engines, of_all_pairs, worst_of
@@ -98,10 +100,8 @@ def test_the_mixing_matrix_is_the_convolution():
 
 
 def test_long_sequences_of_formulas_with_square_matrices_are_reported_as_not_run():
-    found = variant_heads.pooling_matrix.__wrapped__
-    assert found is not None
-    record = up_the_ladder(512, "too long")(lambda n, o: pytest.fail("ran"))(None, Options(max_tokens=1024))
-    assert [(e.passed, e.not_run) for e in record] == [(None, "too long")]
+    (found,) = variant_heads.pooling_matrix.at(2 * variant_heads.DENSE, None, Options())
+    assert found.passed is None and "formed up to 4096 tokens" in found.not_run
 
 
 def test_bfloat16_is_reported_as_not_run():
@@ -189,8 +189,8 @@ def test_the_scaled_heads_formula_needs_every_head():
 
 def test_formulas_and_their_mutants_form_no_square_of_the_tokens():
     n, found = 4096, []
-    leg, options = variant_heads.multihead_definition, Options(max_tokens=4096, only=4096)
-    most = largest_tensor(lambda: found.extend(leg(None, options)))
+    leg, options = variant_heads.multihead_definition, Options(max_tokens=4096)
+    most = largest_tensor(lambda: found.extend(leg.at(n, None, options)))
     assert found and all(e.passed for e in found)
     assert most < n * n * 8 / 2
 

@@ -13,8 +13,8 @@ from checks.claim import Options
 from checks.engine.judge import judge
 from checks.evidence import Evidence
 from checks.papers.nguyen2023 import theorem1_formulas as theorem1
-from checks.papers.nguyen2023 import theorem1_legs as legs
-from checks.papers.nguyen2023.theorem1 import eq2_rows
+from checks.papers.nguyen2023.legs import rows as row_legs
+from checks.papers.nguyen2023.legs import theorem1 as legs
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
 from derivations.calculus.term import as_term, exp, softmax, sum_over
@@ -84,7 +84,7 @@ def test_a_perturbed_multiplier_fails_the_exact_certificate(monkeypatch: pytest.
         beta[0] += Fraction(1, 10**9)
         return replace(found, beta=beta)
 
-    monkeypatch.setattr(solvers, "solve_rational_svr", wrong)
+    monkeypatch.setattr(legs, "solve_rational_svr", wrong)
     assert legs.exact_certificate(THEOREM, OPTIONS)[0].passed is False
 
 
@@ -101,12 +101,8 @@ def test_a_wrong_normaliser_fails_the_exact_certificate(monkeypatch: pytest.Monk
 
 
 def test_a_solver_that_answers_something_else_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers import svr as solvers
-
-    right = solvers.solve_dual
-    monkeypatch.setattr(
-        solvers, "solve_dual", lambda p: (lambda s: replace(s, beta=s.beta * 1.001))(right(p))
-    )
+    right = legs.solve_dual
+    monkeypatch.setattr(legs, "solve_dual", lambda p: (lambda s: replace(s, beta=s.beta * 1.001))(right(p)))
     found = {e.backend: e.passed for e in legs.exact_certificate(THEOREM, OPTIONS)}
     assert found["Clarabel"] is False and found["scikit-learn SVR, polished"] is True
 
@@ -165,7 +161,7 @@ WRONG = {
 
 def rows(term: Any) -> list[bool | None]:
     names = {"x": "q", "k": "k", "v": "v"}
-    return passed(legs.rows_against_engine(term, (theorem1.i, theorem1.d), svr.x, names, OPTIONS))
+    return passed(row_legs.rows_against_engine(term, (theorem1.i, theorem1.d), svr.x, names)(None, OPTIONS))
 
 
 def test_the_formula_at_sampled_queries_is_attention() -> None:
@@ -188,19 +184,16 @@ def test_long_formulas_take_a_few_queries_at_a_time_and_no_softmax_over_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Memory grows with N d and not with N²."""
-    from checks.tensors.core import formula
-
     seen: list[int] = []
 
     def spy(expr: Any, values: Any, at: Any, rows: Any) -> Any:
         seen.append(len(next(iter(rows.values()))))
         return real(expr, values, at, rows)
 
-    real = formula.evaluate
-    monkeypatch.setattr(formula, "evaluate", spy)
-    (short,) = eq2_rows(THEOREM, OPTIONS)
+    real = row_legs.on_tensors
+    monkeypatch.setattr(row_legs, "on_tensors", spy)
+    (short,) = row_legs.eq2_rows(THEOREM, OPTIONS)
     assert max(seen) == 24 and "10 mutants" in short.detail
     seen.clear()
-    monkeypatch.setattr(legs, "ladder", lambda options: [8192])
-    (long,) = eq2_rows(THEOREM, OPTIONS)
+    (long,) = row_legs.eq2_rows.at(8192, THEOREM, OPTIONS)
     assert max(seen) == 16 and "9 mutants" in long.detail and long.passed

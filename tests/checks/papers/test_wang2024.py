@@ -14,7 +14,7 @@ from checks.kinds.positive import Positive, Region, SigmoidNegative
 from checks.kinds.stacked import Stacked, block_mutants
 from checks.papers.wang2024 import attention, categorical, mercer, squared_loss
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024 import parameter_legs as legs
+from checks.papers.wang2024.legs import parameters as legs
 from checks.run.verify import examine
 from checks.statement import Fact, Identity
 from derivations.calculus import psd

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from checks import leg as legs
 from checks.claim import Claim, Options
 from checks.commands import cli
 from checks.evidence import Evidence
-from checks.leg import LADDER, LINEAR, rungs, up_the_ladder
+from checks.leg import LADDER, LINEAR, Climbing, Legs, climbing, lengths, loaded
 from checks.run import cache, verify
 from checks.run import lengths as ladder
-from checks.run.lengths import Climb, Forecast, Parts, ascend, names_ladder, one_by_one
+from checks.run.lengths import Climb, Forecast, Parts, ascend, one_by_one
 from checks.statement import Identity
 from checks.tensors.measure import memory as measure_memory
 from derivations.calculus.index import Tensor
@@ -37,57 +36,63 @@ def evidence(n, name):
     return Evidence("tensor", "certified-float", True, name, 1.0, 2.0, n)
 
 
-def quadratic(assumptions, options):
-    return [evidence(n, "quadratic") for n in legs.ladder(options)]
+@climbing()
+def quadratic(n, assumptions, options):
+    return [evidence(n, "quadratic")]
 
 
-def linear(assumptions, options):
-    return [evidence(n, "linear") for n in legs.ladder(options, linear=True)]
+@climbing(linear=True)
+def linear(n, assumptions, options):
+    return evidence(n, "linear")
 
 
 def plain(assumptions, options):
     return [evidence(options.max_tokens, "plain")]
 
 
-def by_helper(assumptions, options):
-    return quadratic(assumptions, options)
+@climbing(longest=4096, why="too long")
+def bounded(n, assumptions, options):
+    return evidence(n, "bounded")
 
 
-@up_the_ladder(4096, "too long")
-def decorated(n, options):
-    return [evidence(n, "decorated")]
+@climbing(refuses=lambda assumptions, options: "not so" if options.dtype == "bfloat16" else "")
+def particular(n, assumptions, options):
+    return evidence(n, "particular")
 
 
 def climb(leg, parts=None, options=WHOLE, claim="p/eq1"):
     return Climb(claim, 0, leg, None, options, parts or Parts())
 
 
-def lengths(leg, options=WHOLE):
+def tokens(leg, options=WHOLE):
     return [e.tokens for e in climb(leg, options=options).all()]
 
 
 def test_lengths():
-    assert rungs(Options(max_tokens=4096)) == [1024, 4096] and rungs(Options(max_tokens=512)) == [512]
-    assert rungs(WHOLE, linear=True) == [*LADDER, LINEAR]
-    assert LINEAR not in rungs(Options(max_tokens=32768), linear=True)
+    assert lengths(Options(max_tokens=4096)) == [1024, 4096] and lengths(Options(max_tokens=512)) == [512]
+    assert lengths(WHOLE, linear=True) == [*LADDER, LINEAR]
+    assert LINEAR not in lengths(Options(max_tokens=32768), linear=True)
 
 
 def test_a_leg_runs_once_at_each_length_and_gives_what_it_gives_alone():
-    assert lengths(quadratic) == list(LADDER) and lengths(linear) == [*LADDER, LINEAR]
+    assert tokens(quadratic) == list(LADDER) and tokens(linear) == [*LADDER, LINEAR]
     assert climb(quadratic).all() == quadratic(None, WHOLE)
-    assert lengths(decorated, replace(WHOLE, max_tokens=32768)) == [1024, 4096, 32768]
-    assert [e.not_run for e in climb(decorated).all()] == [None, None, "too long", "too long"]
+    assert tokens(bounded, replace(WHOLE, max_tokens=32768)) == [1024, 4096, 32768]
+    assert [e.not_run for e in climb(bounded).all()] == [None, None, "too long", "too long"]
 
 
-def test_a_leg_without_lengths_runs_once_as_it_is(tmp_path):
-    assert lengths(plain) == [LADDER[-1]] and CALLS == [("plain", LADDER[-1])]
-    climb(plain, Parts(tmp_path)).all()
-    assert not list(tmp_path.iterdir())
+def test_a_leg_says_where_it_is_not_run():
+    assert [e.not_run for e in particular(None, Options(1024))] == [None]
+    assert [e.not_run for e in particular(None, Options(1024, "bfloat16"))] == ["not so"]
 
 
-def test_which_legs_may_climb_is_seen_without_running_them():
-    assert [names_ladder(leg) for leg in (quadratic, linear, decorated)] == [True] * 3
-    assert not names_ladder(plain) and not names_ladder(print) and CALLS == []
+def test_a_leg_is_loaded_when_it_is_needed():
+    named = Legs("checks.papers.bridge.legs").rows
+    assert isinstance(loaded(named), Climbing) and loaded(quadratic) is quadratic
+    with pytest.raises(ImportError):
+        Legs("checks.papers.no_such").leg.load()
+    with pytest.raises(AttributeError):
+        Legs("checks.papers.bridge.legs").no_such.load()
 
 
 def test_a_killed_run_goes_on_behind_the_last_finished_length(tmp_path):
@@ -119,10 +124,7 @@ def test_other_options_are_other_parts(tmp_path, change):
 
 def test_legs_made_in_a_function_are_kept_for_their_claim_alone(tmp_path):
     def made(name):
-        def leg(assumptions, options):
-            return [evidence(n, name) for n in legs.ladder(options)]
-
-        return leg
+        return Climbing(lambda n, assumptions, options: evidence(n, name))
 
     first = climb(made("a"), Parts(tmp_path), claim="p/a").all()
     second = climb(made("b"), Parts(tmp_path), claim="p/b").all()
@@ -151,9 +153,9 @@ def test_a_part_that_cannot_be_stored_is_still_found(tmp_path):
 
 
 def test_all_legs_climb_together_and_shared_ones_once():
-    legs = [climb(quadratic), climb(linear, claim="p/eq2"), climb(quadratic, claim="p/eq3"), climb(plain)]
+    legs = [climb(quadratic), climb(linear, claim="p/eq2"), climb(quadratic, claim="p/eq3")]
     seen = list(ascend(legs, one_by_one))
-    assert [n for _, n in CALLS] == sorted(n for _, n in CALLS) or CALLS[2][0] == "plain"
+    assert [n for _, n in CALLS] == sorted(n for _, n in CALLS)
     assert CALLS.count(("quadratic", 1024)) == 1 and ("linear", LINEAR) in CALLS
     assert seen[-1].seconds_left == 0 and seen[-1].done == seen[-1].parts
     assert all(0 <= p.done <= p.parts for p in seen)
@@ -164,19 +166,19 @@ def test_a_leg_that_raises_stops_alone(tmp_path):
     assert [p.tokens for p in ascend([climb(quadratic, Parts(tmp_path))], one_by_one)] == [1024, 4096]
 
 
-def part(seconds, linear):
-    return ladder.Part([], True, linear, seconds)
+def part(seconds):
+    return ladder.Part([], seconds)
 
 
 def test_a_forecast_grows_as_the_leg_does():
-    forecast = Forecast()
+    forecast = Forecast(linear=frozenset({"linear"}))
     assert forecast.seconds("new", 2048) == pytest.approx(2**forecast.usual)
     for n in (1024, 4096):
-        forecast.learn("quadratic", n, part(n**2 / 2**20, False))
-        forecast.learn("linear", n, part(n / 2**10, True))
-    assert forecast.seconds("quadratic", 32768) == pytest.approx(1024) and not forecast.linear("quadratic")
-    assert forecast.seconds("linear", 32768) == pytest.approx(32) and forecast.linear("linear")
-    forecast.learn("other", 1024, part(4.0, False))  # grows as the others do in the mean
+        forecast.learn("quadratic", n, part(n**2 / 2**20))
+        forecast.learn("linear", n, part(n / 2**10))
+    assert forecast.seconds("quadratic", 32768) == pytest.approx(1024)
+    assert forecast.seconds("linear", 32768) == pytest.approx(32)
+    forecast.learn("other", 1024, part(4.0))  # grows as the others do in the mean
     assert forecast.seconds("other", 4096) == pytest.approx(4 * 4**1.5)
     assert forecast.seconds("new", 1024) == pytest.approx(2)
 
@@ -184,7 +186,7 @@ def test_a_forecast_grows_as_the_leg_does():
 def test_fixed_costs_do_not_make_a_forecast_absurd():
     forecast = Forecast()
     for n in (1024, 4096, 32768):
-        forecast.learn("leg", n, part(1 + 3 * (n / 32768) ** 2, False))
+        forecast.learn("leg", n, part(1 + 3 * (n / 32768) ** 2))
     assert 48 / 4 < forecast.seconds("leg", 131072) < 2 * 49
 
 
@@ -220,16 +222,3 @@ def test_lengths_that_do_not_fit_are_one_line_and_exit_2(monkeypatch, capsys):
     monkeypatch.setattr(measure_memory, "available_bytes", lambda device: 1 << 30)
     assert cli.main(["verify", "nguyen2023/eq1", "--max-tokens", "131072"]) == 2
     assert "tensor checks up to 131072 tokens need about" in capsys.readouterr().err
-
-
-def test_no_paper_has_lengths_of_its_own():
-    """A `ladder` beside this one would not be noticed, and its leg not be run length by length."""
-    from checks.run.registry import load
-
-    named = {
-        leg.__globals__.get("ladder", legs.ladder)
-        for c in load().values()
-        for leg in c.legs
-        if names_ladder(leg)
-    }
-    assert named == {legs.ladder}

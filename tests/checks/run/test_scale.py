@@ -9,7 +9,7 @@ import pytest
 
 from checks.claim import Claim, Options
 from checks.evidence import Evidence
-from checks.leg import ladder
+from checks.leg import climbing
 from checks.run import scale
 from checks.run.lengths import require_memory
 from checks.tensors.core.errors import TensorError
@@ -18,15 +18,13 @@ CALLS = []
 FOUND = {}
 
 
-def tensor_leg(assumptions, options):
-    found = []
-    for n in ladder(options, linear=True):
-        CALLS.append((options.dtype, n))
-        answer = FOUND.get((options.dtype, n), True)
-        if isinstance(answer, BaseException):
-            raise answer
-        found.append(Evidence("tensor", "certified-float", answer, "", 1.0, 2.0, n, options.dtype, "cpu"))
-    return found
+@climbing(linear=True)
+def tensor_leg(n, assumptions, options):
+    CALLS.append((options.dtype, n))
+    answer = FOUND.get((options.dtype, n), True)
+    if isinstance(answer, BaseException):
+        raise answer
+    return Evidence("tensor", "certified-float", answer, "", 1.0, 2.0, n, options.dtype, "cpu")
 
 
 def solver_leg(assumptions, options):
@@ -61,10 +59,9 @@ def test_every_type_and_length_is_in_the_file_with_what_it_ran_on(tmp_path, one_
 
 
 def test_a_check_that_is_in_float64_whatever_is_asked_is_not_given_as_another_type(tmp_path, monkeypatch):
-    def float64_leg(assumptions, options):
-        return [
-            Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, "float64") for n in ladder(options)
-        ]
+    @climbing()
+    def float64_leg(n, assumptions, options):
+        return Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, "float64")
 
     monkeypatch.setattr(scale, "select", lambda ids: [Claim("p/eq1", "", "", None, "", legs=(float64_leg,))])
     _, data = run(tmp_path)
@@ -127,10 +124,9 @@ def test_an_unknown_claim_is_one_line(tmp_path, capsys):
     assert "no claim or paper" in capsys.readouterr().err
 
 
-def other_leg(assumptions, options):
-    return [
-        Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, options.dtype) for n in ladder(options)
-    ]
+@climbing()
+def other_leg(n, assumptions, options):
+    return Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, options.dtype)
 
 
 def test_single_legs_are_run_and_an_unknown_one_is_one_line(tmp_path, monkeypatch, capsys):
@@ -239,19 +235,20 @@ LOST = """
 import os, sys
 from checks.run import scale
 from checks.claim import Claim
-from checks.leg import ladder
+from checks.leg import climbing
 from checks.evidence import Evidence
 from checks.tensors.core import stream
 from checks.tensors.core.inputs import make_instance
 
-def first(assumptions, options):
-    return [Evidence("tensor", "certified-float", True, "rejected", 1.0, 2.0, n, "float64") for n in ladder(options)]
+@climbing()
+def first(n, assumptions, options):
+    return Evidence("tensor", "certified-float", True, "rejected", 1.0, 2.0, n, "float64")
 
-def second(assumptions, options):
-    for n in ladder(options):
-        if os.environ["RANK"] == "1":
-            os._exit(13)
-        stream.attention(*make_instance(n, 8))
+@climbing()
+def second(n, assumptions, options):
+    if os.environ["RANK"] == "1":
+        os._exit(13)
+    stream.attention(*make_instance(n, 8))
     return []
 
 claims = [Claim("p/eq1", "", "", None, "", legs=(first,)), Claim("p/eq2", "", "", None, "", legs=(second,))]
@@ -281,5 +278,5 @@ def test_a_lost_process_ends_the_run_with_one_line_and_keeps_what_is_finished(tm
 def test_every_leg_has_a_name_of_its_own():
     found, users = scale.climbing_legs([], Options())
     legs = {scale.leg_name(climb): climb.leg for climb in found}
-    assert all(legs[scale.leg_name(climb)] is climb.leg for climb in found)
-    assert len(users["chen2023.tensor_legs.zero_objective"]) > 1  # made by a function, named by its module
+    assert all(legs[scale.leg_name(climb)] == climb.leg for climb in found)
+    assert len(users["chen2023.legs.tensors.zero_objective"]) > 1  # made by a function, named by its module

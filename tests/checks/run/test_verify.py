@@ -130,7 +130,7 @@ def test_an_assumption_changes_the_keys_of_its_theory_only() -> None:
 
 def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh indices are numbered through a run: neither the order of claims nor another process may matter."""
-    monkeypatch.setattr(content, "engine_version", lambda module: "")
+    monkeypatch.setattr(content, "engine_version", lambda *modules: "")
     ids = [i for i in CLAIMS if i.startswith("nguyen2023/")][:40]
     forth = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in ids}
     back = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in reversed(ids)}
@@ -138,7 +138,7 @@ def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.Monke
     code = (
         "import json, sys\nfrom checks.claim import Options\nfrom checks.run.registry import load\n"
         "from checks.run import content\nfrom checks.run.content import key\nfrom checks.run.verify import assumptions_for\nc = load()\n"
-        "content.engine_version = lambda module: ''\n"
+        "content.engine_version = lambda *modules: ''\n"
         "print(json.dumps({i: key(c[i], assumptions_for(c[i], {}), Options(max_tokens=64)) for i in sys.argv[1:]}))"
     )
     done = subprocess.run(
@@ -209,12 +209,13 @@ def test_an_engine_counts_for_all_claims_and_any_other_module_for_those_that_imp
     for folder in ("derivations", "solvers", "checks"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(content, "ROOT", root)
-    modules = ("checks.papers.nguyen2023.theorem1", "checks.papers.nguyen2023.tables", "a_user's")
+    theorem = ("checks.papers.nguyen2023.theorem1", "checks.papers.nguyen2023.legs.rows")
+    modules = (theorem, ("checks.papers.nguyen2023.tables",), ("a_user's",))
 
     def versions() -> list[str]:
         for cached in (content._files, content._imports, engine_version):
             cached.cache_clear()
-        return [engine_version(name) for name in modules]
+        return [engine_version(*names) for names in modules]
 
     try:
         before = versions()

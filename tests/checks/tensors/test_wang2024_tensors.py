@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from checks.claim import ROOT, Options
-from checks.papers.wang2024 import tensor_legs
+from checks.papers.wang2024.legs import tensors as tensor_legs
 from checks.tensors.core.arrays import TensorError
 from checks.tensors.functional_descent import layers as descent_layers
 from checks.tensors.functional_descent import steps as descent_steps

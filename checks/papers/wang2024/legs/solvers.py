@@ -6,9 +6,22 @@ import time
 from typing import Any
 
 import numpy as np
+import torch
 
 from checks.claim import Options
 from checks.evidence import Evidence
+from checks.tensors.functional_descent.features import features
+from checks.tensors.functional_descent.kernels import Kernel
+from checks.tensors.functional_descent.layers import DescentTransformer
+from checks.tensors.functional_descent.steps import make_task
+from solvers.functional import (
+    METHODS,
+    logistic_distance,
+    logistic_fit,
+    ridge_fit,
+    squared_distance,
+    squared_fit,
+)
 
 EXAMPLES, QUERIES, LAYERS, LATENT_STEPS = 60, 16, 4000, 20_000
 FAR = 20  # after a hundredth of the layers the distance must be so many bounds at least
@@ -16,11 +29,6 @@ FAR = 20  # after a hundredth of the layers the distance must be so many bounds 
 
 def _problem(seed: int, categorical: bool) -> tuple[Any, Any, Any]:
     """A polynomial kernel's features with intercept (N, 6) and at queries, outcomes, and the task of the layers."""
-    import torch
-
-    from checks.tensors.functional_descent.features import features
-    from checks.tensors.functional_descent.kernels import Kernel
-    from checks.tensors.functional_descent.steps import make_task
 
     phi = features(Kernel("polynomial"), 2)
     task = make_task(phi, EXAMPLES, 2, 3, queries=QUERIES, categorical=categorical, seed=seed)
@@ -36,11 +44,6 @@ def _problem(seed: int, categorical: bool) -> tuple[Any, Any, Any]:
 
 def least_squares_limit(assumptions: Any, options: Options) -> list[Evidence]:
     """Layers of attention with both heads approach least squares in features."""
-    import torch
-
-    from checks.tensors.functional_descent.kernels import Kernel
-    from checks.tensors.functional_descent.layers import DescentTransformer
-    from solvers.functional import METHODS, ridge_fit, squared_distance, squared_fit
 
     started = time.perf_counter()
     phi, at, task = _problem(options.seed, False)
@@ -64,7 +67,6 @@ def least_squares_limit(assumptions: Any, options: Options) -> list[Evidence]:
 
 def logistic_limit(assumptions: Any, options: Options) -> list[Evidence]:
     """Steps of (3) approach multinomial logistic regression in features."""
-    from solvers.functional import METHODS, logistic_distance, logistic_fit
 
     started = time.perf_counter()
     phi, at, task = _problem(options.seed + 1, True)

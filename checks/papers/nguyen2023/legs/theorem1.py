@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
+from flint import arb, fmpq
 
 from checks.claim import Options
-from checks.engine.mutants import mutants
 from checks.evidence import Evidence
-from checks.leg import ladder
-from derivations.calculus import index as ix
-from derivations.calculus import normal as nf
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXACT_FUNCTIONS
-from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term
+from derivations.calculus.index import Tensor
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions
 from solvers.certificates import certify
 from solvers.compile import compile_program
+from solvers.exact import solve_exact
+from solvers.qp import SolverError, solve
 from solvers.rational_instances import exact_exponential_gram
+from solvers.svr import polish, solve_dual, solve_libsvm, solve_rational_svr
 from solvers.svr_problem import SvrProblem
 
 ACCEPTED = 1e-5  # largest relative residual of an interior-point answer that was asked for 1e-10
@@ -61,8 +59,6 @@ def data(tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
 
 def primal_and_dual(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """Solve the program and the derived dual exactly and with cvxpy: equal values, and the weights that (8) gives."""
-    from solvers.exact import solve_exact
-    from solvers.qp import solve
 
     started = time.perf_counter()
     program, result = svr.primal(assumptions), svr.dual(assumptions)
@@ -93,7 +89,6 @@ def primal_and_dual(assumptions: SvrAssumptions, options: Options) -> list[Evide
 
 
 def _float_check(qp: Any, name: str, solve: Any, certify: Any) -> Evidence:
-    from solvers.qp import SolverError
 
     try:
         found = solve(qp)
@@ -155,7 +150,6 @@ def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evi
 
     Keys √(ln 2) D^{1/4} n with whole n make every kernel value a power of two.
     """
-    from solvers.svr import polish, solve_dual, solve_libsvm, solve_rational_svr
 
     gram, problem = _problem(assumptions)
     started = time.perf_counter()
@@ -227,7 +221,6 @@ def _attention_rows(gram: Any, solution: Any) -> Any:
 
 def centering_is_not_needed(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """An exactly optimal solution without bias whose α - α̃ does not sum to zero."""
-    from solvers.svr import solve_rational_svr
 
     _, problem = _problem(replace(assumptions, bias="off"))
     solution = solve_rational_svr(problem)
@@ -269,7 +262,6 @@ def truncated_kernel(x: tuple[Fraction, ...], y: tuple[Fraction, ...], degree: i
 
 def truncation(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
     """The kernel of the truncated features against exp(xᵀy/√D) in Arb balls, with the proved remainder bound."""
-    from flint import arb, fmpq
 
     x = (Fraction(1), Fraction(-1, 2), Fraction(2), Fraction(1, 3))
     y = (Fraction(1, 2), Fraction(1), Fraction(1), Fraction(-1))
@@ -293,110 +285,3 @@ def truncation(assumptions: SvrAssumptions, options: Options) -> list[Evidence]:
             )
         )
     return found
-
-
-# ---------------------------------------------------------------- tensors
-
-
-def attention_engines(assumptions: Any, options: Options) -> list[Evidence]:
-    """Streamed attention against torch's own kernel and float64 rows, up to the longest length allowed."""
-    from checks.tensors.core.agreement import check_attention
-    from checks.tensors.core.inputs import make_instance
-
-    found = []
-    for n in ladder(options):
-        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
-        record = check_attention(instance.q, instance.k, instance.v)
-        detail = (
-            f"{len(record.mutants)} wrong formulas rejected"
-            if not record.survivors
-            else f"not rejected: {', '.join(record.survivors)}"
-        )
-        found.append(record.evidence(detail))
-    return found
-
-
-def rows_against_engine(
-    term: Term, at: tuple[Index, ...], query: Tensor | None, names: dict[str, str], options: Options
-) -> list[Evidence]:
-    """A printed formula for one query, at sampled queries, against torch's kernel on all of them; its mutants must differ.
-
-    ``at`` are the formula's free indices (query first, unless ``query`` names the vector that stands for it), ``names`` maps
-    the formula's symbols to q, k, v.
-    """
-    from checks.tensors.core import bounds, fused, stream
-    from checks.tensors.core.agreement import compare
-    from checks.tensors.core.inputs import make_instance, sampled_rows
-    from checks.tensors.systems.formulas import ALL_PAIRS, of_all_pairs
-
-    every = [
-        (what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), term.entry(*at[1:]))
-    ]
-    found = []
-    for n in ladder(options):
-        started = time.perf_counter()
-        wrong = [(what, m) for what, m in every if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)]
-        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
-        kernel = fused.attention(instance.q, instance.k, instance.v)
-        rows = sampled_rows(n, 24, options.seed).to(instance.q.device)
-        tensors = {symbol: getattr(instance, part).double() for symbol, part in names.items()}
-        evaluator = _rows(at, query, tensors, rows)
-        sizes = bounds.score_sizes(instance.q, instance.k)
-        width, largest = instance.k.shape[-1], float(instance.v.abs().max())
-        # one full-length block; leaving out the shift of the scores only takes a rounding away
-        formula = bounds.streamed("float64", stream.Tile(len(rows), n))
-        theirs = bounds.fused(kernel.backend, instance.q.dtype, n, instance.q.device)
-        size = evaluator(term, absolute=True)
-        allowed = bounds.attention_bound(formula, width, n, sizes[rows], size, largest)
-        allowed = allowed + bounds.attention_bound(theirs, width, n, sizes[rows], size, largest)
-        truth = kernel.out[rows].double()
-        worst = compare("formula", evaluator(term), truth, allowed)
-        alive = [what for what, m in wrong if compare(what, evaluator(m), truth, allowed).passed]
-        if float((truth.abs() / allowed).max()) <= 1:
-            alive.append("zero")
-        detail = f"formula at {len(rows)} queries; {len(wrong)} mutants and zero rejected"
-        if alive:
-            detail = f"mutants within the bound: {', '.join(alive)}"
-        found.append(
-            Evidence(
-                "tensor",
-                "certified-float",
-                worst.passed and not alive,
-                detail,
-                worst.error,
-                worst.bound,
-                n,
-                kernel.dtype,
-                kernel.device,
-                kernel.backend,
-                time.perf_counter() - started,
-            )
-        )
-    return found
-
-
-def _rows(
-    at: tuple[Index, ...], query: Tensor | None, tensors: dict[str, Any], rows: Any
-) -> Callable[..., Any]:
-    import torch
-
-    from checks.tensors.core.formula import evaluate as on_tensors
-
-    row = at[0]
-    standing = Tensor("query", (row.dim, svr.D))
-
-    def run(term: Term, absolute: bool = False) -> Any:
-        expr = term.entry(*at[1:])
-        if query is not None:
-            expr = ix.define(expr, query, lambda c: standing[row, c])
-        values = dict(tensors)
-        if query is not None:
-            values["query"] = values.pop(query.name)
-        if absolute:
-            values = {name: v.abs() if name in ("V", "v") else v for name, v in values.items()}
-        # a few queries at a time: each needs tensors of all keys by all columns
-        tokens, width = next(iter(tensors.values())).shape
-        parts = rows.split(max(1, (1 << 23) // (tokens * width)))
-        return torch.cat([on_tensors(expr, values, at, {row: part}) for part in parts])
-
-    return run

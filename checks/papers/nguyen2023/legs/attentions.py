@@ -12,25 +12,29 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import torch
+
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import up_the_ladder
+from checks.leg import climbing
 from checks.papers.nguyen2023 import batchnorm_formulas as bn
 from checks.papers.nguyen2023 import centering_formulas as ce
 from checks.papers.nguyen2023 import centering_formulas as centering
 from checks.papers.nguyen2023 import linear_formulas as linear
 from checks.papers.nguyen2023 import theorem1_formulas as theorem1
+from checks.tensors.systems import nguyen2023 as systems
+from checks.tensors.systems import torch_layers as layers
+from checks.tensors.systems.bounded import Bounded, einsum
+from checks.tensors.systems.cases import BN_EPS, choices, constant, in_bfloat16, raw_heads, table
+from checks.tensors.systems.formulas import Formula, agree, engines, given
 from derivations.theories.svr.regression import d, i
 
 # ---------------------------------------------------------------- softmax attention
 
 
-@up_the_ladder(chosen=True)
-def softmax_expansion(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def softmax_expansion(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(2) and the expansion that the dualiser derives from (5), against the system, and torch's kernel against it."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import raw_heads, table
-    from checks.tensors.systems.formulas import Formula, agree, engines
 
     own = raw_heads(n, options)[0]
     system, names = systems.attend(own, dtype=options.dtype), table(own)
@@ -58,8 +62,6 @@ def softmax_expansion(n: int, options: Options, assumptions: Any) -> Iterable[Ev
 @lru_cache(maxsize=4)
 def bn_system(n: int, options: Options, statistics: str = "mean_and_variance") -> Any:
     """Attention-BN at all queries."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import BN_EPS, raw_heads
 
     own = systems.normalised(raw_heads(n, options)[0], BN_EPS, statistics)
     return systems.attend(own, dtype=options.dtype)
@@ -67,29 +69,22 @@ def bn_system(n: int, options: Options, statistics: str = "mean_and_variance") -
 
 def bn_table(n: int, options: Options, assumptions: Any = None) -> dict[str, Any]:
     """Raw queries, keys and values, and the statistics that the declared (20), or the assumptions, give for them."""
-    from checks.tensors.systems.cases import BN_EPS, constant, raw_heads, table
-    from checks.tensors.systems.formulas import given
 
     names = {**table(raw_heads(n, options)[0]), "eps": constant(BN_EPS, options)}
     return given(names, bn.STATISTICS if assumptions is None else bn.statistics_of(assumptions))
 
 
-@up_the_ladder()
-def bn_definition(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(22) with the statistics (20), as declared, at sampled queries against the system."""
-    from checks.tensors.systems.formulas import Formula, agree
 
     formula = Formula(bn.attention_bn(bn.q_[i]), (i, d), (bn_table(n, options),))
     return [agree("(22) with (20)", formula, bn_system(n, options), n, options)]
 
 
-@up_the_ladder()
-def bn_kernel(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Attention-BN by torch's batch normalisation and attention kernel; other statistics are rejected."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.cases import BN_EPS, raw_heads
-    from checks.tensors.systems.formulas import engines
 
     own = raw_heads(n, options)[0]
     kernel, backend = systems.fused_attend(layers.normalised(own, BN_EPS), dtype=options.dtype)
@@ -110,19 +105,17 @@ def bn_kernel(n: int, options: Options) -> Iterable[Evidence]:
     return [engines(what, bn_system(n, options), kernel, backend, n, options, others)]
 
 
-@up_the_ladder(chosen=True)
-def bn_by_coordinates(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_by_coordinates(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(24) as declared, from raw keys and their mean inner products, against the system."""
-    from checks.tensors.systems.formulas import Formula, agree
 
     formula = Formula(bn.LAST_LINE, (i, d), (bn_table(n, options, assumptions),))
     return [agree("(24)", formula, bn_system(n, options, assumptions.statistics), n, options)]
 
 
-@up_the_ladder()
-def bn_expansion(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_expansion(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """The expansion that the dualiser derives from the program on normalised keys, against the system."""
-    from checks.tensors.systems.formulas import Formula, agree
 
     names = bn_table(n, options)
     names["x"] = names["Q"]
@@ -136,11 +129,9 @@ def bn_expansion(n: int, options: Options) -> Iterable[Evidence]:
     return [agree("derived expansion", formula, bn_system(n, options), n, options, wrong, mutate=False)]
 
 
-@up_the_ladder(linear=True)
-def bn_statistics(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(linear=True, refuses=in_bfloat16)
+def bn_statistics(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Mean and variance as declared, against what torch's batch normalisation keeps."""
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.formulas import Formula, agree
 
     names = bn_table(n, options)
     for rule, found in zip((bn.MEAN, bn.VARIANCE), layers.bounded_statistics(names["K"]), strict=True):
@@ -154,25 +145,19 @@ def bn_statistics(n: int, options: Options) -> Iterable[Evidence]:
 @lru_cache(maxsize=2)
 def beta_system(n: int, options: Options, beta: float) -> Any:
     """(26) at all queries."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import raw_heads
 
     return systems.attend(systems.centred(raw_heads(n, options)[0], beta), dtype=options.dtype)
 
 
 def beta_table(n: int, options: Options, beta: float) -> dict[str, Any]:
     """Raw inputs, β and the declared mean."""
-    from checks.tensors.systems.cases import constant, raw_heads, table
-    from checks.tensors.systems.formulas import given
 
     return given({**table(raw_heads(n, options)[0]), "beta": constant(beta, options)}, (centering.MEAN,))
 
 
-@up_the_ladder(chosen=True)
-def beta_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def beta_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(26) as declared, and the expansion of its own program, against the system."""
-    from checks.tensors.systems.cases import choices
-    from checks.tensors.systems.formulas import Formula, agree
 
     beta = choices(assumptions).beta
     names, system = (beta_table(n, options, beta),), beta_system(n, options, beta)
@@ -182,15 +167,9 @@ def beta_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evid
     yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
 
-@up_the_ladder(chosen=True)
-def beta_as_bias(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def beta_as_bias(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Centering as one bias a key: as declared, and by torch's kernel with the bias as one more coordinate."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded, einsum
-    from checks.tensors.systems.cases import choices, raw_heads
-    from checks.tensors.systems.formulas import Formula, agree, engines
 
     chosen = choices(assumptions).beta
     own, system = raw_heads(n, options)[0], beta_system(n, options, chosen)
@@ -214,9 +193,6 @@ def beta_as_bias(n: int, options: Options, assumptions: Any) -> Iterable[Evidenc
 
 
 def _wider(left: Any, right: Any) -> Any:
-    import torch
-
-    from checks.tensors.systems.bounded import Bounded
 
     return Bounded(torch.cat([left.value, right.value], 1), torch.cat([left.error, right.error], 1))
 
@@ -224,12 +200,9 @@ def _wider(left: Any, right: Any) -> Any:
 # ---------------------------------------------------------------- linear attention
 
 
-@up_the_ladder(linear=True)
-def linear_attention(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(linear=True, refuses=in_bfloat16)
+def linear_attention(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """The one-pass formula and the derived expansion with elu + 1, against the streamed system."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import raw_heads, table
-    from checks.tensors.systems.formulas import Formula, agree
 
     own = raw_heads(n, options)[0]
     system, names = systems.attend(own, kernel="linear", dtype=options.dtype), (table(own, ("x", "k", "v")),)

@@ -10,10 +10,16 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.sparse.linalg
 
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.papers.chen2023.tensor_legs import DIRECTIONS, features, first
+from checks.papers.chen2023.legs.tensors import DIRECTIONS, features, first
+from checks.tensors.ksvd.explicit_features import solution
+from checks.tensors.ksvd.statements import value_bound
+from solvers.krylov import Triplets
+from solvers.ksvd import curvature, dense_triplets, minimise_primal, objective, train_squared
+from solvers.qp import SolverError
 
 DENSE, ORACLE = 1024, 8192  # LAPACK on the whole kernel; ARPACK on its products
 STARTS = 12
@@ -31,7 +37,6 @@ def other_decompositions(a: Any, options: Options) -> list[Evidence]:
 
     Every set of triplets has its own proved bound, so two solvers may differ by the sum of both.
     """
-    from solvers.ksvd import dense_triplets
 
     def dense(left: Any, right: Any) -> Any:
         return dense_triplets(left @ right.T, DIRECTIONS)
@@ -47,9 +52,6 @@ def other_decompositions(a: Any, options: Options) -> list[Evidence]:
 
 def _arpack(left: Any, right: Any, seed: int) -> Any:
     """Triplets of left rightᵀ by products with vectors."""
-    import scipy.sparse.linalg
-
-    from solvers.krylov import Triplets
 
     operator = scipy.sparse.linalg.LinearOperator(
         (len(left), len(right)),
@@ -64,8 +66,6 @@ def _arpack(left: Any, right: Any, seed: int) -> Any:
 
 
 def _against(n: int, name: str, solver: Any, options: Options) -> Evidence:
-    from checks.tensors.ksvd.explicit_features import solution
-    from checks.tensors.ksvd.statements import value_bound
 
     started = time.perf_counter()
     phi_q, phi_k, f, every = features(n, "any", "sampled", options.seed)
@@ -93,8 +93,6 @@ def problem(seed: int) -> tuple[Any, Any, Any]:
 
 def convex_case(a: Any, options: Options) -> list[Evidence]:
     """cvxpy finds the minimum 0 where every λ_l >= 1/σ for the smallest σ, and no convex form exists below that."""
-    from solvers.ksvd import curvature, minimise_primal
-    from solvers.qp import SolverError
 
     started, worst, refused, saddles = time.perf_counter(), 0.0, 0, 0
     seeds = range(options.seed, options.seed + 3)
@@ -131,7 +129,6 @@ def _start(seed: int, count: int) -> Any:
 
 def trained(seed: int, free: bool = False, count: int = COLUMNS) -> tuple[Any, Any, Any, Any]:
     """Where descent on J² ends from seeded weights, with Λ the inverse of the leading values (free: half above it)."""
-    from solvers.ksvd import train_squared
 
     a, b, sigma = problem(seed)
     w_e, w_r = _start(seed, count)
@@ -205,7 +202,6 @@ def descent_finds_lambda(a: Any, options: Options) -> list[Evidence]:
 
 def descent_in_each_head(a: Any, options: Options) -> list[Evidence]:
     """As printed: driving the mean over heads to zero optimises each. Two heads are two columns with weights of their own."""
-    from solvers.ksvd import objective
 
     started, largest = time.perf_counter(), []
     for seed in _starts(options):

@@ -6,15 +6,15 @@ from typing import Any
 
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import ladder
+from checks.leg import climbing
+from checks.tensors.functional_descent.kernels import Kernel
+from checks.tensors.functional_descent.steps import check_steps
 
 RATE = {"rate": 0.5}
 
 
 def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settings: Any) -> Evidence:
     """Three layers with one kernel against three steps; every wrong descent must be further away than rounding explains."""
-    from checks.tensors.functional_descent.kernels import Kernel
-    from checks.tensors.functional_descent.steps import check_steps
 
     record = check_steps(Kernel(name, **values), n, device=options.device, seed=options.seed, **settings)
     found = (
@@ -25,20 +25,20 @@ def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settin
     return record.evidence(f"{name} kernel{found}")
 
 
-def squared_loss_steps(assumptions: Any, options: Options) -> list[Evidence]:
+@climbing()
+def squared_loss_steps(n: int, assumptions: Any, options: Options) -> Evidence:
     """Equation (1) on the printed loss with the rate α/2: polynomial kernel, five categories' worth of outputs, and b."""
-    return [_steps(options, n, "polynomial", {"c": 0.5}, bias=True, classes=5, d=3) for n in ladder(options)]
+    return _steps(options, n, "polynomial", {"c": 0.5}, bias=True, classes=5, d=3)
 
 
-def one_head(assumptions: Any, options: Options) -> list[Evidence]:
+@climbing()
+def one_head(n: int, assumptions: Any, options: Options) -> list[Evidence]:
     """Head 1 alone: linear kernel with 64-wide covariates, and cosine."""
-    found = []
-    for n in ladder(options):
-        found += [_steps(options, n, "linear", {}, classes=10, d=64), _steps(options, n, "cosine", {})]
-    return found
+    return [_steps(options, n, "linear", {}, classes=10, d=64), _steps(options, n, "cosine", {})]
 
 
-def two_heads(assumptions: Any, options: Options) -> list[Evidence]:
+@climbing()
+def two_heads(n: int, assumptions: Any, options: Options) -> list[Evidence]:
     """Both heads: RBF, Laplacian, chi-squared and exponential."""
     kernels: dict[str, dict[str, float]] = {
         "rbf": {"sigma": 2.0},
@@ -46,29 +46,22 @@ def two_heads(assumptions: Any, options: Options) -> list[Evidence]:
         "chi_squared": {},
         "exponential": RATE,
     }
-    return [
-        _steps(options, n, name, values, bias=True)
-        for n in ladder(options)
-        for name, values in kernels.items()
-    ]
+    return [_steps(options, n, name, values, bias=True) for name, values in kernels.items()]
 
 
-def categorical_steps(assumptions: Any, options: Options) -> list[Evidence]:
+@climbing()
+def categorical_steps(n: int, assumptions: Any, options: Options) -> Evidence:
     """Codes of four categories from 1/C, exponential kernel: descent on half the mean of squares with the rate α."""
-    return [
-        _steps(options, n, "exponential", RATE, bias=True, categorical=True, classes=4)
-        for n in ladder(options)
-    ]
+    return _steps(options, n, "exponential", RATE, bias=True, categorical=True, classes=4)
 
 
-def latent_steps(assumptions: Any, options: Options) -> list[Evidence]:
+@climbing()
+def latent_steps(n: int, assumptions: Any, options: Options) -> Evidence:
     """Equation (3): the latent function by kernel sums against descent on the mean cross-entropy."""
-    return [
-        _steps(options, n, "polynomial", {"c": 0.5}, bias=True, entropy=True, classes=4)
-        for n in ladder(options)
-    ]
+    return _steps(options, n, "polynomial", {"c": 0.5}, bias=True, entropy=True, classes=4)
 
 
-def softmax_steps(assumptions: Any, options: Options) -> list[Evidence]:
+@climbing()
+def softmax_steps(n: int, assumptions: Any, options: Options) -> Evidence:
     """Softmax attention against descent on the weighted loss."""
-    return [_steps(options, n, "softmax", RATE) for n in ladder(options)]
+    return _steps(options, n, "softmax", RATE)

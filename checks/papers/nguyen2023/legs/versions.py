@@ -11,14 +11,31 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import up_the_ladder
+from checks.leg import climbing
 from checks.papers.nguyen2023 import linear_formulas as linear
 from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
 from checks.papers.nguyen2023 import sparse_formulas as sparse
-from checks.papers.nguyen2023.variant_heads import pooled_heads, prepared_heads, sh_tables
-from checks.papers.nguyen2023.variant_legs import bn_table
+from checks.papers.nguyen2023.legs.attentions import bn_table
+from checks.papers.nguyen2023.legs.heads import pooled_heads, prepared_heads, sh_tables
+from checks.tensors.core.inputs import sampled_rows
+from checks.tensors.systems import nguyen2023 as systems
+from checks.tensors.systems import torch_layers as layers
+from checks.tensors.systems.bounded import Bounded
+from checks.tensors.systems.cases import (
+    BN_EPS,
+    choices,
+    constant,
+    heads_of_x,
+    in_bfloat16,
+    projections,
+    raw_heads,
+)
+from checks.tensors.systems.formulas import Formula, agree, engines, given
+from checks.tensors.systems.nguyen2023 import kept_keys
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term
 from derivations.theories.svr.regression import SvrAssumptions, d, i
@@ -28,12 +45,9 @@ PAPER = SvrAssumptions(bias="off")
 # ---------------------------------------------------------------- linear versions
 
 
-@up_the_ladder()
-def linear_versions(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def linear_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Linear Attention-BN, -SH and -BN+SH: formula and derived expansion against the systems."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import BN_EPS, heads_of_x, projections, raw_heads
-    from checks.tensors.systems.formulas import Formula
 
     bn, sh, bn_sh = linear._corrected().parts
     names = bn_table(n, options)
@@ -64,7 +78,6 @@ def linear_versions(n: int, options: Options) -> Iterable[Evidence]:
 def _formula_and_expansion(
     what: str, formula: Any, derived: Term, system: Any, n: int, options: Options, wrong: dict[str, Any]
 ) -> Iterable[Evidence]:
-    from checks.tensors.systems.formulas import agree
 
     yield agree(what, formula, system, n, options)
     yield agree(f"{what}, derived", replace(formula, term=derived), system, n, options, wrong, mutate=False)
@@ -82,17 +95,12 @@ def substituted(term: Term, tensor: Tensor, value: Term) -> Term:
 
 def _gather(x: Any, n: int, kept: int, pattern: str, shift: int = 0) -> Callable[[Any], Any]:
     """The kept keys or values of each query, (len(rows), kept, d); ``shift``: those of another query."""
-    from checks.tensors.systems.nguyen2023 import kept_keys
 
     return lambda rows: x[kept_keys((rows + shift) % n, len(x), kept, pattern, n)]
 
 
 def _member(n: int, keys: int, kept: int, pattern: str) -> Callable[[Any], Any]:
     """Indicators of the kept keys, (len(rows), keys)."""
-    import torch
-
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.nguyen2023 import kept_keys
 
     def rows_of(rows: Any) -> Any:
         out = torch.zeros(len(rows), keys, dtype=torch.float64, device=rows.device)
@@ -101,12 +109,9 @@ def _member(n: int, keys: int, kept: int, pattern: str) -> Callable[[Any], Any]:
     return rows_of
 
 
-@up_the_ladder(chosen=True)
-def sparse_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def sparse_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Masked and renormalised softmax, and the expansion of the fit to the subset, against the gathering system."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import choices, raw_heads
-    from checks.tensors.systems.formulas import Formula, agree
 
     own, chosen = raw_heads(n, options)[0], choices(assumptions, n)
     kept, pattern = min(chosen.kept, n), chosen.pattern
@@ -129,14 +134,9 @@ def sparse_definition(n: int, options: Options, assumptions: Any) -> Iterable[Ev
     yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
 
-@up_the_ladder(chosen=True)
-def sparse_kernel(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def sparse_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Sparse attention by torch's attention with a mask, at sampled queries; float64 at every dtype asked for."""
-    from checks.tensors.core.inputs import sampled_rows
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.cases import choices, raw_heads
-    from checks.tensors.systems.formulas import engines
 
     own, chosen = raw_heads(n, options)[0], choices(assumptions, n)
     kept, pattern = min(chosen.kept, n), chosen.pattern
@@ -160,7 +160,6 @@ VERSIONS = {"BN": ("normalised", "1"), "SH": ("", None), "BN+SH": ("normalised",
 
 def _version(name: str, n: int, options: Options, assumptions: Any) -> tuple[list[Any], list[Any], Any, str]:
     """Heads as they are and prepared, their projections, and the preparation; Attention-BN is one unscaled head."""
-    from checks.tensors.systems.cases import projections
 
     prepare, scales = VERSIONS[name]
     own = replace(assumptions, scales=scales) if scales else assumptions
@@ -168,13 +167,9 @@ def _version(name: str, n: int, options: Options, assumptions: Any) -> tuple[lis
     return heads, prepared_heads(n, options, prepare, own), projections(options, len(heads)), prepare
 
 
-@up_the_ladder(chosen=True)
-def sparse_versions(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def sparse_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Sparse Attention-BN, -SH and -BN+SH: the derived expansion and the formula against the gathering systems."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.cases import BN_EPS, choices, constant
-    from checks.tensors.systems.formulas import Formula, given
 
     chosen = choices(assumptions, n)
     for name in VERSIONS:
@@ -200,14 +195,9 @@ def sparse_versions(n: int, options: Options, assumptions: Any) -> Iterable[Evid
         yield from _formula_and_expansion(what, formula, statement.lhs, system, n, options, wrong)
 
 
-@up_the_ladder(chosen=True)
-def sparse_versions_kernel(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def sparse_versions_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """The sparse versions by torch's layers and masked attention, at sampled queries; float64 at every dtype."""
-    from checks.tensors.core.inputs import sampled_rows
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.cases import BN_EPS, choices
-    from checks.tensors.systems.formulas import engines
 
     chosen = choices(assumptions, n)
     for name in VERSIONS:

@@ -12,11 +12,28 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+import torch
+
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import up_the_ladder
+from checks.leg import climbing
 from checks.papers.nguyen2023 import multihead_formulas as mh
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
+from checks.tensors.systems import nguyen2023 as systems
+from checks.tensors.systems import torch_layers as layers
+from checks.tensors.systems.bounded import Bounded
+from checks.tensors.systems.cases import (
+    BN_EPS,
+    choices,
+    constant,
+    heads_of_x,
+    in_bfloat16,
+    one_head,
+    projections,
+    raw_heads,
+    table,
+)
+from checks.tensors.systems.formulas import Formula, agree, engines, given
 from derivations.theories.svr.regression import d, i
 
 DENSE = 4096  # tokens up to which a formula that names an N x N matrix is evaluated
@@ -25,15 +42,9 @@ DENSE = 4096  # tokens up to which a formula that names an N x N matrix is evalu
 # ---------------------------------------------------------------- several heads
 
 
-@up_the_ladder()
-def multihead_definition(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def multihead_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(3) as declared against the system, and the concatenation by torch's kernel and its linear layer."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.cases import projections, raw_heads, table
-    from checks.tensors.systems.formulas import Formula, agree, engines
 
     heads, weights = raw_heads(n, options, 3), projections(options, 3)
     system = systems.multihead(heads, weights, dtype=options.dtype)
@@ -61,12 +72,9 @@ def multihead_definition(n: int, options: Options) -> Iterable[Evidence]:
     yield engines(what, system, layer((0, 1, 2)), outs[0][1], n, options, wrong)
 
 
-@up_the_ladder()
-def multihead_expansion(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def multihead_expansion(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """The heads' derived expansions, projected and added, against the system."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import heads_of_x, projections, raw_heads
-    from checks.tensors.systems.formulas import Formula, agree
 
     heads, weights = raw_heads(n, options, 3), projections(options, 3)
     tables = tuple(heads_of_x(h, weights[s]) for s, h in enumerate(heads))
@@ -84,8 +92,6 @@ def multihead_expansion(n: int, options: Options) -> Iterable[Evidence]:
 @lru_cache(maxsize=2)
 def pooled_heads(n: int, options: Options, assumptions: Any = None) -> tuple[Any, ...]:
     """Heads with one key and value for as many tokens as the scales say (not more than there are)."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import choices, raw_heads
 
     own = choices(assumptions)
     heads = raw_heads(n, options, len(own.widths))
@@ -95,8 +101,6 @@ def pooled_heads(n: int, options: Options, assumptions: Any = None) -> tuple[Any
 @lru_cache(maxsize=4)
 def sh_system(n: int, options: Options, prepare: str = "", assumptions: Any = None) -> Any:
     """Attention-SH; with ``prepare`` "normalised" or "centred" that of (49) or (51)."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import projections
 
     heads = prepared_heads(n, options, prepare, assumptions)
     return systems.multihead(heads, projections(options, len(heads)), dtype=options.dtype)
@@ -104,8 +108,6 @@ def sh_system(n: int, options: Options, prepare: str = "", assumptions: Any = No
 
 def prepared_heads(n: int, options: Options, prepare: str, assumptions: Any = None) -> list[Any]:
     """Scaled heads, "normalised" as in (49), "centred" as in (51), or ("") as they are."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import BN_EPS, choices
 
     changes = {"": lambda h: h, "normalised": lambda h: systems.normalised(h, BN_EPS),
                "centred": lambda h: systems.centred(h, choices(assumptions).beta)}  # fmt: skip
@@ -116,8 +118,6 @@ def sh_tables(
     n: int, options: Options, rules: Iterable[Any] = (), assumptions: Any = None
 ) -> tuple[dict[str, Any], ...]:
     """A table for each head, with declared statistics."""
-    from checks.tensors.systems.cases import BN_EPS, choices, constant, one_head, projections
-    from checks.tensors.systems.formulas import given
 
     own, heads = choices(assumptions), pooled_heads(n, options, assumptions)
     weights = projections(options, len(heads))
@@ -125,10 +125,9 @@ def sh_tables(
     return tuple(given(one_head(h, weights[s], **more), rules) for s, h in enumerate(heads))
 
 
-@up_the_ladder(chosen=True)
-def sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def sh_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(25) as declared with key sets of the scales' sizes, and the derived expansions, against the system."""
-    from checks.tensors.systems.formulas import Formula, agree
 
     tables = sh_tables(n, options, (), assumptions)
     system = sh_system(n, options, "", assumptions)
@@ -139,15 +138,9 @@ def sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Eviden
     yield agree("derived expansions", replace(formula, term=derived), system, n, options, wrong, mutate=False)
 
 
-@up_the_ladder(chosen=True)
-def sh_kernel(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def sh_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Attention-SH by torch's pooling and attention kernel; other downsamplings are rejected."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.cases import choices, projections, raw_heads
-    from checks.tensors.systems.formulas import engines
 
     own = choices(assumptions)
     heads, weights = raw_heads(n, options, len(own.widths)), projections(options, len(own.widths))
@@ -179,15 +172,13 @@ def sh_kernel(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
     return [engines(what, sh_system(n, options, "", assumptions), kernel, backend, n, options, wrong)]
 
 
-@up_the_ladder(DENSE, f"the declared pooling is a matrix of N_s by N entries, formed up to {DENSE} tokens")
-def pooling_matrix(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(
+    longest=DENSE,
+    why=f"the declared pooling is a matrix of N_s by N entries, formed up to {DENSE} tokens",
+    refuses=in_bfloat16,
+)
+def pooling_matrix(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """A head on P X with the declared matrix P, against the system, which pools after projecting."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.cases import raw_heads
-    from checks.tensors.systems.formulas import Formula, agree
 
     tokens, width = raw_heads(n, options)[0].k, 4
     generator = torch.Generator().manual_seed(options.seed + 1)
@@ -205,19 +196,17 @@ def pooling_matrix(n: int, options: Options) -> Iterable[Evidence]:
     return [agree("a head on pooled tokens", formula, system, n, options)]
 
 
-@up_the_ladder()
-def bn_sh_definition(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_sh_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(49) with the statistics (50) of each head's own keys, as declared, against the system."""
-    from checks.tensors.systems.formulas import Formula, agree
 
     formula = Formula(sh.BN_SH, (i, d), sh_tables(n, options, sh.STATISTICS_S))
     return [agree("(49) with (50)", formula, sh_system(n, options, "normalised"), n, options)]
 
 
-@up_the_ladder()
-def bn_sh_expansion(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_sh_expansion(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """The expansions derived from the programs on normalised keys of each head, against the system."""
-    from checks.tensors.systems.formulas import Formula, agree
 
     tables = sh_tables(n, options, sh.STATISTICS_S)
     formula = Formula(sh.derived_bn().lhs, (i, d), tables)
@@ -229,13 +218,9 @@ def bn_sh_expansion(n: int, options: Options) -> Iterable[Evidence]:
     return [agree("derived expansions", formula, system, n, options, wrong, mutate=False)]
 
 
-@up_the_ladder()
-def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def bn_sh_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Attention-BN+SH by torch's layers; statistics of all tokens in place of the head's keys are rejected."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.cases import BN_EPS, choices, projections, raw_heads
-    from checks.tensors.systems.formulas import engines
 
     widths = choices().widths
     heads, weights = raw_heads(n, options, len(widths)), projections(options, len(widths))
@@ -260,12 +245,9 @@ def bn_sh_kernel(n: int, options: Options) -> Iterable[Evidence]:
     return [engines(what, sh_system(n, options, "normalised"), kernel, backend, n, options, wrong)]
 
 
-@up_the_ladder(chosen=True)
-def beta_sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def beta_sh_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """(51) as declared, with one bias a key, and from each head's program, against the system; torch's kernel."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.cases import choices, projections
-    from checks.tensors.systems.formulas import Formula, agree, engines
 
     tables = sh_tables(n, options, (sh.MEAN_S,), assumptions)
     system, free = sh_system(n, options, "centred", assumptions), replace(assumptions, beta="free")
@@ -290,11 +272,9 @@ def beta_sh_definition(n: int, options: Options, assumptions: Any) -> Iterable[E
     yield engines("scaled_dot_product_attention", system, kernel, found[0][1], n, options, other)
 
 
-@up_the_ladder(linear=True)
-def head_statistics(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(linear=True, refuses=in_bfloat16)
+def head_statistics(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Mean and variance of each head's keys as declared, against torch's batch normalisation."""
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.formulas import Formula, agree
 
     names = sh_tables(n, options, sh.STATISTICS_S)[1]
     for rule, found in zip(sh.STATISTICS_S[:2], layers.bounded_statistics(names["k^s"][0]), strict=True):

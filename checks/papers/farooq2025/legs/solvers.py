@@ -13,6 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx, fmpq
+from scipy.special import softmax
 
 from checks.claim import Options
 from checks.evidence import Evidence
@@ -20,6 +22,17 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program
 from derivations.theories.energy import forms as en
 from solvers.compile import compile_program
+from solvers.energy import (
+    FUNCTIONS,
+    EnergyProblem,
+    certify,
+    descend,
+    solve_convex,
+    stable_steps,
+    unbounded_direction,
+)
+from solvers.exact import solve_exact
+from solvers.qp import SolverError
 from solvers.rational_instances import exact_exponential_gram
 
 ACCEPTED = 1e-6  # largest relative duality gap of an interior-point answer that was asked for 1e-10
@@ -77,7 +90,6 @@ def _data(A: Matrix, V: Matrix, c: list[Any]) -> Callable[[Tensor, tuple[int, ..
 
 def _solve(objective: Any, name: str) -> tuple[Matrix, Fraction, bool]:
     """A minimiser of a printed quadratic energy, its value, and whether the exact certificate accepts it."""
-    from solvers.exact import solve_exact
 
     A, V = weights(), [list(v) for v in VALUES]
     c = lift(A, V, product(A, V))
@@ -122,9 +134,6 @@ def _exact(
 
 
 def _problem(name: str, regulariser: str, seed: int) -> Any:
-    from scipy.special import softmax
-
-    from solvers.energy import FUNCTIONS, EnergyProblem
 
     rng = np.random.default_rng(seed)
     A = softmax(rng.standard_normal((5, 5)), axis=1)
@@ -140,7 +149,6 @@ def rounding(problem: Any, Z: np.ndarray) -> float:
 
 def _certified(name: str, options: Options) -> list[Evidence]:
     """AV by its dual bound; Clarabel's answer by its own multipliers; wrong states and weights must be refused."""
-    from solvers.energy import certify, solve_convex
 
     started = time.perf_counter()
     problem = _problem(name, "matching", options.seed)
@@ -207,7 +215,6 @@ def _cubic_maximum() -> Evidence:
 
 
 def _ball(value: Fraction) -> Any:
-    from flint import arb, fmpq
 
     return arb(fmpq(value.numerator, value.denominator))
 
@@ -221,7 +228,6 @@ def arb_head() -> tuple[Matrix, Matrix]:
 
 
 def _arb_function(name: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    from flint import arb
 
     if name == "exponential":
         return arb.exp, arb.exp
@@ -230,7 +236,6 @@ def _arb_function(name: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]
 
 def _arb(name: str) -> list[Evidence]:
     """The gradient at AV and the energy beside it, as balls; the printed weights 2c must fail with certainty."""
-    from flint import arb, ctx
 
     started, before = time.perf_counter(), ctx.prec
     ctx.prec = 256
@@ -349,8 +354,6 @@ def _other_rest() -> Evidence:
 
 def _no_bound(options: Options) -> Evidence:
     """F = exp with weights 2c and some c_j < 0: a direction found by linear programming, its energies as balls."""
-    from solvers.energy import FUNCTIONS, EnergyProblem, solve_convex, unbounded_direction
-    from solvers.qp import SolverError
 
     started = time.perf_counter()
     A = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 3), Fraction(2, 3)]]
@@ -391,7 +394,6 @@ def _no_bound(options: Options) -> Evidence:
 
 def descents(assumptions: Any, options: Options) -> list[Evidence]:
     """F = u²: descent inside the stable range to its stated limit, beyond it away; a start beside AV, exactly."""
-    from solvers.energy import descend, stable_steps
 
     started = time.perf_counter()
     found = [_kept_part(), _cubic_runs_off()]

@@ -12,12 +12,19 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import torch
+
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import skipped, up_the_ladder
+from checks.leg import climbing, skipped
 from checks.papers.nguyen2023 import convolution_formulas as cv
 from checks.papers.nguyen2023 import residual_formulas as re
 from checks.papers.nguyen2023.convolution_formulas import GRID
+from checks.tensors.systems import nguyen2023 as systems
+from checks.tensors.systems import torch_layers as layers
+from checks.tensors.systems.bounded import Bounded
+from checks.tensors.systems.cases import choices, in_bfloat16, raw_heads, table
+from checks.tensors.systems.formulas import Formula, agree, engines, given
 from derivations.calculus.index import Index
 from derivations.theories.svr.regression import d, i
 
@@ -30,23 +37,15 @@ DENSE = 4096  # tokens up to which a formula that names an N x N matrix is evalu
 @lru_cache(maxsize=2)
 def tokens_and_maps(n: int, options: Options) -> tuple[Any, Any]:
     """Tokens (n, 64) and three projections (64, 64) each."""
-    import torch
-
-    from checks.tensors.systems.cases import raw_heads
 
     generator = torch.Generator().manual_seed(options.seed + 2)
     maps = torch.randn(3, 64, 64, generator=generator, dtype=torch.float64).to(options.device) / 8
     return raw_heads(n, options)[0].k, maps
 
 
-@up_the_ladder()
-def residual_projections(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def residual_projections(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Residual attention with projections: formula, derived expansion, and torch's linear layers and kernel."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.formulas import Formula, agree, engines, given
 
     tokens, maps = tokens_and_maps(n, options)
     system = systems.residual(tokens, *maps, dtype=options.dtype)
@@ -76,13 +75,9 @@ def residual_projections(n: int, options: Options) -> Iterable[Evidence]:
     )
 
 
-@up_the_ladder()
-def one_projection(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def one_projection(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """The expansion of (33) for a fixed projection, at training inputs and at other ones, against the system."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.cases import raw_heads
-    from checks.tensors.systems.formulas import Formula, agree
 
     tokens, maps = tokens_and_maps(n, options)
     values, others = systems.projected(tokens, maps[2]), raw_heads(n, options)[0].q
@@ -105,7 +100,6 @@ def one_projection(n: int, options: Options) -> Iterable[Evidence]:
 
 def mixing(kernel: Any, n: int, columns: int | None) -> Any:
     """The matrix T of a convolution: T_ij is the tap that takes token j to token i, by their places on the grid."""
-    import torch
 
     taps = kernel if kernel.ndim == 2 else kernel[None]
     high, wide = taps.shape
@@ -119,7 +113,6 @@ def mixing(kernel: Any, n: int, columns: int | None) -> Any:
 
 def conv_kernel_of(options: Options, *shape: int) -> Any:
     """A kernel with entries of both signs, not symmetric."""
-    import torch
 
     generator = torch.Generator().manual_seed(options.seed + 3)
     taps = torch.randn(*shape, generator=generator, dtype=torch.float64).to(options.device)
@@ -128,11 +121,6 @@ def conv_kernel_of(options: Options, *shape: int) -> Any:
 
 def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterable[Evidence]:
     """Attention on convolved queries and keys: formula, derived expansion, torch's layers."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.bounded import Bounded
-    from checks.tensors.systems.cases import raw_heads, table
-    from checks.tensors.systems.formulas import Formula, agree, engines
 
     own, kernel = raw_heads(n, options)[0], conv_kernel_of(options, *shape)
     grid = (32, n // 32) if len(shape) == 2 else None
@@ -166,29 +154,23 @@ def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterabl
     )
 
 
-@up_the_ladder(chosen=True)
-def conv1d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def conv1d(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Attention-Conv1D with the kernel of the assumptions, 5 taps in the experiments."""
-    from checks.tensors.systems.cases import choices
 
     return _conv((choices(assumptions).taps,), "N", n, options)
 
 
-@up_the_ladder(chosen=True)
-def conv2d(n: int, options: Options, assumptions: Any) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def conv2d(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """Attention-Conv2D with the kernel of the assumptions, 2 x 2 in the experiments, on a grid of 32 rows."""
-    from checks.tensors.systems.cases import choices
 
     return _conv((choices(assumptions).taps_2d,) * 2, GRID, n, options)
 
 
-@up_the_ladder()
-def cvt(n: int, options: Options) -> Iterable[Evidence]:
+@climbing(refuses=in_bfloat16)
+def cvt(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     """CvT's projections: attention on three convolutions of one input, formula, derived expansion, torch's layers."""
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems import torch_layers as layers
-    from checks.tensors.systems.cases import raw_heads
-    from checks.tensors.systems.formulas import Formula, agree, engines
 
     tokens, grid = raw_heads(n, options)[0].k, (32, n // 32)
     taps = conv_kernel_of(options, 3, 3, 3)

@@ -7,14 +7,29 @@ directions, f(X) as assumed) go to any length; the softmax matrix itself is deco
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, wraps
+from functools import lru_cache
 from typing import Any
 
-from checks.claim import Leg, Options
+import torch
+
+from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import LINEAR, ladder, skipped
+from checks.leg import LINEAR, Climbing, climbing
+from checks.tensors.core.agreement import check_attention
+from checks.tensors.core.inputs import make_instance
+from checks.tensors.ksvd import explicit_features as kp
+from checks.tensors.ksvd import explicit_features as ksvd_primal
+from checks.tensors.ksvd import statements as ksvd_statements
+from checks.tensors.ksvd.arithmetic import Bounded, same
+from checks.tensors.ksvd.explicit_features import record, solution
+from checks.tensors.ksvd.features import make_features
+from checks.tensors.ksvd.lagrangian import conditions
+from checks.tensors.ksvd.statements import value_bound
+from checks.tensors.ksvd.triplets import check_softmax_triplets
+from checks.tensors.systems.primal_checks import check_causality, check_primal_attention
+from solvers.krylov import top_triplets
+from solvers.ksvd import feature_triplets
 
 WIDTH, DIRECTIONS = 64, 30
 ROWS = 10 * DIRECTIONS  # sampled rows of f(X), as the paper takes them
@@ -22,7 +37,6 @@ SOFTMAX_LONGEST = 32768
 SOFTMAX_COUNT = 8
 F_X = {"tokens": "all tokens", "sampled": "at most 300 tokens", "identity": "absent"}
 FEATURE_MAPS = ("any", "cosine", "exponential", "identity")  # "any" is checked with the paper's, cosine
-Check = Callable[[int, Any, Options], Evidence]
 PLAIN = (("normalisation", "none"), ("scores", "both"), ("objective", "paper"))
 
 
@@ -31,23 +45,6 @@ def evidence(record: Any, what: str) -> Evidence:
     rejected = f"{len(record.mutants)} wrong readings rejected"
     found = "not rejected: " + ", ".join(record.survivors) if record.survivors else rejected
     return record.evidence(f"{what}; {found}; closest to its bound: {record.worst.name}")
-
-
-def up_the_ladder(linear: bool = False) -> Callable[[Check], Leg]:
-    """A leg from a check at one length, in float64 only; ``linear`` if it also goes to a million tokens."""
-
-    def make(check: Check) -> Leg:
-        @wraps(check)
-        def leg(assumptions: Any, options: Options) -> list[Evidence]:
-            why = _unsupported(assumptions, options)
-            return [
-                skipped(n, options, why) if why else check(n, assumptions, options)
-                for n in ladder(options, linear)
-            ]
-
-        return leg
-
-    return make
 
 
 def _unsupported(assumptions: Any, options: Options) -> str:
@@ -71,8 +68,6 @@ def _unsupported(assumptions: Any, options: Options) -> str:
 @lru_cache(maxsize=3)
 def features(n: int, feature_map: str, f_x: str, seed: int) -> tuple[Any, Any, Any, Any]:
     """Features, f(X) and all triplets of positive value."""
-    from checks.tensors.ksvd.features import make_features
-    from solvers.ksvd import feature_triplets
 
     rows = {"tokens": n, "sampled": min(n, ROWS), "identity": None}[f_x]
     name = "cosine" if feature_map == "any" else feature_map
@@ -94,9 +89,6 @@ def first(triplets: Any, count: int) -> Any:
 @lru_cache(maxsize=3)
 def solved(n: int, feature_map: str, f_x: str, kind: str, device: str, seed: int) -> Any:
     """A solution of (7): "scaled" columns (1, 2, ..., s times unit ones), "unit" ones, or "all" of positive value."""
-    import torch
-
-    from checks.tensors.ksvd.explicit_features import solution
 
     phi_q, phi_k, f, found = features(n, feature_map, f_x, seed)
     scales = torch.arange(1, DIRECTIONS + 1, dtype=torch.float64) if kind == "scaled" else None
@@ -108,8 +100,6 @@ def solved(n: int, feature_map: str, f_x: str, kind: str, device: str, seed: int
 def _judged(
     names: tuple[str, ...], kind: str, n: int, feature_map: str, f_x: str, device: str, seed: int
 ) -> Any:
-    from checks.tensors.ksvd import explicit_features as ksvd_primal
-    from checks.tensors.ksvd import statements as ksvd_statements
 
     s, started = solved(n, feature_map, f_x, kind, device, seed), time.perf_counter()
     parts = []
@@ -123,12 +113,11 @@ def _judged(
 @lru_cache(maxsize=16)
 def _off(n: int, feature_map: str, f_x: str, options: Options) -> float:
     """Proved distance of the unit triplets' values from singular values."""
-    from checks.tensors.ksvd.statements import value_bound
 
     return value_bound(solved(n, feature_map, f_x, "unit", options.device, options.seed))
 
 
-def on_explicit(what: str, *names: str, kind: str = "scaled", linear: bool = False) -> Leg:
+def on_explicit(what: str, *names: str, kind: str = "scaled", linear: bool = False) -> Climbing:
     """A leg from checks of `ksvd_primal` and `ksvd_statements` by name ("name:form" passes the form of J)."""
 
     def check(n: int, a: Any, options: Options) -> Evidence:
@@ -139,7 +128,7 @@ def on_explicit(what: str, *names: str, kind: str = "scaled", linear: bool = Fal
         values = f", values within {_off(n, feature_map, f_x, options):.0e}" if kind == "unit" else ""
         return evidence(record, f"{what} ({columns}{values}, f(X): {F_X[f_x]})")
 
-    return up_the_ladder(linear)(check)
+    return Climbing(check, linear, refuses=_unsupported)
 
 
 eigen_problem = on_explicit("K H_r = H_e Σ and KᵀH_e = H_r Σ", "eigenvalue_problem", linear=True)
@@ -166,7 +155,7 @@ unit_triplets = on_explicit(
 )
 
 
-@up_the_ladder()
+@climbing(refuses=_unsupported)
 def without_transformation(n: int, a: Any, options: Options) -> Evidence:
     """f(X) absent: (7), both representations and J = 0 with weights of p rows."""
     names = ("eigenvalue_problem", "representations", "zero_objective")
@@ -174,18 +163,16 @@ def without_transformation(n: int, a: Any, options: Options) -> Evidence:
     return evidence(record, "data-independent weights")
 
 
-@up_the_ladder()
+@climbing(refuses=_unsupported)
 def lagrangian(n: int, a: Any, options: Options) -> Evidence:
     """The six lines of (14) against automatic differentiation of (13), at a point that is not stationary."""
-    from checks.tensors.ksvd.explicit_features import record
-    from checks.tensors.ksvd.lagrangian import conditions
 
     s, started = solved(n, a.feature_map, a.f_X, "unit", options.device, options.seed), time.perf_counter()
     part = conditions(s.phi_q, s.phi_k, s.f_x, seed=options.seed)
     return evidence(record([part], s, started), "automatic differentiation of (13) against (14)")
 
 
-@up_the_ladder()
+@climbing(refuses=_unsupported)
 def few_directions(n: int, a: Any, options: Options) -> Evidence:
     """At most p = 64 triplets have a positive value, however many directions are asked for, and they are the whole of K."""
     record = _judged(("reconstruction",), "all", n, a.feature_map, a.f_X, options.device, options.seed)
@@ -194,15 +181,9 @@ def few_directions(n: int, a: Any, options: Options) -> Evidence:
     return replace(found, passed=found.passed and count <= WIDTH)
 
 
-@up_the_ladder()
+@climbing(refuses=_unsupported)
 def weighted_rows(n: int, a: Any, options: Options) -> Evidence:
     """Exponential features with e scaled by D̂⁻¹: rows of K sum to 1, and all of (7), (8) and J = 0 hold."""
-    import torch
-
-    from checks.tensors.ksvd import explicit_features as kp
-    from checks.tensors.ksvd.arithmetic import Bounded, same
-    from checks.tensors.ksvd.features import make_features
-    from solvers.ksvd import feature_triplets
 
     started = time.perf_counter()
     phi_q, phi_k, _ = make_features(n, WIDTH, "exponential", None, seed=options.seed)
@@ -240,31 +221,26 @@ def weighted_rows(n: int, a: Any, options: Options) -> Evidence:
 @lru_cache(maxsize=8)
 def softmax_record(n: int, device: str, seed: int) -> Any:
     """The leading triplets of the softmax matrix of independent queries and keys."""
-    from checks.tensors.core.inputs import make_instance
-    from checks.tensors.ksvd.triplets import check_softmax_triplets
-    from solvers.krylov import top_triplets
 
     keys, queries = make_instance(n, seed=seed).k, make_instance(n, seed=seed + 7).k
     return check_softmax_triplets(queries, keys, top_triplets, SOFTMAX_COUNT, device=device)
 
 
-@up_the_ladder()
+@climbing(
+    longest=SOFTMAX_LONGEST,
+    why=f"each of some 30 products takes N² steps: run up to {SOFTMAX_LONGEST} tokens",
+    refuses=_unsupported,
+)
 def softmax_triplets(n: int, a: Any, options: Options) -> Evidence:
     """Block Krylov on streamed products with the softmax matrix; residuals, orthonormality, J = 0, Weyl bounds."""
-    if n > SOFTMAX_LONGEST:
-        return skipped(
-            n, options, f"each of some 30 products takes N² steps: run up to {SOFTMAX_LONGEST} tokens"
-        )
     record = softmax_record(n, options.device, options.seed)
     bound = f"values within {record.value_bound:.0e} of singular values"
     return evidence(record, f"{SOFTMAX_COUNT} triplets of the softmax matrix, {bound}")
 
 
-@up_the_ladder()
+@climbing(refuses=_unsupported)
 def softmax_attention(n: int, a: Any, options: Options) -> Evidence:
     """Streamed softmax attention against torch's kernel and float64 rows."""
-    from checks.tensors.core.agreement import check_attention
-    from checks.tensors.core.inputs import make_instance
 
     x = make_instance(n, device=options.device, seed=options.seed)
     return evidence(check_attention(x.q, x.k, x.v), "K v by two engines")
@@ -273,10 +249,9 @@ def softmax_attention(n: int, a: Any, options: Options) -> Evidence:
 # ---------------------------------------------------------------- the modules
 
 
-def _module_leg(what: str, *, causal: bool = False, dependent: bool = True) -> Leg:
-    @up_the_ladder()
+def _module_leg(what: str, *, causal: bool = False, dependent: bool = True) -> Climbing:
+    @climbing(refuses=_unsupported)
     def leg(n: int, a: Any, options: Options) -> Evidence:
-        from checks.tensors.systems.primal_checks import check_primal_attention
 
         rows = ROWS if dependent else None
         record = check_primal_attention(
@@ -292,10 +267,9 @@ module_independent = _module_leg("the module against the formula, f(X) absent", 
 module_causal = _module_leg("the causal module against the formula", causal=True)
 
 
-@up_the_ladder()
+@climbing(refuses=_unsupported)
 def causality(n: int, a: Any, options: Options) -> Evidence:
     """No earlier score changes by a bit when a token changes, unless the weights depend on X."""
-    from checks.tensors.systems.primal_checks import check_causality
 
     return evidence(
         check_causality(n, device=options.device, seed=options.seed), "a changed token and the scores"

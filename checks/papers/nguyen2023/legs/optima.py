@@ -14,6 +14,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
+import torch
+
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.papers.nguyen2023 import batchnorm_formulas as bn
@@ -23,11 +25,17 @@ from checks.papers.nguyen2023 import multihead_formulas as mh
 from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
 from checks.papers.nguyen2023 import sparse_formulas as sparse
+from checks.tensors.core import bounds
+from checks.tensors.systems import nguyen2023 as systems
+from checks.tensors.systems.bounded import Bounded, U
+from checks.tensors.systems.formulas import worst_of
 from derivations.calculus.components import evaluate as exactly
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Tensor
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import DPHI, DV, D, d
+from solvers.compile import compile_program
+from solvers.exact import solve_exact
 
 LN2 = math.log(2)
 
@@ -96,8 +104,6 @@ def optimum(
     point. The penalty of a fixed projection is a constant and set to that of W_proj = 1. ``last``: report fitted values
     at so many points from the end only (0: at all).
     """
-    from solvers.compile import compile_program
-    from solvers.exact import solve_exact
 
     started, points = time.perf_counter(), range(len(phi))
     kernel = [[_dot(phi[p], phi[t]) for t in range(train)] for p in points]
@@ -157,16 +163,12 @@ def _predict(variant: sv.Variant, sizes: dict[str, int], found: dict[str, Any], 
 
 def column(*numbers: Any) -> Any:
     """Exact numbers as (N, 1)."""
-    import torch
-
-    from checks.tensors.systems.bounded import Bounded
 
     return Bounded(torch.tensor([float(x) for x in numbers], dtype=torch.float64)[:, None])
 
 
 def nearest(numbers: Iterable[Any]) -> Any:
     """Numbers rounded to float64, as (N, 1), with the rounding as radius."""
-    from checks.tensors.systems.bounded import Bounded
 
     return Bounded.rounded(column(*numbers).value)
 
@@ -183,7 +185,6 @@ def against_system(
 
     Several fits are those of heads, added with ``factors``. The wrong systems must miss by more than the bound.
     """
-    from checks.tensors.systems.formulas import worst_of
 
     fitted = [
         sum((c * (f.fitted[p] - f.intercept) for c, f in zip(factors, fits, strict=True)), Fraction(0))
@@ -207,7 +208,6 @@ def against_system(
 
 def _attended(q: Any, k: Any, fit: Fit, prepare: Callable[[Any], Any] = lambda h: h, **how: Any) -> Any:
     """The system's attention with the values of a fit."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     return systems.attend(prepare(systems.Head(q, k, nearest(fit.values))), **how)
 
@@ -218,9 +218,6 @@ EXACT_EPS = 1 / LN2 - 2 / 3
 
 def exact_eps() -> Any:
     """ε with a radius for the few roundings of its formula."""
-    import torch
-
-    from checks.tensors.systems.bounded import Bounded, U
 
     value = torch.tensor([EXACT_EPS], dtype=torch.float64)
     return Bounded(value, 8 * U * torch.ones_like(value))
@@ -228,7 +225,6 @@ def exact_eps() -> Any:
 
 def bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The program on normalised keys, solved exactly: keys 1, 2, 3 and the query 4."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     fit = optimum(bn.BN, powers([(-1,), (0,), (1,), (2,)], 3), 3)
     q, k = column(1, 2, 3, 4), column(1, 2, 3)
@@ -240,7 +236,6 @@ def bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def beta_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The program on the keys less βμ, solved exactly: keys 0, 2, 4 and the query 1 in units of sqrt(ln 2), β = 1/2."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     own = sv.Variant("centred", train=r"\Phi(\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu})", bias=False)
     fit = optimum(own, powers([(-1,), (1,), (3,), (0,)], 3), 3)
@@ -255,7 +250,6 @@ def beta_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def bn_head_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """A head on six tokens pooled to the keys 1, 2, 3, normalised: its program solved exactly."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     fit = optimum(sh.HEAD, powers([(-1,), (0,), (1,), (2,)], 3), 3)
     q, tokens = column(1, 2, 3, 4), column(0, 2, 1, 3, 2, 4)
@@ -267,7 +261,6 @@ def bn_head_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def heads_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Heads with four and two keys, pooled from the same tokens: each program solved exactly; 2 and -1 as W_O."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     labels, queries = (0, 2, -1, 1), (0, 1, -1, 2)
     fits = [
@@ -302,9 +295,6 @@ FACTORS = (2, -1)  # W_O of two heads of width 1
 
 
 def _projected(outs: list[Any]) -> Any:
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
 
     return systems.combine(outs, torch.tensor(FACTORS, dtype=torch.float64)[:, None, None])
 
@@ -331,7 +321,6 @@ def sparse_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
     The keys are 1, 2, 3 as tokens or as averages of two; normalised they are -1, 0, 1 and the query 4 is 2. Values are
     the query's own.
     """
-    from checks.tensors.systems import nguyen2023 as systems
 
     def normalised(h: Any) -> Any:
         return systems.normalised(h, exact_eps())
@@ -372,9 +361,6 @@ def residual_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def conv_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (38) on a 2 x 2 image, solved exactly: the image 0, 1, -2, 0 and the new image 1, 1, 0, -1."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
 
     # token plus its right and lower neighbours: the first image becomes -1, 1, -2, 0, the second 2, 0, -1, -1
     taps = torch.tensor([[0.0, 0, 0], [0, 1, 1], [0, 1, 0]], dtype=torch.float64)
@@ -388,7 +374,6 @@ def conv_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def softmax_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (5) with b = 0, solved exactly: keys -1, 0, 1 and the query 2, in units of sqrt(ln 2)."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     fit = optimum(linear.PLAIN.without_bias(), powers([(-1,), (0,), (1,), (2,)], 3), 3)
     q, k = root_two(-1, 0, 1, 2), root_two(-1, 0, 1)
@@ -400,7 +385,6 @@ def softmax_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def beta_sh_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """(51): heads on the tokens 0, 2, 4, 2 and on their pairs' averages 1, 3, each less half its mean, 2 and -1 as W_O."""
-    from checks.tensors.systems import nguyen2023 as systems
 
     q, tokens, queries = root_two(1, 0), root_two(0, 2, 4, 2), (1, 0)
     # both means are 2 in units of sqrt(ln 2), and β = 1/2 takes 1 off every key and query
@@ -428,9 +412,6 @@ def beta_sh_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def conv1d_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """Program (38) on a sequence, solved exactly: tokens 0, 1, -2, 1 and the new tokens 1, 0, 1, -1."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
 
     taps = torch.tensor([0.0, 1, 1], dtype=torch.float64)  # token plus its right neighbour
     fit = optimum(cv.FIT, powers([(n,) for n in (1, -1, -1, 1, 1, 1, 0, -1)], 4), 4, last=4)
@@ -446,9 +427,6 @@ def cvt_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
     The values are those of the fit: that a third convolution yields them is a condition on the targets (prose-converse).
     """
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
 
     keys, queries = (torch.tensor(t, dtype=torch.float64) for t in ([0.0, 1, 1], [1.0, 1, 0]))
     tokens = root_two(0, 1, -2, 3)
@@ -466,10 +444,6 @@ def cvt_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The regression on elu + 1 of keys without negative coordinates, solved exactly; query and keys two wide."""
-    import torch
-
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded
 
     points = ((1, 0), (0, 2), (3, 1), (1, 4))
     fit = optimum(linear.PLAIN.without_bias(), [[Fraction(n + 1) for n in p] for p in points], 3)
@@ -487,11 +461,6 @@ def linear_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
     (-1, 1), 0, (1, -1). The feature 1/e is taken as the nearest float64; its rounding and that of 1/3 are charged to the
     system.
     """
-    import torch
-
-    from checks.tensors.core import bounds
-    from checks.tensors.systems import nguyen2023 as systems
-    from checks.tensors.systems.bounded import Bounded, U
 
     low, one, two, three, four, five = Fraction(math.exp(-1)), *(Fraction(n) for n in range(1, 6))
     normal, plain = (

@@ -1,0 +1,163 @@
+"""Tensor legs of Theorem 1 and its converse: printed formulas at sampled queries, engines, certificates; no solver is needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import torch
+
+from checks.claim import Options
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence
+from checks.leg import Climbing, climbing
+from checks.papers.nguyen2023.theorem1_formulas import SUM_FORM, softmax_lines
+from checks.tensors.core import bounds, fused, stream
+from checks.tensors.core.agreement import check_attention, compare
+from checks.tensors.core.formula import evaluate as on_tensors
+from checks.tensors.core.inputs import make_instance, sampled_rows
+from checks.tensors.svr.converse import certify, fit_keys
+from checks.tensors.systems.formulas import ALL_PAIRS, of_all_pairs
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
+from derivations.theories.svr import regression as svr
+from derivations.theories.svr.regression import SvrAssumptions, d, i
+
+
+@climbing()
+def attention_engines(n: int, assumptions: Any, options: Options) -> Evidence:
+    """Streamed attention against torch's own kernel and float64 rows."""
+    instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+    record = check_attention(instance.q, instance.k, instance.v)
+    detail = (
+        f"{len(record.mutants)} wrong formulas rejected"
+        if not record.survivors
+        else f"not rejected: {', '.join(record.survivors)}"
+    )
+    return record.evidence(detail)
+
+
+def rows_against_engine(
+    term: Term, at: tuple[Index, ...], query: Tensor | None, names: dict[str, str]
+) -> Climbing:
+    """A leg: a printed formula for one query, at sampled queries, against torch's kernel on all of them; its mutants must
+    differ.
+
+    ``at`` are the formula's free indices (query first, unless ``query`` names the vector that stands for it), ``names`` maps
+    the formula's symbols to q, k, v.
+    """
+
+    @cache
+    def every() -> list[tuple[str, Term]]:
+        own = term.entry(*at[1:])
+        return [(what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), own)]
+
+    def check(n: int, assumptions: Any, options: Options) -> Evidence:
+        started = time.perf_counter()
+        wrong = [(what, m) for what, m in every() if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)]
+        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+        kernel = fused.attention(instance.q, instance.k, instance.v)
+        rows = sampled_rows(n, 24, options.seed).to(instance.q.device)
+        tensors = {symbol: getattr(instance, part).double() for symbol, part in names.items()}
+        evaluator = _rows(at, query, tensors, rows)
+        allowed = _allowed(instance, kernel, rows, evaluator(term, absolute=True))
+        truth = kernel.out[rows].double()
+        worst = compare("formula", evaluator(term), truth, allowed)
+        alive = [what for what, m in wrong if compare(what, evaluator(m), truth, allowed).passed]
+        if float((truth.abs() / allowed).max()) <= 1:
+            alive.append("zero")
+        detail = f"formula at {len(rows)} queries; {len(wrong)} mutants and zero rejected"
+        if alive:
+            detail = f"mutants within the bound: {', '.join(alive)}"
+        return Evidence(
+            "tensor",
+            "certified-float",
+            worst.passed and not alive,
+            detail,
+            error=worst.error,
+            bound=worst.bound,
+            tokens=n,
+            dtype=kernel.dtype,
+            device=kernel.device,
+            backend=kernel.backend,
+            seconds=time.perf_counter() - started,
+        )
+
+    return Climbing(check)
+
+
+def _allowed(instance: Any, kernel: Any, rows: Any, size: Any) -> Any:
+    """What rounding may add to both sides: the formula in float64, and torch's kernel."""
+    (n, width), largest = instance.k.shape, float(instance.v.abs().max())
+    sizes = bounds.score_sizes(instance.q, instance.k)[rows]
+    # one full-length block; leaving out the shift of the scores only takes a rounding away
+    formula = bounds.streamed("float64", stream.Tile(len(rows), n))
+    theirs = bounds.fused(kernel.backend, instance.q.dtype, n, instance.q.device)
+    own, other = (bounds.attention_bound(x, width, n, sizes, size, largest) for x in (formula, theirs))
+    return own + other
+
+
+def _rows(
+    at: tuple[Index, ...], query: Tensor | None, tensors: dict[str, Any], rows: Any
+) -> Callable[..., Any]:
+    row = at[0]
+    standing = Tensor("query", (row.dim, svr.D))
+
+    def run(term: Term, absolute: bool = False) -> Any:
+        expr = term.entry(*at[1:])
+        if query is not None:
+            expr = ix.define(expr, query, lambda c: standing[row, c])
+        values = dict(tensors)
+        if query is not None:
+            values["query"] = values.pop(query.name)
+        if absolute:
+            values = {name: v.abs() if name in ("V", "v") else v for name, v in values.items()}
+        # a few queries at a time: each needs tensors of all keys by all columns
+        tokens, width = next(iter(tensors.values())).shape
+        parts = rows.split(max(1, (1 << 23) // (tokens * width)))
+        return torch.cat([on_tensors(expr, values, at, {row: part}) for part in parts])
+
+    return run
+
+
+eq2_rows = rows_against_engine(SUM_FORM, (i, d), None, {"Q": "q", "K": "k", "V": "v"})
+theorem_rows = rows_against_engine(softmax_lines(False)[1], (i, d), svr.x, {"x": "q", "k": "k", "v": "v"})
+
+
+@climbing()
+def attention_is_the_fit(n: int, assumptions: SvrAssumptions, options: Options) -> Evidence:
+    """The optimality certificate on long sequences, streamed; a smaller C and wrong targets are rejected."""
+    instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+    fit = fit_keys(instance.k, instance.v)
+    record = certify(fit, 0.5)
+    targets = fit.targets(0.5)
+    wrong = {
+        "C below its smallest value": certify(fit, 0.5, fit.log_c_star - 0.01),
+        "targets on the wrong side": certify(fit, 0.5, None, 2 * fit.attention.double() - targets),
+        "targets equal to the fit": certify(fit, 0.5, None, fit.attention.double()),
+        "a fit of zero": certify(replace(fit, kernel=torch.zeros_like(fit.kernel)), 0.5, None, targets),
+    }
+    alive = [name for name, c in wrong.items() if c.accepted]
+    worst = max(record.residuals, key=lambda r: r.ratio)
+    detail = (
+        f"log C* = {record.log_c_star:.6g}; worst residual: {worst.name}; {len(wrong)} deviations rejected"
+    )
+    return Evidence(
+        "tensor",
+        "certified-float",
+        record.accepted and not alive,
+        detail if not alive else f"accepted: {', '.join(alive)}",
+        error=worst.error,
+        bound=worst.bound,
+        tokens=n,
+        dtype=record.dtype,
+        device=record.device,
+        backend=record.backend,
+        seconds=record.seconds,
+        peak_bytes=record.peak_bytes,
+    )
