@@ -58,6 +58,10 @@ class Identity:
     sizes: tuple[tuple[str, int], ...] = ()
     label: str = ""
 
+    def __post_init__(self) -> None:
+        if any(not isinstance(n, int) or n < 1 for _, n in self.sizes):
+            raise ValueError("a size is a whole number from 1 on")
+
 
 RELATIONS = {"=": "= 0", "!=": r"\ne 0", ">=": r"\ge 0", ">": "> 0"}
 """The relations of a number to zero, and their LaTeX."""

@@ -134,7 +134,7 @@ class KernelCertificate:
     * `bound`: |beta| beyond its bound, over the bound;
     * `tube`: with a hard tube (no bound, no ridge), |r| beyond the tube, over the terms of r; otherwise 0;
     * `balance`: |sum_j beta_jd| over sum_j |beta_jd|; without a bias, b itself (which must be 0);
-    * `stationarity`: |beta - prox(beta + t r)| with t = 1 / max diag M and prox that of t times the loss's
+    * `stationarity`: |beta - prox(beta + t r)| with t = 1 / diag M, row by row, and prox that of t times the loss's
       conjugate: zero exactly where r lies in the conjugate's subdifferential, and continuous, so that a beta
       of 1e-12 in place of 0 counts as 1e-12; over |beta| + t (the terms of r), entry by entry;
     * `gap`: |primal - dual| over the primal value, all of whose terms are nonnegative, column by column.
@@ -252,8 +252,9 @@ def _certify(problem: SvrProblem, beta: Array, b: Array) -> KernelCertificate:
     norm = (beta * expansion).sum(axis=0) / 2
     primal = norm + _loss_sum(problem, excess)
     dual = (beta * Y).sum(axis=0) - norm - tube * size.sum(axis=0) - ridge * (beta * beta).sum(axis=0) / 2
-    diagonal = np.diag(M).max()
-    t = 1 / diagonal if diagonal > 0 else 1
+    # each coefficient by its own curvature: a large entry of M must not hide what another one leaves open
+    diagonal = np.diag(M)[:, None]
+    t = 1 / np.where(diagonal > 0, diagonal, 1)
     over = Residual.of(np.maximum(size - bound, 0), 0 * size + bound) if bound != math.inf else nothing
     return KernelCertificate(
         bound=over,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checks import statement as st
+from checks.engine.notation import notation
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
@@ -24,6 +25,10 @@ def conditions_latex(part: Any) -> str:
     given = getattr(part, "given", ()) or ()
     lines = [rf"{_name(g.tensor, g.at)} = {g.value.latex()}" for g in given]
     program = getattr(part, "program", None)
+    for tensor in getattr(program, "semidefinite", ()):
+        lines.append(rf"{as_term(tensor).latex()} \succeq 0")
+    for tensor, inverse in getattr(program, "inverses", ()):
+        lines.append(rf"{as_term(inverse).latex()} = {as_term(tensor).latex()}^{{-1}}")
     lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
     shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
     tensors = sorted(st.tensors_of(part) - shown, key=lambda t: (t.name, t.dims))
@@ -32,6 +37,7 @@ def conditions_latex(part: Any) -> str:
         tensors = [t for t in tensors if t != EXPONENT]
     lines += [f"{_name(t)} > 0" for t in tensors if t.positive]
     lines += [rf"{t.latex or t.name}^\top = {t.latex or t.name}" for t in tensors if t.symmetric]
+    lines = [*notation(part), *lines]
     return r"\text{where}\quad " + r",\quad ".join(lines) if lines else ""
 
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import pairwise, product
 from typing import Any
 
 import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
+from checks.engine.notation import all_terms, notation
 from checks.statement import Fact, Given, Identity, Link, Malformed, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -20,6 +21,7 @@ from derivations.calculus.gradients import Derived, Differential, Moved, Symboli
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
+    ONE,
     Apply,
     NonConformable,
     Part,
@@ -42,6 +44,7 @@ def check(statement: Any) -> None:
     _numbers_and_symbols(statement)
     try:
         _symbols(statement)
+        notation(statement)
         _derived_terms(statement)
         _inner_shapes(statement)
         program = getattr(statement, "program", None)
@@ -61,28 +64,37 @@ def check(statement: Any) -> None:
 
 def _symbols(statement: Any) -> None:
     """A reader must be able to tell two different symbols apart."""
+    _names(statement)
     if nonzero := getattr(statement, "nonzero", ()):
         occurring = tensors_of(replace(statement, nonzero=())) | {EXPONENT}
         for tensor in nonzero:
             if tensor not in occurring:
                 raise Malformed(f"{tensor.name} is assumed not to vanish, and occurs nowhere")
-    terms = [t for term in terms_of(statement) for _, t in subterms(term)]
+    terms = list(all_terms(statement))
     sizes = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
-    for one, two in permutations(sizes, 2):
-        if two in re.findall(r"[A-Za-z_]\w*", one):
-            raise Malformed(f"the sizes {one} and {two} are taken for two symbols")
-    for term in (*terms_of(statement), *(t.args[0] for t in terms if isinstance(t, SumOver))):
-        free = sorted({i for expr in entries(term) for i in ix.free_indices(expr)}, key=lambda i: i.name)
+    bodies = [t.args[0] for t in terms if isinstance(t, SumOver | Stack)]
+    bodies += [t.data[1] for t in terms if isinstance(t, Moved)]
+    for term in (*terms_of(statement), *bodies):
+        free = sorted(
+            {i for expr in entries(term) for i in ix.free_indices(expr) if not i.name.endswith("#")},
+            key=lambda i: i.name,
+        )
         for i, k in pairwise(free):
             if i.name == k.name:
                 raise Malformed(f"the index {i.name} runs over two ranges at once")
     scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
     scalars |= {EXPONENT.name} if any(isinstance(t, SymbolicPower) for t in terms) else set()
+    names = {i.name for i in _indices(statement)}
+    for scalar in scalars:
+        if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
+            raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")
     if both := scalars & {
         i.name for expr in (e for t in terms for e in entries(t)) for i in _bound_and_free(expr)
     }:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     seen: dict[Any, Tensor] = {}
+    templates: dict[str, Tensor] = {}
+    indices = set(_indices(statement))
     if any(isinstance(t, SymbolicPower) for t in terms):
         seen = {EXPONENT.name: EXPONENT, _printed(EXPONENT): EXPONENT}
     for tensor in sorted(tensors_of(statement), key=repr):
@@ -90,9 +102,55 @@ def _symbols(statement: Any) -> None:
             raise Malformed(f"the name {tensor.name} is kept for what engines make themselves")
         if not tensor.dims and _printed(tensor)[0] in sizes:
             raise Malformed(f"{_printed(tensor)[0]} is a symbol and a size")
+        template = tensor.entry_latex
+        if template and any(f"%{n}" not in template for n in range(1, len(tensor.dims) + 1)):
+            raise Malformed(f"different entries of {tensor.name} are printed alike")
+        if template and templates.setdefault(re.sub(r"%\d", "%", template), tensor) != tensor:
+            raise Malformed(f"the entries of {tensor.name} are printed as those of another array")
+        if len(tensor.dims) == 1 and scalars & {
+            as_term(tensor)[i].latex() for i in indices if i.dim == tensor.dims[0]
+        }:
+            raise Malformed(f"an entry of {tensor.name} is printed as a symbol is")
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
+
+
+def _names(statement: Any) -> None:
+    """Indices have names of their own, and sizes that are written as sums are no second symbols beside their parts."""
+    indices = set(_indices(statement))
+    for index in indices:
+        if index.name.endswith("#"):
+            raise Malformed(f"the name {index.name} is kept for what engines make themselves")
+        if index != ONE and (index.name != index.name.strip() or index.name[:1].isdigit()):
+            raise Malformed(f"an index has a letter as its name, not {index.name!r}")
+    terms = [t for term in terms_of(statement) for _, t in subterms(term)]
+    numbers = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
+    if both := numbers & {i.name for i in indices}:
+        raise Malformed(f"{', '.join(sorted(both))} is a size and an index")
+    dims = {part for t in tensors_of(statement) for d in t.dims for part in summands(d)}
+    dims |= {part for i in indices for part in summands(i.dim)} | numbers
+    dims |= {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
+    for number, dim in product(numbers, dims):
+        if number != dim and (number in _WORD.findall(dim) or dim in _WORD.findall(number)):
+            raise Malformed(f"the sizes {number} and {dim} are taken for two symbols")
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _indices(item: Any) -> Iterator[Index]:
+    """Every index that a statement writes."""
+    if isinstance(item, Index):
+        yield item
+    elif isinstance(item, Term):
+        yield from _indices((item.args, item.data))
+    elif isinstance(item, (tuple, list)):
+        for part in item:
+            yield from _indices(part)
+    elif hasattr(item, "__dataclass_fields__") and not isinstance(item, (type, Tensor)):
+        for name in item.__dataclass_fields__:
+            yield from _indices(getattr(item, name))
 
 
 def _bound_and_free(expr: ix.Expr) -> Iterator[Index]:
@@ -130,11 +188,19 @@ def _evaluated(expression: sp.Basic) -> sp.Basic:
 
 
 def _printed(tensor: Tensor) -> tuple[str, ...]:
-    return tensor.latex or tensor.name, tensor.row_latex, tensor.entry_latex, *tensor.dims
+    whole = re.sub(r"\\[,;!: ]|\s|\{\}", "", tensor.latex or tensor.name)
+    return whole, tensor.row_latex, tensor.entry_latex, *tensor.dims
 
 
 def _program(program: Program) -> None:
-    """Multipliers are symbols of their own, and what is asked of a variable stands among the constraints."""
+    """Multipliers are symbols of their own, what is asked of a variable stands among the constraints, and what is promised of a
+    matrix fits it.
+    """
+    for matrix in (*program.semidefinite, *(m for pair in program.inverses for m in pair)):
+        if not matrix.symmetric or matrix in program.variables:
+            raise Malformed(
+                f"{matrix.name} is promised semidefinite or inverted, and no symmetric matrix of the data"
+            )
     multipliers = [c.multiplier for c in program.constraints]
     used = {t for term in terms_of((program.objective, program.constraints)) for t in _tensors(term)}
     for n, multiplier in enumerate(multipliers):
@@ -149,21 +215,23 @@ def check_definition(
     name: Term, meaning: Term, at: tuple[Index, ...], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
 ) -> None:
     """Raise Malformed where the left side of a definition is no name, or what it names is promised what its meaning is not."""
-    entry = meaning.entry(*at)
+    entry, left = meaning.entry(*at), name.entry(*at)
     named = _tensors(name)
     if named & {g.tensor for g in given} or named & set(nonzero):
         raise Malformed("what is defined is a new name, of which nothing else is said")
     while isinstance(name, Pick | Part | Stack):
-        if isinstance(name, Pick):
-            at = (*name.data, *at)
         (name,) = name.args
     if isinstance(name, Apply):
         if not is_unknown(name.data[0]) or name.data[2] or not _through(name.args[0], meaning):
             raise Malformed("a definition names a new function, by the values that it takes")
     elif not isinstance(name, Symbol):
         raise Malformed("the left side of a definition is a name")
-    elif len(set(at)) == len(at) == len(name.data.dims):
-        check_promises(name.data, at, entry, given, nonzero)
+    elif not isinstance(left, ix.At) or not set(at) <= set(left.indices):
+        raise Malformed("the left side of a definition says that several entries are one")
+    elif name.data.positive or len(set(left.indices)) == len(left.indices):
+        check_promises(name.data, left.indices, entry, given, nonzero)
+    elif name.data.symmetric:
+        raise Malformed(f"{name.data.name} is promised symmetric, and only some entries are defined")
 
 
 def _through(arg: Term, meaning: Term) -> bool:
@@ -264,7 +332,11 @@ def _derived(term: Term) -> Iterator[Derived]:
     if isinstance(term, Derived):
         yield term
         yield from _derived(term.by()[0])
-    for part in term.args:
+    for part in (
+        (*term.args, *(x for x in term.data or () if isinstance(x, Term)))
+        if isinstance(term.data, tuple)
+        else term.args
+    ):
         yield from _derived(part)
 
 
@@ -281,8 +353,9 @@ def _tensors(term: Term) -> set[Tensor]:
 
 
 def entries(term: Term) -> list[ix.Expr]:
-    """The general entry of a term; none of one that is stacked or does not fit together, whose parts are asked instead."""
+    """The general entry of a term, one for each block of a stacked one; none of one that does not fit together."""
     try:
-        return [term.entry(*(Index(f"h{n}#", dim) for n, dim in enumerate(term.shape())))]
+        blocks = product(*(summands(dim) for dim in term.shape()))
+        return [term.entry(*(Index(f"h{n}#", dim) for n, dim in enumerate(dims))) for dims in blocks]
     except (NonConformable, ValueError):
         return []

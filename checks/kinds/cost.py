@@ -169,7 +169,7 @@ def count(plan: Plan, sizes: tuple[str, ...], measure: str = "products") -> sp.E
     total = sp.Integer(0)
     kept: set[Tensor] = set()
     for line in plan:
-        at = tuple(Index(f"e{n}", d) for n, d in enumerate(line.term.shape()))
+        at = tuple(Index(f"e{n}#", d) for n, d in enumerate(line.term.shape()))
         entries = sp.Integer(1)
         for index in (*line.at, *at):
             entries *= _size(index.dim, names)
@@ -246,7 +246,7 @@ def _rounds(line: Assign, sizes: dict[str, int]) -> int:
 def _assign(
     line: Assign, sizes: dict[str, int], lookup: Any, values: dict
 ) -> set[tuple[Tensor, tuple[int, ...]]]:
-    at = tuple(Index(f"e{n}", d) for n, d in enumerate(line.term.shape()))
+    at = tuple(Index(f"e{n}#", d) for n, d in enumerate(line.term.shape()))
     places = (*line.at, *at)
     expr = line.term.entry(*at)
     new = {}

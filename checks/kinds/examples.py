@@ -21,7 +21,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.components import NotExact
 from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import EXPONENT, is_unknown
-from derivations.calculus.index import Index, Tensor
+from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.term import Term
 
 Values = tuple[tuple[Tensor, Any], ...]
@@ -45,6 +45,12 @@ class Point:
             isinstance(n, int) and n >= 1 for _, n in self.sizes
         ):
             raise Malformed("a size is a whole number from 1 on, given once")
+        sizes = dict(self.sizes)
+        for dim, parts in ((d, summands(d)) for d in sizes):
+            if len(parts) > 1 and sizes[dim] != sum(sizes.get(p, 1 if p == "1" else 0) for p in parts):
+                raise Malformed(
+                    f"the size of {dim} is the sum of those of its parts, which are given as well"
+                )
         if len(dict(self.values)) < len(self.values) or len(dict(self.at)) < len(self.at):
             raise Malformed("a tensor or an index is given two values")
         entries: dict[tuple[Tensor, tuple[int, ...]], Any] = {}

@@ -147,7 +147,7 @@ def _difference(s: Extremum) -> Identity:
 def _centre(s: Extremum) -> Tensor:
     """A tensor that stands for the point."""
     latex = rf"{s.variable.latex or s.variable.name}^{{*}}"
-    return Tensor(f"{s.variable.name}*", s.variable.dims, latex)
+    return Tensor(f"{s.variable.name}*#", s.variable.dims, latex)
 
 
 def _rise(s: Extremum) -> Term:
@@ -157,7 +157,7 @@ def _rise(s: Extremum) -> Term:
 
 def _given(s: Extremum) -> tuple[Given, ...]:
     """The hypotheses, and what the point is: exact instances then compute each of its entries once."""
-    at = tuple(Index(f"∂{n}", dim) for n, dim in enumerate(s.variable.dims))
+    at = tuple(Index(f"∂{n}#", dim) for n, dim in enumerate(s.variable.dims))
     return (*s.given, Given(_centre(s), at, s.point[at] if at else s.point, "the point"))
 
 
@@ -259,7 +259,7 @@ def polynomial(s: Extremum) -> sp.Poly:
     move = dict(point_entries(s.variable, s.direction))
     if set(move) != set(entries_of(s.variable.dims, base.sizes)) or not any(move.values()):
         raise Malformed("a direction has a value for each entry of the variable, and is not zero")
-    at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.variable.dims))
+    at = tuple(Index(f"e{n}#", d) for n, d in enumerate(s.variable.dims))
     point = s.point.entry(*at)
     centre = {e: base.evaluate(point, dict(zip(at, e, strict=True))) for e in move}
     energies = []

@@ -156,11 +156,11 @@ def instances(statement: Follows, seed: int) -> list[Instance]:
 
 
 def _entry(term: Term) -> ix.Expr:
-    return term.entry(*(Index(f"w{n}", dim) for n, dim in enumerate(term.shape())))
+    return term.entry(*(Index(f"w{n}#", dim) for n, dim in enumerate(term.shape())))
 
 
 def _values(left: Term, right: Term, instance: Instance) -> list[tuple[Any, Any]]:
-    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(left.shape()))
+    at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(left.shape()))
     one, two = left.entry(*at), right.entry(*at)
     loose = sorted(ix.free_indices(one) | ix.free_indices(two), key=lambda i: i.name)
     sizes = {**instance.sizes, "1": 1}
@@ -177,7 +177,7 @@ def certificate_error(statement: Follows) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
     residuals = {h.residual: h for h in statement.hypotheses}
     certificate = statement.certificate
-    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(certificate.shape()))
+    at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(certificate.shape()))
     form = nf.normal(apply_definitions(certificate.entry(*at), statement.given))
     if not all(_carries(mono, residuals) for mono, _ in form):
         return "a term of the certificate has no residual of a hypothesis as a factor"
@@ -277,7 +277,7 @@ def _rejected(changed: Follows, samples: list[Instance]) -> bool:
 
 
 def _same(changed: Follows, statement: Follows) -> bool:
-    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(statement.lhs.shape()))
+    at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(statement.lhs.shape()))
     before = statement.lhs.entry(*at) - statement.rhs.entry(*at)
     after = changed.lhs.entry(*at) - changed.rhs.entry(*at)
     return nf.equal(apply_definitions(before, statement.given), apply_definitions(after, statement.given))
@@ -285,7 +285,7 @@ def _same(changed: Follows, statement: Follows) -> bool:
 
 def _trivial(changed: Follows) -> bool:
     """A mutant that holds without any hypothesis says nothing wrong."""
-    at = tuple(Index(f"w{n}", dim) for n, dim in enumerate(changed.lhs.shape()))
+    at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(changed.lhs.shape()))
     left, right = (apply_definitions(side.entry(*at), changed.given) for side in (changed.lhs, changed.rhs))
     return nf.equal(left, right)
 

@@ -27,7 +27,12 @@ class GaussianMean(Kind):
 
     def statement_latex(self) -> str:
         """The mean and its value."""
-        return rf"\mathbb{{E}}_{{w\sim\mathcal{{N}}(0,1)}}\left[{sp.latex(self.integrand)}\right] = {sp.latex(self.value)}"
+        name = sp.latex(self.w)
+        mean = rf"\mathbb{{E}}_{{{name}\sim\mathcal{{N}}(0,1)}}\left[{sp.latex(self.integrand)}\right] = {sp.latex(self.value)}"
+        others = sorted((self.integrand.free_symbols | self.value.free_symbols) - {self.w}, key=str)
+        signs = {s: "> 0" if s.is_positive else r"\ge 0" if s.is_nonnegative else "" for s in others}
+        where = r",\ ".join(f"{sp.latex(s)} {sign}" for s, sign in signs.items() if sign)
+        return rf"{mean} \qquad ({where})" if where else mean
 
 
 def mean(integrand: sp.Expr, w: sp.Symbol) -> sp.Expr:

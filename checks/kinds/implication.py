@@ -118,11 +118,16 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
 def _undefined(statement: Implication) -> str:
     """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
     facts = facts_of(statement.hypotheses)
-    stated = {d.base for h in statement.hypotheses for d in sg.demands(h.term.entry())}
-    left = [d for d in sg.demands(statement.conclusion.term.entry()) if d.base not in stated]
-    if any(not sg.signs(d.base, facts) <= d.signs for d in left):
+    stated = [d for h in statement.hypotheses for d in sg.demands(h.term.entry())]
+    if not all(_met(d, stated, facts) for d in sg.demands(statement.conclusion.term.entry())):
         return "the conclusion is not shown to be defined wherever the hypotheses hold"
     return ""
+
+
+def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
+    """Whether what a formula asks of a base is asked of it by what is assumed to be defined as well, or visibly so."""
+    asked = [s.signs for s in stated if s.base == demand.base]
+    return any(signs <= demand.signs for signs in asked) or sg.signs(demand.base, facts) <= demand.signs
 
 
 _WANTED = 20
@@ -214,8 +219,8 @@ def _defined_under(multiplier: ix.Expr, statement: Implication) -> bool:
     """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are defined."""
     facts = facts_of(statement.hypotheses)
     everything = (*statement.hypotheses, statement.conclusion)
-    stated = {d.base for f in everything for d in sg.demands(f.term.entry())}
-    return all(d.base in stated or sg.signs(d.base, facts) <= d.signs for d in sg.demands(multiplier))
+    stated = [d for f in everything for d in sg.demands(f.term.entry())]
+    return all(_met(d, stated, facts) for d in sg.demands(multiplier))
 
 
 def _implication_latex(statement: Implication) -> str:

@@ -52,7 +52,8 @@ class Limit(Kind):
         name = self.state.latex or self.state.name
         eta = self.size.latex or self.size.name
         goes = self.limit.latex() if self.limit is not None else r"\text{some limit}"
-        span = rf" \qquad ({self.low} < {eta} < {self.high})" if self.high is not None else ""
+        above = f" < {self.high}" if self.high is not None else ""
+        span = rf" \qquad ({self.low} < {eta}{above})" if above or self.low else ""
         return rf"{name} \leftarrow {self.step.latex()}, \qquad {name} \to {goes}{span}"
 
 
@@ -133,7 +134,7 @@ def _stated(s: Limit) -> sp.Set:
 def _one_dimensional(s: Limit, seed: int) -> str | None:
     """With all dimensions 1 the step is z -> a z + b in exact arithmetic, for every step size at once."""
     eta = sp.Symbol("eta", positive=True)
-    at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.state.dims))
+    at = tuple(Index(f"e{n}#", d) for n, d in enumerate(s.state.dims))
     step = s.step.entry(*at)
     goal = s.limit.entry(*at) if s.limit is not None else None
     everything = [step] if goal is None else [step, goal]
@@ -195,7 +196,7 @@ def _periodic(s: Limit) -> str | None:
     instance = s.orbit.instance(s.given)
     if (s.size, ()) in instance.values and instance.values[s.size, ()] not in _stated(s):
         return None  # the statement says nothing about this step size
-    at = tuple(Index(f"e{n}", d) for n, d in enumerate(s.state.dims))
+    at = tuple(Index(f"e{n}#", d) for n, d in enumerate(s.state.dims))
     entries = sorted(e for t, e in instance.values if t == s.state)
     states = [tuple(instance.values[s.state, e] for e in entries)]
     for _ in range(_PERIOD):
@@ -222,7 +223,7 @@ def _mutate(s: Limit, span: sp.Set, seed: int) -> Mutants:
     candidates += [(f"limit: {what}", s.step, t) for what, t in mutants(s.limit, 8)]
     for what, step, goes in candidates:
         recurrence = _recurrence(s, step, goes)
-        at = tuple(Index(f"e{n}", d) for n, d in enumerate(recurrence.lhs.shape()))
+        at = tuple(Index(f"e{n}#", d) for n, d in enumerate(recurrence.lhs.shape()))
         result.tried += 1
         if rejects(recurrence.lhs.entry(*at), recurrence.rhs.entry(*at), s.given, seed):
             result.killed += 1

@@ -283,7 +283,7 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
 def _attained(s: Order, seed: int) -> Evidence:
     """Whether the coefficient of the claimed order itself differs somewhere, with the ``null`` tensors set to 0."""
     quiet = tuple(
-        Given(t, tuple(Index(f"n{k}", d) for k, d in enumerate(t.dims)), Number((), Fraction(0)), "")
+        Given(t, tuple(Index(f"n{k}#", d) for k, d in enumerate(t.dims)), Number((), Fraction(0)), "")
         for t in s.null
     )
     next_order = replace(s, order=s.order + 1, choice=(*s.choice, *quiet))

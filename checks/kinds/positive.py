@@ -28,7 +28,7 @@ from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.psd import Certificate
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, as_term
 
 _HALF = Fraction(1, 2)
 _VALUES = {
@@ -65,10 +65,13 @@ class Positive(Kind):
 
     def statement_latex(self) -> str:
         """The inequality, its domain and the ranges of the parameters."""
-        where = [rf"x_i \in {_LATEX[self.domain]}"]
+        taken = {name for t in (self.points, *dict(self.ranges)) for name in (t.name, t.latex)}
+        i, j, c = self.i.latex, self.j.latex, next(letter for letter in "cabw" if letter not in taken)
+        where = [rf"{as_term(self.points)[self.i].latex()} \in {_LATEX[self.domain]}"]
         signs = {"real": r"\in\mathbb{R}", ">= 0": r"\ge 0", "> 0": "> 0"}
         where += [f"{t.latex or t.name} {signs[r]}" for t, r in self.ranges]
-        return rf"\sum_{{i,j=1}}^{{N}} c_i c_j\,{self.kernel.wrapped(2)} \ge 0 \qquad ({', '.join(where)})"
+        total = rf"\sum_{{{i},{j}=1}}^{{{self.i.dim}}} {c}_{{{i}}} {c}_{{{j}}}\,{self.kernel.wrapped(2)}"
+        return rf"{total} \ge 0 \qquad ({', '.join(where)})"
 
 
 def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:

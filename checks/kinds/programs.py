@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 from checks.engine.finding import Finding
@@ -52,7 +53,7 @@ class Dual(Kind):
     """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
 
     ``conditions`` maps each primal variable that stationarity does not determine to the printed condition
-    (a term that vanishes), in the indices ``at`` that the dualiser uses for it.
+    (a term that vanishes for all values of its indices, at most one for each dimension of the variable).
     """
 
     program: Program
@@ -62,7 +63,9 @@ class Dual(Kind):
     def statement_latex(self) -> str:
         """The conditions, one after the other."""
         rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
-        return r",\quad ".join(rows) if rows else r"\text{no condition besides the signs of the multipliers}"
+        rows = rows or [r"\text{no condition besides the signs of the multipliers}"]
+        conditions = r",\quad ".join(rows)
+        return rf"{self.program.latex()} \qquad \text{{dual: }} {conditions}"
 
 
 def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
@@ -140,11 +143,8 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     if len(printed) < len(statement.conditions):
         raise Malformed("a variable gives one condition")
     finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
-    same = {
-        v: _same_condition(result.conditions[v], t.entry())
-        for v, t in printed.items()
-        if v in result.conditions
-    }
+    readings = {v: _readings(t.entry(), result.at[v]) for v, t in printed.items() if v in result.conditions}
+    same = {v: any(_same_condition(result.conditions[v], e) for e in each) for v, each in readings.items()}
     wrong = [
         f"no condition from {v.name} is printed"
         for v, derived in result.conditions.items()
@@ -158,7 +158,7 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     wrong += [
         f"the condition from {v.name} is another one"
         for v, agrees in same.items()
-        if not agrees and _other_zeros(result.conditions[v], printed[v].entry(), seed)
+        if not agrees and all(_other_zeros(result.conditions[v], e, seed) for e in readings[v])
     ]
     exprs = [t.entry() for t in printed.values()]
     defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
@@ -180,13 +180,29 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
         for variable, term in statement.conditions:
             for what, mutant in mutants(term, 12):
                 finding.mutants.tried += 1
-                if not _same_condition(result.conditions[variable], mutant.entry()):
+                if not any(
+                    _same_condition(result.conditions[variable], e)
+                    for e in _readings(mutant.entry(), result.at[variable])
+                ):
                     finding.mutants.killed += 1
                 elif nf.equal(mutant.entry(), term.entry()) or nf.equal(mutant.entry(), -term.entry()):
                     finding.mutants.equivalent += 1
                 else:
                     finding.mutants.survivors.append(f"{variable.name}: {what}")
     return finding
+
+
+def _readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:
+    """A condition for all values of its indices, in the dualiser's indices for a variable. Raises Malformed for others."""
+    free = sorted(ix.free_indices(condition), key=lambda i: i.name)
+    found = [
+        ix.rename(condition, dict(zip(free, chosen, strict=True)))
+        for chosen in permutations(at, len(free))
+        if all(i.dim == k.dim for i, k in zip(free, chosen, strict=True))
+    ]
+    if not found:
+        raise Malformed("a condition has an index for each dimension of its variable, and no other")
+    return found
 
 
 def _same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:

@@ -35,10 +35,9 @@ class Recurrence(Kind):
 
     f is what ``base`` and ``rule`` determine: f(symbols) = rule, an expression in ``QUANTITY`` at smaller values; or with
     ``slope`` = (z, start): ∂f/∂z = rule, and f = start at z = 0. ``counted(*values)`` is the same quantity by brute force,
-    compared at all ``cases`` and beyond them with ``at`` put for further symbols. ``latex`` is the printed statement.
+    compared at all ``cases`` and beyond them with ``at`` put for further symbols.
     """
 
-    latex: str
     closed: sp.Expr
     symbols: tuple[sp.Symbol, ...]
     base: tuple[Base, ...]
@@ -51,7 +50,7 @@ class Recurrence(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The printed statement, and what determines the quantity in it."""
+        """The closed form, and what determines the quantity."""
         own = sp.latex(QUANTITY(*self.symbols))
         lines = [rf"{own}\big|_{{{sp.latex(b.symbol)} = {b.first}}} = {sp.latex(b.value)}" for b in self.base]
         left = own
@@ -62,7 +61,7 @@ class Recurrence(Kind):
         lines.append(rf"{left} = {sp.latex(self.rule)}")
         closed = rf"{own} = {sp.latex(self.closed)}"
         where = r",\ ".join(lines)
-        return rf"\begin{{gathered}}{self.latex} \\ {closed} \quad\text{{where}}\quad {where}\end{{gathered}}"
+        return rf"{closed} \quad\text{{where}}\quad {where}"
 
 
 def recurrence(statement: Recurrence, seed: int, with_mutants: bool) -> Finding:

@@ -66,7 +66,7 @@ def _freed(term: Term) -> list[Term]:
         if isinstance(node, Pick):
             for n, index in enumerate(node.data):
                 if index in bound:
-                    other = Index(f"{index.name}*", index.dim)
+                    other = Index(f"{index.name}*#", index.dim)
                     found.append(
                         replace_at(
                             term, path, replace(node, data=(*node.data[:n], other, *node.data[n + 1 :]))

@@ -81,7 +81,7 @@ def _mutate(statement: Stacked, seed: int) -> Mutants:
             result.tried += 1
             pairs = []
             for dims in _choices(side.shape()):
-                at = tuple(Index(f"e{n}", dim) for n, dim in enumerate(dims))
+                at = tuple(Index(f"e{n}#", dim) for n, dim in enumerate(dims))
                 pairs.append((without_zeros(mutant.entry(*at)), without_zeros(other.entry(*at))))
             if any(rejects(*pair, statement.given, seed, nonzero=statement.nonzero) for pair in pairs):
                 result.killed += 1

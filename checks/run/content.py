@@ -11,11 +11,15 @@ import ast
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import sympy as sp
 
 from checks.claim import ROOT, Claim, Options, built
 from checks.leg import Named
@@ -100,7 +104,13 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         *(claim.reference, claim.where, claim.notes, claim.reason),
     )
     named = {leg.module for leg in (*claim.legs, *claim.failing) if isinstance(leg, Named)}
-    content = [repr(quick), repr(said), *judged, engine_version(claim.module, *sorted(named))]
+    content = [
+        repr(quick),
+        repr(said),
+        *judged,
+        _declared(claim),
+        engine_version(claim.module, *sorted(named)),
+    ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
 
 
@@ -113,20 +123,32 @@ def _text(value: Any) -> str:
     numbers: dict[str, str] = {}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
     text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
-    return text + "".join(source(f) for f in _functions(value))
+    return text + "".join(_hidden(value, set()))
 
 
-def _functions(value: Any) -> Iterator[Callable]:
-    if inspect.isfunction(value):
-        yield value
-    elif isinstance(value, (tuple, list, set, frozenset)):
+def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
+    """What a repr may leave out: functions, the state of objects, the entries of long arrays."""
+    if id(value) in seen or isinstance(value, (str, int, float, type(None), type, ModuleType)):
+        return
+    seen.add(id(value))
+    if inspect.isroutine(value) or isinstance(value, partial):
+        yield source(value)
+    elif isinstance(value, (tuple, list)):
         for item in value:
-            yield from _functions(item)
+            yield from _hidden(item, seen)
+    elif isinstance(value, (set, frozenset)):
+        yield from sorted("".join(_hidden(item, set(seen))) for item in value)
     elif isinstance(value, dict):
-        yield from _functions([*value.keys(), *value.values()])
-    elif is_dataclass(value) and not isinstance(value, type):
-        for item in vars(value).values():
-            yield from _functions(item)
+        yield from _hidden([*value.keys(), *value.values()], seen)
+    elif callable(getattr(value, "tobytes", None)):
+        yield hashlib.sha256(value.tobytes()).hexdigest()
+    elif not is_dataclass(value) and callable(value) and not isinstance(value, sp.Basic):
+        yield source(value)
+    else:
+        state = getattr(value, "__dict__", None) or {}
+        if state and not is_dataclass(value):
+            yield re.sub(r" at 0x[0-9a-f]+", "", repr(state))
+        yield from _hidden(list(state.values()), seen)
 
 
 def source(function: Any) -> str:
@@ -140,17 +162,32 @@ def source(function: Any) -> str:
     function = inspect.unwrap(function) if callable(function) else function
     if isinstance(function, partial):
         return source(function.func) + _text(function.args) + _text(sorted(function.keywords.items()))
+    if inspect.isbuiltin(function):
+        return repr(function)
     code = getattr(function, "__code__", None)
     inside = [c.cell_contents for c in getattr(function, "__closure__", None) or ()]
     inside += list(getattr(function, "__defaults__", None) or ())
+    inside += [getattr(function, "__kwdefaults__", None), getattr(function, "__self__", None)]
     if code is None:  # an object that is called: its class, and what it holds
         owner = type(function)
         path, line = inspect.getsourcefile(owner), inspect.getsourcelines(owner)[1]
-        inside.append(function)
+        inside.append(vars(function) if hasattr(function, "__dict__") else repr(function))
     else:
         path, line = code.co_filename, code.co_firstlineno
     text = reach(Path(str(path)), line, _declarations()) if Path(str(path)).exists() else ""
-    return text + "".join(_text(value) for value in inside if value is not function or code is None)
+    return text + "".join(_text(value) for value in inside if value is not function and value is not None)
+
+
+def _declared(claim: Claim) -> str:
+    """The text of the statement that declares a claim, and of all that it reaches; of a claim from elsewhere, of every module
+    beside its own."""
+    path, _, line = claim.source.rpartition(":")
+    own = ROOT / path
+    if own in _files().values():
+        return reach(own, int(line), _declarations())
+    module = getattr(sys.modules.get(claim.module), "__file__", None)
+    beside = sorted(Path(module).parent.glob("*.py")) if module else []
+    return "".join(hashlib.sha256(p.read_bytes()).hexdigest() for p in beside)
 
 
 @cache

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Climb:
-    """A climbing leg of a claim under assumptions, with the place of its parts."""
+    """A leg of a claim under assumptions, with the place of its parts; claims that name the same leg share them."""
 
     claim: str
     index: int
@@ -110,8 +111,10 @@ class Climb:
         """Module and name of the leg; "" for one that was made in a function and is not given by name."""
         if isinstance(self.leg, Named):
             return f"{self.leg.module}.{self.leg.name}"
-        check = _climbing(self.leg).check
-        return "" if "<locals>" in check.__qualname__ else f"{check.__module__}.{check.__qualname__}"
+        leg = loaded(self.leg)
+        check = leg.check if isinstance(leg, Climbing) else leg
+        name = getattr(check, "__qualname__", "<locals>")
+        return "" if "<locals>" in name else f"{check.__module__}.{name}"
 
     def content(self) -> str:
         """What a part depends on besides its length; a leg with a name serves all claims alike."""
@@ -130,20 +133,28 @@ class Climb:
 
     def at(self, n: int, content: str | None = None) -> Part:
         """The leg at one length, from the store or run now. What the leg raises is raised."""
-        name = self.name(n, content)
+        leg = _climbing(self.leg)
+        return self._kept(n, lambda: leg.at(n, self.assumptions, self.options), content)
+
+    def all(self) -> list[Evidence]:
+        """The evidence at every length; of a leg that does not climb, what it finds once."""
+        content = self.content() if self.parts.folder else ""
+        if not isinstance(loaded(self.leg), Climbing):
+            once = partial(self.leg, self.assumptions, self.options)
+            return self._kept(self.options.max_tokens, once, content).evidence
+        return [e for n in lengths(self.options, self.linear) for e in self.at(n, content).evidence]
+
+    def _kept(self, n: int, run: Callable[[], list[Evidence]], content: str | None) -> Part:
+        """The part from the store or run now."""
+        name = self.name(n, content) if self.parts.folder else ""
         stored = self.parts.get(name)
         if stored is not None:
             return stored
         started = time.perf_counter()
-        found = _climbing(self.leg).at(n, self.assumptions, self.options)
+        found = list(run())
         part = Part(found, time.perf_counter() - started)
         self.parts.put(name, part)
         return part
-
-    def all(self) -> list[Evidence]:
-        """The evidence at every length."""
-        content = self.content() if self.parts.folder else ""
-        return [e for n in lengths(self.options, self.linear) for e in self.at(n, content).evidence]
 
 
 def _climbing(leg: Leg) -> Climbing:

@@ -38,7 +38,7 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     if isinstance(repair, Identity) and bare(repair.lhs) == bare(repair.rhs):
         return True
     if isinstance(repair, Differs):
-        return any(isinstance(p, Identity) for p in printed)
+        return not any(isinstance(p, Differs) for p in printed)
     if isinstance(repair, Convex | WellPosed):
         return not any(hasattr(p, "program") for p in printed)
     if isinstance(repair, Definition | Scoped):

@@ -93,10 +93,7 @@ def _further(
     found: list[Evidence] = []
     for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
-            if isinstance(loaded(leg), Climbing):
-                found += Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
-            else:
-                found += leg(assumptions, options)
+            found += Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
         except Inconsistent:
             raise
         except Exception as error:

@@ -54,7 +54,7 @@ class Kronecker(Term):
 
     def latex(self) -> str:
         left, right = self.data
-        return rf"\delta_{{{left.name}{right.name}}}"
+        return rf"\delta_{{{left.latex}{right.latex}}}"
 
 
 class SymbolicPower(Term):
@@ -172,7 +172,7 @@ class Gradient(Derived):
 
 
 def _places_of(term: Term) -> tuple[Index, ...]:
-    return tuple(Index(f"∂{n}", dim) for n, dim in enumerate(term.shape()))
+    return tuple(Index(f"∂{n}#", dim) for n, dim in enumerate(term.shape()))
 
 
 def _places(tensor: Tensor) -> tuple[Index, ...]:
@@ -243,7 +243,7 @@ class Moved(Derived):
     def latex(self) -> str:
         tensor, value = self.data
         becomes = r"\leftarrow" if tensor in ix.tensors(value.entry(*_places_of(value))) else "="
-        return rf"\left.{self.args[0].latex()}\right|_{{{tensor.latex or tensor.name} {becomes} {value.latex()}}}"
+        return rf"\left.{self.args[0].wrapped(3)}\right|_{{{tensor.latex or tensor.name} {becomes} {value.latex()}}}"
 
 
 def inner_terms(term: Term) -> list[Term]:

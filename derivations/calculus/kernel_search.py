@@ -11,17 +11,38 @@ import sympy as sp
 
 from derivations.calculus import exact
 from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
 from derivations.calculus.balls import Ball
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, IN_SYMPY
+from derivations.calculus.printing import latex
 
 Point = tuple[Fraction, ...]
 Formula = Callable[[ix.Expr, ix.Expr, ix.Expr, int], ix.Expr]
 _U = sp.Symbol("u", real=True)
-_ORDER = 12
+_ORDER = 14  # beyond the largest exponent that a formula may have
+_CORNERS = (
+    (
+        (Fraction(1), Fraction(0)),
+        (Fraction(1), Fraction(1)),
+        (Fraction(0), Fraction(1)),
+        (Fraction(-1), Fraction(1)),
+    ),
+    (
+        (Fraction(1), Fraction(0)),
+        (Fraction(0), Fraction(1)),
+        (Fraction(-1), Fraction(0)),
+        (Fraction(0), Fraction(-1)),
+    ),
+)
 _COORDINATES = tuple(Fraction(n, 2) for n in (2, -2, 1, -1, 4, -4, 0, 6))
-_WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), (1, -1, 1), (1, 1, -1))}
+_WEIGHTS = {
+    1: ((1,),),
+    2: ((1, 1), (1, -1), (2, -1), (1, -2)),
+    3: ((1, -2, 1), (1, -1, 1), (1, 1, -1)),
+    4: ((3, -2, 3, -2), (1, -1, 1, -1), (1, 1, -1, -1)),
+}
 
 
 def require_kernel(formula: Formula) -> None:
@@ -50,10 +71,23 @@ def require_kernel(formula: Formula) -> None:
                 )
     if not nonzero:
         raise ValueError("the kernel vanishes everywhere")
+    _require_values(formula)
     for degree, coefficient in enumerate(_coefficients(formula)):
         if coefficient.is_negative:
             raise ValueError(
                 f"no features have this kernel in every dimension: dot^{degree} has the coefficient {coefficient}"
+            )
+
+
+def _require_values(formula: Formula) -> None:
+    """Raise ValueError where a function of the inner product alone is not shown to have a value for each of them."""
+    u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
+    expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
+    for demand in sg.demands(expr) if ix.tensors(expr) <= {u} else ():
+        if not sg.signs(demand.base) <= demand.signs:
+            base = latex(demand.base)
+            raise ValueError(
+                f"the kernel is not shown to have a value for every inner product u: {base} {demand.words()}"
             )
 
 
@@ -93,6 +127,7 @@ def _sets() -> Iterator[tuple[Point, ...]]:
         yield from combinations(line, count)
     yield from list(combinations(line, 3))[::4]
     yield from combinations(plane[:8], 2)
+    yield from _CORNERS
 
 
 def _exactly(formula: Formula, points: tuple[Point, ...], weights: tuple[Any, ...]) -> Any:

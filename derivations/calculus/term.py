@@ -118,6 +118,10 @@ class Symbol(Term):
     def shape(self) -> Shape:
         return self.data.dims
 
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return _LOOSE if _is_sum(self.latex()) else _ATOM
+
     def entry(self, *at: Index) -> ix.Expr:
         return ix.At(self.data, at)
 
@@ -155,12 +159,20 @@ class Size(Term):
         parts = [ix.Num(Fraction(1)) if part == "1" else ix.Dim(part) for part in summands(self.data)]
         return parts[0] if len(parts) == 1 else ix.Add(tuple(parts))
 
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return _LOOSE if _is_sum(self.data.replace(STACKED, "+")) else _ATOM
+
     def latex(self) -> str:
         return self.data
 
 
 class Pick(Term):
     """An entry or a row: the leading dimensions fixed at indices."""
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        """The whole object, where a repeated index picks only part of it."""
+        return ((self.args[0],) if len(set(self.data)) < len(self.data) else ()), ()
 
     def shape(self) -> Shape:
         whole = self.args[0].shape()
@@ -248,14 +260,11 @@ class Product(Term):
         return ix.Mul(tuple(a.entry(*at) if a.shape() else a.entry() for a in self.args))
 
     def latex(self) -> str:
-        parts = []
-        for n, a in enumerate(self.args):
-            text = a.wrapped(_PRODUCT, after=n > 0)
-            reach = {i.name for later in self.args[n + 1 :] for i in free(later)}
-            if reach & _open_sums(a) and text == a.latex():
-                text = rf"\left({text}\right)"  # the sum would take in an index of a later factor
-            parts.append(text)
-        return r"\,".join(parts)
+        text = ""
+        for part in _side_by_side(self.args, _PRODUCT):
+            numbers = text[-1:].isdigit() and (part[:1].isdigit() or part.startswith(r"\tfrac"))
+            text += (r" \cdot " if numbers else r"\," if text else "") + part
+        return text
 
 
 class Hadamard(Term):
@@ -315,8 +324,7 @@ class MatMul(Term):
         return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
     def latex(self) -> str:
-        left, right = (a.wrapped(_PRODUCT) for a in self.args)
-        return f"{left} {right}"
+        return " ".join(_side_by_side(self.args, _PRODUCT))
 
 
 class Transpose(Term):
@@ -483,6 +491,9 @@ class Trace(Term):
 
     level = _TIGHT
 
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return self.args, ()
+
     def shape(self) -> Shape:
         shape = self.args[0].shape()
         if len(shape) != 2 or shape[0] != shape[1]:
@@ -632,6 +643,11 @@ class Blocks(Term):
 class Part(Term):
     """A block of an object with stacked dimensions; ``data`` names one part for each axis."""
 
+    level = _TIGHT
+
+    def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        return self.args, ()
+
     def shape(self) -> Shape:
         whole = self.args[0].shape()
         fits = len(whole) == len(self.data)
@@ -643,7 +659,7 @@ class Part(Term):
         return self.args[0].entry(*at)
 
     def latex(self) -> str:
-        return rf"\left.{self.args[0].latex()}\right|_{{{','.join(self.data)}}}"
+        return rf"\left.{self.args[0].wrapped(_TIGHT)}\right|_{{{','.join(self.data)}}}"
 
 
 def _dims(*dims: str) -> Shape:
@@ -660,6 +676,26 @@ def _open_sums(term: Term) -> set[str]:
     if isinstance(term, Product | MatMul):
         return set().union(*map(_open_sums, term.args))
     return _open_sums(term.args[0]) if isinstance(term, Neg) else set()
+
+
+def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
+    """Factors as printed one after the other: parentheses around a later one that starts with a sign, and around a sum that
+    would take in an index of a later one.
+    """
+    for n, a in enumerate(factors):
+        text = a.wrapped(level, after=n > 0)
+        reach = {i.name for later in factors[n + 1 :] for i in free(later)}
+        yield rf"\left({text}\right)" if reach & _open_sums(a) and text == a.latex() else text
+
+
+def _is_sum(name: str) -> bool:
+    """Whether a name is printed as a sum, a difference or a negative: outside braces and brackets there is a sign."""
+    depth = 0
+    for character in name:
+        depth += (character in "{([") - (character in "})]")
+        if character in "+-" and depth == 0:
+            return True
+    return False
 
 
 def _base(latex: str) -> str:
@@ -775,8 +811,9 @@ def symbols(term: Term) -> set[Tensor]:
 
 
 def free(term: Term) -> set[Index]:
-    """The indices that a term leaves free."""
-    here = set(term.data) if isinstance(term, Pick) else set()
-    inside = set().union(*(free(a) for a in term.args)) if term.args else set()
+    """The indices that a term leaves free, also in what is put into it."""
     bound = {term.data} if isinstance(term, (SumOver, Stack)) else set()
-    return (here | inside) - bound
+    data = () if bound else term.data if isinstance(term.data, tuple) else (term.data,)
+    here = {x for x in data if isinstance(x, Index)}
+    inner = (*term.args, *(x for x in data if isinstance(x, Term)))
+    return here.union(*(free(a) for a in inner)) - bound

@@ -15,9 +15,10 @@ from derivations.calculus import term as tm
 from derivations.calculus.components import evaluate
 from derivations.calculus.exact import exact_exp
 from derivations.calculus.functions import EXACT_FUNCTIONS
+from derivations.calculus.gradients import at_point, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex, to_expr
-from derivations.calculus.term import NonConformable, Term, as_term
+from derivations.calculus.term import NonConformable, Term, as_term, size, sum_over
 
 SIZES = {"N": 3, "M": 2}
 i, j = Index("i", "N"), Index("j", "N")
@@ -201,3 +202,25 @@ def test_a_negative_product_is_subtracted() -> None:
     x, y = (tm.as_term(Tensor(name, ())) for name in "xy")
     two_y = tm.Product((tm.as_term(2), y))
     assert (x + tm.Product((tm.as_term(-2), y))).latex() == (x - two_y).latex()
+
+
+n_, m_ = "n", "m"
+here, there, other = Index("i", n_), Index("j", n_), Index("k", n_)
+U_, M_ = as_term(Tensor("u", (n_,))), as_term(Tensor("A", (n_, n_)))
+X_ = Tensor("x")
+
+
+@pytest.mark.parametrize("term, latex", [
+    (sum_over(here, U_[here]) * kronecker(here, there), r"\left(\sum_{i=1}^{n} u_{i}\right)\,\delta_{ij}"),
+    (sum_over(here, U_[here]) * at_point(as_term(X_), X_, U_[here]), r"\left(\sum_{i=1}^{n} u_{i}\right)\,\left.x\right|_{x = u_{i}}"),
+    (sum_over(here, U_[here] * M_) @ (U_[here] * M_), r"\left(\sum_{i=1}^{n} u_{i}\,A\right) u_{i}\,A"),
+    (M_ @ (-2 * M_), r"A \left(-2\,A\right)"),
+    (1 - at_point(as_term(X_) + 1, X_, as_term(2)), r"1 - \left.\left(x + 1\right)\right|_{x = 2}"),
+    (size("n{+}m") ** 2, r"\left(n{+}m\right)^{2}"),
+    (3 - size("C-1"), r"3 - \left(C-1\right)"),
+    (as_term(12) * as_term(345), r"12 \cdot 345"),
+    (as_term(Tensor("t", (), "y+z")) * 2, r"\left(y+z\right)\,2"),
+    (kronecker(Index(r"\mu", n_), other), r"\delta_{\mu k}"),
+])  # fmt: skip
+def test_what_is_printed_reads_as_what_is_meant(term: Term, latex: str) -> None:
+    assert term.latex() == latex

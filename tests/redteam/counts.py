@@ -44,7 +44,7 @@ def equals(left, right):
 
 
 def recurrence(closed, first, rule, counted, cases=((1,), (2,), (3,))):
-    return Recurrence("f", closed, (n,), (Base("first", n, 1, first),), rule, "step", counted, cases)
+    return Recurrence(closed, (n,), (Base("first", n, 1, first),), rule, "step", counted, cases)
 
 
 def log(arg):
@@ -100,7 +100,7 @@ PAIRS = [
                             lambda m: sp.Rational(1, m - 17)), "undefined at 17",
          lambda: recurrence(1 / n, sp.Integer(1), QUANTITY(n - 1) * (n - 1) / n, lambda m: sp.Rational(1, m))),
     Pair("recurrence/negative-first-value",
-         lambda: Recurrence("f", sp.log((n + sp.Rational(1, 2)) ** 2) - 2 * sp.log(n + sp.Rational(1, 2)), (n,),
+         lambda: Recurrence(sp.log((n + sp.Rational(1, 2)) ** 2) - 2 * sp.log(n + sp.Rational(1, 2)), (n,),
                             (Base("b", n, -30, -2 * sp.pi * sp.I),), QUANTITY(n - 1), "", lambda m: -2 * sp.pi * sp.I,
                             ((-30,), (-29,))), "0 from n = 0 on",
          lambda: recurrence(n**2, sp.Integer(1), QUANTITY(n - 1) + 2 * n - 1, lambda m: m * m)),

@@ -82,7 +82,7 @@ def given(tensor, value, at=()):
 def rec(closed, base, rule):
     at = sp.Lambda(whole, closed)
     return Recurrence(
-        "L", closed, (whole,), (Base("first", whole, 0, sp.sympify(base)),), rule, "b", at, ((0,), (1,), (2,))
+        closed, (whole,), (Base("first", whole, 0, sp.sympify(base)),), rule, "b", at, ((0,), (1,), (2,))
     )
 
 
@@ -124,9 +124,7 @@ def two_symbols(shift):
     rule = QUANTITY(first - 1, second - shift) + 1 + shift
     base = (Base("w", first, 1, 1 + second),)
     cases = ((1, 5), (2, 6), (3, 7))
-    return Recurrence(
-        "f", first + second, (first, second), base, rule, "b", lambda a, b: sp.Integer(a + b), cases
-    )
+    return Recurrence(first + second, (first, second), base, rule, "b", lambda a, b: sp.Integer(a + b), cases)
 
 
 PAIRS = [
@@ -306,9 +304,9 @@ PAIRS = [
     ),
     Pair(
         "recurrence/two-symbols-of-one-name",
-        lambda: Recurrence("L", sp.Symbol("t"), (whole,), (Base("b", whole, 0, sp.Symbol("t")),), QUANTITY(whole - 1), "b", lambda t: 5,
+        lambda: Recurrence(sp.Symbol("t"), (whole,), (Base("b", whole, 0, sp.Symbol("t")),), QUANTITY(whole - 1), "b", lambda t: 5,
                            ((1,), (2,), (3,)), at=((sp.Symbol("t"), sp.Integer(5)),)), "f(2) = f(1) = f(0), not 2",
-        lambda: Recurrence("L", sp.Symbol("s"), (whole,), (Base("b", whole, 0, sp.Symbol("s")),), QUANTITY(whole - 1), "b", lambda t: 5,
+        lambda: Recurrence(sp.Symbol("s"), (whole,), (Base("b", whole, 0, sp.Symbol("s")),), QUANTITY(whole - 1), "b", lambda t: 5,
                            ((1,), (2,), (3,)), at=((sp.Symbol("s"), sp.Integer(5)),)),
     ),
     Pair(

@@ -163,7 +163,6 @@ claim(
     "The derivative of the power",
     words="F'(u_j) is p times the (p - 1)-th power of u_j.",
     literal=lambda a: Recurrence(
-        r"F'(u_j) = p\,u_j^{p-1} = p\left(\sum_{m=1}^{n} A_{mj}\,z_{m}^{\top} v_{j}\right)^{p-1}",
         _p * _u ** (_p - 1),
         (_p, _u),
         (Base("p = 1: the slope of u is 1", _p, 1, sp.Integer(1)),),
@@ -174,7 +173,8 @@ claim(
     ),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq48", HERE + "eq49"),
-    where=WHERE + r" In the induction $u$ is one alignment.",
+    where=WHERE
+    + r" $f(p,u)$: the slope of $u^p$ at one alignment $u=u_j=\sum_m A_{mj}z_m^\top v_j$, as printed $F'(u_j)=p\,u_j^{p-1}$.",
 )
 
 claim(

@@ -14,7 +14,6 @@ from checks.papers.nguyen2023.residual_formulas import (
     PRINTED_PENALTY,
     PROJECTIONS,
     WHERE,
-    X_J,
     X,
     _eq34,
     alpha,
@@ -104,7 +103,7 @@ claim(
     "The Lagrangian of (33)",
     theory="svr",
     words="The printed function is the Lagrangian that the constraints of (33) give.",
-    literal=lambda a: _eq34(a, as_term(X_J)[j], PRINTED_PENALTY),
+    literal=lambda a: _eq34(a, as_term(FIT.shift)[j], PRINTED_PENALTY),
     corrected=lambda a: _eq34(a, as_term(FIT.shift)[j, d], PENALTY),
     correction_words=(
         "With the coordinate x_j(d) in place of the vector x_j, and the rows of W_proj counted up to D."

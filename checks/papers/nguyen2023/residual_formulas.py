@@ -16,6 +16,7 @@ from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.statement import All, Definition, Fact, Given, Identity
+from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
@@ -163,7 +164,18 @@ LINE3 = sum_over(j, kernel / h_x * v[j]) + as_term(FIT.shift_x) + b
 Q_MAP, K_MAP, V_MAP = (
     Tensor(f"W_{n}", (m, DX), rf"\mathbf{{W}}_{n}") for n, m in (("Q", D), ("K", D), ("V", DV))
 )
-w_q, w_k, w_v, w_p, x_j, x = (as_term(t) for t in (Q_MAP, K_MAP, V_MAP, W_PROJ, X_J, X))
+w_q, w_k, w_p, x_j = (as_term(t) for t in (Q_MAP, K_MAP, W_PROJ, X_J))
+
+
+def _square(tensor: Tensor) -> Term:
+    """A map of inputs where D_x = D_v."""
+    return as_term(replace(tensor, dims=(tensor.dims[0], DV)))
+
+
+# with D_x = D_v: the inputs that are mapped are those that are added
+QUERY_MAP, KEY_MAP, VALUE_MAP, ONE_MAP = map(_square, (Q_MAP, K_MAP, V_MAP, W_PROJ))
+x_train, x_query = as_term(FIT.shift), as_term(FIT.shift_x)
+WIDTHS = (("D", 4), ("N", 2), ("D_v", 2))
 
 
 def expansion_lines(a: SvrAssumptions) -> tuple[Identity, ...]:
@@ -210,29 +222,26 @@ PAPER = SvrAssumptions(bias="off")
 
 def outside(a: SvrAssumptions = PAPER) -> Identity:
     """Theorem 1 with keys W_K x_j at the query W_Q x_i, values W_V x_j, the residual added outside."""
-    score = (w_q @ x_j[i]).T @ (w_k @ x_j[j]) / sqrt(size(D))
-    values = Given(
-        OUTSIDE.v, (j, d), (w_v @ x_j[j])[d], "the values; prose-converse says when they solve the program"
-    )
-    shifted = as_term(Tensor("x_i", (DV,), r"\boldsymbol{x}_i"))
-    derived = stack(d, Raw((), sv.regenerated(OUTSIDE, a, w_q @ x_j[i], w_k @ x_j[j])))
+    query, key, value = QUERY_MAP @ x_train[i], KEY_MAP @ x_train[j], VALUE_MAP @ x_train[j]
+    score = query.T @ key / sqrt(size(D))
+    values = Given(OUTSIDE.v, (j, d), value[d], "the values; prose-converse says when they solve the program")
+    derived = stack(d, Raw((), sv.regenerated(OUTSIDE, a, query, key)))
     return Identity(
-        shifted + derived,
-        shifted + sum_over(j, softmax(j, score) * (w_v @ x_j[j])),
+        x_train[i] + derived,
+        x_train[i] + sum_over(j, softmax(j, score) * value),
         (values,),
-        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        sizes=WIDTHS,
         label="residual attention with projections, from (5) on the keys W_K x_j at the query W_Q x_i",
     )
 
 
 def attention_with_one_projection(a: SvrAssumptions = PAPER) -> Identity:
     """(36) with the exponential kernel and its sum as h: one projection for keys and queries."""
-    score = (w_p @ x).T @ (w_p @ x_j[j]) / sqrt(size(D))
-    shifted = as_term(FIT.shift_x)
+    query, key = ONE_MAP @ x_query, ONE_MAP @ x_train[j]
     return Identity(
-        stack(d, Raw((), sv.regenerated(FIT, a, w_p @ x, w_p @ x_j[j]))),
-        sum_over(j, softmax(j, score) * v[j]) + shifted,
-        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        stack(d, Raw((), sv.regenerated(FIT, a, query, key))),
+        sum_over(j, softmax(j, query.T @ key / sqrt(size(D))) * v[j]) + x_query,
+        sizes=WIDTHS,
         label="softmax attention with a residual and one projection for queries and keys",
     )
 
@@ -285,11 +294,12 @@ PROJECTIONS = (
 
 
 def self_and_cross(a: SvrAssumptions = PAPER) -> All:
-    inside = (w_p @ x_j[i]).T @ (w_p @ x_j[j]) / sqrt(size(D))
+    query, key = ONE_MAP @ x_train[i], ONE_MAP @ x_train[j]
+    derived = ix.define(sv.regenerated(FIT, a, query, key), FIT.shift_x, lambda c: FIT.shift[i, c])
     at_token = Identity(
-        stack(d, Raw((), sv.regenerated(FIT, a, w_p @ x_j[i], w_p @ x_j[j]))),
-        sum_over(j, softmax(j, inside) * v[j]) + as_term(FIT.shift_x),
-        sizes=(("D", 4), (DX, 2), ("N", 2), ("D_v", 1)),
+        stack(d, Raw((), derived)),
+        sum_over(j, softmax(j, query.T @ key / sqrt(size(D))) * v[j]) + x_train[i],
+        sizes=WIDTHS,
         label="self-attention: the query is the training input x_i",
     )
     return All((at_token, replace(attention_with_one_projection(a), label="cross-attention: any query x")))

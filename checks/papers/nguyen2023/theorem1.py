@@ -263,7 +263,6 @@ EQ12 = claim(
     theory="svr",
     words="Φ lists all monomials, block t holding the l_t = binom(D + t - 1, t) monomials of degree t.",
     literal=lambda a: Recurrence(
-        r"l_t = \#\{n \in \mathbb{N}^D : n_1 + \dots + n_D = t\} = \binom{D+t-1}{t}",
         BINOMIAL,
         (_D, _t),
         (
@@ -276,7 +275,10 @@ EQ12 = claim(
         tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
     ),
     legs=(legs.truncation,),
-    where=r"$D$ the width of a key, $t$ the degree of a block, $n$ the exponents of a monomial.",
+    where=(
+        r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: n_1+\dots+n_D=t\}$ the number of "
+        r"monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$."
+    ),
 )
 
 
@@ -287,8 +289,6 @@ EQ13 = claim(
     theory="svr",
     words="exp(x·y) is its power series, and each power of x·y is a sum over the monomials of that degree.",
     literal=lambda a: Recurrence(
-        r"\exp(\boldsymbol{x}^\top\boldsymbol{y}) = \sum_{t=0}^{\infty}\frac{(\boldsymbol{x}^\top\boldsymbol{y})^t}{t!}"
-        r" = \sum_{t=0}^{\infty}\ \sum_{n_1+\dots+n_D=t}\ \prod_{d=1}^{D}\frac{x_d^{n_d}}{\sqrt{n_d!}}\,\frac{y_d^{n_d}}{\sqrt{n_d!}}",
         (_S + _z) ** _t / sp.factorial(_t),
         (_t,),
         (Base("degree 0: both sides are 1", _t, 0, sp.Integer(1)),),
@@ -301,7 +301,11 @@ EQ13 = claim(
     ),
     rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),
-    where=r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$; the first equality is the power series of exp.",
+    where=(
+        r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, the terms of degree $t$, "
+        r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$. Printed is the sum over all $t$, "
+        r"which is the power series of $\exp(\boldsymbol{x}^\top\boldsymbol{y})$."
+    ),
 )
 
 

@@ -73,7 +73,6 @@ _n = sp.Symbol("N", positive=True, integer=True)
 _p = sp.Rational(4, 5)
 _before = (_n - 1) ** 2 * (QUANTITY(_n - 1) + _p**2)  # the second moment of one label less
 ERROR = Recurrence(
-    r"\mathbb{E}\left(\hat h - \tfrac45\right)^2 = \frac{4}{25\,N}",
     sp.Rational(4, 25) / _n,
     (_n,),
     (Base("the variance of one label", _n, 1, _p - _p**2),),
@@ -115,7 +114,8 @@ claim(
     where=WHERE
     + (
         r" $r_i$ residuals, $s_i$ scores of the keys for one query, $m$ copies of the context, $N_{\mathrm{train}}$ the stored size. "
-        r"The error is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, $\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$."
+        r"The error is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, "
+        r"$\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, $f(N)=\mathbb{E}(\hat h-\frac45)^2$."
     ),
     notes=(
         "What is invariant is the total weight of the keys, not the accuracy; the right panel of Figure 4 itself shows an error that "

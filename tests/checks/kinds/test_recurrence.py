@@ -14,7 +14,6 @@ from checks.statement import Malformed
 
 n = sp.Symbol("n", positive=True, integer=True)
 TRIANGLE = Recurrence(
-    "1 + ... + n = n(n+1)/2",
     n * (n + 1) / 2,
     (n,),
     (Base("first", n, 1, sp.Integer(1)),),
@@ -67,7 +66,7 @@ def test_what_determines_nothing_is_refused(change: dict) -> None:
 def test_a_slope_and_a_start_determine_a_polynomial() -> None:
     z, t = sp.Symbol("z", positive=True), sp.Symbol("t", nonnegative=True, integer=True)
     power = Recurrence(
-        "z^t/t!", z**t / sp.factorial(t), (t,), (Base("z^0", t, 0, sp.Integer(1)),), QUANTITY(t - 1), "slope",
+        z**t / sp.factorial(t), (t,), (Base("z^0", t, 0, sp.Integer(1)),), QUANTITY(t - 1), "slope",
         lambda m: z**m / sp.factorial(m), ((1,), (2,)), slope=(z, sp.Integer(0) ** t / sp.factorial(t)), at=((z, z),),
     )  # fmt: skip
     assert judge(power).proved

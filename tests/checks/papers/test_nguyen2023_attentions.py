@@ -106,7 +106,7 @@ def test_projections_inside_and_outside_the_regression():
 
 
 def test_the_misprinted_shapes_of_33_and_34_are_found():
-    printed = residual._eq34(PAPER, as_term(residual.X_J)[j], residual.PRINTED_PENALTY)
+    printed = residual._eq34(PAPER, as_term(residual.FIT.shift)[j], residual.PRINTED_PENALTY)
     assert holds(printed) is False
     assert holds(residual._eq34(PAPER, as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is True
     assert holds(residual._eq34(PAPER, -as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is False

@@ -81,6 +81,14 @@ def test_a_leg_runs_once_at_each_length_and_gives_what_it_gives_alone():
     assert [e.not_run for e in climb(bounded).all()] == [None, None, "too long", "too long"]
 
 
+def test_a_leg_without_lengths_runs_once_for_all_claims_that_name_it(tmp_path):
+    assert tokens(plain) == [LADDER[-1]]
+    first, second = (climb(plain, Parts(tmp_path), claim=f"p/{name}").all() for name in "ab")
+    assert first == second and CALLS == [("plain", LADDER[-1])] * 2
+    climb(plain, Parts(tmp_path), Options(1024)).all()
+    assert CALLS[-1] == ("plain", 1024)  # a leg may ask how long the run's sequences are
+
+
 def test_a_leg_says_where_it_is_not_run():
     assert [e.not_run for e in particular(None, Options(1024))] == [None]
     assert [e.not_run for e in particular(None, Options(1024, "bfloat16"))] == ["not so"]

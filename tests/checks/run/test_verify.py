@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from checks.claim import ROOT, Assumption, Claim, Options, claim
@@ -421,3 +423,54 @@ def test_declarations_out_of_range_are_refused() -> None:
         with pytest.raises(ValueError):
             claim(id, "", "", words="", **more)
         assert id == "nguyen2023/eq1" or id not in CLAIMS
+
+
+class _Maker:
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __call__(self, assumptions: Any) -> Any:
+        return Identity(s + s, self.factor * s)
+
+    def literal(self, assumptions: Any) -> Any:
+        return Identity(s + s, self.factor * s)
+
+
+def _by_keyword(factor: int) -> Any:
+    def literal(assumptions: Any, *, factor: int = factor) -> Any:
+        return Identity(s + s, factor * s)
+
+    return literal
+
+
+def _by_closure(holder: Any) -> Any:
+    return lambda assumptions: Identity(s + s, holder.factor * s)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _Maker,
+        lambda k: _Maker(k).literal,
+        _by_keyword,
+        lambda k: _by_closure(_Maker(k)),
+        lambda k: _by_closure(_Maker(np.array([2] * 1500 + [k] + [2] * 1499))),
+        lambda k: partial(_Maker.literal, _Maker(k)),
+    ],
+    ids=["object", "method", "keyword", "closure", "array", "partial"],
+)
+def test_what_a_statement_is_made_with_counts(make: Any) -> None:
+    assert content.source(make(2)) != content.source(make(3))
+    assert content.source(make(2)) == content.source(make(2))
+
+
+def test_the_statement_that_declares_a_claim_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what no function of it mentions, and for a claim from elsewhere the modules beside its own."""
+    (tmp_path / "mine.py").write_text("")
+    module = ModuleType("mine")
+    module.__file__ = str(tmp_path / "mine.py")
+    monkeypatch.setitem(sys.modules, "mine", module)
+    claim = replace(made(), source="mine.py:1", module="mine")
+    before = key(claim, None, QUICK)
+    (tmp_path / "helper.py").write_text("RHS = 2")
+    assert key(claim, None, QUICK) != before

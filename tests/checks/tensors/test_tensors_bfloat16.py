@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from checks.claim import Options
+from checks.papers.nguyen2023.legs import rows
 from checks.tensors.core import bfloat16 as bf
 from checks.tensors.core import fused
 from checks.tensors.core.errors import TensorError
@@ -62,3 +64,16 @@ def test_the_columns_have_the_means_that_are_said(tokens: int) -> None:
 def test_lengths_at_which_float32_is_not_exact_are_refused(tokens: int) -> None:
     with pytest.raises(TensorError, match="powers of two"):
         bf.factor(tokens, torch_kernel)
+
+
+def test_the_leg_of_attention_looks_at_the_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, right = rows.attention_engines(None, Options(1024, "bfloat16"))
+    assert right.passed and right.error is not None and right.error < right.bound
+    assert len(rows.attention_engines(None, Options(1024))) == 1
+    assert rows.attention_engines(None, Options(256, "bfloat16"))[1].not_run
+    monkeypatch.setattr(bf, "factor", lambda tokens, kernel, device: bf_factor(tokens, wrong(factor=1.001)))
+    _, scaled = rows.attention_engines(None, Options(1024, "bfloat16"))
+    assert scaled.passed is False
+
+
+bf_factor = bf.factor

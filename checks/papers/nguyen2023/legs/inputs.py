@@ -49,9 +49,9 @@ def residual_projections(n: int, assumptions: Any, options: Options) -> Iterable
 
     tokens, maps = tokens_and_maps(n, options)
     system = systems.residual(tokens, *maps, dtype=options.dtype)
-    names = {"x_j": tokens, "x_i": tokens, **{f"W_{c}": Bounded(m) for c, m in zip("QKV", maps, strict=True)}}
+    names = {"x_train": tokens, **{f"W_{c}": Bounded(m) for c, m in zip("QKV", maps, strict=True)}}
     statement = re.outside()
-    formula = Formula(statement.rhs, (i, d), (names,), own=("x_i",))
+    formula = Formula(statement.rhs, (i, d), (names,))
     yield agree("projections and residual", formula, system, n, options)
     expansion = replace(formula, term=statement.lhs, tables=(given(names, statement.given),))
     one = replace(formula, tables=({**names, "W_Q": names["W_K"]},))
@@ -81,14 +81,14 @@ def one_projection(n: int, assumptions: Any, options: Options) -> Iterable[Evide
 
     tokens, maps = tokens_and_maps(n, options)
     values, others = systems.projected(tokens, maps[2]), raw_heads(n, options)[0].q
-    names = {"x_j": tokens, "v": values, "W_proj": Bounded(maps[0])}
+    names = {"x_train": tokens, "v": values, "W_proj": Bounded(maps[0])}
     for statement, queries, what in zip(
         re.self_and_cross().parts, (tokens, others), ("self", "cross"), strict=True
     ):
         own = systems.Head(systems.projected(queries, maps[0]), systems.projected(tokens, maps[0]), values)
         system = queries + systems.attend(own, dtype=options.dtype)
-        symbols = {**names, "x": queries, "x_query": queries}
-        formula = Formula(statement.rhs, (i, d), (symbols,), own=("x", "x_query"))
+        symbols = {**names, "x_query": queries}
+        formula = Formula(statement.rhs, (i, d), (symbols,), own=("x_query",))
         yield agree(f"{what}-attention", formula, system, n, options)
         wrong = {"no residual": replace(formula, term=statement.rhs.args[0])}
         expansion = replace(formula, term=statement.lhs)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -13,9 +14,9 @@ import torch
 from checks.claim import Options
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
-from checks.leg import Climbing, climbing
+from checks.leg import Climbing, climbing, skipped
 from checks.papers.nguyen2023.theorem1_formulas import SUM_FORM, softmax_lines
-from checks.tensors.core import bounds, fused, stream
+from checks.tensors.core import bfloat16, bounds, fused, stream
 from checks.tensors.core.agreement import check_attention, compare
 from checks.tensors.core.formula import evaluate as on_tensors
 from checks.tensors.core.inputs import make_instance, sampled_rows
@@ -30,8 +31,8 @@ from derivations.theories.svr.regression import SvrAssumptions, d, i
 
 
 @climbing()
-def attention_engines(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Streamed attention against torch's own kernel and float64 rows."""
+def attention_engines(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
+    """Streamed attention against torch's own kernel and float64 rows; in bfloat16 also by what factor the kernel is off."""
     instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
     record = check_attention(instance.q, instance.k, instance.v)
     detail = (
@@ -39,7 +40,29 @@ def attention_engines(n: int, assumptions: Any, options: Options) -> Evidence:
         if not record.survivors
         else f"not rejected: {', '.join(record.survivors)}"
     )
-    return record.evidence(detail)
+    yield record.evidence(detail)
+    if options.dtype == "bfloat16":
+        yield _kernel_factor(n, options)
+
+
+def _kernel_factor(n: int, options: Options) -> Evidence:
+    """What the bound in bfloat16 cannot tell: the output times 1.001, say."""
+    if not bfloat16.SHORTEST <= n <= bfloat16.LONGEST or n & (n - 1):
+        return skipped(n, options, "the factor is exact for powers of two from 1,024 to 131,072 tokens")
+    found = bfloat16.factor(n, lambda q, k, v: fused.attention(q, k, v).out, options.device)
+    low, high = found or (Fraction(0), Fraction(0))
+    detail = f"the kernel's output is between {float(low):.5f} and {float(high):.5f} times the exact mean of the values"
+    return Evidence(
+        "tensor",
+        "certified-float",
+        found is not None and low <= 1 + bfloat16.EXP_ERROR and high >= 1 - bfloat16.EXP_ERROR,
+        detail if found else "no factor explains the kernel's output",
+        error=float(max(low - 1, 1 - high, Fraction(0))),
+        bound=float(bfloat16.EXP_ERROR),
+        tokens=n,
+        dtype=options.dtype,
+        device=options.device,
+    )
 
 
 def rows_against_engine(

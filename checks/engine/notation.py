@@ -1,0 +1,74 @@
+"""What the names in a printed statement stand for: energies, functions, directions. No name stands for two things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from checks.statement import Kind, Malformed, terms_of
+from derivations.calculus.functions import KNOWN, is_unknown
+from derivations.calculus.gradients import Differential, Formula, Gradient
+from derivations.calculus.index import Tensor
+from derivations.calculus.parse import parse
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Apply, NonConformable, Power, Term, subterms
+
+ENTRYWISE = r"\text{powers and functions of arrays entry by entry}"
+
+
+def notation(statement: Any) -> list[str]:
+    """Lines that say what the names stand for. Raises Malformed for a name of two things; a statement that consists of
+    statements has none of its own.
+    """
+    if isinstance(statement, Kind) and statement.nested:
+        return []
+    names: dict[str, str] = {}
+    functions: dict[str, str] = {}
+    symbols: dict[str, str] = {}
+    entrywise = False
+    for term in all_terms(statement):
+        for name, meaning in _named(term):
+            if names.setdefault(name, meaning) != meaning:
+                raise Malformed(f"{name} stands for {names[name]} and for {meaning}")
+        if isinstance(term, Apply):
+            name, symbol = term.data[0], term.data[1].strip()
+            other = symbol.lstrip("\\")
+            if symbols.setdefault(name, symbol) != symbol:
+                raise Malformed(f"the function {name} is printed {symbols[name]} and {symbol}")
+            if functions.setdefault(symbol, name) != name or (other in KNOWN and other != name):
+                raise Malformed(f"{name} is printed {symbol}, as another function is")
+        entrywise |= isinstance(term, Apply | Power) and _is_array(term)
+    return [f"{name} = {meaning}" for name, meaning in names.items()] + [ENTRYWISE] * entrywise
+
+
+def all_terms(statement: Any) -> Iterator[Term]:
+    """Every term that a statement writes, also below a derivative or in what is put for a tensor."""
+    todo = list(terms_of(statement))
+    while todo:
+        for _, term in subterms(todo.pop()):
+            yield term
+            if isinstance(term.data, tuple):
+                todo += [x for x in term.data if isinstance(x, Term)]
+
+
+def _named(term: Term) -> Iterator[tuple[str, str]]:
+    if isinstance(term, Gradient | Differential) and term.data[-1] != term.data[0].latex():
+        yield term.data[-1], term.data[0].latex()
+    if isinstance(term, Differential):
+        tensor, direction = (_printed(t) for t in term.data[1:3])
+        yield "d", rf"\text{{the slope along }} {tensor} + t\,{direction}"
+    if isinstance(term, Formula):
+        yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
+    if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:
+        yield f"{term.data[1]}(u)", rf"\operatorname{{{term.data[0]}}}(u)"
+
+
+def _printed(tensor: Tensor) -> str:
+    return tensor.latex or tensor.name
+
+
+def _is_array(term: Term) -> bool:
+    try:
+        return len(term.shape()) > 0
+    except (NonConformable, ValueError):
+        return False
