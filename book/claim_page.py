@@ -9,6 +9,7 @@ from typing import Any
 from book import figure
 from book.ledger import Claim, Ledger, paper_name
 from book.markup import Room, badge, code, display, link, prose, scroll, table, text
+from checks.evidence import finding
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 
@@ -128,6 +129,8 @@ def outcome(piece: dict[str, Any]) -> str:
 
 def _cell(piece: dict[str, Any], field: str) -> str:
     value, show = piece.get(field), COLUMNS[field][1]
+    if field == "detail":
+        value = finding(value or "", piece.get("wrong"), piece.get("not_rejected") or ())
     return outcome(piece) if show is None else "" if value is None else show(value)
 
 

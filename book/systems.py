@@ -7,6 +7,7 @@ from typing import Any
 from book.claim_page import number, outcome
 from book.ledger import Ledger
 from book.markup import code, link, scroll, table, text
+from checks.evidence import finding
 
 HEADINGS = {
     "definition": "Its definition",
@@ -33,7 +34,11 @@ def _cell(ledger: Ledger, cell: Any) -> str:
     claim = ledger.by_id.get(cell.claim)
     if claim is None:
         return code(cell.claim)
-    pieces = [e for e in claim.evidence if cell.says in (e.get("detail") or "")]
+    pieces = [
+        e
+        for e in claim.evidence
+        if cell.says in finding(e.get("detail") or "", e.get("wrong"), e.get("not_rejected") or ())
+    ]
     if not pieces:
         return f"{link(claim)} not in this ledger"
     worst = next((e for e in pieces if e.get("passed") is not True), None)

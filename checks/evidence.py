@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from typing import Any
 
 GRADES = ("exact-symbolic", "exact-rational", "interval", "certified-float", "sampled", "measured")
@@ -16,12 +17,15 @@ class Evidence:
     ``settles`` marks the evidence that alone decides a statement (a proof); shapes and definedness, which every
     formula must pass as well, do not settle anything.
     ``error`` and ``bound`` are in the units of the quantity compared; ``seconds`` wall-clock; ``peak_bytes`` memory.
+    ``wrong`` is how many wrong versions were tried as well (None: none), ``not_rejected`` names those that passed: then the
+    leg does not.
     """
 
     leg: str
     grade: str
     passed: bool | None
     detail: str = ""
+    _: KW_ONLY
     error: float | None = None
     bound: float | None = None
     tokens: int | None = None
@@ -32,14 +36,26 @@ class Evidence:
     peak_bytes: int | None = None
     not_run: str | None = None
     settles: bool = False
+    wrong: int | None = None
+    not_rejected: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "not_rejected", tuple(self.not_rejected))
+        if self.passed and self.not_rejected:
+            raise ValueError(f"wrong versions pass as well: {', '.join(self.not_rejected)}")
         if self.leg not in LEGS or self.grade not in GRADES:
             raise ValueError(f"unknown leg or grade: {self.leg}, {self.grade}")
         if self.passed is not None:  # NumPy's booleans are not the constants that verdicts ask for
             object.__setattr__(self, "passed", bool(self.passed))
         if (self.passed is not None) and self.not_run:
             raise ValueError("a leg that did not run has no result")
+
+
+def finding(detail: str, wrong: int | None, not_rejected: Iterable[str]) -> str:
+    """What a piece of evidence says: what was compared, and what became of the wrong versions."""
+    alive = ", ".join(not_rejected)
+    versions = f"not rejected: {alive}" if alive else f"{wrong} wrong versions rejected" if wrong else ""
+    return "; ".join(filter(None, (detail, versions)))
 
 
 @dataclass

@@ -11,7 +11,7 @@ from checks.commands.console import COLOURS, OUT
 from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
-from checks.evidence import Evidence
+from checks.evidence import Evidence, finding
 from checks.run import catalogue, ledger
 
 
@@ -107,6 +107,6 @@ def _evidence(evidence: list[Evidence]) -> None:
             e.dtype or "",
             where,
             f"{e.seconds:.2f}" if e.seconds is not None else "",
-            escape(e.not_run or e.detail),
+            escape(e.not_run or finding(e.detail, e.wrong, e.not_rejected)),
         )
     OUT.print(shown)

@@ -157,7 +157,7 @@ def _rise(s: Extremum) -> Term:
 
 def _given(s: Extremum) -> tuple[Given, ...]:
     """The hypotheses, and what the point is: exact instances then compute each of its entries once."""
-    at = tuple(Index(f"∂{n}#", dim) for n, dim in enumerate(s.variable.dims))
+    at = tuple(Index(f"{letter}#", dim) for letter, dim in zip("iklmno", s.variable.dims, strict=False))
     return (*s.given, Given(_centre(s), at, s.point[at] if at else s.point, "the point"))
 
 

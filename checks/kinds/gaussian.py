@@ -150,7 +150,13 @@ def _quadrature(statement: GaussianMean) -> Evidence:
         scale = max(abs(target), abs(value), mpmath.mpf("1e-12"))
         worst = max(worst, float(abs(value - target) / scale), float(error / scale))
     return Evidence(
-        "solver", "measured", worst < 1e-10, "quadrature at rational points", worst, 1e-10, backend="mpmath"
+        "solver",
+        "measured",
+        worst < 1e-10,
+        "quadrature at rational points",
+        error=worst,
+        bound=1e-10,
+        backend="mpmath",
     )
 
 

@@ -65,7 +65,7 @@ def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
 
 def _point(variable: Tensor, point: Term) -> Given:
     """``variable`` = ``point`` as a hypothesis: exact instances then compute each entry of the point once."""
-    at = tuple(Index(f"∂{n}#", dim) for n, dim in enumerate(variable.dims))
+    at = tuple(Index(f"{letter}#", dim) for letter, dim in zip("iklmno", variable.dims, strict=False))
     return Given(variable, at, point[at] if at else point, "the point")
 
 
@@ -78,7 +78,7 @@ def point_entry(variable: Tensor, point: Term) -> ix.Expr:
 
 def _mutate(s: Stationary, seed: int) -> Mutants:
     result, zero = Mutants(), ix.Num(Fraction(0))
-    places = tuple(Index(f"∂∂{n}#", dim) for n, dim in enumerate(s.variable.dims))
+    places = tuple(Index(f"{letter}#", dim) for letter, dim in zip("pqrstu", s.variable.dims, strict=False))
     candidates = [(f"energy: {what}", e, s.point) for what, e in mutants(s.energy, 16)]
     candidates += [(f"point: {what}", s.energy, p) for what, p in mutants(s.point, 8)]
     for what, energy, point in candidates:

@@ -44,7 +44,8 @@ class Index:
     @property
     def latex(self) -> str:
         """The name, safe in front of another letter: a command such as \\mu is closed by a space."""
-        return f"{self.name} " if self.name.startswith("\\") else self.name
+        name = self.name.partition("#")[0]
+        return f"{name} " if name.startswith("\\") else name
 
     def fresh(self) -> Index:
         """A new index over the same range, different from every index made so far."""

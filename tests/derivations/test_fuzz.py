@@ -109,7 +109,7 @@ class Reader:
 
     def __init__(self, latex: str, sizes: dict[str, int], values: dict, at: dict[str, int]) -> None:
         words = r"\\[,!;]|\\[A-Za-z]+|\d+|[A-Za-z]|[-+^_{}()\[\]=|]"
-        self.tokens = [t for t in re.findall(words, latex) if t not in (r"\,", r"\!", r"\;")]
+        self.tokens = [t for t in re.findall(words, latex) if t not in (r"\,", r"\!", r"\;", r"\cdot")]
         self.sizes, self.values, self.at, self.n = sizes, values, dict(at), 0
 
     def peek(self) -> str:

@@ -117,13 +117,10 @@ def agree(
     if worst_of(torch.cat(truth).abs(), torch.cat(allowed))[0] <= 1:
         alive.append("zero")
     count += len(wrong or {}) + 1
-    detail = (
-        f"{what}; {count} wrong versions rejected"
-        if not alive
-        else f"{what}; not rejected: {', '.join(alive)}"
-    )
-    return Evidence("tensor", "certified-float", ratio <= 1 and not alive, detail, worst, bound, n, options.dtype,
-                    str(device), "streamed", time.perf_counter() - started)  # fmt: skip
+    return Evidence(
+        "tensor", "certified-float", ratio <= 1 and not alive, what, error=worst, bound=bound, tokens=n, dtype=options.dtype, device=str(device),
+        backend="streamed", seconds=time.perf_counter() - started, wrong=count, not_rejected=tuple(alive),
+    )  # fmt: skip
 
 
 def _survivors(formula: Formula, outside: Callable[[Formula, Term], bool], n: int) -> tuple[list[str], int]:
@@ -193,10 +190,7 @@ def engines(
     alive = [w for w, other in wrong.items() if worst_of((other(rows).value - truth).abs(), there)[0] <= 1]
     if worst_of(truth.abs(), there)[0] <= 1:
         alive.append("zero")
-    detail = (
-        f"{what}; {len(wrong) + 1} wrong systems rejected"
-        if not alive
-        else f"{what}; not rejected: {', '.join(alive)}"
-    )
-    return Evidence("tensor", "certified-float", ratio <= 1 and not alive, detail, error, bound, n, options.dtype,
-                    str(ours.value.device), backend, time.perf_counter() - started)  # fmt: skip
+    return Evidence(
+        "tensor", "certified-float", ratio <= 1 and not alive, what, error=error, bound=bound, tokens=n, dtype=options.dtype, device=str(ours.value.device),
+        backend=backend, seconds=time.perf_counter() - started, wrong=len(wrong) + 1, not_rejected=tuple(alive),
+    )  # fmt: skip

@@ -33,7 +33,7 @@ def evidence(n, name):
     CALLS.append((name, n))
     if n in BROKEN:
         raise BROKEN[n]
-    return Evidence("tensor", "certified-float", True, name, 1.0, 2.0, n)
+    return Evidence("tensor", "certified-float", True, name, error=1.0, bound=2.0, tokens=n)
 
 
 @climbing()

@@ -24,7 +24,17 @@ def tensor_leg(n, assumptions, options):
     answer = FOUND.get((options.dtype, n), True)
     if isinstance(answer, BaseException):
         raise answer
-    return Evidence("tensor", "certified-float", answer, "", 1.0, 2.0, n, options.dtype, "cpu")
+    return Evidence(
+        "tensor",
+        "certified-float",
+        answer,
+        "",
+        error=1.0,
+        bound=2.0,
+        tokens=n,
+        dtype=options.dtype,
+        device="cpu",
+    )
 
 
 def solver_leg(assumptions, options):
@@ -61,7 +71,9 @@ def test_every_type_and_length_is_in_the_file_with_what_it_ran_on(tmp_path, one_
 def test_a_check_that_is_in_float64_whatever_is_asked_is_not_given_as_another_type(tmp_path, monkeypatch):
     @climbing()
     def float64_leg(n, assumptions, options):
-        return Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, "float64")
+        return Evidence(
+            "tensor", "certified-float", True, "", error=1.0, bound=2.0, tokens=n, dtype="float64"
+        )
 
     monkeypatch.setattr(scale, "select", lambda ids: [Claim("p/eq1", "", "", None, "", legs=(float64_leg,))])
     _, data = run(tmp_path)
@@ -126,7 +138,9 @@ def test_an_unknown_claim_is_one_line(tmp_path, capsys):
 
 @climbing()
 def other_leg(n, assumptions, options):
-    return Evidence("tensor", "certified-float", True, "", 1.0, 2.0, n, options.dtype)
+    return Evidence(
+        "tensor", "certified-float", True, "", error=1.0, bound=2.0, tokens=n, dtype=options.dtype
+    )
 
 
 def test_single_legs_are_run_and_an_unknown_one_is_one_line(tmp_path, monkeypatch, capsys):
@@ -242,7 +256,7 @@ from checks.tensors.core.inputs import make_instance
 
 @climbing()
 def first(n, assumptions, options):
-    return Evidence("tensor", "certified-float", True, "rejected", 1.0, 2.0, n, "float64")
+    return Evidence("tensor", "certified-float", True, "rejected", error=1.0, bound=2.0, tokens=n, dtype="float64")
 
 @climbing()
 def second(n, assumptions, options):

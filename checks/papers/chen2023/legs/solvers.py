@@ -75,10 +75,10 @@ def _against(n: int, name: str, solver: Any, options: Options) -> Evidence:
     error = float(np.abs(ours.values - theirs.values).max())
     shifted = float(np.abs(ours.values[1:] - theirs.values[:-1]).min())
     passed = error <= sum(bounds) <= shifted / 1000  # far below the distance to values of other ranks
-    detail = f"{DIRECTIONS} singular values by two solvers, each with a proved bound; values of other ranks rejected"
+    detail = f"{DIRECTIONS} singular values by two solvers, each with a proved bound"
     return Evidence(
-        "solver", "certified-float", passed, detail, error, sum(bounds), n, "float64", "cpu", name,
-        time.perf_counter() - started,
+        "solver", "certified-float", passed, detail, error=error, bound=sum(bounds), tokens=n, dtype="float64", device="cpu", backend=name,
+        seconds=time.perf_counter() - started, wrong=1,
     )  # fmt: skip
 
 
@@ -113,8 +113,8 @@ def convex_case(a: Any, options: Options) -> list[Evidence]:
     passed = worst <= 1e-6 and refused == saddles == len(seeds)
     return [
         Evidence(
-            "solver", "certified-float", passed, detail, worst, 1e-6, TOKENS, "float64", "cpu", "cvxpy, Clarabel",
-            time.perf_counter() - started,
+            "solver", "certified-float", passed, detail, error=worst, bound=1e-6, tokens=TOKENS, dtype="float64", device="cpu", backend="cvxpy, Clarabel",
+            seconds=time.perf_counter() - started,
         )
     ]  # fmt: skip
 
@@ -144,8 +144,8 @@ def _starts(options: Options) -> range:
 def _found(passed: bool, detail: str, error: float, bound: float, started: float) -> list[Evidence]:
     return [
         Evidence(
-            "solver", "sampled", passed, detail, error, bound, TOKENS, "float64", "cpu", "gradient descent on J²",
-            time.perf_counter() - started,
+            "solver", "sampled", passed, detail, error=error, bound=bound, tokens=TOKENS, dtype="float64", device="cpu", backend="gradient descent on J²",
+            seconds=time.perf_counter() - started,
         )
     ]  # fmt: skip
 

@@ -167,10 +167,10 @@ def _certified(name: str, options: Options) -> list[Evidence]:
     what = f"F = {problem.F.name}, n = 5, d_v = 3"
     dual = f"{what}: E(AV) less its dual bound; {sum(refused)} of {len(refused)} wrong states and weights refused"
     return [
-        Evidence("solver", "certified-float", abs(at.gap) <= room and all(refused), dual, abs(at.gap), room,
+        Evidence("solver", "certified-float", abs(at.gap) <= room and all(refused), dual, error=abs(at.gap), bound=room,
                  dtype="float64", backend="weak duality", seconds=time.perf_counter() - started),
         Evidence("solver", "certified-float", theirs.accepted(ACCEPTED) and below <= room,
-                 f"{what}: duality gap of cvxpy's minimum, which is not below E(AV)", theirs.gap, ACCEPTED * scale,
+                 f"{what}: duality gap of cvxpy's minimum, which is not below E(AV)", error=theirs.gap, bound=ACCEPTED * scale,
                  dtype="float64", backend="Clarabel", seconds=found.seconds),
     ]  # fmt: skip
 
@@ -420,7 +420,7 @@ def descents(assumptions: Any, options: Options) -> list[Evidence]:
         passed = bool(error <= bound and apart and _far(problem, away))
         words = "AV" if name == "zero" else "AV plus the unseen part of the start"
         detail = f"from {name}, η = 0.95/λ: {steps} steps end at {words} (slowest λ {slowest:.1e}); η = 1.05/λ runs away"
-        found.append(Evidence("solver", "certified-float", passed, detail, error, bound, dtype="float64",
+        found.append(Evidence("solver", "certified-float", passed, detail, error=error, bound=bound, dtype="float64",
                               backend="gradient descent", seconds=time.perf_counter() - started))  # fmt: skip
     return found
 

@@ -57,10 +57,7 @@ def on_heads(
 
 def _evidence(what: str, found: TensorRecord) -> Evidence:
     failed = [c.name for c in found.comparisons if not c.passed]
-    detail = f"{what}; {found.killed} wrong formulas rejected"
-    detail += f"; outside the bound: {', '.join(failed)}" if failed else ""
-    detail += f"; not rejected: {', '.join(found.survivors)}" if found.survivors else ""
-    return found.evidence(detail)
+    return found.evidence(f"{what}; outside the bound: {', '.join(failed)}" if failed else what)
 
 
 # ---------------------------------------------------------------- attention, alignments

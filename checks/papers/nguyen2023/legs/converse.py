@@ -53,19 +53,16 @@ def exact_instance(assumptions: SvrAssumptions, options: Options) -> list[Eviden
         "targets outside the tube where v = 0": accepted(targets + 2 * _EPSILON * (1 - abs(signs)), smallest),
     }
     alive = [name for name, ok in wrong.items() if ok]
-    detail = (
-        f"C* = {smallest}: zero residuals; {len(wrong)} deviations rejected"
-        if not alive
-        else f"accepted: {', '.join(alive)}"
-    )
     return [
         Evidence(
             "exact",
             "exact-rational",
             right and not alive,
-            detail,
+            f"C* = {smallest}: zero residuals",
             backend="kernel certificate",
             seconds=time.perf_counter() - started,
+            wrong=len(wrong),
+            not_rejected=tuple(alive),
         )
     ]
 

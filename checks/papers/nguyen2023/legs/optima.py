@@ -195,14 +195,12 @@ def against_system(
     ratio, error, bound = worst_of((output.value - target.value).abs(), allowed)
     alive = [n for n, x in wrong.items() if worst_of((x.value - target.value).abs(), allowed)[0] <= 1]
     exact = "optimal solution; weights as the dualiser has them, fitted values as the expansion has them"
-    close = f"the optimal fit against the system; {len(wrong)} wrong systems rejected"
-    if alive:
-        close = f"not rejected: {', '.join(alive)}"
+    close = "the optimal fit against the system"
     sound, seconds = all(f.sound for f in fits), sum(f.seconds for f in fits)
     return [
         Evidence("solver", "exact-rational", sound, f"{what}: {exact}", backend="KKT system in rationals", seconds=seconds),
-        Evidence("solver", "certified-float", ratio <= 1 and not alive, f"{what}: {close}", error, bound,
-                 dtype="float64", device="cpu", backend="streamed"),
+        Evidence("solver", "certified-float", ratio <= 1 and not alive, f"{what}: {close}", error=error, bound=bound,
+                 dtype="float64", device="cpu", backend="streamed", wrong=len(wrong), not_rejected=tuple(alive)),
     ]  # fmt: skip
 
 
