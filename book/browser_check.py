@@ -124,7 +124,8 @@ class Reader:
 
     def __init__(self, running: Any, served: bool = False, **options: Any) -> None:
         self.problems: list[str] = []
-        # Pages of the file system are read offline: every request that would leave them fails, and is seen to fail.
+        # Pages of the file system are read offline: every request that would leave them fails, and is seen to
+        # fail.
         self.tab = running.new_context(viewport=DESKTOP, offline=not served, **options).new_page()
         self.where = ""
         self.tab.on("console", self._console)
@@ -164,7 +165,8 @@ class Reader:
 def _inspect(reader: Reader, path: Path) -> dict[str, Any]:
     """Look at the open page: formulas, raw LaTeX, images, size, and whether it fits a phone.
 
-    A change of width costs a third of reading a page: it is made once, from the width that the page before was left in.
+    A change of width costs a third of reading a page: it is made once, from the width that the page before
+    was left in.
     """
     if reader.tab.viewport_size == PHONE:
         _fits_phone(reader)

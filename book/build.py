@@ -146,12 +146,12 @@ def build(
     """Build the book of a ledger into a folder.
 
     ledger_path: JSON file written by `attest export`. out: a new or empty folder, or an earlier book's.
-    settings: knobs that differ from the papers' assumptions, {"svr": {"loss": "least_squares"}}; the claims of these
-    theories are judged anew with ``options`` (of checks.claim) on ``workers`` processes, and a page says what changed.
-    derive: make the page of worked variants, for which the derivations run.
-    browser_check: open every page in headless Chromium afterwards. pdf: also print the corrections to a PDF.
-    work: where sources and Sphinx's state are kept; in the folder book by default.
-    Returns 0, or 1 where the book could not be built or a page is not right, or 2 for an unusable ledger.
+    settings: knobs that differ from the papers' assumptions, {"svr": {"loss": "least_squares"}}; the claims
+    of these theories are judged anew with ``options`` (of checks.claim) on ``workers`` processes, and a page
+    says what changed. derive: make the page of worked variants, for which the derivations run. browser_check:
+    open every page in headless Chromium afterwards. pdf: also print the corrections to a PDF. work: where
+    sources and Sphinx's state are kept; in the folder book by default. Returns 0, or 1 where the book could
+    not be built or a page is not right, or 2 for an unusable ledger.
     """
     out = Path(out)
     try:

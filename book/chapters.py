@@ -6,14 +6,14 @@ A fenced block
     ```
 
 shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) a view of the whole ledger
-(`summary`, `scale`, …; see BLOCKS), or with `rows PREFIX` a table of the claims whose ids begin so. The role {claim}`nguyen2023/thm1` is a link with the claim's verdict;
-{claim}`nguyen2023/rem1=corrected,condition` is the same and fails the build where the ledger says otherwise, so that
-a sentence that states a verdict cannot go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the
-cell may import: a cell that derives something is executed again when they change.
-`@SOURCE checks/x.py@` is the digest of one file that the cell imports.
-`@LEDGER@` in a code cell is the name of a JSON file with the records that the page names; the name changes
-with their content, so that an executed page is never stale. `@RESULT wang2024/fig3@` is, in the same way, the name of a
-JSON file with the recorded result of an experiment.
+(`summary`, `scale`, …; see BLOCKS), or with `rows PREFIX` a table of the claims whose ids begin so. The role
+{claim}`nguyen2023/thm1` is a link with the claim's verdict; {claim}`nguyen2023/rem1=corrected,condition` is
+the same and fails the build where the ledger says otherwise, so that a sentence that states a verdict cannot
+go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the cell may import: a cell that
+derives something is executed again when they change. `@SOURCE checks/x.py@` is the digest of one file that
+the cell imports. `@LEDGER@` in a code cell is the name of a JSON file with the records that the page names;
+the name changes with their content, so that an executed page is never stale. `@RESULT wang2024/fig3@` is, in
+the same way, the name of a JSON file with the recorded result of an experiment.
 """
 
 from __future__ import annotations

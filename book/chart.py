@@ -12,7 +12,9 @@ COLOURS = 5  # series-0 … series-4 in attest.css; a sixth series has the colou
 
 
 class Line(NamedTuple):
-    """One line: its name in the legend ("" for none), points (x, y) with x > 0 and y >= 0, and how it is drawn."""
+    """One line: its name in the legend ("" for none), points (x, y) with x > 0 and y >= 0, and how it
+    is drawn.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -96,7 +98,10 @@ def chart(lines: Sequence[Line], x_name: str, y_name: str, summary: str, caption
         kind = "bound" if line.dashed else "error"
         title = f"<title>{html.escape(line.name)}</title>" if line.name else ""
         parts.append(f'<g class="{kind} series-{line.colour % COLOURS}">{title}<path d="{path}"/>{marks}</g>')
-    picture = f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{html.escape(summary)}">{"".join(parts)}</svg>'
+    picture = (
+        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'aria-label="{html.escape(summary)}">{"".join(parts)}</svg>'
+    )
     legend = "".join(
         f'<span class="key series-{line.colour % COLOURS}">{html.escape(line.name)}</span>'
         for line in lines

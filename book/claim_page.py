@@ -9,7 +9,6 @@ from typing import Any
 from book import figure
 from book.ledger import Claim, Ledger, paper_name
 from book.markup import Room, badge, code, display, link, prose, scroll, table, text
-from checks.evidence import finding
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 
@@ -64,7 +63,9 @@ CHAIN = ("Program", "Solve for w", "Dual program", "Values")
 
 
 def chain(claim: Claim) -> str:
-    """From the program to the expansion: the four steps of a derivation by dualising that a reader needs to see."""
+    """From the program to the expansion: the four steps of a derivation by dualising that a reader
+    needs to see.
+    """
     named = {step.get("title"): step for step in claim.steps}
     found = [named[title] for title in CHAIN if title in named]
     return steps(replace(claim, steps=found)) if len(found) > 1 else ""
@@ -121,6 +122,13 @@ COLUMNS = {
 """Fields of a piece of evidence in the order of the table, with heading and way of printing."""
 
 
+def finding(piece: dict[str, Any]) -> str:
+    """What a piece of evidence says: what was compared, and what became of the wrong versions."""
+    alive = ", ".join(piece.get("not_rejected") or ())
+    wrong = f"{piece['wrong']} wrong versions rejected" if piece.get("wrong") else ""
+    return "; ".join(filter(None, (piece.get("detail"), f"not rejected: {alive}" if alive else wrong)))
+
+
 def outcome(piece: dict[str, Any]) -> str:
     """Passed, failed, not run or (where it ran and settles nothing) open, as a label."""
     settled = {True: "passed", False: "failed", None: "open"}[piece.get("passed")]
@@ -130,7 +138,7 @@ def outcome(piece: dict[str, Any]) -> str:
 def _cell(piece: dict[str, Any], field: str) -> str:
     value, show = piece.get(field), COLUMNS[field][1]
     if field == "detail":
-        value = finding(value or "", piece.get("wrong"), piece.get("not_rejected") or ())
+        value = finding(piece)
     return outcome(piece) if show is None else "" if value is None else show(value)
 
 

@@ -34,6 +34,9 @@ def block(claim: Claim) -> str:
     pieces = [piece for group in series.values() for piece in group]
     worst = max(piece["error"] / piece["bound"] for piece in pieces)
     lengths = ", ".join(f"{n:,}" for n in sorted({piece["tokens"] for piece in pieces}))
-    what = f"Measured error against its bound at {lengths} tokens; the error is at most {worst:.2g} times the bound."
+    what = (
+        f"Measured error against its bound at {lengths} tokens; the error is at most {worst:.2g} times "
+        "the bound."
+    )
     caption = "Measured error (dots) and its bound (dashes), both against the number of tokens."
     return chart(lines, "tokens N", "error, bound", what, caption)

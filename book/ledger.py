@@ -142,7 +142,8 @@ def _claim(record: Any, place: str) -> Claim:
 class Ledger:
     """All claims, in the order of the file, with what rests on what.
 
-    ``changed`` says which knobs differ from the papers' own assumptions, as theory.knob=value; empty for the audit.
+    ``changed`` says which knobs differ from the papers' own assumptions, as theory.knob=value; empty for the
+    audit.
     """
 
     def __init__(self, claims: Iterable[Claim], changed: Iterable[str] = ()) -> None:

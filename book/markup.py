@@ -48,7 +48,8 @@ def text(source: str) -> str:
 def renderable(latex: str) -> str:
     """The formula with every character that KaTeX rejects written as the command that means it.
 
-    Words inside mathematics (\\text) take no Greek letters, signs or raised figures; mathematics no dashes or accents.
+    Words inside mathematics (\\text) take no Greek letters, signs or raised figures; mathematics no dashes or
+    accents.
     """
     if latex.isascii():
         return latex

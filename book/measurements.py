@@ -1,7 +1,8 @@
-"""Pages from the data files in checks/records: error and bound by family, devices, benchmarks, a measured model.
+"""Pages from the data files in checks/records: error and bound by family, devices, benchmarks, a measured
+model.
 
-The files are written by `python -m checks.scale`, `python -m tests.benchmarks` and `attest measure --json`; a page says
-what it was written by and on what, and "not run" where there is no such file.
+The files are written by `python -m checks.scale`, `python -m tests.benchmarks` and `attest measure --json`; a
+page says what it was written by and on what, and "not run" where there is no such file.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def _read(name: str) -> dict[str, Any] | None:
 
 
 def _runs() -> dict[str, dict[str, Any]]:
-    """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have none."""
+    """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have
+    none.
+    """
     found = {path.stem: _read(path.stem) for path in sorted(FOLDER.glob("*.json"))}
     return {name: data for name, data in found.items() if data and ("rows" in data or "reason" in data)}
 
@@ -174,9 +177,12 @@ def benchmarks(ledger: Ledger) -> str:
         return "The benchmarks were **not run**."
     streams, jobs = data["streams"], data["streams"]["jobs"]
     about = (
-        f"One run of {code(data['command'])} at commit {code(data['commit'] or 'unknown')} on {text(data['name'])}, "
-        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']} runs, fewer where they take long, "
-        f"contestants in turns; the machine's load was {data['load']:.1f} when it began. Width {streams['width']}, "
+        f"One run of {code(data['command'])} at commit {code(data['commit'] or 'unknown')} on "
+        f"{text(data['name'])}, "
+        f"{data['threads']} threads, torch {text(data['torch'])}; medians of {data['repeats']} runs, fewer "
+        "where they take long, "
+        f"contestants in turns; the machine's load was {data['load']:.1f} when it began. Width "
+        f"{streams['width']}, "
         f"{streams['dtype']} unless the name says float64."
         + ("" if data["status"] == "done" else " **It was stopped before its end.**")
     )
@@ -210,10 +216,21 @@ def benchmarks(ledger: Ledger) -> str:
         _routes(data["regression"], "gap", "Relative gap"),
     ]
     pictures = [
-        chart(times, "tokens N", "forwards", "Cost of the checks in forwards",
-              "Time in forwards of scaled_dot_product_attention at the same length."),
-        chart(peaks, "tokens N", "MiB", "Memory of the checks", "Growth of the peak resident size, above torch and the inputs."),
-    ]  # fmt: skip
+        chart(
+            times,
+            "tokens N",
+            "forwards",
+            "Cost of the checks in forwards",
+            "Time in forwards of scaled_dot_product_attention at the same length.",
+        ),
+        chart(
+            peaks,
+            "tokens N",
+            "MiB",
+            "Memory of the checks",
+            "Growth of the peak resident size, above torch and the inputs.",
+        ),
+    ]
     return "\n\n".join([about, *pictures, scroll(table(header, rows), "numbers"), *solvers])
 
 
@@ -225,8 +242,10 @@ def commands(ledger: Ledger) -> str:
     *earlier, last = data["runs"]
     before = {(r["command"], r["turn"]): r["starts"] for run in earlier for r in run["rows"]}
     about = (
-        f"Run at commit {code(last['commit'] or 'unknown')} with {last['cores']} cores; the machine's load was {last['load']:.1f} "
-        "when it began. Starts are starts of Python with SymPy, timed in the same run: only these compare with earlier runs. "
+        f"Run at commit {code(last['commit'] or 'unknown')} with {last['cores']} cores; the machine's load "
+        f"was {last['load']:.1f} "
+        "when it began. Starts are starts of Python with SymPy, timed in the same run: only these compare "
+        "with earlier runs. "
         "*First* is on an empty cache."
     )
     rows = [
@@ -299,7 +318,10 @@ def measured(ledger: Ledger) -> str:
     header = ["Head", "log C*", "Largest sine", "J", "σ₁", "Stable rank", "Entropy rank"]
     header += ["c_j > 0 / < 0", "One minimiser", "Keys centred", "Queries centred"]
     about = data["about"]
-    made = f"Measured in {heads[0]['dtype']} on {text(about['name'])} with torch {text(about['torch'])}, {heads[0]['tokens']} tokens."
+    made = (
+        f"Measured in {heads[0]['dtype']} on {text(about['name'])} with torch {text(about['torch'])}, "
+        f"{heads[0]['tokens']} tokens."
+    )
     shades = "Blue: the first layer; orange: the second."
     return "\n\n".join(
         [

@@ -47,14 +47,18 @@ def summary(ledger: Ledger) -> str:
 
 
 def changed_note(ledger: Ledger) -> str:
-    """Where the book is that of a changed theory: which knobs differ, and the page that says what followed."""
+    """Where the book is that of a changed theory: which knobs differ, and the page that says what
+    followed.
+    """
     if not ledger.changed:
         return ""
     knobs = ", ".join(map(code, ledger.changed))
     return (
         ":::{admonition} A changed theory\n:class: warning\n"
-        f"This book is built with {knobs}. The papers' statements are held against the changed theory, so that some "
-        "fail that hold under the papers' own assumptions. [What changed](/what-changed.md) compares the two.\n:::"
+        f"This book is built with {knobs}. The papers' statements are held against the changed theory, so "
+        "that some "
+        "fail that hold under the papers' own assumptions. [What changed](/what-changed.md) compares the "
+        "two.\n:::"
     )
 
 
@@ -125,7 +129,9 @@ def _correction(claim: Claim) -> str:
 
 
 def corrections_pages(ledger: Ledger, paper: str) -> dict[str, str]:
-    """Every corrected or refuted claim of one paper in the paper's order, by severity, in pages of bounded size."""
+    """Every corrected or refuted claim of one paper in the paper's order, by severity, in pages of
+    bounded size.
+    """
     pages = {}
     for severity in (*SEVERITIES, None):
         failed = [claim for claim in ledger.of(paper) if claim.failed and claim.severity == severity]
@@ -223,7 +229,9 @@ def _certified(piece: dict[str, Any]) -> bool:
 
 
 def scale(ledger: Ledger) -> str:
-    """Every piece of tensor evidence with a bound, as a table to open; the pictures are on the claims' pages."""
+    """Every piece of tensor evidence with a bound, as a table to open; the pictures are on the claims'
+    pages.
+    """
     rows = []
     for claim in ledger.claims:
         for piece in (p for group in figure.points(claim).values() for p in group if _certified(p)):
@@ -241,7 +249,9 @@ def scale(ledger: Ledger) -> str:
 
 
 def _not_run(ledger: Ledger) -> str:
-    """The longest length and the devices of the tensor checks, and the legs that could not run, with the reasons."""
+    """The longest length and the devices of the tensor checks, and the legs that could not run, with
+    the reasons.
+    """
     tensor = [(c, p) for c in ledger.claims for p in c.evidence if p.get("leg") == "tensor"]
     ran = [p for _, p in tensor if not p.get("not_run")]
     longest = max((p.get("tokens") or 0 for p in ran), default=0)
@@ -249,8 +259,10 @@ def _not_run(ledger: Ledger) -> str:
     types = sorted({p["dtype"] for p in ran if p.get("dtype")})
     lines = [
         "## What was not run",
-        f"The tensor checks in this ledger ran on {', '.join(map(text, devices))}, in {', '.join(types)}, up to "
-        f"{longest:,} tokens. Whatever is not in the table was not run: no result for another device, number type or "
+        f"The tensor checks in this ledger ran on {', '.join(map(text, devices))}, in {', '.join(types)}, up "
+        "to "
+        f"{longest:,} tokens. Whatever is not in the table was not run: no result for another device, number "
+        "type or "
         "length is claimed.",
     ]
     lines += [f"- {link(c)}: {text(p['not_run'])}" for c, p in tensor if p.get("not_run")]
@@ -258,7 +270,9 @@ def _not_run(ledger: Ledger) -> str:
 
 
 def rows(ledger: Ledger, prefix: str) -> str:
-    """The claims whose ids begin with a prefix: verdict, what holds instead, what the printed statement fails on."""
+    """The claims whose ids begin with a prefix: verdict, what holds instead, what the printed statement
+    fails on.
+    """
     cells = [
         [
             f"{link(claim, claim.title)} {badge(claim.verdict)}",

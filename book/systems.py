@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from book.claim_page import number, outcome
+from book.claim_page import finding, number, outcome
 from book.ledger import Ledger
 from book.markup import code, link, scroll, table, text
-from checks.evidence import finding
 
 HEADINGS = {
     "definition": "Its definition",
@@ -28,17 +27,15 @@ def systems(ledger: Ledger) -> str:
 
 
 def _cell(ledger: Ledger, cell: Any) -> str:
-    """The claim with the longest sequence, or "exact" for the small instance of a fit; the outcome where it did not pass."""
+    """The claim with the longest sequence, or "exact" for the small instance of a fit; the outcome
+    where it did not pass.
+    """
     if isinstance(cell, str):
         return "none"
     claim = ledger.by_id.get(cell.claim)
     if claim is None:
         return code(cell.claim)
-    pieces = [
-        e
-        for e in claim.evidence
-        if cell.says in finding(e.get("detail") or "", e.get("wrong"), e.get("not_rejected") or ())
-    ]
+    pieces = [e for e in claim.evidence if cell.says in finding(e)]
     if not pieces:
         return f"{link(claim)} not in this ledger"
     worst = next((e for e in pieces if e.get("passed") is not True), None)

@@ -1,7 +1,9 @@
-"""Pages that derive a theory anew under changed assumptions: worked variants, and what changed in a changed book.
+"""Pages that derive a theory anew under changed assumptions: worked variants, and what changed in a changed
+book.
 
-Unlike the rest of the book these need more than the ledger: the derivations and engines themselves, the same that
-`attest derive` runs. They are imported where they are used, so that a book without these pages needs none of them.
+Unlike the rest of the book these need more than the ledger: the derivations and engines themselves, the same
+that `attest derive` runs. They are imported where they are used, so that a book without these pages needs
+none of them.
 """
 
 from __future__ import annotations
@@ -41,32 +43,42 @@ WORKED = (
         "svr",
         {"loss": "least_squares"},
         "Least squares instead of the tube",
-        "Charge every residual with its square, and one equation replaces the two inequalities of each target. One "
-        "multiplier is left, without bounds, and it is the residual times $C$: every key counts that is not hit exactly. The "
-        "expansion keeps its form, so attention does too; what the paper says about the pair of multipliers does not "
+        "Charge every residual with its square, and one equation replaces the two inequalities of each "
+        "target. One "
+        "multiplier is left, without bounds, and it is the residual times $C$: every key counts that is not "
+        "hit exactly. The "
+        "expansion keeps its form, so attention does too; what the paper says about the pair of multipliers "
+        "does not "
         "apply any more, and those claims fail under this assumption.",
     ),
     Worked(
         "svr",
         {"statistics": "of_queries"},
         "Normalising by the statistics of the queries",
-        "Batch normalisation takes its statistics over a set, and the paper takes that of the keys. With the mean and the "
-        "deviation of the queries the program is still (5) with other inputs and the expansion stands; but the mean that "
-        "is subtracted is no longer the keys' own, so the printed similarity between keys (24) is another attention.",
+        "Batch normalisation takes its statistics over a set, and the paper takes that of the keys. With the "
+        "mean and the "
+        "deviation of the queries the program is still (5) with other inputs and the expansion stands; but "
+        "the mean that "
+        "is subtracted is no longer the keys' own, so the printed similarity between keys (24) is another "
+        "attention.",
     ),
     Worked(
         "energy",
         {"F": "log(cosh(u))", "regulariser": "matching", "initial_state": "zero"},
         "Another energy: log cosh with the matching regulariser",
-        "The function is convex with a bounded second derivative. So the stationary point is a global minimum, and "
-        "one range of step sizes serves every start, which no power above the second and no exponential allows.",
+        "The function is convex with a bounded second derivative. So the stationary point is a global "
+        "minimum, and "
+        "one range of step sizes serves every start, which no power above the second and no exponential "
+        "allows.",
     ),
     Worked(
         "ksvd",
         {"objective": "released"},
         "The loss of the released implementation",
-        "It takes the mean over tokens where the paper has the sum, and the square of an unconstrained parameter "
-        "where the paper has the diagonal of $\\Lambda$. That is the paper's program with another $\\Lambda$; the "
+        "It takes the mean over tokens where the paper has the sum, and the square of an unconstrained "
+        "parameter "
+        "where the paper has the diagonal of $\\Lambda$. That is the paper's program with another "
+        "$\\Lambda$; the "
         "matrix form shows which.",
     ),
 )
@@ -91,7 +103,9 @@ def assumptions(settings: Settings) -> dict[str, Any]:
 def rejudge(
     settings: Settings, records: list[dict[str, Any]], options: Any = None, workers: int = 1
 ) -> list[dict[str, Any]]:
-    """The records with those of the changed theories judged anew. Raises LedgerError for unusable settings."""
+    """The records with those of the changed theories judged anew. Raises LedgerError for unusable
+    settings.
+    """
     from checks.claim import Options
     from checks.run.cache import Cache
     from checks.run.registry import select
@@ -143,15 +157,18 @@ def _settings(worked: Worked) -> str:
 
 INTRODUCTION = """# Change an assumption
 
-Each theory takes its assumptions as an argument, and the papers' choices are only the defaults. Set a knob, and the
-program is dualised again, the gradients are taken again, and the claims that were transcribed from the paper are held
+Each theory takes its assumptions as an argument, and the papers' choices are only the defaults. Set a knob,
+and the
+program is dualised again, the gradients are taken again, and the claims that were transcribed from the paper
+are held
 against the changed theory. A statement that was proved may then fail: it still says what the paper printed.
 
     attest derive svr --set loss=least_squares
     attest book --out build/changed --set svr.loss=least_squares
     attest ablate nguyen2023/rem1
 
-The first prints the derivation and the verdicts that change, the second builds this book for the changed theory with
+The first prints the derivation and the verdicts that change, the second builds this book for the changed
+theory with
 a page that says what changed, the third drops each assumption of one claim in turn.
 """
 

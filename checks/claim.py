@@ -1,6 +1,7 @@
 """Claims: short declarations, one for each assertion of a paper. Everything else is derived from them.
 
-A claim is registered by calling ``claim(...)`` at import of its module; ``checks.run.registry`` imports all papers.
+A claim is registered by calling ``claim(...)`` at import of its module; ``checks.run.registry`` imports all
+papers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Options:
-    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random instances."""
+    """What a run may do: the longest sequence, dtype and device of tensor legs, the seed of random
+    instances.
+    """
 
     max_tokens: int = 4096
     dtype: str = "float64"
@@ -38,7 +41,8 @@ Leg = Callable[[Any, Options], list[Evidence]]
 class Assumption:
     """Something a claim rests on besides other claims.
 
-    A knob assumption fixes ``knob`` to ``value``; any other has a name under which the claim's statement lists it.
+    A knob assumption fixes ``knob`` to ``value``; any other has a name under which the claim's statement
+    lists it.
     """
 
     name: str
@@ -51,10 +55,10 @@ class Assumption:
 class Claim:
     """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
 
-    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or "empirical".
-    ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of the version that stands
-    (solvers, tensors), ``failing`` of a statement of which none stands: they try it as printed, and do not pass where it
-    fails.
+    ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or
+    "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of
+    the version that stands (solvers, tensors), ``failing`` of a statement of which none stands: they try it
+    as printed, and do not pass where it fails.
     """
 
     id: str
@@ -90,7 +94,9 @@ class Claim:
 
 @lru_cache(maxsize=32)
 def built(function: Callable[[Any], Any], assumptions: Any) -> Any:
-    """What a function of a claim gives under assumptions: the key, the engines and the record ask for the same one."""
+    """What a function of a claim gives under assumptions: the key, the engines and the record ask for
+    the same one.
+    """
     return function(assumptions)
 
 
@@ -118,8 +124,8 @@ def claim(
     notes: str = "",
     reason: str = "",
 ) -> Claim:
-    """Register a claim; the parameters are the fields of `Claim`. Statements are functions, so that importing a paper
-    derives nothing. Raises ValueError for a repeated id or a field out of range.
+    """Register a claim; the parameters are the fields of `Claim`. Statements are functions, so that importing
+    a paper derives nothing. Raises ValueError for a repeated id or a field out of range.
     """
     if id in CLAIMS:
         raise ValueError(f"claim {id} is declared twice")
@@ -133,16 +139,34 @@ def claim(
         )
     module, source = _declared_at()
     CLAIMS[id] = new = Claim(
-        id, reference, title, literal, words,
-        theory=theory, under=under, role=role, corrected=corrected, correction_words=correction_words,
-        assumes=assumes, rests_on=rests_on, legs=legs, failing=failing, derivation=derivation,
-        where=where, notes=notes, reason=reason, source=source, module=module,
-    )  # fmt: skip
+        id,
+        reference,
+        title,
+        literal,
+        words,
+        theory=theory,
+        under=under,
+        role=role,
+        corrected=corrected,
+        correction_words=correction_words,
+        assumes=assumes,
+        rests_on=rests_on,
+        legs=legs,
+        failing=failing,
+        derivation=derivation,
+        where=where,
+        notes=notes,
+        reason=reason,
+        source=source,
+        module=module,
+    )
     return new
 
 
 def _declared_at() -> tuple[str, str]:
-    """The module that is being imported, and the line in it: also where a helper of another module makes the claim."""
+    """The module that is being imported, and the line in it: also where a helper of another module
+    makes the claim.
+    """
     frame = sys._getframe(2)
     outer = frame
     while outer.f_back is not None and outer.f_code.co_name != "<module>":

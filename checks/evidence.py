@@ -12,13 +12,13 @@ LEGS = ("derivation", "solver", "tensor", "exact")
 
 @dataclass(frozen=True)
 class Evidence:
-    """One leg's finding. ``passed`` is None where the leg settles nothing or did not run (then ``not_run`` says why).
+    """One leg's finding. ``passed`` is None where the leg settles nothing or did not run (then ``not_run``
+    says why).
 
-    ``settles`` marks the evidence that alone decides a statement (a proof); shapes and definedness, which every
-    formula must pass as well, do not settle anything.
-    ``error`` and ``bound`` are in the units of the quantity compared; ``seconds`` wall-clock; ``peak_bytes`` memory.
-    ``wrong`` is how many wrong versions were tried as well (None: none), ``not_rejected`` names those that passed: then the
-    leg does not.
+    ``settles`` marks the evidence that alone decides a statement (a proof); shapes and definedness, which
+    every formula must pass as well, do not settle anything. ``error`` and ``bound`` are in the units of the
+    quantity compared; ``seconds`` wall-clock; ``peak_bytes`` memory. ``wrong`` is how many wrong versions
+    were tried as well (None: none), ``not_rejected`` names those that passed: then the leg does not.
     """
 
     leg: str

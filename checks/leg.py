@@ -1,13 +1,15 @@
 """Legs: checks of a claim by other means than its proof, on tensors or by a solver.
 
-A leg is called with the theory's assumptions and the options of the run, and gives evidence. A declaration names its legs
-(`Legs`, `Named`), so that it needs neither torch nor a solver; a leg on tensors is `Climbing`: a check at one length.
+A leg is called with the theory's assumptions and the options of the run, and gives evidence. A declaration
+names its legs (`Legs`, `Named`), so that it needs neither torch nor a solver; a leg on tensors is `Climbing`:
+a check at one length.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -44,8 +46,7 @@ class Climbing:
     def at(self, n: int, assumptions: Any, options: Options) -> list[Evidence]:
         """The evidence at a length, or one piece that says why there is none."""
         why = self.refuses(assumptions, options) or (self.why if self.longest and n > self.longest else "")
-        found = skipped(n, options, why) if why else self.check(n, assumptions, options)
-        return [found] if isinstance(found, Evidence) else list(found)
+        return [skipped(n, options, why)] if why else timed(lambda: self.check(n, assumptions, options))
 
     def __call__(self, assumptions: Any, options: Options) -> list[Evidence]:
         """The evidence at every length that the options allow."""
@@ -63,6 +64,26 @@ def climbing(
     return partial(Climbing, linear=linear, longest=longest, why=why, refuses=refuses)
 
 
+def timed(run: Callable[[], Evidence | Iterable[Evidence]]) -> list[Evidence]:
+    """What a check finds, each piece with the seconds that it took where it does not say them itself."""
+    last = time.perf_counter()
+    found = run()
+    if isinstance(found, Evidence):
+        found = [found]
+    pieces: list[tuple[Evidence, float]] = []
+    for piece in found:
+        now = time.perf_counter()
+        pieces.append((piece, now - last))
+        last = now
+    share = sum(seconds for _, seconds in pieces) / max(1, len(pieces))
+    return [
+        piece
+        if piece.seconds is not None or piece.not_run
+        else replace(piece, seconds=round(share if isinstance(found, list) else seconds, 4))
+        for piece, seconds in pieces
+    ]
+
+
 def skipped(n: int, options: Options, why: str) -> Evidence:
     """Evidence of a tensor check that was not run at a length."""
     return Evidence(
@@ -78,7 +99,9 @@ class Named:
     name: str
 
     def load(self) -> Leg:
-        """The leg. Raises ImportError where its module needs what is not installed, AttributeError for no such leg."""
+        """The leg. Raises ImportError where its module needs what is not installed, AttributeError for
+        no such leg.
+        """
         return getattr(import_module(self.module), self.name)
 
     def __call__(self, assumptions: Any, options: Options) -> list[Evidence]:

@@ -1,4 +1,6 @@
-"""``python -m checks.scale``, also under torchrun: the tensor checks alone, on a machine with torch, numpy, scipy, sympy."""
+"""``python -m checks.scale``, also under torchrun: the tensor checks alone, on a machine with torch,
+numpy, scipy, sympy.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Statement kinds: the few shapes in which the papers' claims are declared.
 
-A statement is data. The engines (``checks.engine.judge``) decide it, the mutants are made from it, the pages print it.
+A statement is data. The engines (``checks.engine.judge``) decide it, the mutants are made from it, the pages
+print it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from derivations.calculus.term import Term
 
 
 class Malformed(ValueError):
-    """A statement that says nothing: circular definitions, hypotheses that contradict each other, no content."""
+    """A statement that says nothing: circular definitions, hypotheses that contradict each other, no
+    content.
+    """
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class Link:
 class Identity:
     """``lhs = rhs`` for all values of the free symbols and indices, under the given definitions.
 
-    ``chain`` lists intermediate terms; ``nonzero`` the tensors that are assumed not to vanish where divided by;
-    ``sizes`` the dimensions of exact instances where the default (2 or 3, perfect powers under roots) will not do.
+    ``chain`` lists intermediate terms; ``nonzero`` the tensors that are assumed not to vanish where divided
+    by; ``sizes`` the dimensions of exact instances where the default (2 or 3, perfect powers under roots)
+    will not do.
     """
 
     lhs: Term
@@ -101,8 +105,8 @@ class All:
 class Kind:
     """Base of the kinds that live in ``checks.kinds``: data with a label and a ``statement_latex`` method.
 
-    ``nested`` says that what it prints are statements with conditions of their own. A kind's module registers its engine in
-    ``checks.engine.judge.ENGINES``.
+    ``nested`` says that what it prints are statements with conditions of their own. A kind's module registers
+    its engine in ``checks.engine.judge.ENGINES``.
     """
 
     label: str = ""

@@ -1,1 +1,3 @@
-"""What the papers say, and how it follows: symbolic statements, derivatives and dual programs (SymPy and python-flint only)."""
+"""What the papers say, and how it follows: symbolic statements, derivatives and dual programs (SymPy
+and python-flint only).
+"""

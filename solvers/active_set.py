@@ -82,9 +82,17 @@ def _start(problem: SvrProblem, d: int, beta: Array) -> _State:
     free = ~held_at_bound & ((beta != 0) | (tube == 0))
     N = len(beta)
     state = _State(
-        problem.M, problem.Y[:, d], tube, float(problem.ridge), bound, problem.bias, beta,
-        np.zeros(N, bool), np.zeros(N), np.zeros(N),
-    )  # fmt: skip
+        problem.M,
+        problem.Y[:, d],
+        tube,
+        float(problem.ridge),
+        bound,
+        problem.bias,
+        beta,
+        np.zeros(N, bool),
+        np.zeros(N),
+        np.zeros(N),
+    )
     state.release(np.flatnonzero(free), np.zeros(int(free.sum()), bool))
     if problem.bias and not _rebalance(state):
         return _start(problem, d, np.zeros(N))

@@ -52,12 +52,13 @@ def _negative_part(values: Array) -> Array:
 
 
 def _variable_scale(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Array:
-    """The size (n,) against which an error in each variable counts: its own, and what the constraints tie it to.
+    """The size (n,) against which an error in each variable counts: its own, and what the constraints tie it
+    to.
 
-    It is |x_j| or, if larger, the smallest sum of absolute terms among the constraints that tie the variable to data or to
-    other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative error of 1. Of a variable that
-    none ties it is the value at which its own curvature would balance its stationarity row. No other variable lends its
-    size, however large it is and whatever it is called.
+    It is |x_j| or, if larger, the smallest sum of absolute terms among the constraints that tie the variable
+    to data or to other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative
+    error of 1. Of a variable that none ties it is the value at which its own curvature would balance its
+    stationarity row. No other variable lends its size, however large it is and whatever it is called.
     """
     balance = (
         np.abs(qp.P) @ np.abs(x) + np.abs(qp.q) + np.abs(qp.G.T) @ np.abs(y) + np.abs(qp.A.T) @ np.abs(z)
@@ -79,9 +80,9 @@ def _variable_scale(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Array
 def _multiplier_scale(B: Array, y: Array, rows: Array, anchored: Array) -> Array:
     """The size (m,) against which an error in each multiplier counts: its own, and what it balances.
 
-    It is |y_i| or, if larger, the smallest multiplier that would balance a stationarity row (of terms ``rows``) which data or
-    curvature anchor. Without that, rounding would count in full in a row of vanishing multipliers alone, such as that of a
-    slack off its bound.
+    It is |y_i| or, if larger, the smallest multiplier that would balance a stationarity row (of terms
+    ``rows``) which data or curvature anchor. Without that, rounding would count in full in a row of vanishing
+    multipliers alone, such as that of a slack off its bound.
     """
     scale = np.abs(y)
     for i in range(scale.size):
@@ -101,9 +102,10 @@ class Certificate:
       variable (`_variable_scale`);
     * `dual_sign`: how far removing the negative multipliers would move a stationarity row, over that row's
       scale;
-    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'|Y + |A'|Z, row by row, Y and Z being the sizes of the
-      multipliers (`_multiplier_scale`);
-    * `complementarity`: y_i (h - Gx)_i, the slack over |G_i|.X + |h_i|, the multiplier over the stationarity rows it moves;
+    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'|Y + |A'|Z, row by row, Y and Z being the
+      sizes of the multipliers (`_multiplier_scale`);
+    * `complementarity`: y_i (h - Gx)_i, the slack over |G_i|.X + |h_i|, the multiplier over the stationarity
+      rows it moves;
     * `gap`: |primal - dual|, over the size of the terms of both without the constant r;
     * `convexity`: minus the lowest eigenvalue of P with its diagonal scaled to ones.
 
@@ -152,10 +154,11 @@ def _vector(name: str, values: Any, size: int, exact: bool) -> Array:
 
 
 def convexity(P: Array) -> Residual:
-    """Zero if P is positive semidefinite, else how far it is from that, each variable measured by its own curvature.
+    """Zero if P is positive semidefinite, else how far it is from that, each variable measured by its own
+    curvature.
 
-    Exact data are decided exactly: any negative direction counts in full. Of floats it is the most negative eigenvalue of P
-    with its diagonal scaled to ones, so that no large curvature hides a negative one.
+    Exact data are decided exactly: any negative direction counts in full. Of floats it is the most negative
+    eigenvalue of P with its diagonal scaled to ones, so that no large curvature hides a negative one.
     """
     if P.dtype == object:
         w = negative_direction(P)
@@ -225,7 +228,9 @@ def _rejected() -> Certificate:
 
 
 def _complementarity(G: Array, y: Array, slack: Array, row_scale: Array, column_scale: Array) -> Residual:
-    """The products y_i (h - Gx)_i, each factor relative: the slack to its row, the multiplier to what it moves."""
+    """The products y_i (h - Gx)_i, each factor relative: the slack to its row, the multiplier to what
+    it moves.
+    """
     if not y.size:
         return Residual(0, 0)
     worst = []

@@ -1,7 +1,8 @@
 """From a symbolic program to numbers: the object that was dualised is the object that is solved.
 
-Coefficients are read off by differentiating the objective and the constraints with the same guarded derivative that
-the dualiser uses, so a derivation and its numerical check cannot be about two different programs.
+Coefficients are read off by differentiating the objective and the constraints with the same guarded
+derivative that the dualiser uses, so a derivation and its numerical check cannot be about two different
+programs.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ _MAY_VANISH = "a program need not use every variable in every row"
 def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) -> QuadraticProgram:
     """The exact quadratic program (entries are Fractions) of a symbolic one at given sizes and data.
 
-    ``data(tensor, entry)`` gives the Fractions of everything that is not a variable. A maximisation is negated. Raises
-    KeyError for a size that is missing, ValueError for a program that is not quadratic with affine constraints, or in which
-    two constraints share a multiplier or a variable is promised something.
+    ``data(tensor, entry)`` gives the Fractions of everything that is not a variable. A maximisation is
+    negated. Raises KeyError for a size that is missing, ValueError for a program that is not quadratic with
+    affine constraints, or in which two constraints share a multiplier or a variable is promised something.
     """
     names = [c.multiplier.name for c in program.constraints]
     if len(set(names)) < len(names):
@@ -96,7 +97,9 @@ def _entries(variable: Tensor, layout: Layout, sizes: Mapping[str, int]) -> list
 
 @lru_cache(maxsize=64)
 def _expressions(program: Program) -> tuple[ix.Expr, tuple[ix.Expr, ...]]:
-    """Objective and excesses of the constraints, always with the same names, so that slopes are found once."""
+    """Objective and excesses of the constraints, always with the same names, so that slopes are found
+    once.
+    """
     return program.objective.entry(), tuple(c.excess() for c in program.constraints)
 
 

@@ -1,9 +1,11 @@
-"""Convex energies of farooq2025 at small n: cvxpy programs, dual certificates, unbounded directions, step sizes.
+"""Convex energies of farooq2025 at small n: cvxpy programs, dual certificates, unbounded directions, step
+sizes.
 
-E(Z) = sum_j F(u_j) - sum_j w_j u_j with u = M vec(Z), row j of M being vec(a_j v_j') for column a_j of A (n, n) and row
-v_j of V (n, d_v). M M' = G = (A'A) o (V V') and M vec(AV) = c = G 1. Dual, for convex F with conjugate F*: maximise
--sum_j F*(w_j - y_j) subject to M'y = 0. With the matching w = F'(c) the point y = 0 is optimal and its value is
-sum_j F(c_j) - c_j F'(c_j), the energy at AV: that is the proof that AV is a global minimum.
+E(Z) = sum_j F(u_j) - sum_j w_j u_j with u = M vec(Z), row j of M being vec(a_j v_j') for column a_j of A (n,
+n) and row v_j of V (n, d_v). M M' = G = (A'A) o (V V') and M vec(AV) = c = G 1. Dual, for convex F with
+conjugate F*: maximise -sum_j F*(w_j - y_j) subject to M'y = 0. With the matching w = F'(c) the point y = 0 is
+optimal and its value is sum_j F(c_j) - c_j F'(c_j), the energy at AV: that is the proof that AV is a global
+minimum.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ REGULARISERS = ("matching", "printed", "none")
 class Function:
     """F with F', its conjugate F* (infinite outside its domain), its growth along a ray, and its cvxpy form.
 
-    `growth(r)` is lim F(u + t r)/t (t to infinity) elementwise. Not convex: conjugate, growth and atom are None.
+    `growth(r)` is lim F(u + t r)/t (t to infinity) elementwise. Not convex: conjugate, growth and atom are
+    None.
     """
 
     name: str
@@ -186,8 +189,8 @@ def solve_convex(
 ) -> EnergySolution:
     """Minimise the energy by cvxpy, for the convex F of `FUNCTIONS`.
 
-    Raises SolverError with status "nonconvex" where F is not convex and "unbounded" (or the solver's word) where
-    no point came back; `unbounded_direction` then gives the reason.
+    Raises SolverError with status "nonconvex" where F is not convex and "unbounded" (or the solver's word)
+    where no point came back; `unbounded_direction` then gives the reason.
     """
     F = problem.F
     if F.atom is None:
@@ -204,9 +207,10 @@ def solve_convex(
 class EnergyCertificate:
     """What a candidate is worth: |grad E|, and the gap between its energy and a lower bound for every Z.
 
-    `lower` is the dual value at the multipliers, put onto M'y = 0 first; `infeasible` is what was left of M'y, row by row. The gap is a
-    sum over the alignments of terms >= 0 (Fenchel); `worst` is the largest of them, each relative to 1 and its own size, and of y'u, which vanishes where M'y
-    does; `tie` is what is left of it.
+    `lower` is the dual value at the multipliers, put onto M'y = 0 first; `infeasible` is what was left of
+    M'y, row by row. The gap is a sum over the alignments of terms >= 0 (Fenchel); `worst` is the largest of
+    them, each relative to 1 and its own size, and of y'u, which vanishes where M'y does; `tie` is what is
+    left of it.
     """
 
     value: float
@@ -218,7 +222,9 @@ class EnergyCertificate:
     tie: float
 
     def accepted(self, tolerance: float) -> bool:
-        """Global minimum up to `tolerance`: each alignment by its own size, and y'u = 0 up to the size of its terms."""
+        """Global minimum up to `tolerance`: each alignment by its own size, and y'u = 0 up to the size
+        of its terms.
+        """
         return self.worst <= tolerance and self.infeasible <= tolerance and self.tie <= tolerance
 
 
@@ -247,7 +253,8 @@ def certify(problem: EnergyProblem, Z: Array, y: Array | None = None) -> EnergyC
 def unbounded_direction(problem: EnergyProblem) -> tuple[Array, float] | None:
     """(D, rate) with E(Z + t D) falling at least like rate * t, rate < 0, for every Z; None if there is none.
 
-    A linear program in u = M vec(D), |u| <= 1, with the growth of F along rays; the result is checked by itself.
+    A linear program in u = M vec(D), |u| <= 1, with the growth of F along rays; the result is checked by
+    itself.
     """
     F, M, w = problem.F, problem.M, problem.w
     if F.growth is None:
@@ -282,8 +289,8 @@ def unbounded_direction(problem: EnergyProblem) -> tuple[Array, float] | None:
 def stable_steps(problem: EnergyProblem) -> tuple[float, float]:
     """(all, near): every smaller step is stable from every start, and from starts near AV.
 
-    2 / (B lambda_max(G)) where F'' <= B, else 0; 2 / lambda_max(D^(1/2) G D^(1/2)) with D = diag F''(c) >= 0, by
-    central differences of F'. Infinite where the form vanishes, nan for `near` where some F''(c_j) < 0.
+    2 / (B lambda_max(G)) where F'' <= B, else 0; 2 / lambda_max(D^(1/2) G D^(1/2)) with D = diag F''(c) >= 0,
+    by central differences of F'. Infinite where the form vanishes, nan for `near` where some F''(c_j) < 0.
     """
     G, c = problem.G, problem.c
     top = float(scipy.linalg.eigvalsh(G)[-1])
@@ -299,7 +306,9 @@ def stable_steps(problem: EnergyProblem) -> tuple[float, float]:
 
 
 def descend(problem: EnergyProblem, Z: Array, step: float, steps: int) -> EnergySolution:
-    """Gradient descent (79); `status` is "diverged" where it left float64, else "finished". y is F'(u) - w."""
+    """Gradient descent (79); `status` is "diverged" where it left float64, else "finished". y is F'(u)
+    - w.
+    """
     clock = time.perf_counter()
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):

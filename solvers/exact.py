@@ -214,7 +214,9 @@ class Infeasibility:
     z: Array
 
     def proves_infeasible(self, qp: QuadraticProgram) -> bool:
-        """Check exactly that no x satisfies the constraints of `qp`. Raises ValueError for multipliers that are floats."""
+        """Check exactly that no x satisfies the constraints of `qp`. Raises ValueError for multipliers
+        that are floats.
+        """
         exact = qp.as_exact()
         _require_exact(self.y, self.z)
         balanced = not np.any(exact.G.T @ self.y + exact.A.T @ self.z != 0)

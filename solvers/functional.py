@@ -1,14 +1,16 @@
-"""Where functional gradient descent goes: least squares and logistic regression in features, with certificates.
+"""Where functional gradient descent goes: least squares and logistic regression in features, with
+certificates.
 
-Rows of Φ (N, p) are features with a column of ones for the intercept; θ (C-1, p) are the parameters. Solvers propose θ;
-what is believed is a bound of the distance to the set of minimisers, computed here from the gradient alone.
+Rows of Φ (N, p) are features with a column of ones for the intercept; θ (C-1, p) are the parameters. Solvers
+propose θ; what is believed is a bound of the distance to the set of minimisers, computed here from the
+gradient alone.
 
-Squared loss (1/N) Σ ‖y_i - θφ_i‖²: its Hessian in each output is 2ΦᵀΦ/N with smallest eigenvalue μ, so
-‖θ - θ*‖ <= ‖∇‖/μ. Cross-entropy: moving θ by δ changes each difference of two latent outputs (f_0 = 0 included) by at
-most ρ = √2 max‖φ_i‖ ‖δ‖, each probability by a factor within exp(±ρ), and so the Hessian, a sum of variances
-½ Σ p_c p_c' (v_c - v_c')², by a factor of at least exp(-2ρ). On a sphere of radius t around θ the loss is therefore at
-least F(θ) - ‖∇‖t + ½ exp(-2ρ) μ t²; where that exceeds F(θ), the minimiser lies inside: t = 4‖∇‖/μ serves if
-exp(-2ρ) > 1/2.
+Squared loss (1/N) Σ ‖y_i - θφ_i‖²: its Hessian in each output is 2ΦᵀΦ/N with smallest eigenvalue μ, so ‖θ -
+θ*‖ <= ‖∇‖/μ. Cross-entropy: moving θ by δ changes each difference of two latent outputs (f_0 = 0 included) by
+at most ρ = √2 max‖φ_i‖ ‖δ‖, each probability by a factor within exp(±ρ), and so the Hessian, a sum of
+variances ½ Σ p_c p_c' (v_c - v_c')², by a factor of at least exp(-2ρ). On a sphere of radius t around θ the
+loss is therefore at least F(θ) - ‖∇‖t + ½ exp(-2ρ) μ t²; where that exceeds F(θ), the minimiser lies inside:
+t = 4‖∇‖/μ serves if exp(-2ρ) > 1/2.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Fit:
 
 
 def squared_distance(phi: np.ndarray, y: np.ndarray, theta: np.ndarray) -> float:
-    """A bound of ‖θ - θ*‖ for the mean of squares; y (N, C-1). Raises NoCertificate where the minimiser is not unique."""
+    """A bound of ‖θ - θ*‖ for the mean of squares; y (N, C-1). Raises NoCertificate where the minimiser
+    is not unique.
+    """
     n = len(phi)
     smallest = _smallest(2 / n * phi.T @ phi)
     slope = 2 / n * (theta @ phi.T - y.T) @ phi
@@ -71,10 +75,11 @@ def _smallest(hessian: np.ndarray) -> float:
 
 
 def _rounding(phi: np.ndarray, y: np.ndarray, theta: np.ndarray) -> float:
-    """What rounding may have taken from the norm of a computed gradient: (2/N)(θΦᵀ - Yᵀ)Φ, or with h(θΦᵀ) in place of θΦᵀ.
+    """What rounding may have taken from the norm of a computed gradient: (2/N)(θΦᵀ - Yᵀ)Φ, or with h(θΦᵀ) in
+    place of θΦᵀ.
 
-    Products of matrices have errors of at most gamma(length) times the product of their Frobenius norms; a softmax is
-    Lipschitz with a constant below 1 and adds a few roundings to numbers up to 1.
+    Products of matrices have errors of at most gamma(length) times the product of their Frobenius norms; a
+    softmax is Lipschitz with a constant below 1 and adds a few roundings to numbers up to 1.
     """
     n, p = phi.shape
     unit = (n + p + 16) * 2.0**-53
@@ -83,7 +88,9 @@ def _rounding(phi: np.ndarray, y: np.ndarray, theta: np.ndarray) -> float:
 
 
 def squared_fit(phi: np.ndarray, y: np.ndarray, method: str) -> Fit:
-    """The least-squares parameters by cvxpy (Clarabel) or scikit-learn (linear regression). Raises NoCertificate."""
+    """The least-squares parameters by cvxpy (Clarabel) or scikit-learn (linear regression). Raises
+    NoCertificate.
+    """
     if method == "cvxpy":
         import cvxpy as cp
 
@@ -100,9 +107,11 @@ def squared_fit(phi: np.ndarray, y: np.ndarray, method: str) -> Fit:
 
 
 def ridge_fit(gram: np.ndarray, phi: np.ndarray, y: np.ndarray, weight: float) -> Fit:
-    """Kernel ridge regression by scikit-learn, a function-space solver: θ = Σ_i a_i φ_i with (K + weight I) a = y.
+    """Kernel ridge regression by scikit-learn, a function-space solver: θ = Σ_i a_i φ_i with (K + weight I) a
+    = y.
 
-    With a small weight it is near least squares; its distance to that is bounded like any other. Raises NoCertificate.
+    With a small weight it is near least squares; its distance to that is bounded like any other. Raises
+    NoCertificate.
     """
     from sklearn.kernel_ridge import KernelRidge
 

@@ -1,14 +1,15 @@
 """Top singular triplets of a matrix that is known only by its products, by block Lanczos on A'A.
 
-Attention's softmax matrix at length N would have N^2 entries; its products with blocks of vectors are streamed in
-O(N d) memory. Behind its first singular value the spectrum is nearly flat, where power iteration and randomised
-sketches give few digits: here every block is orthogonalised against all earlier ones, twice, so that the basis
-stays orthonormal to rounding and multiple values appear with their multiplicity.
+Attention's softmax matrix at length N would have N^2 entries; its products with blocks of vectors are
+streamed in O(N d) memory. Behind its first singular value the spectrum is nearly flat, where power iteration
+and randomised sketches give few digits: here every block is orthogonalised against all earlier ones, twice,
+so that the basis stays orthonormal to rounding and multiple values appear with their multiplicity.
 
-Long blocks are torch's: two libraries of linear algebra that alternate have their threads wait against each other.
+Long blocks are torch's: two libraries of linear algebra that alternate have their threads wait against each
+other.
 
-Ritz values never exceed the singular value of their rank (Cauchy interlacing). What the triplets are worth is not
-for this module to say: `checks.tensors.ksvd.triplets` bounds their errors from residuals.
+Ritz values never exceed the singular value of their rank (Cauchy interlacing). What the triplets are worth is
+not for this module to say: `checks.tensors.ksvd.triplets` bounds their errors from residuals.
 """
 
 from __future__ import annotations
@@ -70,10 +71,11 @@ class DenseProducts:
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """left (rows, s), values (s,) descending, right (columns, s); A right ~ left values, A' left ~ right values.
+    """left (rows, s), values (s,) descending, right (columns, s); A right ~ left values, A' left ~ right
+    values.
 
-    `residual` is the method's own estimate of the largest |A'u - sigma v| / sigma_1, no certificate; `converged`
-    says that it fell below the tolerance; `steps` counts the products with A'A.
+    `residual` is the method's own estimate of the largest |A'u - sigma v| / sigma_1, no certificate;
+    `converged` says that it fell below the tolerance; `steps` counts the products with A'A.
     """
 
     left: Array
@@ -146,10 +148,11 @@ def _extended(projected: Array, column: Array) -> Array:
 def _next_block(
     basis: torch.Tensor, image: torch.Tensor, along: torch.Tensor, width: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Orthonormal vectors (columns, width) that span what `image` adds to the basis, and their products with it.
+    """Orthonormal vectors (columns, width) that span what `image` adds to the basis, and their products with
+    it.
 
-    `along` is basis' image. Orthogonalised again after normalising: where the image adds nothing, rounding is left,
-    and what that is blown up to must not lean on the basis.
+    `along` is basis' image. Orthogonalised again after normalising: where the image adds nothing, rounding is
+    left, and what that is blown up to must not lean on the basis.
     """
     if width == 0:
         return image[:, :0], image.new_zeros(0, image.shape[1])
@@ -175,7 +178,8 @@ def _largest(symmetric: Array, count: int) -> tuple[Array, Array]:
 def largest_missed(
     products: Products, right: Array, *, powers: int = 12, vectors: int = 32, seed: int = 1
 ) -> tuple[float, float]:
-    """A number that no singular value belonging to vectors orthogonal to `right` exceeds, and the chance that it does.
+    """A number that no singular value belonging to vectors orthogonal to `right` exceeds, and the chance that
+    it does.
 
     Residuals prove that singular values lie near the computed ones, not that these are the largest. With M =
     A'A on the complement of `right` (columns, s) and Gaussian g_1 ... g_b, |M^k g|^2 >= lambda_max^(2k) x^2

@@ -1,8 +1,8 @@
 """KSVD: exact decompositions of small and of explicit-feature kernels, and the primal as the paper trains it.
 
-Notation of chen2023: features Phi_q, Phi_k (N, p), f(X) = F (m, p) or absent, A = Phi_q F', B = Phi_k F' (N, m),
-K = A B' (N, N), weights W_e, W_r (m, s), diagonal Lambda (s,),
-J = 1/2 Tr A W_e Lambda W_e' A' + 1/2 Tr B W_r Lambda W_r' B' - Tr W_e' W_r, which is (11).
+Notation of chen2023: features Phi_q, Phi_k (N, p), f(X) = F (m, p) or absent, A = Phi_q F', B = Phi_k F' (N,
+m), K = A B' (N, N), weights W_e, W_r (m, s), diagonal Lambda (s,), J = 1/2 Tr A W_e Lambda W_e' A' + 1/2 Tr B
+W_r Lambda W_r' B' - Tr W_e' W_r, which is (11).
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ def feature_triplets(
 ) -> Triplets:
     """All triplets of K = Phi_q F'F Phi_k' with positive values, or the `count` largest, in O(N p^2) time.
 
-    phi_q, phi_k (N, p), transformation (m, p) or None for F'F = I. K = Q_1 (R_1 F'F R_2') Q_2' has rank at most
-    p; the SVD of the p x p core is that of K, and no N x N matrix appears. F enters by the R of its own thin QR.
-    Values below p * 1e-16 of the largest are rounding and left out: fewer than `count` may come back.
+    phi_q, phi_k (N, p), transformation (m, p) or None for F'F = I. K = Q_1 (R_1 F'F R_2') Q_2' has rank at
+    most p; the SVD of the p x p core is that of K, and no N x N matrix appears. F enters by the R of its own
+    thin QR. Values below p * 1e-16 of the largest are rounding and left out: fewer than `count` may come
+    back.
     """
     q1, r1 = tall_qr(phi_q)
     q2, r2 = tall_qr(phi_k)
@@ -91,8 +92,8 @@ def _gradient(a: Array, b: Array, w_e: Array, w_r: Array, lam: Array) -> tuple[A
 def curvature(a: Array, b: Array, lam: float) -> Array:
     """Eigenvalues, ascending, of the Hessian [[lam A'A, -I], [-I, lam B'B]] of J in one pair of columns.
 
-    m + #{lam sigma_i > 1} are positive and #{lam sigma_i < 1} negative, with the singular values of K padded by
-    zeros to m: J is convex only if A and B have full column rank and lam >= 1/sigma_m.
+    m + #{lam sigma_i > 1} are positive and #{lam sigma_i < 1} negative, with the singular values of K padded
+    by zeros to m: J is convex only if A and B have full column rank and lam >= 1/sigma_m.
     """
     return np.linalg.eigvalsh(_hessian(a, b, lam))
 
@@ -159,8 +160,8 @@ def train_squared(
 ) -> Training:
     """Descend J^2 from (W_e, W_r, Lambda) until |J| <= tolerance, as (10) does apart from the task loss.
 
-    grad J^2 = 2 J grad J vanishes on the whole cone J = 0, so descent stops there wherever it meets it. `free_lambda` trains the
-    diagonal of Lambda too, kept at 0 or above.
+    grad J^2 = 2 J grad J vanishes on the whole cone J = 0, so descent stops there wherever it meets it.
+    `free_lambda` trains the diagonal of Lambda too, kept at 0 or above.
     """
     w_e, w_r, lam = w_e.copy(), w_r.copy(), np.asarray(lam, dtype=float).copy()
     start = value = objective(a, b, w_e, w_r, lam)
@@ -171,7 +172,8 @@ def train_squared(
             (np.square(a @ w_e).sum(0) + np.square(b @ w_r).sum(0)) / 2 if free_lambda else np.zeros_like(lam)
         )
         length = float((g_e**2).sum() + (g_r**2).sum() + (g_l**2).sum())
-        # a tenth of the step at which the linearised J would vanish: close to the flow, and never past the cone
+        # a tenth of the step at which the linearised J would vanish: close to the flow, and never past the
+        # cone
         step = 0.1 * value / length if length > 0 else 0.0
         for _ in range(60):
             trial = w_e - step * g_e, w_r - step * g_r, np.maximum(lam - step * g_l, 0.0)

@@ -134,9 +134,9 @@ class KernelCertificate:
     * `bound`: |beta| beyond its bound, over the bound;
     * `tube`: with a hard tube (no bound, no ridge), |r| beyond the tube, over the terms of r; otherwise 0;
     * `balance`: |sum_j beta_jd| over sum_j |beta_jd|; without a bias, b itself (which must be 0);
-    * `stationarity`: |beta - prox(beta + t r)| with t = 1 / diag M, row by row, and prox that of t times the loss's
-      conjugate: zero exactly where r lies in the conjugate's subdifferential, and continuous, so that a beta
-      of 1e-12 in place of 0 counts as 1e-12; over |beta| + t (the terms of r), entry by entry;
+    * `stationarity`: |beta - prox(beta + t r)| with t = 1 / diag M, row by row, and prox that of t times the
+      loss's conjugate: zero exactly where r lies in the conjugate's subdifferential, and continuous, so that
+      a beta of 1e-12 in place of 0 counts as 1e-12; over |beta| + t (the terms of r), entry by entry;
     * `gap`: |primal - dual| over the primal value, all of whose terms are nonnegative, column by column.
 
     A zero optimum has no scale: only the exact solution beta = 0 is accepted there.

@@ -25,10 +25,13 @@ LATE = frozenset(
         "nbformat",
     }
 )
-"""Libraries that take long to load, or that a GPU machine need not have: what needs them is imported where it is used."""
+"""Libraries that take long to load, or that a GPU machine need not have: what needs them is imported
+where it is used.
+"""
 ANY_TIME = ("checks.commands.", "book.")
-"""Commands import what they run when they run: a record is shown without SymPy. The book's generator reads the ledger alone; what
-it derives anew it imports then."""
+"""Commands import what they run when they run: a record is shown without SymPy. The book's generator reads
+the ledger alone; what it derives anew it imports then.
+"""
 
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

@@ -1,6 +1,7 @@
 """The command line ``attest``. Exit status: 0 as expected, 1 a verdict differs, 2 unusable input.
 
-A command is a module of this package with ``arguments(parser)`` and ``run(arguments)``, imported when it is asked for.
+A command is a module of this package with ``arguments(parser)`` and ``run(arguments)``, imported when it is
+asked for.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _unusable() -> tuple[type[Exception], ...]:
-    """The errors that say what is wrong with the input; imported where one has been raised, so that a start costs nothing."""
+    """The errors that say what is wrong with the input; imported where one has been raised, so that a
+    start costs nothing.
+    """
     from concurrent.futures.process import BrokenProcessPool
 
     from checks.experiments.errors import ExperimentError

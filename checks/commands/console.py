@@ -38,7 +38,9 @@ def complain(words: str) -> None:
 
 
 def progress_bar() -> Progress:
-    """A bar with counts, time taken and time left; none where no one watches: it would leave an empty line."""
+    """A bar with counts, time taken and time left; none where no one watches: it would leave an empty
+    line.
+    """
     return Progress(
         TextColumn("{task.description:32.32}"),
         BarColumn(),

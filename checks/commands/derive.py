@@ -36,7 +36,8 @@ def run(a: argparse.Namespace) -> int:
     if a.knobs:
         for knob in chosen.knobs:
             OUT.print(
-                f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: {', '.join(knob.allowed)}"
+                f"[bold]{knob.name}[/] = {getattr(chosen.defaults, knob.name)}\n  {knob.meaning}\n  allowed: "
+                f"{', '.join(knob.allowed)}"
             )
         return 0
     run_options(a)  # unusable ones end here, before any work

@@ -74,8 +74,12 @@ def run(a: argparse.Namespace) -> int:
         if result["full_time_is"] == "measured"
         else f", the full size about {_time(result['full_cpu_seconds'])}"
     )
-    OUT.print(f"{result['size']} size, {_time(result['cpu_seconds'])} of processor time{full}; written to {out}",
-              markup=False, highlight=False, soft_wrap=True)  # fmt: skip
+    OUT.print(
+        f"{result['size']} size, {_time(result['cpu_seconds'])} of processor time{full}; written to {out}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
     return 0
 
 

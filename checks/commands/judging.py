@@ -1,4 +1,6 @@
-"""Judging claims for a command: from the catalogue and the cache where nothing changed, with progress where something did."""
+"""Judging claims for a command: from the catalogue and the cache where nothing changed, with progress
+where something did.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def cache_of(a: argparse.Namespace) -> Cache | None:
 
 
 def judged(patterns: list[str], a: argparse.Namespace) -> list[Record]:
-    """The records of claims or papers, in the order of declaration; raises UnknownClaim, UnwritableCache, BadInput."""
+    """The records of claims or papers, in the order of declaration; raises UnknownClaim,
+    UnwritableCache, BadInput.
+    """
     options, cache = run_options(a), cache_of(a)
     known = catalogue.records(patterns, options, cache) if cache is not None else None
     if known is not None:

@@ -1,4 +1,6 @@
-"""``attest measure``: what the theorems say of the heads in a user's file or model, as table, JSON or plot."""
+"""``attest measure``: what the theorems say of the heads in a user's file or model, as table, JSON or
+plot.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ def _settings(a: argparse.Namespace) -> Settings:
 
 
 def _heads(a: argparse.Namespace, settings: Settings) -> tuple[Iterator[Head], int, str]:
-    """The heads asked for, how many they are, and where they come from; refuses first what does not fit memory."""
+    """The heads asked for, how many they are, and where they come from; refuses first what does not fit
+    memory.
+    """
     import torch
 
     from checks.tensors.measure import memory
@@ -191,7 +195,8 @@ def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> list[H
 
 
 def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
-    """A Hugging Face model in evaluation mode and the text's tokens (1, N), at most `most` and what the model can.
+    """A Hugging Face model in evaluation mode and the text's tokens (1, N), at most `most` and what the model
+    can.
 
     Raises TensorError if transformers is not installed, the model cannot be loaded, or the text is too short.
     """
@@ -247,9 +252,12 @@ def _tables(found: list[Measurement]) -> None:
 
 
 _LEGEND = (
-    "log C*: smallest C of an exact regression fit, keys as queries. angle of V: largest sine between A'A v and v, 0 "
-    "for right singular vectors; cosine: largest between two value columns; J: KSVD objective, relative. sigma_1: "
-    "lower bound beyond 1024 tokens. stable, partic., entropy: effective ranks (± standard error where estimated). "
+    "log C*: smallest C of an exact regression fit, keys as queries. angle of V: largest sine between A'A v "
+    "and v, 0 "
+    "for right singular vectors; cosine: largest between two value columns; J: KSVD objective, relative. "
+    "sigma_1: "
+    "lower bound beyond 1024 tokens. stable, partic., entropy: effective ranks (± standard error where "
+    "estimated). "
     "minimisers: dimension of those of the quadratic energy, at least. off keys, off queries: change of the "
     "output when their mean is taken off."
 )
@@ -307,7 +315,9 @@ def _hypotheses(found: list[Measurement]) -> None:
 
 
 def _pyplot(file: Path) -> Any:
-    """matplotlib's pyplot without a screen. Raises TensorError if it is missing or the kind of file is unknown."""
+    """matplotlib's pyplot without a screen. Raises TensorError if it is missing or the kind of file is
+    unknown.
+    """
     if file.suffix.lower() not in PLOTS:
         raise TensorError(f"--plot {file}: allowed endings are {', '.join(PLOTS)}")
     if not file.parent.is_dir():

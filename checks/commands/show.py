@@ -78,7 +78,8 @@ def run(a: argparse.Namespace) -> int:
         m = record.mutants
         head("Mutants")
         OUT.print(
-            f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} survive"
+            f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} "
+            "survive"
         )
     if record.notes:
         head("Notes")

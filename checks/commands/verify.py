@@ -72,7 +72,8 @@ def _summary(records: list[Record], different: list[Record]) -> None:
         OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red")
     if different:
         OUT.print(
-            f"{len(different)} differ from the recorded verdict or severity: {', '.join(r.id for r in different)}",
+            f"{len(different)} differ from the recorded verdict or severity: "
+            f"{', '.join(r.id for r in different)}",
             style="bold red",
         )
     else:

@@ -1,6 +1,8 @@
-"""What a statement needs besides its entries: formulas that are differentiated, replaced or laid aside must be defined too.
+"""What a statement needs besides its entries: formulas that are differentiated, replaced or laid aside must
+be defined too.
 
-The entry of a gradient, of a substitution or of a block does not show what the formula inside it asks for: ∇(x + log y) is 1.
+The entry of a gradient, of a substitution or of a block does not show what the formula inside it asks for:
+∇(x + log y) is 1.
 """
 
 from __future__ import annotations

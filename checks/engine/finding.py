@@ -1,7 +1,7 @@
 """What engines find about a statement, and how findings about parts become one about the whole.
 
-A finding is never typed: ``holds`` follows from evidence. A symbolic proof or two independent numerical legs make it
-True, an exact counterexample makes it False, anything else leaves it None.
+A finding is never typed: ``holds`` follows from evidence. A symbolic proof or two independent numerical legs
+make it True, an exact counterexample makes it False, anything else leaves it None.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Inconsistent(RuntimeError):
 class Finding:
     """What the engines found about one statement.
 
-    Of a statement with parts, ``unproved_parts`` counts those without a proof; ``open_legs`` are the legs that each part
-    still open has passed (None if there is none), the first ``own`` pieces of evidence belong to the parts, and
-    ``failing`` has the numbers of the parts that fail.
+    Of a statement with parts, ``unproved_parts`` counts those without a proof; ``open_legs`` are the legs
+    that each part still open has passed (None if there is none), the first ``own`` pieces of evidence belong
+    to the parts, and ``failing`` has the numbers of the parts that fail.
     """
 
     evidence: list[Evidence] = field(default_factory=list)
@@ -58,7 +58,9 @@ class Finding:
         return True if len(self.legs()) >= 2 else None
 
     def legs(self) -> frozenset[str]:
-        """The legs that speak for the whole statement; shapes and definedness are none, nor is one part's leg."""
+        """The legs that speak for the whole statement; shapes and definedness are none, nor is one
+        part's leg.
+        """
         if self.open_legs is None:
             return _legs(self.evidence)
         return self.open_legs | _legs(self.evidence[self.own :])
@@ -83,8 +85,8 @@ def _legs(evidence: list[Evidence]) -> frozenset[str]:
 def conjunction(parts: Iterable[tuple[str, Finding]]) -> Finding:
     """The finding about all parts together, each with its label.
 
-    What is not proved of a part counts only as far as every part that is open has it: a leg of one part says nothing
-    about another. Without parts nothing was said, so nothing is proved.
+    What is not proved of a part counts only as far as every part that is open has it: a leg of one part says
+    nothing about another. Without parts nothing was said, so nothing is proved.
     """
     whole, unproved, count = Finding(), 0, 0
     for label, finding in parts:

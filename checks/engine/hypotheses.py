@@ -1,4 +1,6 @@
-"""Hypotheses of a statement: definitions, promises, what is assumed not to vanish; and where formulas are defined."""
+"""Hypotheses of a statement: definitions, promises, what is assumed not to vanish; and where formulas
+are defined.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def apply_definitions(expr: ix.Expr, given: tuple[Given, ...]) -> ix.Expr:
 
 
 def check_given(given: tuple[Given, ...], nonzero: tuple[Tensor, ...] = ()) -> None:
-    """Raise Malformed for definitions that are circular, double, break a promise of what they define, or leave an index open."""
+    """Raise Malformed for definitions that are circular, double, break a promise of what they define,
+    or leave an index open.
+    """
     rules = {g.tensor: g for g in given}
     if len(rules) < len(given):
         raise Malformed("a tensor is defined twice")
@@ -111,7 +115,9 @@ def positive_under(base: ix.Expr, given: tuple[Given, ...] = (), nonzero: tuple[
 def open_demands(
     expressions: list[ix.Expr], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
 ) -> list[sg.Demand]:
-    """What the expressions and the definitions need in order to be defined and do not visibly have, each once."""
+    """What the expressions and the definitions need in order to be defined and do not visibly have,
+    each once.
+    """
     found: dict[tuple, sg.Demand] = {}
     for expr in [*expressions, *(g.value.entry() for g in given)]:
         for demand in sg.demands(expr):
@@ -123,9 +129,11 @@ def open_demands(
 def defined(
     expressions: list[ix.Expr], given: tuple[Given, ...], nonzero: tuple[Tensor, ...], seed: int
 ) -> tuple[Evidence, str | None]:
-    """Denominators, roots and logarithms are defined on the stated domain; otherwise an exact instance where not.
+    """Denominators, roots and logarithms are defined on the stated domain; otherwise an exact instance where
+    not.
 
-    The evidence has ``passed`` None where neither was shown: then nothing about the expressions may be called proved.
+    The evidence has ``passed`` None where neither was shown: then nothing about the expressions may be called
+    proved.
     """
     check_given(given, nonzero)
     try:

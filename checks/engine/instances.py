@@ -26,7 +26,9 @@ POOL = [Fraction(n) for n in (-2, -1, 1, 2, 3)] + [Fraction(1, 2), Fraction(-1, 
 
 
 class _Functions(dict):
-    """The functions with a meaning; an unknown one is a fixed polynomial of degree four with rational coefficients."""
+    """The functions with a meaning; an unknown one is a fixed polynomial of degree four with rational
+    coefficients.
+    """
 
     def __missing__(self, name: str) -> Any:
         if not is_unknown(name):
@@ -65,7 +67,9 @@ _BALLS = _Functions(BALL_FUNCTIONS)
 
 
 class Instance:
-    """Values for the symbols of some expressions at given sizes; ``given`` tensors follow from their definitions."""
+    """Values for the symbols of some expressions at given sizes; ``given`` tensors follow from their
+    definitions.
+    """
 
     def __init__(
         self,
@@ -105,7 +109,9 @@ class Instance:
         return self._evaluate(expr, at, False)
 
     def value(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
-        """The exact value of an expression, or a ball where it has none. Raises NotExact or ZeroDivisionError."""
+        """The exact value of an expression, or a ball where it has none. Raises NotExact or
+        ZeroDivisionError.
+        """
         try:
             return self._evaluate(expr, at, False)
         except NotExact:
@@ -243,11 +249,12 @@ def exact_instances(
     nonzero: tuple[Tensor, ...] = (),
     spread: bool = False,
 ) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
-    """Random values of all symbols of the expressions at which every promise holds, with up to nine choices of their
-    free indices for each.
+    """Random values of all symbols of the expressions at which every promise holds, with up to nine choices
+    of their free indices for each.
 
-    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small integers only, else
-    every third instance has values from anywhere. They come size by size, or with ``spread`` one of each size in turn.
+    ``tries`` instances for every size, sizes from 1 to 3 (``fixed`` sets some); ``small`` draws small
+    integers only, else every third instance has values from anywhere. They come size by size, or with
+    ``spread`` one of each size in turn.
     """
     rng = random.Random(f"{seed} instances")
     promised = [g.value.entry() for g in given if g.tensor in nonzero]

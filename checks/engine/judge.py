@@ -1,7 +1,7 @@
 """Engines: each decides one statement kind and says by what evidence.
 
-An engine abstains wherever something is not visibly so: a proof needs both sides defined on the stated domain and at
-least three instances at which they were evaluated and equal.
+An engine abstains wherever something is not visibly so: a proof needs both sides defined on the stated domain
+and at least three instances at which they were evaluated and equal.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def _timed(evidence: Evidence, seconds: float) -> Evidence:
 
 
 def conformable(*terms: Term) -> Evidence:
-    """Every product, sum and quotient of the literal formulas has agreeing shapes, and both sides the same shape."""
+    """Every product, sum and quotient of the literal formulas has agreeing shapes, and both sides the
+    same shape.
+    """
     try:
         shapes = {t.shape() for t in terms}
     except NonConformable as error:
@@ -162,7 +164,9 @@ def step(
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
-    """Whether two expressions are proved equal where both are defined, known functions by exponentials if need be."""
+    """Whether two expressions are proved equal where both are defined, known functions by exponentials
+    if need be.
+    """
     try:
         return nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
     except ZeroDivisionError:  # one of them divides by what is identically zero
@@ -263,7 +267,9 @@ def rejects(
     nonzero: tuple[Tensor, ...] = (),
     tries: int = 5,
 ) -> bool:
-    """Whether an exact instance tells two expressions apart (or the first is undefined where the second is not)."""
+    """Whether an exact instance tells two expressions apart (or the first is undefined where the second
+    is not).
+    """
     for small in (False, True):
         found = exact_instances([left, right], given, seed + 1, tries, small, fixed, nonzero, spread=True)
         for instance, points in found:
@@ -325,7 +331,9 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
 
 
 def named(term: Term) -> set[str]:
-    """What a definition's left side names: its symbols; of F(u) the function, of rows or entries the array."""
+    """What a definition's left side names: its symbols; of F(u) the function, of rows or entries the
+    array.
+    """
     if isinstance(term, Apply):
         return {term.data[0]}
     if isinstance(term, Symbol):
@@ -334,7 +342,9 @@ def named(term: Term) -> set[str]:
 
 
 def unbound(term: Term) -> set[Index]:
-    """The indices that a term leaves open: those on which its value depends, and those that are printed without effect."""
+    """The indices that a term leaves open: those on which its value depends, and those that are printed
+    without effect.
+    """
     at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))
     printed, bound = _printed_indices(term)
     return (ix.free_indices(term.entry(*at)) - set(at)) | (printed - bound)

@@ -37,9 +37,9 @@ from derivations.calculus.term import (
 def mutants(term: Term, limit: int = 40, whole: bool = False) -> list[tuple[str, Term]]:
     """Up to ``limit`` mutants with a description each, spread over the formula; only well-shaped ones.
 
-    Sign flips, dropped and doubled terms, changed indices, lost transposes, dropped normalisers, scaled constants,
-    swapped symbols. ``whole`` adds the formula negated and doubled: for a side of an equality, not for a fact about the
-    sign or the zeros of one formula, which says the same of its double.
+    Sign flips, dropped and doubled terms, changed indices, lost transposes, dropped normalisers, scaled
+    constants, swapped symbols. ``whole`` adds the formula negated and doubled: for a side of an equality, not
+    for a fact about the sign or the zeros of one formula, which says the same of its double.
     """
     found: dict[Term, str] = {}
     if whole:

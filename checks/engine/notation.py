@@ -1,4 +1,6 @@
-"""What the names in a printed statement stand for: energies, functions, directions. No name stands for two things."""
+"""What the names in a printed statement stand for: energies, functions, directions. No name stands for
+two things.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ ENTRYWISE = r"\text{powers and functions of arrays entry by entry}"
 
 
 def notation(statement: Any) -> list[str]:
-    """Lines that say what the names stand for. Raises Malformed for a name of two things; a statement that consists of
-    statements has none of its own.
+    """Lines that say what the names stand for. Raises Malformed for a name of two things; a statement that
+    consists of statements has none of its own.
     """
     if isinstance(statement, Kind) and statement.nested:
         return []

@@ -21,7 +21,9 @@ def part_latex(part: Any) -> str:
 
 
 def conditions_latex(part: Any) -> str:
-    """The definitions, what is assumed not to vanish, and the promises of the symbols of a statement; "" for none."""
+    """The definitions, what is assumed not to vanish, and the promises of the symbols of a statement;
+    "" for none.
+    """
     given = getattr(part, "given", ()) or ()
     lines = [rf"{_name(g.tensor, g.at)} = {g.value.latex()}" for g in given]
     program = getattr(part, "program", None)

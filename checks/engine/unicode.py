@@ -46,7 +46,9 @@ _RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 
 class _Reader:
-    """A reader of the LaTeX that this project prints; what it does not know is passed on without the backslash."""
+    """A reader of the LaTeX that this project prints; what it does not know is passed on without the
+    backslash.
+    """
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0

@@ -21,9 +21,10 @@ def verdict(
 ) -> str:
     """The verdict on a claim of a role ("claim", "definition", "empirical").
 
-    ``holds`` and ``proved`` are of the statement as printed, ``repaired`` whether its repair holds. ``repair`` is "none",
-    "offered", or "idle" for one that repairs nothing: no statement at all, the printed one again, or one about other
-    things. An undecided repair leaves the claim unsettled: it may be the small repair that a refutation denies.
+    ``holds`` and ``proved`` are of the statement as printed, ``repaired`` whether its repair holds.
+    ``repair`` is "none", "offered", or "idle" for one that repairs nothing: no statement at all, the printed
+    one again, or one about other things. An undecided repair leaves the claim unsettled: it may be the small
+    repair that a refutation denies.
     """
     if holds is None:
         return "empirical" if role == "empirical" else "unsettled"

@@ -38,7 +38,9 @@ from derivations.calculus.term import (
 
 
 def check(statement: Any) -> None:
-    """Raise Malformed for a statement with ambiguous symbols, definitions that move, or parts of the wrong shape."""
+    """Raise Malformed for a statement with ambiguous symbols, definitions that move, or parts of the
+    wrong shape.
+    """
     if isinstance(statement, Identity) and statement.lhs is statement.rhs:
         raise Malformed("both sides are the same formula")
     _numbers_and_symbols(statement)
@@ -117,7 +119,9 @@ def _symbols(statement: Any) -> None:
 
 
 def _names(statement: Any) -> None:
-    """Indices have names of their own, and sizes that are written as sums are no second symbols beside their parts."""
+    """Indices have names of their own, and sizes that are written as sums are no second symbols beside
+    their parts.
+    """
     indices = set(_indices(statement))
     for index in indices:
         if index.name.endswith("#"):
@@ -193,8 +197,8 @@ def _printed(tensor: Tensor) -> tuple[str, ...]:
 
 
 def _program(program: Program) -> None:
-    """Multipliers are symbols of their own, what is asked of a variable stands among the constraints, and what is promised of a
-    matrix fits it.
+    """Multipliers are symbols of their own, what is asked of a variable stands among the constraints, and
+    what is promised of a matrix fits it.
     """
     for matrix in (*program.semidefinite, *(m for pair in program.inverses for m in pair)):
         if not matrix.symmetric or matrix in program.variables:
@@ -214,7 +218,9 @@ def _program(program: Program) -> None:
 def check_definition(
     name: Term, meaning: Term, at: tuple[Index, ...], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
 ) -> None:
-    """Raise Malformed where the left side of a definition is no name, or what it names is promised what its meaning is not."""
+    """Raise Malformed where the left side of a definition is no name, or what it names is promised what
+    its meaning is not.
+    """
     entry, left = meaning.entry(*at), name.entry(*at)
     named = _tensors(name)
     if named & {g.tensor for g in given} or named & set(nonzero):
@@ -235,7 +241,9 @@ def check_definition(
 
 
 def _through(arg: Term, meaning: Term) -> bool:
-    """Whether a value depends on a function's argument alone: put a new symbol for it, and nothing of it is left."""
+    """Whether a value depends on a function's argument alone: put a new symbol for it, and nothing of
+    it is left.
+    """
     if isinstance(arg, Symbol):
         return True
     value = arg.entry()
@@ -322,7 +330,9 @@ def _kept_promises(
 def keep_promises(
     tensor: Tensor, value: Term, given: tuple[Given, ...] = (), nonzero: tuple[Tensor, ...] = ()
 ) -> None:
-    """Raise Malformed where a value put for a tensor is not visibly positive, or symmetric, and the tensor is promised to be."""
+    """Raise Malformed where a value put for a tensor is not visibly positive, or symmetric, and the
+    tensor is promised to be.
+    """
     at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(tensor.dims))
     if tensor.positive or tensor.symmetric:
         check_promises(tensor, at, value.entry(*at), given, nonzero)
@@ -353,7 +363,9 @@ def _tensors(term: Term) -> set[Tensor]:
 
 
 def entries(term: Term) -> list[ix.Expr]:
-    """The general entry of a term, one for each block of a stacked one; none of one that does not fit together."""
+    """The general entry of a term, one for each block of a stacked one; none of one that does not fit
+    together.
+    """
     try:
         blocks = product(*(summands(dim) for dim in term.shape()))
         return [term.entry(*(Index(f"h{n}#", dim) for n, dim in enumerate(dims))) for dims in blocks]

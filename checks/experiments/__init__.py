@@ -1,1 +1,3 @@
-"""Experiments of the papers that run from this repository: resumable, seeded, with results kept as data files."""
+"""Experiments of the papers that run from this repository: resumable, seeded, with results kept as data
+files.
+"""

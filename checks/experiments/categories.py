@@ -1,11 +1,12 @@
-"""Synthetic contexts of Wang, Henao and Carin (2024, Section 4), and how their transformers are trained and judged.
+"""Synthetic contexts of Wang, Henao and Carin (2024, Section 4), and how their transformers are trained and
+judged.
 
-Published: C = 3, d = 2, covariates uniform on [-1, 1]², a category of probability 0.8 in each quadrant, N = 20, the
-loss (the squared distance to the code of the query's label), Adam, its steps and batches, the error at the centres of
-the quadrants over 10,000 contexts. Not published, and chosen here: the category of each quadrant is drawn anew for
-each context, uniformly and independently; the rates of Adam (0.01 for the designed, 0.005 for the trained
-transformer); gradients longer than 1 are shortened to 1; the trained matrices start normal with deviation 0.2; the
-error is the mean over contexts, centres and the C - 1 components.
+Published: C = 3, d = 2, covariates uniform on [-1, 1]², a category of probability 0.8 in each quadrant, N =
+20, the loss (the squared distance to the code of the query's label), Adam, its steps and batches, the error
+at the centres of the quadrants over 10,000 contexts. Not published, and chosen here: the category of each
+quadrant is drawn anew for each context, uniformly and independently; the rates of Adam (0.01 for the
+designed, 0.005 for the trained transformer); gradients longer than 1 are shortened to 1; the trained matrices
+start normal with deviation 0.2; the error is the mean over contexts, centres and the C - 1 components.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ CURVE = 60  # points of a training curve
 
 
 class Contexts(NamedTuple):
-    """A batch of contexts: covariates (B, N, 2), labels (B, N), dominating category of each quadrant (B, 4)."""
+    """A batch of contexts: covariates (B, N, 2), labels (B, N), dominating category of each quadrant
+    (B, 4).
+    """
 
     x: torch.Tensor
     labels: torch.Tensor
@@ -58,7 +61,9 @@ def probabilities(x: torch.Tensor, dominating: torch.Tensor) -> torch.Tensor:
 def draw(
     count: int, size: int, generator: torch.Generator, dominating: torch.Tensor | None = None
 ) -> Contexts:
-    """``count`` contexts of ``size`` labelled points; the categories of the quadrants are drawn unless given."""
+    """``count`` contexts of ``size`` labelled points; the categories of the quadrants are drawn unless
+    given.
+    """
     if dominating is None:
         dominating = torch.randint(CLASSES, (count, 4), generator=generator)
     x = 2 * torch.rand(count, size, WIDTH, generator=generator, dtype=torch.float64) - 1
@@ -85,7 +90,9 @@ def make(name: str, kernel: str, seed: int, heads: int = 1) -> Transformer:
 
 
 def query_loss(count: int, size: int, model: Transformer, generator: torch.Generator) -> torch.Tensor:
-    """Over fresh contexts of ``size`` examples and a query: the mean squared distance to the code of the query's label."""
+    """Over fresh contexts of ``size`` examples and a query: the mean squared distance to the code of
+    the query's label.
+    """
     batch = draw(count, size + 1, generator)
     y = codes(batch.labels, CLASSES)
     predicted = model(batch.x[:, :-1], y[:, :-1], batch.x[:, -1:], START)
@@ -107,7 +114,9 @@ def centre_error(model: Transformer, count: int, size: int, seed: int) -> float:
 
 
 def best_error(count: int, size: int, seed: int) -> float:
-    """The same error of the posterior mean given the law of the contexts: no prediction has a smaller one on average."""
+    """The same error of the posterior mean given the law of the contexts: no prediction has a smaller
+    one on average.
+    """
     generator = torch.Generator().manual_seed(seed)
     batch = draw(count, size, generator)
     seen = torch.nn.functional.one_hot(quadrant(batch.x), 4).double()
@@ -127,10 +136,11 @@ def train(
     seed: int,
     judge: Callable[[Transformer], float] | None = None,
 ) -> list[tuple[int, float | None]]:
-    """Adam on ``loss(model, generator)``, which draws fresh contexts; the curve of ``judge`` over the steps, if given.
+    """Adam on ``loss(model, generator)``, which draws fresh contexts; the curve of ``judge`` over the steps,
+    if given.
 
-    Goes on from a saved state. Where the loss or its gradient is not finite, training ends with the last parameters, and
-    the curve with that step; a point of the curve is None where it is not finite.
+    Goes on from a saved state. Where the loss or its gradient is not finite, training ends with the last
+    parameters, and the curve with that step; a point of the curve is None where it is not finite.
     """
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], rate)

@@ -1,13 +1,17 @@
-"""Figure 1 of Chen et al. (2023) in the small: a two-layer model on a synthetic sequence task, with and without the KSVD loss.
+"""Figure 1 of Chen et al. (2023) in the small: a two-layer model on a synthetic sequence task, with and
+without the KSVD loss.
 
-The paper compares DeiT-Small/16 on ImageNet-1K with the same network whose last attention layer is Primal-Attention, trained with the
-KSVD loss. Two things change at once there. Here they are changed one at a time, on the same sequences from the same seeds:
+The paper compares DeiT-Small/16 on ImageNet-1K with the same network whose last attention layer is
+Primal-Attention, trained with the KSVD loss. Two things change at once there. Here they are changed one at a
+time, on the same sequences from the same seeds:
 
 - "canonical": both layers are softmax attention;
 - "primal": the second layer is Primal-Attention, without the KSVD loss;
-- "primal, released loss" and "primal, loss (11)": with the loss, as the public code and as the paper define it.
+- "primal, released loss" and "primal, loss (11)": with the loss, as the public code and as the paper define
+  it.
 
-Task (made here): in a sequence of random symbols five are marked; three of these agree, and theirs is the class.
+Task (made here): in a sequence of random symbols five are marked; three of these agree, and theirs is the
+class.
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ JUDGED = 16  # sequences whose attention matrices are decomposed
 class TwoLayers(nn.Module):
     """Embedding, two blocks of attention and a perceptron (normalised first), mean over tokens, classifier.
 
-    Tokens (B, N) of whole numbers to scores of the classes (B, 16), with what the KSVD loss needs of the second layer.
+    Tokens (B, N) of whole numbers to scores of the classes (B, 16), with what the KSVD loss needs of the
+    second layer.
     """
 
     def __init__(self, model: str, tokens: int, width: int, heads: int, directions: int) -> None:
@@ -57,7 +62,9 @@ class TwoLayers(nn.Module):
         return self.classify(inputs[-1].mean(1)), scores
 
     def _inputs(self, tokens: torch.Tensor) -> tuple[list[torch.Tensor], PrimalScores | None]:
-        """What each attention layer reads, (B, N, d), then the last block's output; scores of a Primal layer."""
+        """What each attention layer reads, (B, N, d), then the last block's output; scores of a Primal
+        layer.
+        """
         x, seen, scores = self.embed(tokens) + self.place, [], None
         for layer, attention in enumerate(self.attention):
             seen.append(self.norms[2 * layer](x))
@@ -70,7 +77,9 @@ class TwoLayers(nn.Module):
 
     @torch.no_grad()
     def matrices(self, tokens: torch.Tensor) -> list[torch.Tensor]:
-        """The attention matrix of each layer, (B, H, N, N): softmax, or the kernel that Primal-Attention's features induce."""
+        """The attention matrix of each layer, (B, H, N, N): softmax, or the kernel that
+        Primal-Attention's features induce.
+        """
         return [
             attention_matrix(layer, x)
             for layer, x in zip(self.attention, self._inputs(tokens)[0], strict=False)
@@ -107,8 +116,9 @@ def sequences(count: int, tokens: int, generator: torch.Generator) -> tuple[torc
 def decay(matrices: torch.Tensor) -> dict[str, Any]:
     """What is kept of the singular values of matrices (..., N, N), over all of them.
 
-    "explained": mean cumulative share of the squares, with "deviation"; "spectrum": geometric mean of σ_i/σ_1, at least
-    1e-12; "rank": mean effective rank, the exponential of the entropy of the shares σ_i/Σσ: 1 for rank one, N for equal values.
+    "explained": mean cumulative share of the squares, with "deviation"; "spectrum": geometric mean of
+    σ_i/σ_1, at least 1e-12; "rank": mean effective rank, the exponential of the entropy of the shares σ_i/Σσ:
+    1 for rank one, N for equal values.
     """
     values = torch.linalg.svdvals(matrices.double()).flatten(0, -2)
     shares = values.square().cumsum(-1) / values.square().sum(-1, keepdim=True)
@@ -137,7 +147,9 @@ def _penalty(loss: KsvdLoss, scores: PrimalScores) -> torch.Tensor:
 
 
 def train(settings: Settings, model: str, seed: int, watch: Watch) -> dict[str, Any]:
-    """One model from one seed: accuracy and J on held-out sequences, and the decay of both layers' matrices."""
+    """One model from one seed: accuracy and J on held-out sequences, and the decay of both layers'
+    matrices.
+    """
     torch.manual_seed(seed)
     n = settings["tokens"]
     net = TwoLayers(model, n, settings["width"], settings["heads"], settings["directions"])
@@ -165,9 +177,11 @@ def train(settings: Settings, model: str, seed: int, watch: Watch) -> dict[str, 
 
         def state(done: int = step + 1) -> dict[str, Any]:
             return {
-                "model": net.state_dict(), "optimiser": optimiser.state_dict(),
-                "generator": generator.get_state(), "step": done,
-            }  # fmt: skip
+                "model": net.state_dict(),
+                "optimiser": optimiser.state_dict(),
+                "generator": generator.get_state(),
+                "step": done,
+            }
 
         watch.save_if_due(state)
     return judge(net, model, settings)
@@ -216,7 +230,9 @@ def by_model(data: dict[str, Any], layer: int) -> dict[str, list[float]]:
 
 
 def finding(data: dict[str, Any], model: str, layer: int, against: str = "primal") -> str:
-    """The decay of a model against another's, seed by seed: "sharper" or "slower" if for every seed, else "mixed"."""
+    """The decay of a model against another's, seed by seed: "sharper" or "slower" if for every seed,
+    else "mixed".
+    """
     ranks = by_model(data, layer)
     pairs = list(zip(ranks[model], ranks[against], strict=True))
     if all(own < other for own, other in pairs):
@@ -245,7 +261,8 @@ EXPERIMENT = Experiment(
     "Singular value decay with and without the KSVD loss, two layers on a synthetic task",
     {"tokens": 128, "width": 64, "heads": 2, "directions": 30, "eta": 0.05, "steps": 2000, "seeds": 10},
     {"tokens": 32, "width": 32, "steps": 400, "seeds": 5, "directions": 10},
-    "32 tokens of width 32 in place of 128 of 64, 10 directions in place of 30, 400 steps in place of 2,000, five seeds in place of "
+    "32 tokens of width 32 in place of 128 of 64, 10 directions in place of 30, 400 steps in place of 2,000, "
+    "five seeds in place of "
     "ten; neither size is the paper's, whose ImageNet-1K models are not rerun",
     parts,
     summary,

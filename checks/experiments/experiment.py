@@ -1,7 +1,8 @@
 """Experiments: computations too long for a check, in independent parts; a killed run goes on where it was.
 
-What is done of a part is kept in a folder named by everything that the result depends on (settings, seed, sources,
-torch), so that a changed experiment never goes on from an old state. Everything is written atomically.
+What is done of a part is kept in a folder named by everything that the result depends on (settings, seed,
+sources, torch), so that a changed experiment never goes on from an old state. Everything is written
+atomically.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ SAVE_SECONDS = 10.0  # a killed run loses at most so much
 class Part:
     """One independent piece of an experiment.
 
-    ``run(watch)`` returns plain JSON data. ``steps`` is what the progress bar counts. ``work`` is what the time is
-    proportional to (default: the steps); only ratios matter, to extrapolate from a reduced size to the full one.
+    ``run(watch)`` returns plain JSON data. ``steps`` is what the progress bar counts. ``work`` is what the
+    time is proportional to (default: the steps); only ratios matter, to extrapolate from a reduced size to
+    the full one.
     """
 
     name: str
@@ -42,12 +44,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: ``parts(settings, seed)`` builds it, at the settings ``full`` of the paper or with the changes
-    ``reduced`` to them, which may be none.
+    """One experiment: ``parts(settings, seed)`` builds it, at the settings ``full`` of the paper or with the
+    changes ``reduced`` to them, which may be none.
 
-    A setting named "seeds" is how many random initialisations are run. ``reduction`` says in words what the reduced
-    size leaves out. ``summary`` turns the data of the parts into the lines that the command prints. ``needs`` says in
-    words which file of data must be given; its path and digest are then settings.
+    A setting named "seeds" is how many random initialisations are run. ``reduction`` says in words what the
+    reduced size leaves out. ``summary`` turns the data of the parts into the lines that the command prints.
+    ``needs`` says in words which file of data must be given; its path and digest are then settings.
     """
 
     id: str
@@ -60,7 +62,9 @@ class Experiment:
     needs: str = ""
 
     def settings(self, full: bool, seeds: int | None = None, data: Path | None = None) -> dict[str, Any]:
-        """The settings of a run. Raises ExperimentError where data is missing, or seeds or data mean nothing."""
+        """The settings of a run. Raises ExperimentError where data is missing, or seeds or data mean
+        nothing.
+        """
         chosen = {**self.full, **({} if full else self.reduced)}
         if bool(self.needs) != (data is not None):
             wanted = f"needs {self.needs}" if self.needs else "reads no file; --data does not apply"
@@ -138,7 +142,9 @@ def checkpoints() -> Path:
 
 
 def key(experiment: Experiment, settings: dict[str, Any], seed: int) -> str:
-    """Everything that the data depends on, as a hash: settings, seed, torch and the sources of experiments, tensors and the paper."""
+    """Everything that the data depends on, as a hash: settings, seed, torch and the sources of
+    experiments, tensors and the paper.
+    """
     digest = hashlib.sha256(json.dumps([experiment.id, settings, seed, torch.__version__]).encode())
     for folder in ("experiments", "tensors", f"papers/{experiment.id.partition('/')[0]}"):
         for path in sorted((ROOT / "checks" / folder).rglob("*.py")):

@@ -1,17 +1,18 @@
-"""Figure 5 of Wang, Henao and Carin (2024): few-shot classification of image features by the designed transformer.
+"""Figure 5 of Wang, Henao and Carin (2024): few-shot classification of image features by the designed
+transformer.
 
 The features of ImageNet are not in this repository. They come from a file FILE.npz with two arrays,
 
-    features  (images, d), numbers: one row an image; the paper has 512 averages of the last feature maps of VGG
-    labels    (images,), whole numbers: the class of each image
-    held_out  (classes,), whole numbers, optional: the classes kept for evaluation; else a tenth of them, drawn by the seed
+    features  (images, d), numbers: one row an image; the paper has 512 averages of the last feature maps of
+    VGG labels    (images,), whole numbers: the class of each image held_out  (classes,), whole numbers,
+    optional: the classes kept for evaluation; else a tenth of them, drawn by the seed
 
-with at least 11 images of each class, three classes to train with and three held out (the paper: 900 and 100). A
-context has three classes, ten examples each, and one more image of one of them as the query.
+with at least 11 images of each class, three classes to train with and three held out (the paper: 900 and
+100). A context has three classes, ten examples each, and one more image of one of them as the query.
 
 Not published, and chosen here: features are divided by the root mean square of their length over the training
-classes (which only rescales the rate and the kernel parameter); start values are exp(z/2) with normal z; the rate of
-Adam is 0.01; accuracy is judged on 500 held-out contexts along the curve.
+classes (which only rescales the rate and the kernel parameter); start values are exp(z/2) with normal z; the
+rate of Adam is 0.01; accuracy is judged on 500 held-out contexts along the curve.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Images(NamedTuple):
 
 
 def load(path: Path, seed: int) -> tuple[Images, Images]:
-    """The images to train with and those held out; no class is in both. Raises ExperimentError for an unusable file."""
+    """The images to train with and those held out; no class is in both. Raises ExperimentError for an
+    unusable file.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in ("features", "labels", "held_out") if name in file}
@@ -64,7 +67,8 @@ def load(path: Path, seed: int) -> tuple[Images, Images]:
     kept = [c for c in classes if c not in set(held.ravel().tolist())]
     if min(len(kept), len(held)) < CLASSES:
         raise ExperimentError(
-            f"{path}: {len(kept)} classes to train with and {len(held)} held out; {CLASSES} of each are needed"
+            f"{path}: {len(kept)} classes to train with and {len(held)} held out; {CLASSES} of each are "
+            "needed"
         )
     rows = {c: torch.from_numpy(np.flatnonzero(labels == c)) for c in classes}
     if few := [int(c) for c in classes if len(rows[c]) <= SHOTS]:
@@ -84,7 +88,8 @@ def _checked(path: Path, arrays: dict[str, Any]) -> tuple[torch.Tensor, Any]:
     features, labels = arrays["features"], arrays["labels"]
     if features.ndim != 2 or labels.shape != features.shape[:1] or 0 in features.shape:
         raise ExperimentError(
-            f"{path}: features of shape {features.shape} and labels of shape {labels.shape}; (images, d) and (images,) are needed"
+            f"{path}: features of shape {features.shape} and labels of shape {labels.shape}; (images, d) and "
+            "(images,) are needed"
         )
     if features.dtype.kind not in "fiu" or labels.dtype.kind not in "iu":
         raise ExperimentError(f"{path}: features must be numbers and labels whole numbers")
@@ -183,7 +188,8 @@ EXPERIMENT = Experiment(
         "seeds": 5,
     },
     {"steps": 300, "contexts": 32, "evaluated": 2000, "seeds": 2},
-    "300 Adam steps of 32 contexts in place of 5,000 of 512, 2,000 evaluation contexts in place of 10,000, two start values",
+    "300 Adam steps of 32 contexts in place of 5,000 of 512, 2,000 evaluation contexts in place of 10,000, "
+    "two start values",
     figure_5,
     _accuracies,
     needs=NEEDS,

@@ -1,7 +1,9 @@
-"""Figure 2 and Tables 2 and 4 of Chen et al. (2023): formulas, operations counted by torch, and times measured here.
+"""Figure 2 and Tables 2 and 4 of Chen et al. (2023): formulas, operations counted by torch, and times
+measured here.
 
-Times are those of whole layers, forwards, in float32 on one processor, as medians of interleaved runs; only their ratios mean
-anything. Canonical attention is torch's streamed kernel: the N × N matrix of the paper's space bound is never stored.
+Times are those of whole layers, forwards, in float32 on one processor, as medians of interleaved runs; only
+their ratios mean anything. Canonical attention is torch's streamed kernel: the N × N matrix of the paper's
+space bound is never stored.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ KINDS = {
 
 @torch.no_grad()
 def measured(settings: dict[str, Any], n: int, watch: Watch) -> dict[str, Any]:
-    """Seconds of each kind of layer at N tokens of width 512, with its multiplications and the numbers kept for training."""
+    """Seconds of each kind of layer at N tokens of width 512, with its multiplications and the numbers
+    kept for training.
+    """
     torch.manual_seed(0)
     x = torch.randn(1, n, costs.UEA_LAYER.width)
     modules = {name: costs.module(kind, layer, n) for name, (kind, layer) in KINDS.items()}
@@ -72,8 +76,10 @@ def summary(data: dict[str, Any]) -> list[str]:
             for kind in list(KINDS)[1:]:
                 own = found[kind]
                 lines.append(
-                    f"N = {n}, {kind}: canonical takes {base['seconds'] / own['seconds']:.2f} times as long; multiplications of the "
-                    f"layer {base['layer'] / own['layer']:.2f}, of attention alone {base['attention'] / own['attention']:.2f}; "
+                    f"N = {n}, {kind}: canonical takes {base['seconds'] / own['seconds']:.2f} times as long; "
+                    "multiplications of the "
+                    f"layer {base['layer'] / own['layer']:.2f}, of attention alone "
+                    f"{base['attention'] / own['attention']:.2f}; "
                     f"keeps {base['stored'] / own['stored']:.2f} times the numbers"
                 )
     return lines

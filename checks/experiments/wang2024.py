@@ -22,7 +22,8 @@ GRID, DRAWN = 100, 3  # 100 x 100 queries at once; every third row and column is
 TRAINING = {"context": 20, "steps": 5000, "gd_contexts": 512, "tf_contexts": 2048, "evaluated": 10_000}
 REDUCED = {"steps": 1500, "gd_contexts": 256, "tf_contexts": 512, "curve_evaluated": 1000}
 REDUCTION = (
-    "1,500 Adam steps in place of 5,000, 256 and 512 contexts a step in place of 512 and 2,048; points of a training "
+    "1,500 Adam steps in place of 5,000, 256 and 512 contexts a step in place of 512 and 2,048; points of a "
+    "training "
     "curve are judged on 1,000 contexts, final errors on 10,000"
 )
 
@@ -55,7 +56,9 @@ def trained(
 
 
 def _work(settings: Settings, name: str, heads: int = 1, curve: bool = False) -> float:
-    """Contexts that go through the model forwards and backwards; judging goes forwards only, with four queries."""
+    """Contexts that go through the model forwards and backwards; judging goes forwards only, with four
+    queries.
+    """
     contexts = settings["gd_contexts" if name == "GD" else "tf_contexts"]
     judged = _judged(settings) * cat.CURVE if curve else 0
     return heads * (settings["steps"] * contexts + judged)
@@ -65,7 +68,9 @@ def _work(settings: Settings, name: str, heads: int = 1, curve: bool = False) ->
 
 
 def _counts(settings: Settings, seed: int, watch: Watch) -> dict[str, Any]:
-    """How often each label is the dominating one of its quadrant, the next and the one after, and each quadrant's share."""
+    """How often each label is the dominating one of its quadrant, the next and the one after, and each
+    quadrant's share.
+    """
     batch = cat.draw(settings["counted"], settings["context"], torch.Generator().manual_seed(seed))
     place = cat.quadrant(batch.x)
     shifted = (batch.labels - batch.dominating.gather(1, place)) % cat.CLASSES
@@ -89,7 +94,8 @@ def _frequencies(data: dict[str, Any]) -> list[str]:
     found = data["counts"]
     shares = ", ".join(f"{count / found['points']:.4f}" for count in found["labels"])
     return [
-        f"labels over {found['points']} points: dominating and the two others {shares}; published 0.8, 0.1, 0.1"
+        f"labels over {found['points']} points: dominating and the two others {shares}; published 0.8, 0.1, "
+        "0.1"
     ]
 
 
@@ -250,7 +256,8 @@ def maps(settings: Settings, seed: int) -> list[Part]:
 def _agreement(data: dict[str, Any]) -> list[str]:
     models = {name: found for name, found in data.items() if "maps" in found}
     lines = [
-        f"{name:18} error at the centres {found['error']:.5f}, outputs from {found['smallest']:.2f} to {found['largest']:.2f}"
+        f"{name:18} error at the centres {found['error']:.5f}, outputs from {found['smallest']:.2f} to "
+        f"{found['largest']:.2f}"
         for name, found in models.items()
     ]
     for name in [name for name in models if name != "GD"]:
@@ -260,7 +267,9 @@ def _agreement(data: dict[str, Any]) -> list[str]:
 
 
 def map_difference(data: dict[str, Any], name: str) -> float:
-    """Mean absolute difference of a model's and GD's probabilities of classes 1 and 2 over the kept queries."""
+    """Mean absolute difference of a model's and GD's probabilities of classes 1 and 2 over the kept
+    queries.
+    """
     one, two = (torch.tensor(data[model]["maps"], dtype=torch.float64) for model in ("GD", name))
     return float((one - two).abs().mean()) / 1000
 

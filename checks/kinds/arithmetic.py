@@ -16,8 +16,8 @@ from checks.statement import Kind, Malformed
 class Figure:
     """One printed number or comparison.
 
-    ``relation`` is "=", "<", ">", "<=", ">=" between ``computed`` and ``printed``, or "rounds to": the computed value
-    rounds (half up or half even) to the printed one at ``digits`` decimals.
+    ``relation`` is "=", "<", ">", "<=", ">=" between ``computed`` and ``printed``, or "rounds to": the
+    computed value rounds (half up or half even) to the printed one at ``digits`` decimals.
     """
 
     words: str
@@ -82,7 +82,9 @@ def _number(figure: Figure) -> str:
 
 
 def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
-    """Recompute every figure; a mutant moves a printed number by units of its last digit, or turns a comparison around."""
+    """Recompute every figure; a mutant moves a printed number by units of its last digit, or turns a
+    comparison around.
+    """
     if not statement.figures:
         raise Malformed("no figure is stated")
     for f in statement.figures:
@@ -92,7 +94,10 @@ def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
     detail = f"{len(statement.figures)} figures recomputed exactly"
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for f in wrong:
-        text = f"{f.words}: recomputed {float(f.computed):.{f.digits + 2}f}, which is not {f.relation} {float(f.printed):.{f.digits}f}"
+        text = (
+            f"{f.words}: recomputed {float(f.computed):.{f.digits + 2}f}, which is not {f.relation} "
+            f"{float(f.printed):.{f.digits}f}"
+        )
         finding.counterexample = f"{finding.counterexample}; {text}" if finding.counterexample else text
     if with_mutants and not wrong:
         for f in statement.figures:
@@ -109,7 +114,8 @@ _TURNED = {"<": ">", ">": "<", "<=": ">", ">=": "<"}
 
 
 def _mutants(figure: Figure) -> list[tuple[str, Figure]]:
-    """The printed number one unit of its last digit up and down (two where rounding leaves both), or the relation turned.
+    """The printed number one unit of its last digit up and down (two where rounding leaves both), or the
+    relation turned.
 
     A comparison with a slightly different number may be as true as the printed one: it is no wrong version.
     """

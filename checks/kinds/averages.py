@@ -34,8 +34,9 @@ class Column:
     def possible(self) -> bool:
         """Whether some unrounded entries have an average that rounds to the printed one.
 
-        Entries and average are each within half a unit of what is printed, so the two differ by less than one unit; by one
-        unit only where every entry and the average lie halfway between even numbers, rounded to even.
+        Entries and average are each within half a unit of what is printed, so the two differ by less than one
+        unit; by one unit only where every entry and the average lie halfway between even numbers, rounded to
+        even.
         """
         unit = Fraction(1, 10**self.digits)
         halfway = all(x / unit % 2 == 0 for x in (*self.entries, self.printed))
@@ -44,7 +45,9 @@ class Column:
 
     @property
     def strict(self) -> bool:
-        """Whether the mean of the printed entries itself rounds to the printed average (half up or half even)."""
+        """Whether the mean of the printed entries itself rounds to the printed average (half up or half
+        even).
+        """
         return abs(self.mean - self.printed) <= Fraction(1, 2 * 10**self.digits)
 
 
@@ -109,9 +112,11 @@ _SHOWN = 6
 
 
 def _mutants(c: Column) -> list[tuple[str, Column]]:
-    """The average with its last digit before the point changed, and entries with their decimal point misplaced.
+    """The average with its last digit before the point changed, and entries with their decimal point
+    misplaced.
 
-    An entry so small that its misplaced point stays within the rounding of the average is no misprint that a sum could show.
+    An entry so small that its misplaced point stays within the rounding of the average is no misprint that a
+    sum could show.
     """
     found = [(f"average {sign:+d}", replace(c, printed=c.printed + sign)) for sign in (1, -1)]
     unit = Fraction(1, 10**c.digits)

@@ -1,9 +1,9 @@
 """Cost: how many multiplications an evaluation takes, or numbers it stores, counted and not estimated.
 
-An evaluation is a plan: formulas evaluated as they are written, one after the other, each result stored once. It must
-compute the printed formula that it stands for. Its count is a polynomial in the sizes, read off the formulas, and the same
-plan is run in arithmetic that counts. A product with 1 or -1 and an inverse 1/u are free, a division u/v is a multiplication
-by 1/v, a power u^e takes e - 1, a root and a function nothing.
+An evaluation is a plan: formulas evaluated as they are written, one after the other, each result stored once.
+It must compute the printed formula that it stands for. Its count is a polynomial in the sizes, read off the
+formulas, and the same plan is run in arithmetic that counts. A product with 1 or -1 and an inverse 1/u are
+free, a division u/v is a multiplication by 1/v, a power u^e takes e - 1, a root and a function nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ T = sp.Symbol("t", positive=True)
 
 @dataclass(frozen=True)
 class Assign:
-    """tensor[at] := term for all values of the indices; with ``times`` the same again in each of so many rounds."""
+    """tensor[at] := term for all values of the indices; with ``times`` the same again in each of so
+    many rounds.
+    """
 
     tensor: Tensor
     at: tuple[Index, ...]
@@ -51,14 +53,16 @@ RELATIONS = ("=", "<=", "O")
 
 @dataclass(frozen=True)
 class Cost(Kind):
-    """``plan``, which computes ``computes``, costs ``printed`` more than ``base``, which computes ``base_computes``.
+    """``plan``, which computes ``computes``, costs ``printed`` more than ``base``, which computes
+    ``base_computes``.
 
     Of a plan with rounds it is one round that computes the formula, from the state before it.
 
-    What it costs is ``measure``: "products" (multiplications) or "stored" (numbers kept, the inputs left out). With
-    ``relation`` "<=" or "O" it costs at most ``constant`` times ``printed``, for all sizes from 1 on in the ``domain``, which puts
-    expressions for sizes (N = n + u with u >= 0); ``ray`` offers a refutation of "O": sizes as functions of t along which the
-    ratio is unbounded. ``sizes`` names the symbols of the count in the order in which counterexamples are searched.
+    What it costs is ``measure``: "products" (multiplications) or "stored" (numbers kept, the inputs left
+    out). With ``relation`` "<=" or "O" it costs at most ``constant`` times ``printed``, for all sizes from 1
+    on in the ``domain``, which puts expressions for sizes (N = n + u with u >= 0); ``ray`` offers a
+    refutation of "O": sizes as functions of t along which the ratio is unbounded. ``sizes`` names the symbols
+    of the count in the order in which counterexamples are searched.
     """
 
     what: str
@@ -102,7 +106,9 @@ class Cost(Kind):
 
 
 def polynomial(text: str, names: Mapping[str, Any]) -> Any:
-    """A count that is written with sizes, whole numbers and + - * / **. Raises Malformed for anything else."""
+    """A count that is written with sizes, whole numbers and + - * / **. Raises Malformed for anything
+    else.
+    """
 
     def read(node: ast.AST) -> Any:
         match node:
@@ -222,7 +228,9 @@ class _Opaque(dict):
 
 
 def run(plan: Plan, sizes: dict[str, int], measure: str = "products") -> int:
-    """Evaluate a plan in counting arithmetic: how many multiplications it took, or how many numbers it left stored."""
+    """Evaluate a plan in counting arithmetic: how many multiplications it took, or how many numbers it
+    left stored.
+    """
     values: dict[tuple[Tensor, tuple[int, ...]], _Number] = {}
     stored: set[tuple[Tensor, tuple[int, ...]]] = set()
 
@@ -322,7 +330,9 @@ def _check(s: Cost) -> None:
 
 
 def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
-    """What the plans compute, the polynomial of the formulas against the printed count, and runs in counting arithmetic."""
+    """What the plans compute, the polynomial of the formulas against the printed count, and runs in
+    counting arithmetic.
+    """
     s = statement
     _check(s)
     finding = Finding()
@@ -388,7 +398,9 @@ def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:
 
 
 def disagreement(counted: sp.Expr, s: Cost) -> str | None:
-    """Sizes at which the count is not the printed one (beyond the bound), or a ray along which no constant bounds it."""
+    """Sizes at which the count is not the printed one (beyond the bound), or a ray along which no
+    constant bounds it.
+    """
     names, printed = _names(s.sizes), s.expression(s.printed)
     if s.relation == "O":
         return _unbounded(counted, printed, s)
@@ -424,7 +436,9 @@ def _unbounded(counted: sp.Expr, printed: sp.Expr, s: Cost) -> str | None:
 
 
 def _from_one(value: sp.Expr) -> bool:
-    """Whether an expression is visibly a size for all t >= 1, or for u, u_2 >= 0 and other sizes: coefficients >= 0, one >= 1."""
+    """Whether an expression is visibly a size for all t >= 1, or for u, u_2 >= 0 and other sizes:
+    coefficients >= 0, one >= 1.
+    """
     polynomial = sp.expand(value)
     if not polynomial.is_polynomial(*polynomial.free_symbols):
         return False

@@ -26,12 +26,15 @@ _PRIMES = (
 
 @dataclass(frozen=True)
 class Counted(Kind):
-    """A routine's ``per`` operations for each product of numbers add up to ``formula``, a polynomial in ``symbols``.
+    """A routine's ``per`` operations for each product of numbers add up to ``formula``, a polynomial in
+    ``symbols``.
 
-    ``products(*sizes)`` lists the sizes of every matrix product that the routine makes, (rows, inner, columns) or with
-    more axes, so that the count is not typed but read off the routine: every axis must be one of the sizes times a number, the
-    same at all sizes that are looked at (`looked_at`; a routine that does something else at other sizes is not seen to). ``count(*sizes)`` is the whole count by another counter, for comparison. ``steps``
-    are the multiples in which a size can be chosen (a pooled length must be divisible).
+    ``products(*sizes)`` lists the sizes of every matrix product that the routine makes, (rows, inner,
+    columns) or with more axes, so that the count is not typed but read off the routine: every axis must be
+    one of the sizes times a number, the same at all sizes that are looked at (`looked_at`; a routine that
+    does something else at other sizes is not seen to). ``count(*sizes)`` is the whole count by another
+    counter, for comparison. ``steps`` are the multiples in which a size can be chosen (a pooled length must
+    be divisible).
     """
 
     what: str
@@ -53,7 +56,9 @@ class Counted(Kind):
 
 
 def read_off(statement: Counted) -> sp.Expr | None:
-    """The count as a polynomial, from the axes of every product; None where an axis is not a size times a number."""
+    """The count as a polynomial, from the axes of every product; None where an axis is not a size times
+    a number.
+    """
     sizes = statement.looked_at()
     runs = [statement.products(*at) for at in sizes]
     if not runs[0] or len({tuple(map(len, run)) for run in runs}) > 1:

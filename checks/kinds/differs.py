@@ -17,7 +17,9 @@ from derivations.calculus.term import Apply, Term, subterms
 
 @dataclass(frozen=True)
 class Differs(Kind):
-    """For some values of the symbols, and some functions where one has no known meaning, the two sides differ."""
+    """For some values of the symbols, and some functions where one has no known meaning, the two sides
+    differ.
+    """
 
     lhs: Term
     rhs: Term
@@ -35,7 +37,9 @@ class Differs(Kind):
 
 
 def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:
-    """An instance at which both sides have a value and these differ proves it, a proof of equality refutes it."""
+    """An instance at which both sides have a value and these differ proves it, a proof of equality
+    refutes it.
+    """
     shapes = conformable(statement.lhs, statement.rhs)
     if not shapes.passed:
         raise Malformed(f"formulas of different shapes are not compared: {shapes.detail}")

@@ -109,9 +109,15 @@ def _named(
     (phi_q, phi_k), (h_e, h_r) = features, h
     a, b = phi_q * f.transpose(), phi_k * f.transpose()
     named: dict[str, Any] = {
-        "F": f, "phi_q": phi_q, "phi_k": phi_k, "h_e": h_e, "h_r": h_r, "K": a * b.transpose(),
-        "W_e": b.transpose() * h_r, "W_r": a.transpose() * h_e,
-    }  # fmt: skip
+        "F": f,
+        "phi_q": phi_q,
+        "phi_k": phi_k,
+        "h_e": h_e,
+        "h_r": h_r,
+        "K": a * b.transpose(),
+        "W_e": b.transpose() * h_r,
+        "W_r": a.transpose() * h_e,
+    }
     named["e"], named["r"] = a * named["W_e"], b * named["W_r"]
     values: dict[str, Any] = {name: fractions(matrix) for name, matrix in named.items()}
     values["sigma"], values["lambda"] = _vector(sigma), _vector([1 / x for x in sigma])

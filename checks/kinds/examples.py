@@ -39,7 +39,9 @@ class Point:
     at: tuple[tuple[Index, int], ...] = ()
 
     def instance(self, given: tuple[Given, ...]) -> Instance:
-        """The values as the exact evaluator wants them. Raises Malformed where they break a promise or a definition."""
+        """The values as the exact evaluator wants them. Raises Malformed where they break a promise or
+        a definition.
+        """
         check_given(given)
         if len(dict(self.sizes)) < len(self.sizes) or not all(
             isinstance(n, int) and n >= 1 for _, n in self.sizes
@@ -77,7 +79,9 @@ class Point:
 
 
 def point_entries(tensor: Tensor, nested: Any) -> list[tuple[tuple[int, ...], Any]]:
-    """The entries that a point gives a tensor. Raises Malformed for another depth than that of its dimensions."""
+    """The entries that a point gives a tensor. Raises Malformed for another depth than that of its
+    dimensions.
+    """
     try:
         return nested_entries(nested, len(tensor.dims))
     except TypeError:
@@ -85,7 +89,9 @@ def point_entries(tensor: Tensor, nested: Any) -> list[tuple[tuple[int, ...], An
 
 
 def nested_entries(nested: Any, depth: int) -> list[tuple[tuple[int, ...], Any]]:
-    """The entries of a tensor of ``depth`` dimensions that is written as nested tuples: (position, exact value)."""
+    """The entries of a tensor of ``depth`` dimensions that is written as nested tuples: (position,
+    exact value).
+    """
     if depth == 0:
         return [((), nested if isinstance(nested, Exponential) else Fraction(nested))]
     return [
@@ -108,7 +114,9 @@ def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
 
 
 def true_at(fact: Fact, point: Point, given: tuple[Given, ...]) -> bool | None:
-    """Whether a fact holds at a point, for all values of its open indices; None where it is undefined or not decided."""
+    """Whether a fact holds at a point, for all values of its open indices; None where it is undefined
+    or not decided.
+    """
     try:
         return all(_compare(value, fact.relation) for value in values_of(fact.term, point, given))
     except (NotExact, ZeroDivisionError):

@@ -63,10 +63,11 @@ _REACH = [
 class Extremum(Kind):
     """``variable`` = ``point`` is what ``says`` says of ``energy``, for all values of the other symbols.
 
-    ``above`` is energy - energy at the point, in a form whose sign is visible. ``convex`` names unknown functions that
-    are assumed convex (for a local statement: near their second argument). ``witness`` and ``direction`` offer a
-    counterexample: exact values of the other symbols, and a direction of the variable. ``says`` "bounded below" asserts
-    that the energy has a lower bound, and then the point only names where ``above`` is measured from.
+    ``above`` is energy - energy at the point, in a form whose sign is visible. ``convex`` names unknown
+    functions that are assumed convex (for a local statement: near their second argument). ``witness`` and
+    ``direction`` offer a counterexample: exact values of the other symbols, and a direction of the variable.
+    ``says`` "bounded below" asserts that the energy has a lower bound, and then the point only names where
+    ``above`` is measured from.
     """
 
     energy: Term
@@ -125,7 +126,9 @@ def extremum(statement: Extremum, seed: int, with_mutants: bool) -> Finding:
 
 
 def _check(s: Extremum) -> None:
-    """Raise Malformed for an extremum of nothing, at a point that moves, or with a false assumption of convexity."""
+    """Raise Malformed for an extremum of nothing, at a point that moves, or with a false assumption of
+    convexity.
+    """
     if s.says not in SAYS:
         raise Malformed(f"an extremum is one of {', '.join(SAYS)}")
     if s.energy.shape():
@@ -197,7 +200,9 @@ def _sign(s: Extremum) -> str:
 
 
 def _near(term: Term, s: Extremum) -> bool:
-    """Whether a Bregman difference of a function that is convex near its second argument has its first one there."""
+    """Whether a Bregman difference of a function that is convex near its second argument has its first
+    one there.
+    """
     if not isinstance(term, Bregman) or term.data in _CONVEX:
         return True
     u, c = (apply_definitions(at_point(a, s.variable, s.point).entry(), s.given) for a in term.args)
@@ -230,7 +235,9 @@ def _definite(s: Extremum) -> bool:
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:
-    """The sign of energy - energy(point) at exact random instances; not for assumed functions, which are drawn at random."""
+    """The sign of energy - energy(point) at exact random instances; not for assumed functions, which
+    are drawn at random.
+    """
     if any(f not in _CONVEX for f in s.convex) or "local" in s.says:
         return Evidence(
             "exact",

@@ -15,7 +15,8 @@ from checks.statement import Kind, parts
 class Family(Kind):
     """The statements of ``cases`` (label, statement), and ``general``, in which the parameter stays a symbol.
 
-    The family is proved where ``general`` is, or where it has none and every case is proved. One case that fails refutes it.
+    The family is proved where ``general`` is, or where it has none and every case is proved. One case that
+    fails refutes it.
     """
 
     general: Any

@@ -75,7 +75,9 @@ def midpoint_violation(statement: ConvexProgram) -> str | None:
 
 
 def _check_points(statement: ConvexProgram) -> None:
-    """Raise Malformed for offered values that break a promise, or that are not those of the variables and the data."""
+    """Raise Malformed for offered values that break a promise, or that are not those of the variables
+    and the data.
+    """
     program = statement.program
     promised = {t.name for t in program.unknown() if t.positive}
     semidefinite = {t.name for t in program.semidefinite}

@@ -115,7 +115,9 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
 
 
 def _check(s: Follows) -> None:
-    """Raise Malformed for a relation that is none, a residual that the statement itself uses, or no consequence at all."""
+    """Raise Malformed for a relation that is none, a residual that the statement itself uses, or no
+    consequence at all.
+    """
     check_given(s.given, s.nonzero)
     if s.relation not in ("=", ">="):
         raise Malformed("a relation is = or >=")
@@ -244,7 +246,9 @@ def _step(title: str, latex: str, reason: str, passed: bool) -> dict[str, Any]:
 
 
 def _mutate(finding: Finding, statement: Follows, samples: list[Instance]) -> None:
-    """Mutants of both sides: an equation must fail on an instance, an inequality must lose its certificate."""
+    """Mutants of both sides: an equation must fail on an instance, an inequality must lose its
+    certificate.
+    """
     for side in ("lhs", "rhs"):
         for what, mutant in mutants(getattr(statement, side), 16) or _scaled(statement, side):
             changed = replace(statement, lhs=mutant) if side == "lhs" else replace(statement, rhs=mutant)

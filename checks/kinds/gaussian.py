@@ -18,7 +18,9 @@ _DIGITS = 40
 
 @dataclass(frozen=True)
 class GaussianMean(Kind):
-    """E f(w) = value for w ~ N(0, 1), for all values of the other symbols (real; positive where declared so)."""
+    """E f(w) = value for w ~ N(0, 1), for all values of the other symbols (real; positive where
+    declared so).
+    """
 
     integrand: sp.Expr
     w: sp.Symbol
@@ -28,7 +30,10 @@ class GaussianMean(Kind):
     def statement_latex(self) -> str:
         """The mean and its value."""
         name = sp.latex(self.w)
-        mean = rf"\mathbb{{E}}_{{{name}\sim\mathcal{{N}}(0,1)}}\left[{sp.latex(self.integrand)}\right] = {sp.latex(self.value)}"
+        mean = (
+            rf"\mathbb{{E}}_{{{name}\sim\mathcal{{N}}(0,1)}}\left[{sp.latex(self.integrand)}\right] = "
+            rf"{sp.latex(self.value)}"
+        )
         others = sorted((self.integrand.free_symbols | self.value.free_symbols) - {self.w}, key=str)
         signs = {s: "> 0" if s.is_positive else r"\ge 0" if s.is_nonnegative else "" for s in others}
         where = r",\ ".join(f"{sp.latex(s)} {sign}" for s, sign in signs.items() if sign)
@@ -87,7 +92,9 @@ _EVERYWHERE = (
     ),
     *(sp.sin, sp.cos, sp.sinh, sp.cosh, sp.tanh, sp.atan, sp.asinh, sp.erf, sp.erfc),
 )
-"""What is a real number wherever its arguments are; of powers, logarithms and gamma the arguments are looked at."""
+"""What is a real number wherever its arguments are; of powers, logarithms and gamma the arguments are
+looked at.
+"""
 
 
 def _check(s: GaussianMean) -> None:

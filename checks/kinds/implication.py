@@ -30,10 +30,10 @@ _RELATIONS = ("=", ">=", ">")
 class Implication(Kind):
     """If all hypotheses hold, so does the conclusion.
 
-    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n  in which ``factor`` is a
-    nonnegative combination of the named hypotheses with at least one strict one (or 1 when empty), and the
-    multiplier of an inequality is nonnegative. ``witness`` is an exact assignment offered as a counterexample: the
-    engine accepts it only if every hypothesis holds and the conclusion fails.
+    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n  in which ``factor``
+    is a nonnegative combination of the named hypotheses with at least one strict one (or 1 when empty), and
+    the multiplier of an inequality is nonnegative. ``witness`` is an exact assignment offered as a
+    counterexample: the engine accepts it only if every hypothesis holds and the conclusion fails.
     """
 
     hypotheses: tuple[Fact, ...]
@@ -125,7 +125,9 @@ def _undefined(statement: Implication) -> str:
 
 
 def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
-    """Whether what a formula asks of a base is asked of it by what is assumed to be defined as well, or visibly so."""
+    """Whether what a formula asks of a base is asked of it by what is assumed to be defined as well, or
+    visibly so.
+    """
     asked = [s.signs for s in stated if s.base == demand.base]
     return any(signs <= demand.signs for signs in asked) or sg.signs(demand.base, facts) <= demand.signs
 
@@ -134,7 +136,9 @@ _WANTED = 20
 
 
 def _satisfied(statement: Implication, seed: int) -> tuple[str, int, str | None]:
-    """A point at which all hypotheses hold, in words, how many were tried, and a counterexample if one was met."""
+    """A point at which all hypotheses hold, in words, how many were tried, and a counterexample if one
+    was met.
+    """
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
     shown, count = "", 0
     for instance, points in exact_instances(terms, (), seed, 40, True):
@@ -216,7 +220,9 @@ def certificate_error(statement: Implication) -> str:
 
 
 def _defined_under(multiplier: ix.Expr, statement: Implication) -> bool:
-    """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are defined."""
+    """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are
+    defined.
+    """
     facts = facts_of(statement.hypotheses)
     everything = (*statement.hypotheses, statement.conclusion)
     stated = [d for f in everything for d in sg.demands(f.term.entry())]

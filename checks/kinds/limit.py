@@ -29,11 +29,13 @@ ETA = Tensor("eta", (), r"\eta", positive=True)
 
 @dataclass(frozen=True)
 class Limit(Kind):
-    """state := step converges to ``limit`` from every start, for each step size in the open interval (low, high).
+    """state := step converges to ``limit`` from every start, for each step size in the open interval (low,
+    high).
 
-    ``limit`` None says only that it converges. The proof is the identity  step - limit = rate (state - limit)  with a
-    ``rate`` that depends on the step size alone: the interval must be exactly where |rate| < 1. ``orbit`` offers values
-    of all symbols, the start included, whose orbit is periodic. ``high`` None leaves the range open.
+    ``limit`` None says only that it converges. The proof is the identity  step - limit = rate (state - limit)
+    with a ``rate`` that depends on the step size alone: the interval must be exactly where |rate| < 1.
+    ``orbit`` offers values of all symbols, the start included, whose orbit is periodic. ``high`` None leaves
+    the range open.
     """
 
     state: Tensor

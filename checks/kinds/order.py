@@ -1,9 +1,9 @@
 """Order: a formula in a small parameter approximates another up to a given power of it.
 
-The coefficients of both sides come from two routes that share nothing: derivatives at 0 by index calculus, compared
-as normal forms for symbolic dimensions, and truncated power series in exact arithmetic on instances. Where the two
-disagree no verdict is given. Parameters that the formula leaves open (a learning rate, say) take the values of
-``choice`` in a proof; an offered counterexample must hold for every value of them.
+The coefficients of both sides come from two routes that share nothing: derivatives at 0 by index calculus,
+compared as normal forms for symbolic dimensions, and truncated power series in exact arithmetic on instances.
+Where the two disagree no verdict is given. Parameters that the formula leaves open (a learning rate, say)
+take the values of ``choice`` in a proof; an offered counterexample must hold for every value of them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def coefficients(
 
 
 def order(statement: Order, seed: int, with_mutants: bool) -> Finding:
-    """Shapes; an offered or found counterexample; coefficients equal as normal forms; whether the order is attained."""
+    """Shapes; an offered or found counterexample; coefficients equal as normal forms; whether the order
+    is attained.
+    """
     known = _judged(replace(statement, label=""), seed, with_mutants)
     return Finding(list(known.evidence), list(known.steps), known.counterexample, known.mutants)
 
@@ -152,7 +154,9 @@ def _unsupported(s: Order, agreed: int) -> str:
 
 
 def _agreed(s: Order, seed: int) -> int:
-    """How many instances gave both sides exact series, which agreed there: `_found` has looked at all of them."""
+    """How many instances gave both sides exact series, which agreed there: `_found` has looked at all
+    of them.
+    """
     count = 0
     for instance, at in _points(s, seed):
         try:
@@ -181,7 +185,8 @@ def _prove(s: Order, finding: Finding, unsupported: str) -> None:
         step = {
             "title": f"coefficient of {s.small.name}^{n}",
             "latex": f"{left} = {right}",
-            "reason": "derivatives at 0 by index calculus, confirmed by series arithmetic; equal normal forms",
+            "reason": "derivatives at 0 by index calculus, confirmed by series arithmetic; equal normal "
+            "forms",
             "grade": "exact-symbolic",
             "passed": passed,
         }
@@ -208,7 +213,9 @@ def _prove(s: Order, finding: Finding, unsupported: str) -> None:
 
 
 def _compare_routes(s: Order, seed: int) -> None:
-    """Raise DerivativeMismatch where derivatives by index calculus are not n! times the series coefficients."""
+    """Raise DerivativeMismatch where derivatives by index calculus are not n! times the series
+    coefficients.
+    """
     for expr in _sides(s):
         by_index = derivatives(expr, s.small, s.order)
         for instance, at in islice(_points(s, seed), 0, None, _STRIDE):
@@ -241,7 +248,10 @@ def _witnessed(s: Order) -> str | None:
         one, two = (sp.sympify(evaluate(e, instance.sizes, lookup, SYMPY_FUNCTIONS, at)) for e in pair)
         gap = sp.simplify(one - two)
         if gap.is_number and gap != 0:
-            return f"{describe(instance, at)}: the derivative {n} by {s.small.name} is {one}, the formula has {two}"
+            return (
+                f"{describe(instance, at)}: the derivative {n} by {s.small.name} is {one}, the formula "
+                f"has {two}"
+            )
     return None
 
 
@@ -281,7 +291,9 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
 
 
 def _attained(s: Order, seed: int) -> Evidence:
-    """Whether the coefficient of the claimed order itself differs somewhere, with the ``null`` tensors set to 0."""
+    """Whether the coefficient of the claimed order itself differs somewhere, with the ``null`` tensors
+    set to 0.
+    """
     quiet = tuple(
         Given(t, tuple(Index(f"n{k}#", d) for k, d in enumerate(t.dims)), Number((), Fraction(0)), "")
         for t in s.null
@@ -311,7 +323,9 @@ def _mutate(s: Order, seed: int) -> Mutants:
 
 
 def _rejected(s: Order, seed: int) -> bool | None:
-    """True: an instance tells the sides apart below the order; False: proved equal below it; None: neither."""
+    """True: an instance tells the sides apart below the order; False: proved equal below it; None:
+    neither.
+    """
     if _found(s, seed, first=8):
         return True
     try:

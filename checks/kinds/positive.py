@@ -1,7 +1,8 @@
 """Positive: a kernel is Mercer on a domain (every Gram matrix is positive semidefinite); or it never is.
 
-Proof: a certificate (``derivations.calculus.psd``) that rebuilds the kernel as a normal form. Refutation: exact points,
-parameters and weights c with c'Gc < 0, or points of the domain at which the kernel is not defined.
+Proof: a certificate (``derivations.calculus.psd``) that rebuilds the kernel as a normal form. Refutation:
+exact points, parameters and weights c with c'Gc < 0, or points of the domain at which the kernel is not
+defined.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ _WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), 
 
 @dataclass(frozen=True)
 class Positive(Kind):
-    """Σ_ij c_i c_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real c.
+    """Σ_ij c_i c_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real
+    c.
 
     ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` gives each parameter's.
     """
@@ -110,7 +112,9 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
 
 
 def _check(s: Positive) -> None:
-    """Raise Malformed for a kernel of more than its points and parameters, or ranges that promises contradict."""
+    """Raise Malformed for a kernel of more than its points and parameters, or ranges that promises
+    contradict.
+    """
     kernel, ranges = s.kernel.entry(), dict(s.ranges)
     if len(ranges) < len(s.ranges):
         raise Malformed("a parameter has two ranges")
@@ -168,7 +172,9 @@ def _ranges(s: Positive) -> dict[Tensor, str]:
 
 
 def _met(demand: sg.Demand, s: Positive) -> bool:
-    """Whether a denominator, root or logarithm is visibly defined on the domain, which may keep norms from 0."""
+    """Whether a denominator, root or logarithm is visibly defined on the domain, which may keep norms
+    from 0.
+    """
     signs = {">= 0": NONNEGATIVE, "> 0": POSITIVE}
     forms = {}
     if s.domain == "R^d without 0":
@@ -202,7 +208,8 @@ def _search(s: Positive) -> tuple[int, str | None]:
                         shown = "; ".join(", ".join(map(str, row)) for row in gram)
                         return (
                             tried,
-                            f"{_words(chosen, points)}: Gram matrix [{shown}], c = {weights}, c'Gc = {value} < 0",
+                            f"{_words(chosen, points)}: Gram matrix [{shown}], c = {weights}, c'Gc = {value} "
+                            "< 0",
                         )
     return tried, None
 
@@ -271,10 +278,12 @@ class Region:
 
 @dataclass(frozen=True)
 class SigmoidNegative(Kind):
-    """For every γ ≠ 0, every c and every h ≠ 0: tanh(γ xy + c) has a negative form on points of the line through h.
+    """For every γ ≠ 0, every c and every h ≠ 0: tanh(γ xy + c) has a negative form on points of the line
+    through h.
 
-    The form is a rational function of e^{2|c|} = 1 + a and e^{|γ|h²/2} = 1 + b; after clearing, all coefficients of
-    its numerator are negative and all of its denominator positive, so it is negative for all a, b > 0.
+    The form is a rational function of e^{2|c|} = 1 + a and e^{|γ|h²/2} = 1 + b; after clearing, all
+    coefficients of its numerator are negative and all of its denominator positive, so it is negative for all
+    a, b > 0.
     """
 
     regions: tuple[Region, ...]
@@ -325,7 +334,9 @@ def _negative(region: Region, gamma: str) -> bool:
 
 
 def sigmoid_negative(statement: SigmoidNegative, seed: int, with_mutants: bool) -> Finding:
-    """Every region, and that the regions cover all signs of c and γ ≠ 0; mutants change points and weights."""
+    """Every region, and that the regions cover all signs of c and γ ≠ 0; mutants change points and
+    weights.
+    """
     finding = Finding()
     covered = {(r.c, g) for r in statement.regions for g in r.gamma}
     complete = covered >= set(product("-0+", "-+"))

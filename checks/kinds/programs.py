@@ -1,4 +1,6 @@
-"""What may be said of a minimisation program: that it is convex, well posed, and which conditions its dual has."""
+"""What may be said of a minimisation program: that it is convex, well posed, and which conditions its
+dual has.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Convex(Kind):
 
 @dataclass(frozen=True)
 class WellPosed(Kind):
-    """Every symbol of a program, minimised over the variables of its ``printed`` list, is one of them or given data."""
+    """Every symbol of a program, minimised over the variables of its ``printed`` list, is one of them
+    or given data.
+    """
 
     program: Program
     printed: tuple[Tensor, ...]
@@ -107,7 +111,9 @@ def _quadratic_part(program: Any) -> tuple:
 
 
 def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
-    """Every symbol is a listed variable or given data, every listed variable occurs, every variable is listed."""
+    """Every symbol is a listed variable or given data, every listed variable occurs, every variable is
+    listed.
+    """
     program, known = statement.program, statement.program.unknown()
     both = set(statement.printed) & set(statement.data)
     occurring = known | tensors_of((program.objective, program.constraints))
@@ -193,7 +199,9 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
 
 
 def _readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:
-    """A condition for all values of its indices, in the dualiser's indices for a variable. Raises Malformed for others."""
+    """A condition for all values of its indices, in the dualiser's indices for a variable. Raises
+    Malformed for others.
+    """
     free = sorted(ix.free_indices(condition), key=lambda i: i.name)
     found = [
         ix.rename(condition, dict(zip(free, chosen, strict=True)))

@@ -1,4 +1,6 @@
-"""Recurrence: a closed form of a quantity that base values and a recurrence determine; settled by induction."""
+"""Recurrence: a closed form of a quantity that base values and a recurrence determine; settled by
+induction.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,10 @@ class Base:
 class Recurrence(Kind):
     """f(symbols) = closed for all whole values of the symbols from their first ones on.
 
-    f is what ``base`` and ``rule`` determine: f(symbols) = rule, an expression in ``QUANTITY`` at smaller values; or with
-    ``slope`` = (z, start): ∂f/∂z = rule, and f = start at z = 0. ``counted(*values)`` is the same quantity by brute force,
-    compared at all ``cases`` and beyond them with ``at`` put for further symbols.
+    f is what ``base`` and ``rule`` determine: f(symbols) = rule, an expression in ``QUANTITY`` at smaller
+    values; or with ``slope`` = (z, start): ∂f/∂z = rule, and f = start at z = 0. ``counted(*values)`` is the
+    same quantity by brute force, compared at all ``cases`` and beyond them with ``at`` put for further
+    symbols.
     """
 
     closed: sp.Expr
@@ -170,7 +173,9 @@ def _vanishes(expression: sp.Expr) -> bool:
 
 
 def determined(s: Recurrence, case: tuple[int, ...]) -> sp.Expr:
-    """The quantity at a case as base values and recurrence determine it. Raises Malformed where they do not."""
+    """The quantity at a case as base values and recurrence determine it. Raises Malformed where they do
+    not.
+    """
     known: dict[tuple[int, ...], sp.Expr] = {}
 
     def value(values: tuple[Any, ...], depth: int) -> sp.Expr:

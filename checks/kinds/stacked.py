@@ -1,4 +1,6 @@
-"""Stacked: two block vectors (or matrices) are equal, part by part; a mutant must be rejected by some part."""
+"""Stacked: two block vectors (or matrices) are equal, part by part; a mutant must be rejected by some
+part.
+"""
 
 from __future__ import annotations
 

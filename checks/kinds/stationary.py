@@ -33,7 +33,10 @@ class Stationary(Kind):
     def statement_latex(self) -> str:
         """The gradient at the point, and that it is zero."""
         name = self.variable.latex or self.variable.name
-        return rf"\left.\nabla_{{{name}}}\left[{self.energy.latex()}\right]\right|_{{{name} = {self.point.latex()}}} = 0"
+        return (
+            rf"\left.\nabla_{{{name}}}\left[{self.energy.latex()}\right]\right|_{{{name} = "
+            rf"{self.point.latex()}}} = 0"
+        )
 
 
 def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:

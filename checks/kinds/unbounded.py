@@ -41,8 +41,9 @@ class Ray:
 class Bounded(Kind):
     """A maximisation has a finite supremum (a minimisation, a finite infimum) on its feasible set.
 
-    ``ray`` offers a refutation. ``bound`` and ``gap`` offer a proof: for a minimisation objective = bound + gap, for a
-    maximisation objective = bound - gap, with a visibly nonnegative gap and a bound free of variables.
+    ``ray`` offers a refutation. ``bound`` and ``gap`` offer a proof: for a minimisation objective = bound +
+    gap, for a maximisation objective = bound - gap, with a visibly nonnegative gap and a bound free of
+    variables.
     """
 
     program: Program
@@ -131,7 +132,10 @@ def _words(program: Program, ray: Ray) -> str:
     values = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
     sample = ", ".join(f"{v} at t = {t}" for t, v in values.items())
     end = "above" if program.maximise else "below"
-    return f"along {shown} all constraints hold and the objective is unbounded {end}; with all dimensions and data 1: {sample}"
+    return (
+        f"along {shown} all constraints hold and the objective is unbounded {end}; with all dimensions "
+        f"and data 1: {sample}"
+    )
 
 
 def _plain(term: Term) -> str:
@@ -161,7 +165,9 @@ def bound_error(statement: Bounded) -> str:
 
 
 def _zero_is_feasible(program: Program) -> bool:
-    """Whether all constraints visibly hold where every variable is 0: over nothing there is no finite optimum."""
+    """Whether all constraints visibly hold where every variable is 0: over nothing there is no finite
+    optimum.
+    """
     for c in program.constraints:
         excess = c.excess()
         for variable in program.variables:

@@ -17,8 +17,8 @@ from checks.run.theories import THEORIES
 class Ablation:
     """What happens to the standing statement without one assumption.
 
-    ``needed`` is True with a counterexample, False if the claim is still proved without it (then it is redundant), None if
-    neither was settled.
+    ``needed`` is True with a counterexample, False if the claim is still proved without it (then it is
+    redundant), None if neither was settled.
     """
 
     assumption: str

@@ -23,8 +23,9 @@ class UnwritableCache(RuntimeError):
 class Cache:
     """Records by content key, one file each, written atomically: a killed run leaves whole entries or none.
 
-    An entry carries a digest of its key and its record. One that cannot be read, or that was changed since it was written,
-    is not believed: it is renamed, its name is added to ``set_aside``, and its claim is judged again.
+    An entry carries a digest of its key and its record. One that cannot be read, or that was changed since it
+    was written, is not believed: it is renamed, its name is added to ``set_aside``, and its claim is judged
+    again.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -65,5 +66,6 @@ class Cache:
     def unwritable(self, error: OSError) -> UnwritableCache:
         """The complaint about a folder that cannot be written."""
         return UnwritableCache(
-            f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with --no-cache"
+            f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with "
+            "--no-cache"
         )

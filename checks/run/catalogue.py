@@ -1,6 +1,7 @@
 """What is known without importing a claim: which there are, what they rest on, and the keys of their records.
 
-It is written by the runs that imported the claims, and believed as long as every source file and library is the same.
+It is written by the runs that imported the claims, and believed as long as every source file and library is
+the same.
 """
 
 from __future__ import annotations

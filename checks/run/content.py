@@ -1,8 +1,9 @@
-"""What a record depends on, as a key: statements, assumptions, options, and the source code that judging it runs.
+"""What a record depends on, as a key: statements, assumptions, options, and the source code that judging it
+runs.
 
-Declarations of claims count definition by definition (the parts that a claim mentions, directly or through others), all
-other modules as whole files: the engines for every claim, and whatever else the module of a claim imports, also inside
-functions, directly or through others.
+Declarations of claims count definition by definition (the parts that a claim mentions, directly or through
+others), all other modules as whole files: the engines for every claim, and whatever else the module of a
+claim imports, also inside functions, directly or through others.
 """
 
 from __future__ import annotations
@@ -59,8 +60,10 @@ def _imports(name: str) -> frozenset[str]:
 
 @cache
 def engine_version(*modules: str) -> str:
-    """A hash of the source files that judging the claims and running the legs of these modules runs, declarations left
-    out, and of the versions of the libraries. A module that is not the package's own adds nothing to the engines."""
+    """A hash of the source files that judging the claims and running the legs of these modules runs,
+    declarations left out, and of the versions of the libraries. A module that is not the package's own adds
+    nothing to the engines.
+    """
     todo = [name for name in _files() if name.startswith(_ENGINES)] + [m for m in modules if m in _files()]
     reached: set[str] = set()
     while todo:
@@ -76,10 +79,12 @@ def engine_version(*modules: str) -> str:
 
 
 def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> str:
-    """The key of a claim's record: a hash of what it says in words, of the text of every definition that its statements,
-    derivation and legs reach, of assumptions, the options that matter, and engines. Nothing is derived for it.
+    """The key of a claim's record: a hash of what it says in words, of the text of every definition that its
+    statements, derivation and legs reach, of assumptions, the options that matter, and engines. Nothing is
+    derived for it.
 
-    A quick record has no legs: where assumptions leave statements and derivation as they are, it is the same record.
+    A quick record has no legs: where assumptions leave statements and derivation as they are, it is the same
+    record.
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
     if quick:
@@ -117,8 +122,8 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
 def _text(value: Any) -> str:
     """A statement's (or constant's) content: its repr, and the source of the functions that it holds.
 
-    Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in the same run
-    must not matter.
+    Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in
+    the same run must not matter.
     """
     numbers: dict[str, str] = {}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
@@ -152,9 +157,11 @@ def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
 
 
 def source(function: Any) -> str:
-    """The text of a leg, and of every definition of the papers' packages that it mentions, directly or through others.
+    """The text of a leg, and of every definition of the papers' packages that it mentions, directly or
+    through others.
 
-    Read from the files, statement by statement (``checks.run.reach``): however something is imported, it counts.
+    Read from the files, statement by statement (``checks.run.reach``): however something is imported, it
+    counts.
     """
     if isinstance(function, Named) and function.module in _files():
         own = _files()[function.module]
@@ -179,8 +186,9 @@ def source(function: Any) -> str:
 
 
 def _declared(claim: Claim) -> str:
-    """The text of the statement that declares a claim, and of all that it reaches; of a claim from elsewhere, of every module
-    beside its own."""
+    """The text of the statement that declares a claim, and of all that it reaches; of a claim from elsewhere,
+    of every module beside its own.
+    """
     path, _, line = claim.source.rpartition(":")
     own = ROOT / path
     if own in _files().values():

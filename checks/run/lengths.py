@@ -1,8 +1,8 @@
 """The lengths of tensor checks, and how a long run of them is cut into parts that are kept.
 
-A climbing leg is called once for each length, and what it finds there is stored as soon as it ends, by content: claims with the
-same leg share it, a run that was killed goes on behind the last finished pair of leg and length, and a run with a larger
-``--max-tokens`` computes the new lengths only.
+A climbing leg is called once for each length, and what it finds there is stored as soon as it ends, by
+content: claims with the same leg share it, a run that was killed goes on behind the last finished pair of leg
+and length, and a run with a larger ``--max-tokens`` computes the new lengths only.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from typing import Any
 
 from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence
-from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded
+from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded, timed
 from checks.run.content import engine_version, source
 from checks.run.store import digest, write_atomically
 from checks.tensors.core.errors import TensorError
 
-# Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear ones need fewer.
+# Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear
+# ones need fewer.
 MATRICES, LINEAR_MATRICES = 100, 40
 
 
 def require_memory(max_tokens: int, device: Any, available: int | None = None) -> None:
-    """Raises TensorError if the tensor checks up to this length would not fit the device's memory, by an estimate."""
+    """Raises TensorError if the tensor checks up to this length would not fit the device's memory, by
+    an estimate.
+    """
     import torch
 
     from checks.tensors.measure.memory import GIB, available_bytes
@@ -42,7 +45,8 @@ def require_memory(max_tokens: int, device: Any, available: int | None = None) -
     free = available_bytes(torch.device(device)) if available is None else available
     if needed > free:
         raise TensorError(
-            f"tensor checks up to {max_tokens} tokens need about {needed / GIB:.2g} GiB and {free / GIB:.2g} GiB are "
+            f"tensor checks up to {max_tokens} tokens need about {needed / GIB:.2g} GiB and {free / GIB:.2g} "
+            "GiB are "
             f"available; use a smaller --max-tokens"
         )
 
@@ -66,7 +70,9 @@ class Parts:
     folder: Path | None = None
 
     def get(self, name: str) -> Part | None:
-        """The stored part, or None; a file that cannot be read or was changed counts as none, and is written anew."""
+        """The stored part, or None; a file that cannot be read or was changed counts as none, and is
+        written anew.
+        """
         try:
             if not self.folder:
                 return None
@@ -92,7 +98,9 @@ class Parts:
 
 @dataclass(frozen=True)
 class Climb:
-    """A leg of a claim under assumptions, with the place of its parts; claims that name the same leg share them."""
+    """A leg of a claim under assumptions, with the place of its parts; claims that name the same leg
+    share them.
+    """
 
     claim: str
     index: int
@@ -151,7 +159,7 @@ class Climb:
         if stored is not None:
             return stored
         started = time.perf_counter()
-        found = list(run())
+        found = timed(run)
         part = Part(found, time.perf_counter() - started)
         self.parts.put(name, part)
         return part
@@ -170,8 +178,9 @@ def _climbing(leg: Leg) -> Climbing:
 class Forecast:
     """Seconds that unfinished parts will take, from the finished ones of the same leg at shorter lengths.
 
-    A power law through the last two lengths of a leg. Costs that do not grow hide some of the growth, so the exponent is raised
-    by a quarter, to 2 at most (1 for a leg of linear cost); with one length it is the mean of the other legs.
+    A power law through the last two lengths of a leg. Costs that do not grow hide some of the growth, so the
+    exponent is raised by a quarter, to 2 at most (1 for a leg of linear cost); with one length it is the mean
+    of the other legs.
     """
 
     first: float = 1.0  # seconds of a check at the shortest length, before any has been measured
@@ -194,7 +203,9 @@ class Forecast:
         return 1 if leg in self.linear else 2
 
     def seconds(self, leg: str, n: int) -> float:
-        """Of this leg at n tokens; of a leg never seen, the mean of the others at the shortest length, grown."""
+        """Of this leg at n tokens; of a leg never seen, the mean of the others at the shortest length,
+        grown.
+        """
         known = [e for e in map(self._exponent, self.taken) if e is not None]
         usual = sum(known) / len(known) if known else self.usual
         if leg in self.taken:
@@ -207,7 +218,9 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a climb stands after a part: its claim and length, parts found or run of all, seconds that are left."""
+    """Where a climb stands after a part: its claim and length, parts found or run of all, seconds that
+    are left.
+    """
 
     claim: str
     tokens: int
@@ -216,12 +229,15 @@ class Progress:
     seconds_left: float
 
 
-# legs of one length, in any order, each with its part; None: the leg raised, which its claim's record will say
+# legs of one length, in any order, each with its part; None: the leg raised, which its claim's record will
+# say
 Runner = Callable[[list[Climb], int], Iterable[tuple[Climb, Part | None]]]
 
 
 def ascend(climbs: list[Climb], run: Runner, workers: int = 1) -> Iterator[Progress]:
-    """Every leg at every length, the short lengths of all before the long ones; legs that claims share run once."""
+    """Every leg at every length, the short lengths of all before the long ones; legs that claims share
+    run once.
+    """
     legs = {c.content(): c for c in climbs}
     linear = frozenset(name for name, c in legs.items() if c.linear)
     forecast, done = Forecast(linear=linear), 0

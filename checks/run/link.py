@@ -1,4 +1,6 @@
-"""What follows for a claim from the verdicts on others: what weakens it, what inherits its failure, its severity."""
+"""What follows for a claim from the verdicts on others: what weakens it, what inherits its failure, its
+severity.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ def link(
     recorded: Mapping[str, str] | None = None,
     parents: Mapping[str, Iterable[str]] | None = None,
 ) -> list[Record]:
-    """Say on each record which failing claims it rests on, directly or through others, and which that rest on it fail too.
+    """Say on each record which failing claims it rests on, directly or through others, and which that rest on
+    it fail too.
 
-    ``recorded`` has the verdicts of claims that are not among the records, ``parents`` what each claim rests on (those
-    that have been imported, where it is not given).
+    ``recorded`` has the verdicts of claims that are not among the records, ``parents`` what each claim rests
+    on (those that have been imported, where it is not given).
     """
     verdicts = {**(recorded or {}), **{r.id: r.verdict for r in records}}
     known = parents or {id: claim.rests_on for id, claim in CLAIMS.items()}
@@ -49,7 +52,9 @@ def heirs(id: str, parents: Mapping[str, Iterable[str]], verdicts: Mapping[str, 
 
 
 def gravest(record: Record) -> str | None:
-    """The severity of a record: of substance where something inherits the failure, or that of its gravest part."""
+    """The severity of a record: of substance where something inherits the failure, or that of its
+    gravest part.
+    """
     if record.verdict not in FAILED:
         return None
     if record.inherited_by:

@@ -1,8 +1,10 @@
-"""What a definition depends on, read from the source files: every top-level statement that it mentions, transitively.
+"""What a definition depends on, read from the source files: every top-level statement that it mentions,
+transitively.
 
-A statement mentions a name wherever it occurs in it, inside functions and their imports as well. A module that is used as
-a whole (handed on, or asked for attributes by computed names) counts as a whole. More may be counted than is used, never
-less: a key made from the text cannot stay the same when something reachable changes.
+A statement mentions a name wherever it occurs in it, inside functions and their imports as well. A module
+that is used as a whole (handed on, or asked for attributes by computed names) counts as a whole. More may be
+counted than is used, never less: a key made from the text cannot stay the same when something reachable
+changes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class _Module:
 
 
 def reach(path: Path, line: int, modules: tuple[tuple[str, Path], ...]) -> str:
-    """The text of the statement at a line of a file, and of all that it reaches in that file and in ``modules``."""
+    """The text of the statement at a line of a file, and of all that it reaches in that file and in
+    ``modules``.
+    """
     files = dict(modules)
     found: dict[tuple[str, int], str] = {}
     todo: list[tuple[Path, int]] = []
@@ -137,7 +141,9 @@ def _statement(node: ast.stmt, first: int, last: int, text: str) -> _Statement:
 
 
 def _defines(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives a value, or changes: also by an item, an attribute or a method of it."""
+    """The names that a statement gives a value, or changes: also by an item, an attribute or a method
+    of it.
+    """
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name

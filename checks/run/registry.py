@@ -16,7 +16,9 @@ PAPERS = {
 
 
 def modules() -> list[str]:
-    """The modules that declare claims: every module in the package of a paper but its legs, in order of name."""
+    """The modules that declare claims: every module in the package of a paper but its legs, in order of
+    name.
+    """
     found = []
     for paper in PAPERS:
         folder = ROOT / "checks" / "papers" / paper

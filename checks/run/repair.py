@@ -1,4 +1,6 @@
-"""Whether a correction is one: not the printed statement again, not its denial, not something about other things."""
+"""Whether a correction is one: not the printed statement again, not its denial, not something about
+other things.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from derivations.calculus.term import Apply, Frac, Neg, Power, Product, Size, Su
 
 
 def repair_of(literal: Any, corrected: Any) -> str:
-    """Whether a correction is one: "offered", or "idle" where it says nothing, the same, its denial, or something about
-    other things. That it is the smallest one is for a reader to judge.
+    """Whether a correction is one: "offered", or "idle" where it says nothing, the same, its denial, or
+    something about other things. That it is the smallest one is for a reader to judge.
     """
     printed = parts(literal)
     said = [p for p in parts(corrected) if not _idle(p, printed)]
@@ -51,7 +53,9 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
 
 
 def bare(term: Term) -> Term:
-    """A formula without what does nothing: 0 added, 1 multiplied or divided by, a power 1, a sum of one; 0 times anything is 0."""
+    """A formula without what does nothing: 0 added, 1 multiplied or divided by, a power 1, a sum of
+    one; 0 times anything is 0.
+    """
     args = tuple(map(bare, term.args))
     zero, one = as_term(0), as_term(1)
     if isinstance(term, Sum_):

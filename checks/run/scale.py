@@ -3,10 +3,11 @@
     python -m checks.scale --device cuda --out gpu.json        (make gpu)
     torchrun --nproc-per-node 2 -m checks.scale --out two.json
 
-Needs torch, numpy, scipy and sympy only. Float64 runs first, then float32 and bfloat16 against float64 values of the same
-inputs on the same device. TF32 is off, and algorithms are deterministic: an operation that has no deterministic version
-ends its check. The file is written again after every part, so that a run that was killed goes on behind it; parts of an
-older version of the sources are replaced. Under torchrun every streamed pass is shared out over the processes.
+Needs torch, numpy, scipy and sympy only. Float64 runs first, then float32 and bfloat16 against float64 values
+of the same inputs on the same device. TF32 is off, and algorithms are deterministic: an operation that has no
+deterministic version ends its check. The file is written again after every part, so that a run that was
+killed goes on behind it; parts of an older version of the sources are replaced. Under torchrun every streamed
+pass is shared out over the processes.
 """
 
 from __future__ import annotations
@@ -146,7 +147,9 @@ class Run:
 
 
 def leg_name(climb: Climb) -> str:
-    """Module and name of a leg below the papers' packages; of one without a name, its claim and its place there."""
+    """Module and name of a leg below the papers' packages; of one without a name, its claim and its
+    place there.
+    """
     return (climb.reference or f"{climb.claim}.{climb.index}").removeprefix("checks.papers.")
 
 
@@ -159,7 +162,9 @@ def _reset_peak(device: torch.device) -> None:
 
 
 def _peak(device: torch.device) -> int:
-    """Largest memory since `_reset_peak`: of the allocator on CUDA, of the process, torch and all, elsewhere."""
+    """Largest memory since `_reset_peak`: of the allocator on CUDA, of the process, torch and all,
+    elsewhere.
+    """
     if device.type == "cuda" or sys.platform != "linux":
         return peak_bytes(device)
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

@@ -1,4 +1,6 @@
-"""How much a failure matters: computed from the part that fails, from its repair, and from what rests on the claim."""
+"""How much a failure matters: computed from the part that fails, from its repair, and from what rests
+on the claim.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,38 @@ FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic
 
 # What a statement is made under, and what proves or refutes it; the other fields are what it says.
 BESIDE = {
-    "above", "bound", "factor", "certificate", "chain", "choice", "convex", "data",
-    "direction", "domain", "family", "gap", "given", "high", "hypotheses", "label", "low", "multipliers", "nonzero",
-    "null", "one", "orbit", "other", "over", "ranges", "rate", "ray", "reason", "sizes", "squares", "witness",
-}  # fmt: skip
+    "above",
+    "bound",
+    "factor",
+    "certificate",
+    "chain",
+    "choice",
+    "convex",
+    "data",
+    "direction",
+    "domain",
+    "family",
+    "gap",
+    "given",
+    "high",
+    "hypotheses",
+    "label",
+    "low",
+    "multipliers",
+    "nonzero",
+    "null",
+    "one",
+    "orbit",
+    "other",
+    "over",
+    "ranges",
+    "rate",
+    "ray",
+    "reason",
+    "sizes",
+    "squares",
+    "witness",
+}
 
 
 TEXTS = ("printed", "latex")
@@ -97,7 +127,9 @@ def _alike(one: ix.Expr | None, two: ix.Expr | None) -> bool:
 
 
 def _adds(printed: Any, repair: Any) -> bool:
-    """Whether a repair is made under the definitions, hypotheses, steps and ranges of what is printed, and more."""
+    """Whether a repair is made under the definitions, hypotheses, steps and ranges of what is printed,
+    and more.
+    """
     for name in ("given", "chain"):
         before, after = (_bare(getattr(s, name, ()) or ()) for s in (printed, repair))
         if not set(before) <= set(after):

@@ -1,4 +1,6 @@
-"""Judging claims: engines, legs, verdict, record; cached by content, in parallel, safe against being killed."""
+"""Judging claims: engines, legs, verdict, record; cached by content, in parallel, safe against being
+killed.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,9 @@ def _further(
 
 
 def climbs(claim: Claim, assumptions: Any, options: Options, parts: Parts | None = None) -> dict[int, Climb]:
-    """The climbing legs of a claim by their place among its legs, with the place where their parts are kept."""
+    """The climbing legs of a claim by their place among its legs, with the place where their parts are
+    kept.
+    """
     return {
         i: Climb(claim.id, i, leg, assumptions, options, parts or Parts())
         for i, leg in enumerate(claim.legs)
@@ -228,9 +232,10 @@ def verify(
 ) -> Iterator[tuple[Record, bool]]:
     """Judge claims, yielding each record as it is done and whether it came from the cache.
 
-    Beyond the usual lengths the tensor checks of all claims run first, short lengths before long ones; ``climbing`` is told
-    of each part that ends, and of the end by None. ``running`` is told every few seconds which claims are being judged. A
-    claim that takes longer than ``limit`` seconds is ended and unsettled. Raises UnwritableCache.
+    Beyond the usual lengths the tensor checks of all claims run first, short lengths before long ones;
+    ``climbing`` is told of each part that ends, and of the end by None. ``running`` is told every few seconds
+    which claims are being judged. A claim that takes longer than ``limit`` seconds is ended and unsettled.
+    Raises UnwritableCache.
     """
     settings = settings or {}
     todo: list[Claim] = []
@@ -274,8 +279,9 @@ def changes(
     running: Callable[[list[str]], None] = lambda _: None,
     limit: float | None = None,
 ) -> Iterator[tuple[str, dict[str, Record]]]:
-    """For each claim, as it is done, by their keys: its record under the defaults and under changed assumptions, without
-    mutants and further legs; nothing where these leave its statements and derivation as they are.
+    """For each claim, as it is done, by their keys: its record under the defaults and under changed
+    assumptions, without mutants and further legs; nothing where these leave its statements and derivation as
+    they are.
     """
     before, after = (_Work(s, options, True, Parts(), limit, cache) for s in ({}, settings))
     with _pool(min(workers, len(claims))) as pool:
@@ -291,7 +297,9 @@ def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
 
 
 class OutOfTime(BaseException):
-    """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its own."""
+    """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its
+    own.
+    """
 
 
 @contextmanager
@@ -359,7 +367,9 @@ class _Work:
 
 @contextmanager
 def _parts(cache: Cache | None) -> Iterator[Parts]:
-    """Where parts are kept: in the cache; without one, in a folder that goes with the run. Raises UnwritableCache."""
+    """Where parts are kept: in the cache; without one, in a folder that goes with the run. Raises
+    UnwritableCache.
+    """
     if cache is not None:
         folder = cache.folder / "parts"
         try:

@@ -1,7 +1,7 @@
 """Real numbers enclosed in balls (Arb): how values are compared that no exact arithmetic here can hold.
 
-Two balls that do not meet are different numbers: a certified difference. Two that meet with a radius below 2^-100 are
-counted as equal in a check by instances, never in a proof.
+Two balls that do not meet are different numbers: a certified difference. Two that meet with a radius below
+2^-100 are counted as equal in a check by instances, never in a proof.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Evaluation of index expressions entry by entry, at small sizes, in any exact arithmetic.
 
 Slow and simple on purpose: this is the route that shares nothing with the normal form, so that the two can
-check each other. Values may be Fractions, ``derivations.calculus.exact.Exponential`` numbers, SymPy expressions, Arb
-balls or floats: whatever the look-up returns.
+check each other. Values may be Fractions, ``derivations.calculus.exact.Exponential`` numbers, SymPy
+expressions, Arb balls or floats: whatever the look-up returns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ Functions = Mapping[str, Callable[[Any, Any], Any]]
 
 
 Known = dict[int, tuple[ix.Sum, tuple[ix.Index, ...], dict[tuple[int | None, ...], Any]]]
-"""Values of sums by the node itself (which is held, so that its id stays its own) and by the indices that it does not bind."""
+"""Values of sums by the node itself (which is held, so that its id stays its own) and by the indices
+that it does not bind.
+"""
 
 
 class NotExact(ValueError):
@@ -36,9 +38,10 @@ def evaluate(
     """The value of ``expr`` at the index values ``at`` (counted from 0).
 
     ``functions[name](argument, order)`` gives the value of the order-th derivative; ``functions["root"]``,
-    called as root(argument, exponent), gives rational powers. Raises KeyError for a size or function that
-    is missing, ZeroDivisionError where the expression is not defined. With ``known``, a sum is evaluated once for each choice of
-    the indices that it does not bind, also in further calls with the same sizes, values and functions.
+    called as root(argument, exponent), gives rational powers. Raises KeyError for a size or function that is
+    missing, ZeroDivisionError where the expression is not defined. With ``known``, a sum is evaluated once
+    for each choice of the indices that it does not bind, also in further calls with the same sizes, values
+    and functions.
     """
     at = dict(at or {})
 

@@ -60,9 +60,11 @@ def _is_num(expr: ix.Expr, value: int) -> bool:
 
 
 def index_route(expr: ix.Expr, tensor: ix.Tensor, at: tuple[ix.Index, ...]) -> ix.Expr:
-    """∂expr/∂tensor[at] by the rules of index calculus alone: the first route of ``gradient``, which compares it.
+    """∂expr/∂tensor[at] by the rules of index calculus alone: the first route of ``gradient``, which compares
+    it.
 
-    Use it unguarded only where a wrong derivative would be found out. Raises ValueError for a symmetric tensor.
+    Use it unguarded only where a wrong derivative would be found out. Raises ValueError for a symmetric
+    tensor.
     """
 
     def d(node: ix.Expr) -> ix.Expr:

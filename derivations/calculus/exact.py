@@ -16,7 +16,9 @@ from derivations.calculus.components import NotExact
 
 
 class Exponential:
-    """An exact number: ``top`` / ``bottom``, both mappings from rational exponents to rational coefficients."""
+    """An exact number: ``top`` / ``bottom``, both mappings from rational exponents to rational
+    coefficients.
+    """
 
     __slots__ = ("bottom", "top")
 

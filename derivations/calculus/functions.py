@@ -1,8 +1,8 @@
 """The functions with a known meaning: values, derivatives, signs and domains, each said once.
 
-A name of one letter (F, g, …) is an unknown smooth function: what is stated with it is stated for every such function.
-``power`` is u^p for a symbolic exponent. Any other name must be listed here: an unlisted one would be tried as if it
-were unknown, and true statements about it would be refuted.
+A name of one letter (F, g, …) is an unknown smooth function: what is stated with it is stated for every such
+function. ``power`` is u^p for a symbolic exponent. Any other name must be listed here: an unlisted one would
+be tried as if it were unknown, and true statements about it would be refuted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from derivations.calculus.balls import Ball
 from derivations.calculus.components import NotExact
 
 EXPONENT = ix.Tensor("p", (), "p", positive=True)
-"""The symbolic exponent of the function ``power``: a whole number from 1 on, so that u^p is smooth for every u."""
+"""The symbolic exponent of the function ``power``: a whole number from 1 on, so that u^p is smooth for
+every u.
+"""
 Value = Callable[..., Any]
 ANY: frozenset[int] = frozenset((-1, 0, 1))
 POSITIVE, NONNEGATIVE = frozenset((1,)), frozenset((0, 1))
@@ -30,10 +32,11 @@ POSITIVE, NONNEGATIVE = frozenset((1,)), frozenset((0, 1))
 class Function:
     """A function of one real variable.
 
-    ``exact`` and ``ball`` take the argument and the order of the derivative. ``signs`` are the signs that its values take,
-    ``slopes`` those of its first derivative. ``domain``: the signs of the arguments at which it is defined. ``smooth``:
-    how many derivatives it has at 0 (None: all). ``convex`` on all its domain. ``rule`` gives its derivative in terms of
-    known functions where that is how derivations write it, ``by_exp`` the function itself by exponentials.
+    ``exact`` and ``ball`` take the argument and the order of the derivative. ``signs`` are the signs that its
+    values take, ``slopes`` those of its first derivative. ``domain``: the signs of the arguments at which it
+    is defined. ``smooth``: how many derivatives it has at 0 (None: all). ``convex`` on all its domain.
+    ``rule`` gives its derivative in terms of known functions where that is how derivations write it,
+    ``by_exp`` the function itself by exponentials.
     """
 
     name: str
@@ -194,18 +197,47 @@ _LISTED = (
     Function("log", _exact_log, _log_ball, sp.log, slopes=POSITIVE, domain=POSITIVE),
     Function("sin", _inexact({Fraction(0): Fraction(0)}), _by_sympy(sp.sin, _ARB), sp.sin),
     Function("cos", _inexact({Fraction(0): Fraction(1)}), _by_sympy(sp.cos, _ARB), sp.cos),
-    Function("cosh", ex.exact_cosh, _derivatives(_ARB["cosh"], _ARB["sinh"]), sp.cosh, POSITIVE, convex=True, by_exp=_halves(1)),
-    Function("sinh", ex.exact_sinh, _derivatives(_ARB["sinh"], _ARB["cosh"]), sp.sinh, slopes=POSITIVE, by_exp=_halves(-1)),
+    Function(
+        "cosh",
+        ex.exact_cosh,
+        _derivatives(_ARB["cosh"], _ARB["sinh"]),
+        sp.cosh,
+        POSITIVE,
+        convex=True,
+        by_exp=_halves(1),
+    ),
+    Function(
+        "sinh",
+        ex.exact_sinh,
+        _derivatives(_ARB["sinh"], _ARB["cosh"]),
+        sp.sinh,
+        slopes=POSITIVE,
+        by_exp=_halves(-1),
+    ),
     Function("tanh", ex.exact_tanh, _by_sympy(sp.tanh, _ARB), sp.tanh, slopes=POSITIVE, by_exp=_tanh_by_exp),
-    Function("sigmoid", _exact_sigmoid, _by_sympy(_sigmoid, _ARB), _sigmoid, POSITIVE, POSITIVE,
-             by_exp=lambda x: 1 / (1 + ix.exp(-x))),
+    Function(
+        "sigmoid",
+        _exact_sigmoid,
+        _by_sympy(_sigmoid, _ARB),
+        _sigmoid,
+        POSITIVE,
+        POSITIVE,
+        by_exp=lambda x: 1 / (1 + ix.exp(-x)),
+    ),
     Function("relu", _RELU, _RELU, lambda x: sp.Max(x, 0), NONNEGATIVE, NONNEGATIVE, smooth=0, convex=True),
     Function("abs", _ABS, _ABS, sp.Abs, NONNEGATIVE, smooth=0, convex=True),
     Function("sign", _SIGN, _SIGN, sp.sign, slopes=frozenset((0,)), smooth=0),
     Function("clip", _clip, _clip, lambda x: sp.Max(-1, sp.Min(1, x)), slopes=NONNEGATIVE),
-    Function("elu1", ex.exact_elu1, _elu1_ball, lambda x: sp.Piecewise((x + 1, x > 0), (sp.exp(x), True)),
-             POSITIVE, POSITIVE, smooth=1),
-)  # fmt: skip
+    Function(
+        "elu1",
+        ex.exact_elu1,
+        _elu1_ball,
+        lambda x: sp.Piecewise((x + 1, x > 0), (sp.exp(x), True)),
+        POSITIVE,
+        POSITIVE,
+        smooth=1,
+    ),
+)
 KNOWN = {f.name: f for f in _LISTED}
 SYMBOLIC = ("power",)
 EXACT_FUNCTIONS: dict[str, Value] = {"root": ex.exact_root, **{f.name: f.exact for f in _LISTED}}
@@ -266,7 +298,9 @@ def domain_of(name: str, order: int) -> frozenset[int]:
 
 
 def by_exponentials(expr: ix.Expr) -> ix.Expr:
-    """The expression with hyperbolic functions, sigmoids and what follows from them written by exponentials."""
+    """The expression with hyperbolic functions, sigmoids and what follows from them written by
+    exponentials.
+    """
     parts = tuple(by_exponentials(p) for p in ix.children(expr))
     if isinstance(expr, ix.Call) and expr.order == 0 and expr.function in KNOWN:
         rule = KNOWN[expr.function].by_exp

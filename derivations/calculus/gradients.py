@@ -1,7 +1,7 @@
 """Operations that formulas about energies print besides those of ``derivations.calculus.term``.
 
-Derivatives are never typed: ``Gradient`` and ``Differential`` are computed by the guarded derivative, each by a
-route of its own (entry by entry, and along a line), so that a printed relation between them can fail.
+Derivatives are never typed: ``Gradient`` and ``Differential`` are computed by the guarded derivative, each by
+a route of its own (entry by entry, and along a line), so that a printed relation between them can fail.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Kronecker(Term):
 
 
 class SymbolicPower(Term):
-    """``base`` to the power p + ``data`` for a symbolic exponent p, a whole number from 1 on, with ``data`` 0 or -1.
+    """``base`` to the power p + ``data`` for a symbolic exponent p, a whole number from 1 on, with ``data`` 0
+    or -1.
 
     u^p is an unknown smooth function of u here, and u^(p-1) its derivative over p.
     """
@@ -122,7 +123,8 @@ class Derived(Term):
 
 
 class Bregman(Term):
-    """F(u) - F(c) - F'(c)(u - c) for ``args`` (u, c), with F named by ``data`` = (name, order 0, order 1 as terms).
+    """F(u) - F(c) - F'(c)(u - c) for ``args`` (u, c), with F named by ``data`` = (name, order 0, order 1 as
+    terms).
 
     It is >= 0 for convex F, and > 0 for u ≠ c where F is strictly convex.
     """
@@ -243,7 +245,10 @@ class Moved(Derived):
     def latex(self) -> str:
         tensor, value = self.data
         becomes = r"\leftarrow" if tensor in ix.tensors(value.entry(*_places_of(value))) else "="
-        return rf"\left.{self.args[0].wrapped(3)}\right|_{{{tensor.latex or tensor.name} {becomes} {value.latex()}}}"
+        return (
+            rf"\left.{self.args[0].wrapped(3)}\right|_{{{tensor.latex or tensor.name} {becomes} "
+            rf"{value.latex()}}}"
+        )
 
 
 def inner_terms(term: Term) -> list[Term]:

@@ -18,7 +18,8 @@ _next = [0]
 def summands(dim: str) -> tuple[str, ...]:
     """The parts of a stacked dimension; a plain dimension is its own only part.
 
-    Raises ValueError where two parts have one name, which alone says what block an index runs over, or is a number.
+    Raises ValueError where two parts have one name, which alone says what block an index runs over, or is a
+    number.
     """
     parts = tuple(dim.split(STACKED))
     if len(set(parts)) < len(parts):
@@ -58,8 +59,8 @@ class Tensor:
     """A named array with symbolic dimensions. Raises ValueError for dimensions that are no tuple.
 
     The three LaTeX fields print the whole array, one row and one entry; ``%1``, ``%2`` stand for the indices.
-    A dimension's name is its LaTeX. ``positive`` promises that every entry is > 0 (a hypothesis that proofs may use);
-    ``symmetric`` promises T[i, j] = T[j, i] for a matrix.
+    A dimension's name is its LaTeX. ``positive`` promises that every entry is > 0 (a hypothesis that proofs
+    may use); ``symmetric`` promises T[i, j] = T[j, i] for a matrix.
     """
 
     name: str
@@ -188,7 +189,9 @@ class Sum(Expr):
 
 @dataclass(frozen=True)
 class Delta(Expr):
-    """1 where both indices have the same value, else 0. Raises ValueError for indices with different ranges."""
+    """1 where both indices have the same value, else 0. Raises ValueError for indices with different
+    ranges.
+    """
 
     left: Index
     right: Index
@@ -199,7 +202,9 @@ class Delta(Expr):
 
 
 def as_expr(value: Scalar) -> Expr:
-    """A rational number as an expression; expressions pass through. Floats are refused: they are not exact."""
+    """A rational number as an expression; expressions pass through. Floats are refused: they are not
+    exact.
+    """
     if isinstance(value, Expr):
         return value
     if isinstance(value, (int, Fraction)):
@@ -277,7 +282,8 @@ def rename(expr: Expr, mapping: dict[Index, Index]) -> Expr:
 def define(expr: Expr, tensor: Tensor, rule: Callable[..., Expr]) -> Expr:
     """Replace every entry ``tensor[i, …]`` by ``rule(i, …)``.
 
-    Indices that are bound around such an entry are renamed first: the rule may leave an index of that name free.
+    Indices that are bound around such an entry are renamed first: the rule may leave an index of that name
+    free.
     """
     if isinstance(expr, At):
         return rule(*expr.indices) if expr.tensor == tensor else expr
@@ -290,8 +296,8 @@ def define(expr: Expr, tensor: Tensor, rule: Callable[..., Expr]) -> Expr:
 def translate(expr: Expr, dims: Mapping[str, str], tensors: Mapping[Tensor, Tensor]) -> Expr:
     """The same expression in another theory's symbols: dimensions and tensors renamed, indices carried along.
 
-    A tensor that is not mapped keeps its name; its dimensions are renamed. Raises ValueError (from ``At``) where a tensor
-    is mapped to one whose dimensions do not fit.
+    A tensor that is not mapped keeps its name; its dimensions are renamed. Raises ValueError (from ``At``)
+    where a tensor is mapped to one whose dimensions do not fit.
     """
 
     def index(i: Index) -> Index:

@@ -46,11 +46,12 @@ _WEIGHTS = {
 
 
 def require_kernel(formula: Formula) -> None:
-    """Raise ValueError where a formula (dot, xx, yy, width) is no inner product of features, with the points that show it.
+    """Raise ValueError where a formula (dot, xx, yy, width) is no inner product of features, with the points
+    that show it.
 
-    Searched are up to three points of one and two coordinates; of a function of the inner product alone also the Taylor
-    coefficients, none of which may be negative if it is to be a kernel in every dimension (Schoenberg, 1942). A formula
-    that passes may still be none.
+    Searched are up to three points of one and two coordinates; of a function of the inner product alone also
+    the Taylor coefficients, none of which may be negative if it is to be a kernel in every dimension
+    (Schoenberg, 1942). A formula that passes may still be none.
     """
     nonzero = False
     for points in _sets():
@@ -75,12 +76,15 @@ def require_kernel(formula: Formula) -> None:
     for degree, coefficient in enumerate(_coefficients(formula)):
         if coefficient.is_negative:
             raise ValueError(
-                f"no features have this kernel in every dimension: dot^{degree} has the coefficient {coefficient}"
+                f"no features have this kernel in every dimension: dot^{degree} has the coefficient "
+                f"{coefficient}"
             )
 
 
 def _require_values(formula: Formula) -> None:
-    """Raise ValueError where a function of the inner product alone is not shown to have a value for each of them."""
+    """Raise ValueError where a function of the inner product alone is not shown to have a value for
+    each of them.
+    """
     u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
     expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
     for demand in sg.demands(expr) if ix.tensors(expr) <= {u} else ():
@@ -92,7 +96,9 @@ def _require_values(formula: Formula) -> None:
 
 
 def _coefficients(formula: Formula) -> list[sp.Expr]:
-    """The first Taylor coefficients of a kernel that is an analytic function of the inner product; [] of any other."""
+    """The first Taylor coefficients of a kernel that is an analytic function of the inner product; []
+    of any other.
+    """
     u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
     expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
     if ix.tensors(expr) != {u}:

@@ -25,14 +25,18 @@ from derivations.calculus import index as ix
 
 
 class Token(NamedTuple):
-    """An index inside a form: ``kind`` is "i" (free), "b" (bound, named (height, number)) or "t" (temporary)."""
+    """An index inside a form: ``kind`` is "i" (free), "b" (bound, named (height, number)) or "t"
+    (temporary).
+    """
 
     kind: str
     name: str | int | tuple[int, int]
     dim: str
 
 
-Atom = tuple  # ("T", tensor, tokens) | ("D", dim) | ("N", prime) | ("C", function, order, form) | ("P", form) | ("delta", …)
+# ("T", tensor, tokens) | ("D", dim) | ("N", prime) | ("C", function, order, form) | ("P", form) |
+# ("delta", …)
+Atom = tuple
 Mono = tuple  # ((dims of bound tokens…), height, ((atom, exponent), …))
 Form = tuple  # (((mono), coefficient), …) sorted
 
@@ -145,7 +149,9 @@ def _finish(coefficient: Fraction, bound: list[Token], factors: Iterable[tuple[A
 
 
 def _contractible(delta: Atom, bound: list[Token], factors: dict[Atom, Fraction]) -> bool:
-    """Whether a delta can still do something: a free one only renames its larger index in the other factors."""
+    """Whether a delta can still do something: a free one only renames its larger index in the other
+    factors.
+    """
     _, left, right = delta
     if left == right or left in bound or right in bound or factors[delta] != 1:
         return True
@@ -243,7 +249,9 @@ def _arranged(
 
 
 def _arrangements(group: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
-    """The orders of alike indices that can differ: exchanging twins changes nothing, so they keep their order."""
+    """The orders of alike indices that can differ: exchanging twins changes nothing, so they keep their
+    order.
+    """
     if len(group) == 1:
         return [group]
     twins: list[list[Token]] = []
@@ -500,8 +508,8 @@ def _outer(atom: Atom) -> frozenset:
 def _freed(form: Form, atom: Atom) -> Iterable[Form]:
     """Summands in which the outer index of ``atom`` is free: if one of them vanishes, so does the sum.
 
-    Every monomial gives up a bound index of the same range, or is the sum of its N-th parts where it has none; all
-    choices are tried.
+    Every monomial gives up a bound index of the same range, or is the sum of its N-th parts where it has
+    none; all choices are tried.
     """
     dims = sorted({t.dim for t in _outer(atom) if t.kind == "b"})
     if len(dims) != 1:

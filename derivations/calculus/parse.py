@@ -28,8 +28,8 @@ def parse(text: str, names: Mapping[str, ix.Expr], functions: tuple[str, ...] = 
     """The formula as an expression in the given names.
 
     Allowed: numbers (decimals are taken exactly), the names, + - * / and powers with a rational number as
-    exponent (written ** or ^), and the functions. Raises BadExpression with what is wrong: also for a formula that is
-    defined nowhere, such as 1/(x - x), or that multiplies out to more than can be derived with.
+    exponent (written ** or ^), and the functions. Raises BadExpression with what is wrong: also for a formula
+    that is defined nowhere, such as 1/(x - x), or that multiplies out to more than can be derived with.
     """
     places = {name: ix.Tensor(f"place of {name}") for name in names}
     expr = _read(text, {name: place.scalar for name, place in places.items()}, functions)
@@ -103,7 +103,9 @@ def _rational(node: ast.AST) -> Fraction:
 
 
 def _small(expr: ix.Expr) -> tuple[Fraction, int, int]:
-    """Degree, number of terms and bits of the numbers after multiplying out; BadExpression beyond the limits."""
+    """Degree, number of terms and bits of the numbers after multiplying out; BadExpression beyond the
+    limits.
+    """
     parts = [_small(part) for part in ix.children(expr)]
     degree, terms, bits = Fraction(1), 1, 1
     match expr:
@@ -121,14 +123,17 @@ def _small(expr: ix.Expr) -> tuple[Fraction, int, int]:
                 terms = comb(parts[0][1] + int(exponent) - 1, int(exponent))
     if degree > _DEGREE or terms > _TERMS or bits > _BITS:
         raise BadExpression(
-            f"multiplies out to too much (degree {degree}, {terms} terms, numbers of {bits} bits; allowed are {_DEGREE}, "
+            f"multiplies out to too much (degree {degree}, {terms} terms, numbers of {bits} bits; allowed "
+            f"are {_DEGREE}, "
             f"{_TERMS} and {_BITS})"
         )
     return degree, terms, bits
 
 
 def _somewhere_defined(expr: ix.Expr) -> None:
-    """Raise BadExpression where the formula divides by zero, or takes a root or logarithm of a constant that has none."""
+    """Raise BadExpression where the formula divides by zero, or takes a root or logarithm of a constant
+    that has none.
+    """
     try:
         nf.normal(expr)
     except ZeroDivisionError:

@@ -1,4 +1,6 @@
-"""LaTeX and plain text of normal forms: what the project derived itself, as opposed to what a paper prints."""
+"""LaTeX and plain text of normal forms: what the project derived itself, as opposed to what a paper
+prints.
+"""
 
 from __future__ import annotations
 
@@ -172,4 +174,5 @@ def _entry_latex(tensor: ix.Tensor, letters: list[str]) -> str:
         for n, c in enumerate(letters, 1):
             text = text.replace(f"%{n}", c)
         return text
-    return rf"{{{tensor.latex or tensor.name}}}_{{{','.join(letters) if any(len(c) > 1 for c in letters) else ''.join(letters)}}}"
+    places = ("," if any(len(c) > 1 for c in letters) else "").join(letters)
+    return rf"{{{tensor.latex or tensor.name}}}_{{{places}}}"

@@ -1,11 +1,11 @@
 """Optimisation programs as data, and the symbolic dualiser.
 
 A ``Program`` has a quadratic objective and linear constraints over variables with symbolic dimensions. The
-dualiser forms the Lagrangian, differentiates it (``derivations.calculus.differentiate``), solves the stationarity
-conditions for every variable that they determine, and substitutes. What it cannot solve for stays as a
-constraint of the dual program. Where convexity is not shown there is no dual program, only the Lagrangian at its
-stationary points. Every step is recorded with its LaTeX and its reason. ``solvers.compile`` turns
-the same object into numbers for cvxpy, so that derivation and solver cannot drift apart.
+dualiser forms the Lagrangian, differentiates it (``derivations.calculus.differentiate``), solves the
+stationarity conditions for every variable that they determine, and substitutes. What it cannot solve for
+stays as a constraint of the dual program. Where convexity is not shown there is no dual program, only the
+Lagrangian at its stationary points. Every step is recorded with its LaTeX and its reason. ``solvers.compile``
+turns the same object into numbers for cvxpy, so that derivation and solver cannot drift apart.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Program:
     """Minimise (or maximise) ``objective`` over ``variables`` subject to ``constraints``.
 
     ``inverses`` maps a symmetric matrix of the data to the tensor that stands for its inverse;
-    ``semidefinite`` names symmetric matrices of the data that are promised positive semidefinite, ``nonzero`` data that
-    are assumed not to vanish.
+    ``semidefinite`` names symmetric matrices of the data that are promised positive semidefinite, ``nonzero``
+    data that are assumed not to vanish.
     """
 
     name: str
@@ -105,7 +105,9 @@ def denominators(expr: ix.Expr) -> tuple[Tensor, ...]:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a derivation: a formula and why it follows; ``checked``: whether it was tested, None for words only."""
+    """One step of a derivation: a formula and why it follows; ``checked``: whether it was tested, None
+    for words only.
+    """
 
     title: str
     latex: str
@@ -119,8 +121,8 @@ class Dual:
 
     ``stationarity[v]`` is ∂L/∂v at the indices ``at[v]``; ``solved[v]`` the value that it gives the variable
     (where it determines it); ``conditions`` are the remaining equations (expression = 0, its free indices);
-    ``complementarity`` the products that vanish; ``program`` the dual program, None where the program is not shown to
-    be convex: the Lagrangian at its stationary points is then a value, and bounds nothing.
+    ``complementarity`` the products that vanish; ``program`` the dual program, None where the program is not
+    shown to be convex: the Lagrangian at its stationary points is then a value, and bounds nothing.
     """
 
     lagrangian: Term
@@ -155,12 +157,16 @@ def lagrangian(program: Program) -> Term:
 
 
 def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
-    """Whether an expression is affine in the variables (every monomial has at most one of them, to power 1)."""
+    """Whether an expression is affine in the variables (every monomial has at most one of them, to
+    power 1).
+    """
     return all(degree_in(mono, variables) <= 1 for mono, _ in nf.normal(expr))
 
 
 def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
-    """The degree of a monomial in the variables; 99 or more where one stands in a function, root or denominator."""
+    """The degree of a monomial in the variables; 99 or more where one stands in a function, root or
+    denominator.
+    """
     degree = Fraction(0)
     for atom, exponent in mono[2]:
         if atom[0] == "T" and atom[1] in variables:
@@ -173,7 +179,8 @@ def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
 
 
 def convexity(program: Program) -> str:
-    """Why a program is convex (a maximisation: its objective concave), or "" if this argument does not show it.
+    """Why a program is convex (a maximisation: its objective concave), or "" if this argument does not show
+    it.
 
     The argument: constraints affine in the variables, and an objective whose terms of degree two are positive
     multiples of squares of single entries, or x' P x with P promised positive semidefinite.
@@ -232,11 +239,12 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
 def dualise(program: Program) -> Dual:
     """Lagrangian, stationarity, elimination, complementarity, and the dual program of a convex program.
 
-    Of a program that is not shown to be convex the last step gives the Lagrangian at its stationary points and says that
-    it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality holds for it.
+    Of a program that is not shown to be convex the last step gives the Lagrangian at its stationary points
+    and says that it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality
+    holds for it.
 
-    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a matrix
-    with a declared inverse is not symmetric.
+    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a
+    matrix with a declared inverse is not symmetric.
     """
     require_quadratic(program)
     for matrix, inverse in program.inverses:
@@ -285,7 +293,9 @@ def require_quadratic(program: Program) -> None:
 
 
 def fresh_letters(tensor: Tensor) -> list[str]:
-    """A different letter for each dimension of a tensor: the names of the indices that its derivative is taken at."""
+    """A different letter for each dimension of a tensor: the names of the indices that its derivative
+    is taken at.
+    """
     names = {"N": "i", "D_v": "d", r"D_\phi": "f", "D": "c"}
     letters: list[str] = []
     for dim in tensor.dims:
@@ -400,7 +410,10 @@ def _finish(program: Program, result: Dual) -> None:
     if convexity(program):
         _dual_program(program, result, kept, left)
     else:
-        reason = "the program is not shown to be convex: the Lagrangian at its stationary points, which bounds nothing"
+        reason = (
+            "the program is not shown to be convex: the Lagrangian at its stationary points, which "
+            "bounds nothing"
+        )
         result.steps.append(Step("No dual program", form_latex(kept), reason))
     for multiplier, excess in result.complementarity:
         at = next(c.over for c in program.constraints if c.multiplier == multiplier)
@@ -414,7 +427,9 @@ def _finish(program: Program, result: Dual) -> None:
 
 
 def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...]) -> None:
-    """The dual of a convex program: the eliminated Lagrangian, the remaining conditions, the signs of multipliers."""
+    """The dual of a convex program: the eliminated Lagrangian, the remaining conditions, the signs of
+    multipliers.
+    """
     constraints = [
         Constraint(
             Raw((), condition), as_term(0), Tensor(f"\\nu_{{{v.name}}}", v.dims), result.at[v], equality=True

@@ -1,9 +1,10 @@
 """Why a kernel is positive semidefinite: certificates built from the few closure properties of such kernels.
 
-A certificate is a formula that can only build positive semidefinite kernels; it rebuilds the kernel κ(x_i, x_j) as an
-index expression, which a checker compares with the claimed one. The rules: a sum of products of one feature at both
-arguments, scaling by a function of each argument, nonnegative multiples, sums, entrywise products (Schur), the
-exponential (its power series has nonnegative coefficients), and two lemmas with checks of their own.
+A certificate is a formula that can only build positive semidefinite kernels; it rebuilds the kernel κ(x_i,
+x_j) as an index expression, which a checker compares with the claimed one. The rules: a sum of products of
+one feature at both arguments, scaling by a function of each argument, nonnegative multiples, sums, entrywise
+products (Schur), the exponential (its power series has nonnegative coefficients), and two lemmas with checks
+of their own.
 """
 
 from __future__ import annotations

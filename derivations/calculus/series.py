@@ -1,8 +1,9 @@
-"""Exact truncated power series in one small parameter: automatic differentiation to any order, without symbols.
+"""Exact truncated power series in one small parameter: automatic differentiation to any order, without
+symbols.
 
 This is the route to derivatives at 0 that shares nothing with the index calculus: an expression is evaluated
-entry by entry (``derivations.calculus.components``) with the parameter set to the series s itself. Coefficients are rational or
-``derivations.calculus.exact.Exponential`` numbers.
+entry by entry (``derivations.calculus.components``) with the parameter set to the series s itself.
+Coefficients are rational or ``derivations.calculus.exact.Exponential`` numbers.
 """
 
 from __future__ import annotations

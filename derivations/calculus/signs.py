@@ -1,7 +1,8 @@
 """The visible signs of expressions: one decider for every engine.
 
-A sign is the set of those of -1, 0, 1 that a value may have, as far as the form of the expression shows; ``ANY`` says
-nothing. Sizes of dimensions are at least one. Facts (promises, hypotheses, definitions) come as ``Facts``.
+A sign is the set of those of -1, 0, 1 that a value may have, as far as the form of the expression shows;
+``ANY`` says nothing. Sizes of dimensions are at least one. Facts (promises, hypotheses, definitions) come as
+``Facts``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ NONZERO: Signs = frozenset((-1, 1))
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known besides promises: the signs of every entry of a tensor, and of expressions by their normal form."""
+    """What is known besides promises: the signs of every entry of a tensor, and of expressions by their
+    normal form.
+    """
 
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
     forms: dict[nf.Form, Signs] = field(default_factory=dict)
@@ -61,7 +64,9 @@ def _power(base: Signs, exponent: Fraction) -> Signs:
 
 
 def signs(expr: ix.Expr, facts: Facts = NONE) -> Signs:
-    """The signs that an expression may have where it is defined: from its form as written and from its normal form."""
+    """The signs that an expression may have where it is defined: from its form as written and from its
+    normal form.
+    """
     written = _written(expr, facts)
     if len(written) <= 1:
         return written

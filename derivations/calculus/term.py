@@ -2,8 +2,8 @@
 
 A ``Term`` keeps what is printed, misprints included: products whose shapes do not agree can be written down
 and are found by ``shape``. ``entry`` translates a well-shaped term into index notation
-(``derivations.calculus.index``), in which it is proved and evaluated; ``latex`` prints it for comparison with the paper.
-Each operation is one small class with three rules: shape, entry and latex.
+(``derivations.calculus.index``), in which it is proved and evaluated; ``latex`` prints it for comparison with
+the paper. Each operation is one small class with three rules: shape, entry and latex.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Term:
     level = _ATOM
 
     def wrapped(self, level: int, after: bool = False) -> str:
-        """LaTeX with parentheses where the surrounding operation binds tighter, or where it follows a sign or a factor
-        (``after``) and starts with a sign itself.
+        """LaTeX with parentheses where the surrounding operation binds tighter, or where it follows a sign or
+        a factor (``after``) and starts with a sign itself.
         """
         text = self.latex()
         return rf"\left({text}\right)" if self.level < level or (after and text.startswith("-")) else text
@@ -97,7 +97,9 @@ class Term:
         return Transpose((self,))
 
     def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-        """Terms that must be defined although the entries may not show them: (everywhere, also all around each point)."""
+        """Terms that must be defined although the entries may not show them: (everywhere, also all
+        around each point).
+        """
         return (), ()
 
 
@@ -403,7 +405,8 @@ class Apply(Term):
 def _entry_with(inner: Term, at: tuple[Index, ...], own: Index, value: Index) -> ix.Expr:
     """The entry of a term at ``at`` with its index ``own`` set to ``value``.
 
-    An index of ``at`` that has the name of ``own`` comes from outside and is another one: it must not be replaced.
+    An index of ``at`` that has the name of ``own`` comes from outside and is another one: it must not be
+    replaced.
     """
     places = tuple(i.fresh() if i == own else i for i in at)
     return ix.rename(inner.entry(*places), {**dict(zip(places, at, strict=True)), own: value})
@@ -599,8 +602,9 @@ class Eye(Term):
 class Blocks(Term):
     """Blocks side by side; ``data`` = (rows of blocks, columns of blocks), 0 columns for a stack of vectors.
 
-    The stacked dimensions are named after their parts (``d{+}C-1``). An entry is asked for with indices that run
-    over one part each: the dimension of the index says which block is meant, so the parts of an axis must differ.
+    The stacked dimensions are named after their parts (``d{+}C-1``). An entry is asked for with indices that
+    run over one part each: the dimension of the index says which block is meant, so the parts of an axis must
+    differ.
     """
 
     def _row(self, n: int) -> tuple[Term, ...]:
@@ -679,8 +683,8 @@ def _open_sums(term: Term) -> set[str]:
 
 
 def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
-    """Factors as printed one after the other: parentheses around a later one that starts with a sign, and around a sum that
-    would take in an index of a later one.
+    """Factors as printed one after the other: parentheses around a later one that starts with a sign, and
+    around a sum that would take in an index of a later one.
     """
     for n, a in enumerate(factors):
         text = a.wrapped(level, after=n > 0)
@@ -689,7 +693,9 @@ def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
 
 
 def _is_sum(name: str) -> bool:
-    """Whether a name is printed as a sum, a difference or a negative: outside braces and brackets there is a sign."""
+    """Whether a name is printed as a sum, a difference or a negative: outside braces and brackets there
+    is a sign.
+    """
     depth = 0
     for character in name:
         depth += (character in "{([") - (character in "})]")
@@ -735,7 +741,9 @@ def exp(arg: Any) -> Term:
 
 
 def apply(name: str, arg: Any, latex: str = "", order: int = 0) -> Term:
-    """An unknown function (or its derivative) of a scalar, or of each entry. Raises ValueError for a name or order that there is not."""
+    """An unknown function (or its derivative) of a scalar, or of each entry. Raises ValueError for a
+    name or order that there is not.
+    """
     check_name(name)
     if not isinstance(order, int) or order < 0:
         raise ValueError(f"no derivative of order {order}")

@@ -1,3 +1,5 @@
-"""The theories whose assumptions can be changed: support vector regression, kernel SVD, functional descent, energies.
+"""The theories whose assumptions can be changed: support vector regression, kernel SVD, functional descent,
+energies.
 
-May import ``derivations.calculus``. `theory` has what they share: knobs, and where their values come from."""
+May import ``derivations.calculus``. `theory` has what they share: knobs, and where their values come from.
+"""

@@ -274,7 +274,9 @@ def in_weights(a: KsvdAssumptions) -> ix.Expr:
 
 
 def moved_weights(a: KsvdAssumptions, expr: ix.Expr, by: Tensor, keep: bool = True) -> ix.Expr:
-    """An expression in the weights at W_e + t, W_r - t (at t, -t unless ``keep``), t = ``by`` in every entry."""
+    """An expression in the weights at W_e + t, W_r - t (at t, -t unless ``keep``), t = ``by`` in every
+    entry.
+    """
     for weight, sign in zip(weights(a), (1, -1), strict=True):
         old = weight if keep else None
 
@@ -336,7 +338,8 @@ def derive(a: KsvdAssumptions) -> list[Step]:
     steps.append(Step("Kernel", rf"K_{{ij}} = {shown}", "the kernel that the feature map and f(X) induce"))
     value = form_latex(nf.normal(eliminated(a)))
     why = (
-        "its stationary points are the solutions of the eigenvalue problem; J is not concave, so it is no dual and bounds "
+        "its stationary points are the solutions of the eigenvalue problem; J is not concave, so it is no "
+        "dual and bounds "
         "nothing"
     )
     steps.append(Step("Eliminated Lagrangian", value, why))
@@ -395,10 +398,11 @@ def in_images(a: KsvdAssumptions) -> ix.Expr:
 
 
 def at_triplets(a: KsvdAssumptions) -> ix.Expr:
-    """J at the weights of exact solutions of K H_r = H_e Σ, Kᵀ H_e = H_r Σ, for any Λ: Σ_l σ_l |h_e,l|² (λ_l σ_l - 1).
+    """J at the weights of exact solutions of K H_r = H_e Σ, Kᵀ H_e = H_r Σ, for any Λ: Σ_l σ_l |h_e,l|² (λ_l
+    σ_l - 1).
 
-    Paired columns have equal norms (19), and only these norms are left of H_r. With the released loss λ is L²/N.
-    Raises ArithmeticError if that is not what J comes to.
+    Paired columns have equal norms (19), and only these norms are left of H_r. With the released loss λ is
+    L²/N. Raises ArithmeticError if that is not what J comes to.
     """
     expr = ix.define(in_images(a), T_E, lambda row, column: sigma[column] * h_e[row, column])
     expr = ix.define(expr, T_R, lambda row, column: sigma[column] * h_r[row, column])
@@ -415,8 +419,10 @@ def at_triplets(a: KsvdAssumptions) -> ix.Expr:
 def _at_triplets(a: KsvdAssumptions) -> Step:
     zero = r"\boldsymbol{L}^2 = N\Sigma^{-1}" if a.objective == "released" else r"\Lambda = \Sigma^{-1}"
     why = (
-        "J at the weights of exact triplets of the kernel, whatever Λ is: by the eigenvalue problem and equal norms of paired "
-        "columns. It vanishes direction by direction for this choice only; a sum of terms of both signs vanishes for many"
+        "J at the weights of exact triplets of the kernel, whatever Λ is: by the eigenvalue problem and "
+        "equal norms of paired "
+        "columns. It vanishes direction by direction for this choice only; a sum of terms of both signs "
+        "vanishes for many"
     )
     return Step(
         "Objective at triplets",

@@ -1,12 +1,16 @@
 """All comparisons of speed in one run: ratios of medians, growth with the length, one data file.
 
-    python -m tests.benchmarks [--max-tokens 131072] [--repeats 3] [--out checks/records/benchmarks.json]      (make bench)
+    python -m tests.benchmarks [--max-tokens 131072] [--repeats 3] [--out checks/records/benchmarks.json]
+    (make bench)
 
-- streams: every streamed check against torch's own attention at each length, with exponents of time and memory;
-- krylov: block Krylov against scipy's svds, on the same streamed products and on the dense matrix where it fits;
+- streams: every streamed check against torch's own attention at each length, with exponents of time and
+  memory;
+- krylov: block Krylov against scipy's svds, on the same streamed products and on the dense matrix where it
+  fits;
 - regression: libsvm with the polish against cvxpy (Clarabel), each with the duality gap that its answer has.
 
-Contestants take turns, so that other load on the machine hits all alike; numbers of other runs are never compared.
+Contestants take turns, so that other load on the machine hits all alike; numbers of other runs are never
+compared.
 """
 
 from __future__ import annotations
@@ -98,7 +102,9 @@ def _svds(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def regression(lengths: list[int], repeats: int) -> list[dict[str, Any]]:
-    """Both routes to the same support vector regression: seconds, the relative duality gap, ratios to libsvm + polish."""
+    """Both routes to the same support vector regression: seconds, the relative duality gap, ratios to
+    libsvm + polish.
+    """
     found = []
     for n in lengths:
         problem = softmax_problem(n, 1)

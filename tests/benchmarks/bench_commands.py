@@ -34,7 +34,9 @@ COMMANDS = {
 
 
 def taken(command: list[str], cache: Path) -> dict[str, float]:
-    """Wall and processor seconds of a command with its children. Raises CalledProcessError beyond exit status 1."""
+    """Wall and processor seconds of a command with its children. Raises CalledProcessError beyond exit
+    status 1.
+    """
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     environment = {**os.environ, "ATTEST_CACHE": str(cache)}
     done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -59,7 +61,8 @@ def measured(names: list[str]) -> list[dict[str, Any]]:
                     {"command": f"attest {name}", "turn": turn, **found, "starts": found["wall"] / start}
                 )
                 print(
-                    f"{rows[-1]['command']:45} {turn:6} {found['wall']:7.2f} s  {found['cpu']:7.2f} s of processor",
+                    f"{rows[-1]['command']:45} {turn:6} {found['wall']:7.2f} s  {found['cpu']:7.2f} s of "
+                    "processor",
                     flush=True,
                 )
     return rows

@@ -1,9 +1,10 @@
-"""Cost of the energies of farooq2025 over streamed attention, in forwards of torch's own attention, in one run.
+"""Cost of the energies of farooq2025 over streamed attention, in forwards of torch's own attention, in one
+run.
 
     python tests/benchmarks/bench_energy.py [--tokens 32768] [--width 64] [--repeats 3] [--dtype float64]
 
-Targets: one gradient step at most 4 attention forwards; c_j in O(n² d_v) time and O(n d_v) memory (two products where
-the paper counts n³ multiplications).
+Targets: one gradient step at most 4 attention forwards; c_j in O(n² d_v) time and O(n d_v) memory (two
+products where the paper counts n³ multiplications).
 """
 
 from __future__ import annotations
@@ -50,10 +51,12 @@ def main() -> None:
             base = medians["scaled_dot_product_attention"]
             for name, seconds in medians.items():
                 print(
-                    f"{dtype:8} N = {n}, d = {given.width}: {name:30} {seconds:8.3f} s  {seconds / base:5.2f} forwards"
+                    f"{dtype:8} N = {n}, d = {given.width}: {name:30} {seconds:8.3f} s  "
+                    f"{seconds / base:5.2f} forwards"
                 )
             print(
-                f"         peak {peak_bytes(torch.device(given.device)) / 2**30:.2f} GiB (before {before / 2**30:.2f})"
+                f"         peak {peak_bytes(torch.device(given.device)) / 2**30:.2f} GiB (before "
+                f"{before / 2**30:.2f})"
             )
 
 

@@ -1,12 +1,14 @@
-"""Cost of KSVD: block Krylov against a dense SVD, explicit features at length, Primal-Attention against softmax.
+"""Cost of KSVD: block Krylov against a dense SVD, explicit features at length, Primal-Attention against
+softmax.
 
     python tests/benchmarks/bench_ksvd.py [--tokens 4096] [--long 131072] [--only krylov features layers]
 
-Targets: the top 16 triplets of the softmax matrix at N = 4,096 at least 10 times faster than numpy's dense SVD, values
-to 1e-12; explicit-feature KSVD at N = 131,072 and p = 64 in seconds and under 2 GiB. The first was met on an idle machine
-for mixed and independent queries (12 times); not for queries that are their keys with noise (3 times), whose leading
-values are so close that four times the steps are needed. Run with OMP_NUM_THREADS=1 on a machine with other load: both
-sides then have one thread for linear algebra, and are compared by processor time.
+Targets: the top 16 triplets of the softmax matrix at N = 4,096 at least 10 times faster than numpy's dense
+SVD, values to 1e-12; explicit-feature KSVD at N = 131,072 and p = 64 in seconds and under 2 GiB. The first
+was met on an idle machine for mixed and independent queries (12 times); not for queries that are their keys
+with noise (3 times), whose leading values are so close that four times the steps are needed. Run with
+OMP_NUM_THREADS=1 on a machine with other load: both sides then have one thread for linear algebra, and are
+compared by processor time.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ def seconds(job) -> tuple[float, float, object]:
 
 
 def krylov(tokens: int, kinds: list[str]) -> bool:
-    """Each spectrum: block Krylov (products streamed), then numpy's SVD of the dense matrix; whether targets are met."""
+    """Each spectrum: block Krylov (products streamed), then numpy's SVD of the dense matrix; whether
+    targets are met.
+    """
     met, alone = True, torch.get_num_threads() == 1  # then processor time is what an idle machine would take
     base = make_instance(tokens)
     queries = {"retrieval": base.q, "mixed": base.q / 2, "independent": make_instance(tokens, seed=7).k}
@@ -70,7 +74,8 @@ def krylov(tokens: int, kinds: list[str]) -> bool:
         off = float(np.abs(dense[1][:16] - found.values).max())
         print(
             f"N = {tokens}, {kind:12} Krylov {fast:7.2f} s ({found.steps} steps), dense {full:7.1f} s, ratio "
-            f"{full / fast:5.1f} (processor time {full_cpu / fast_cpu:5.1f}); values differ by {off:.1e}, proved within {record.value_bound:.1e}; certificate "
+            f"{full / fast:5.1f} (processor time {full_cpu / fast_cpu:5.1f}); values differ by {off:.1e}, "
+            f"proved within {record.value_bound:.1e}; certificate "
             f"{record.seconds:.2f} s, passed: {record.passed}"
         )
         met = (

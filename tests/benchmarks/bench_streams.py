@@ -1,13 +1,15 @@
 """Cost and growth of every streamed check: ratios to torch's own attention, and fitted exponents, in one run.
 
-    python tests/benchmarks/bench_streams.py [--max-tokens 16384] [--repeats 3] [--budget 120] [--dtype float32] [--out FILE]
+    python tests/benchmarks/bench_streams.py [--max-tokens 16384] [--repeats 3] [--budget 120] [--dtype
+    float32] [--out FILE]
 
-Each length from 1,024 (doubling) to --max-tokens is measured with the jobs taking turns, so that other load hits all
-alike. A job runs as often as fits in --budget seconds at one length, --repeats times at most; where its next length
-would take longer than the budget it stops growing. Prints median seconds, the ratio to `scaled_dot_product_attention` at
-the same length, and the exponents p, q of time ~ N^p and memory ~ N^q, fitted by least squares in logarithms to the upper
-half of the lengths. Memory is the growth of the peak resident size of a process that does one job once; where a job is run
-once only, its time is that process's too. --out writes all of it as JSON, again after each length.
+Each length from 1,024 (doubling) to --max-tokens is measured with the jobs taking turns, so that other load
+hits all alike. A job runs as often as fits in --budget seconds at one length, --repeats times at most; where
+its next length would take longer than the budget it stops growing. Prints median seconds, the ratio to
+`scaled_dot_product_attention` at the same length, and the exponents p, q of time ~ N^p and memory ~ N^q,
+fitted by least squares in logarithms to the upper half of the lengths. Memory is the growth of the peak
+resident size of a process that does one job once; where a job is run once only, its time is that process's
+too. --out writes all of it as JSON, again after each length.
 """
 
 from __future__ import annotations
@@ -112,7 +114,9 @@ def ladder(most: int) -> list[int]:
 
 
 def fitted_exponent(lengths: list[int], amounts: list[float]) -> float | None:
-    """The slope of log amount over log length in the upper half of the lengths; None for fewer than two points."""
+    """The slope of log amount over log length in the upper half of the lengths; None for fewer than two
+    points.
+    """
     points = [(n, x) for n, x in zip(lengths, amounts, strict=True) if x > 0]
     points = points[len(points) // 2 :] if len(points) > 3 else points
     if len(points) < 2:
@@ -123,7 +127,9 @@ def fitted_exponent(lengths: list[int], amounts: list[float]) -> float | None:
 
 @dataclass
 class Growth:
-    """What one job took at the first lengths, as far as it came: medians, how many runs, and peaks by the length."""
+    """What one job took at the first lengths, as far as it came: medians, how many runs, and peaks by
+    the length.
+    """
 
     seconds: list[float] = field(default_factory=list)
     runs: list[int] = field(default_factory=list)
@@ -135,7 +141,9 @@ class Growth:
 
 
 def grow(found: dict[str, Growth], lengths: list[int], a: argparse.Namespace) -> Iterator[int]:
-    """Measures the jobs at each length, as long as they stay in the budget; gives the lengths as they are done."""
+    """Measures the jobs at each length, as long as they stay in the budget; gives the lengths as they
+    are done.
+    """
     alone = not a.no_memory and a.device == "cpu" and sys.platform == "linux"
     for at, n in enumerate(lengths):
         runs = {
@@ -161,7 +169,9 @@ def grow(found: dict[str, Growth], lengths: list[int], a: argparse.Namespace) ->
 
 
 def jobs_on(n: int, a: argparse.Namespace) -> dict[str, Callable[[], None]]:
-    """The jobs on the same head of n tokens; a result is dropped, and waited for where the device works by itself."""
+    """The jobs on the same head of n tokens; a result is dropped, and waited for where the device works
+    by itself.
+    """
     tensors = make_instance(n, a.width, dtype=a.dtype, device=a.device)
 
     def run(job: Job) -> None:
@@ -175,7 +185,9 @@ def jobs_on(n: int, a: argparse.Namespace) -> dict[str, Callable[[], None]]:
 def in_turns(
     jobs: dict[str, Callable[[], Any]], runs: dict[str, int]
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Median seconds and the last result of each job that is run, all of them before any has its next turn."""
+    """Median seconds and the last result of each job that is run, all of them before any has its next
+    turn.
+    """
     taken: dict[str, list[float]] = {name: [] for name in runs}
     results: dict[str, Any] = {}
     for turn in range(max(runs.values(), default=0)):
@@ -187,7 +199,8 @@ def in_turns(
 
 
 def in_own_process(name: str, n: int, dtype: str, width: int) -> tuple[float, int]:
-    """Seconds of one job, and bytes by which it raises the peak of a process of its own, above torch and the inputs.
+    """Seconds of one job, and bytes by which it raises the peak of a process of its own, above torch and the
+    inputs.
 
     Raises RuntimeError where that process ends without an answer.
     """
@@ -218,7 +231,9 @@ def _child(name: str, n: int, dtype: str, width: int, sender: Connection) -> Non
 
 
 def _reset_peak() -> int:
-    """Makes the kernel forget the peak, which making the inputs had raised; the resident size now. Linux only."""
+    """Makes the kernel forget the peak, which making the inputs had raised; the resident size now.
+    Linux only.
+    """
     Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS")
 
@@ -229,7 +244,9 @@ def _status(field: str) -> int:
 
 
 def measured(argv: list[str], keep: Callable[[dict[str, Any]], object] = lambda _: None) -> dict[str, Any]:
-    """Measures as the options say, and prints a row for each job; hands what there is to `keep` after each length."""
+    """Measures as the options say, and prints a row for each job; hands what there is to `keep` after
+    each length.
+    """
     a = _options().parse_args(argv)
     found = {name: Growth() for name in dict.fromkeys([BASE, *a.jobs])}
     lengths = ladder(a.max_tokens)

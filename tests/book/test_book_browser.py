@@ -1,4 +1,6 @@
-"""What the check of pages in a real browser sees (`attest book --check` reads the book with it), and builds that must fail."""
+"""What the check of pages in a real browser sees (`attest book --check` reads the book with it), and
+builds that must fail.
+"""
 
 from __future__ import annotations
 

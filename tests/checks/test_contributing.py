@@ -1,4 +1,6 @@
-"""The worked example of CONTRIBUTING.md is short, runs as it stands, and gets the verdict that it promises."""
+"""The worked example of CONTRIBUTING.md is short, runs as it stands, and gets the verdict that it
+promises.
+"""
 
 from __future__ import annotations
 

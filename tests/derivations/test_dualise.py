@@ -280,7 +280,9 @@ def titles(result: Dual) -> list[str]:
 
 
 def test_only_a_convex_program_has_a_dual() -> None:
-    """minimise -x²/2 subject to x <= 1 has no bound, though its Lagrangian is stationary at x = λ with value λ²/2 - λ."""
+    """minimise -x²/2 subject to x <= 1 has no bound, though its Lagrangian is stationary at x = λ with
+    value λ²/2 - λ.
+    """
     limit = Constraint(as_term(R), as_term(1), Q0)
     concave = Program("concave", (R,), -HALF * as_term(R) ** 2, (limit,))
     result = dualise(concave)

@@ -1,7 +1,8 @@
-"""Random printed formulas: their LaTeX read back, their normal form and their derivatives, against exact evaluation.
+"""Random printed formulas: their LaTeX read back, their normal form and their derivatives, against exact
+evaluation.
 
-The reader of LaTeX below shares nothing with the printer: it evaluates what a person would read. A sum reaches over the product that
-follows it; an index is what the innermost sum around it makes it.
+The reader of LaTeX below shares nothing with the printer: it evaluates what a person would read. A sum
+reaches over the product that follows it; an index is what the innermost sum around it makes it.
 """
 
 from __future__ import annotations
@@ -210,7 +211,8 @@ def test_the_reader_reads() -> None:
     sizes, at = {"N": 2, "M": 1}, {I: 1}
     for latex, value in (
         (r"\sum_{i=1}^{N} x_{i}\,s + x_{i}", 28), (r"-x_{i}^{2} - \frac{s}{2\,x_{i}}", Fraction(-59, 6)),
-        (r"\left(\sum_{j=1}^{N} x_{j}\right)^{2}", 25), (r"\tfrac{1}{2}\,N", 1), (r"\sum_{j=1}^{N} \sum_{i=1}^{N} x_{i}\,x_{j}", 25),
+        (r"\left(\sum_{j=1}^{N} x_{j}\right)^{2}", 25), (r"\tfrac{1}{2}\,N", 1), (r"\sum_{j=1}^{N} "
+            r"\sum_{i=1}^{N} x_{i}\,x_{j}", 25),
     ):  # fmt: skip
         assert read(latex, sizes, values, at) == value
 

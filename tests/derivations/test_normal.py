@@ -1,7 +1,9 @@
-"""The normal form: equal forms must mean equal values, whatever is thrown at it; known rewritings must be found.
+"""The normal form: equal forms must mean equal values, whatever is thrown at it; known rewritings must be
+found.
 
-The judge is evaluation entry by entry (``derivations.calculus.components``), which shares nothing with the normal form: in
-Arb balls, where two values that do not overlap are certainly different, and in exact rationals.
+The judge is evaluation entry by entry (``derivations.calculus.components``), which shares nothing with the
+normal form: in Arb balls, where two values that do not overlap are certainly different, and in exact
+rationals.
 """
 
 from __future__ import annotations

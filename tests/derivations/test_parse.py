@@ -126,7 +126,8 @@ def test_settings_that_are_none(pair: str) -> None:
 
 @pytest.mark.parametrize("content, words", [
     (b"[svr", "not valid TOML"), (b"\xff\xfe", "not valid TOML"), (b"svr = 3", r"\[svr\] must be a table"),
-    (b"[srv]\nloss = 'huber'", r"no table \[svr\]; there is \[srv\]"), (b"", r"no table \[svr\]; there is nothing"),
+    (b"[srv]\nloss = 'huber'", r"no table \[svr\]; there is \[srv\]"), (b"", r"no table \[svr\]; there is "
+        r"nothing"),
     (b"[svr]\nloss='a'\nloss='b'", "not valid TOML"),
 ])  # fmt: skip
 def test_files_of_settings_that_are_unusable(tmp_path: Path, content: bytes, words: str) -> None:

@@ -1,4 +1,6 @@
-"""The choices of nguyen2023 as knobs of theory svr: what each changes in derivations, verdicts and systems."""
+"""The choices of nguyen2023 as knobs of theory svr: what each changes in derivations, verdicts and
+systems.
+"""
 
 from __future__ import annotations
 
@@ -161,9 +163,11 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     ("functional_descent", "kernel", "-1", "no features have this kernel: at (1) with c = (1), c'Gc = -1 < 0"),
     ("svr", "feature_map", "-exp(dot)", "no features have this kernel: at (1) with c = (1), c'Gc = -1*e < 0"),
     ("svr", "feature_map", "dot - xx", "no features have this kernel"),
-    ("functional_descent", "kernel", "sqrt(dot^2)", "at (1, 0), (1, 1), (0, 1), (-1, 1) with c = (3, -2, 3, -2), c'Gc = -14 < 0"),
+    ("functional_descent", "kernel", "sqrt(dot^2)", "at (1, 0), (1, 1), (0, 1), (-1, 1) with c = (3, -2, 3, "
+                                                    "-2), c'Gc = -14 < 0"),
     ("functional_descent", "kernel", "exp(dot)-2*dot^12/479001600", "dot^12 has the coefficient -1/479001600"),
-    ("functional_descent", "kernel", "1/(40-dot)", "not shown to have a value for every inner product u: 40 - u"),
+    ("functional_descent", "kernel", "1/(40-dot)", "not shown to have a value for every inner product u: 40 "
+                                                   "- u"),
     ("svr", "feature_map", "xx*dot", "it is not symmetric"),
     ("svr", "feature_map", "sqrt(dot)", "the kernel has no value at (1), (-1)"),
     ("svr", "feature_map", "1+dot^2-dot^4/1000000000", "dot^4 has the coefficient -1/1000000000"),

@@ -212,7 +212,8 @@ X_ = Tensor("x")
 
 @pytest.mark.parametrize("term, latex", [
     (sum_over(here, U_[here]) * kronecker(here, there), r"\left(\sum_{i=1}^{n} u_{i}\right)\,\delta_{ij}"),
-    (sum_over(here, U_[here]) * at_point(as_term(X_), X_, U_[here]), r"\left(\sum_{i=1}^{n} u_{i}\right)\,\left.x\right|_{x = u_{i}}"),
+    (sum_over(here, U_[here]) * at_point(as_term(X_), X_, U_[here]), r"\left(\sum_{i=1}^{n} "
+        r"u_{i}\right)\,\left.x\right|_{x = u_{i}}"),
     (sum_over(here, U_[here] * M_) @ (U_[here] * M_), r"\left(\sum_{i=1}^{n} u_{i}\,A\right) u_{i}\,A"),
     (M_ @ (-2 * M_), r"A \left(-2\,A\right)"),
     (1 - at_point(as_term(X_) + 1, X_, as_term(2)), r"1 - \left.\left(x + 1\right)\right|_{x = 2}"),

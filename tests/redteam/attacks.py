@@ -1,5 +1,5 @@
-"""What a later attack got past the engines: formulas that are differentiated, replaced or laid aside without being defined,
-definitions that move, promises of the variable, sizes of stacked dimensions.
+"""What a later attack got past the engines: formulas that are differentiated, replaced or laid aside without
+being defined, definitions that move, promises of the variable, sizes of stacked dimensions.
 """
 
 from __future__ import annotations

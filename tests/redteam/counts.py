@@ -1,4 +1,6 @@
-"""What a later attack got past counts, limits, programs and tables: sizes that are none, poles beyond the cases, loose domains."""
+"""What a later attack got past counts, limits, programs and tables: sizes that are none, poles beyond
+the cases, loose domains.
+"""
 
 from __future__ import annotations
 

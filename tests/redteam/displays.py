@@ -1,5 +1,5 @@
-"""What a third attack got past: names that engines make themselves, entries that are picked away, sizes that are sums, one name
-for two things, sums that swallow a later factor, promises of programs.
+"""What a third attack got past: names that engines make themselves, entries that are picked away, sizes that
+are sums, one name for two things, sums that swallow a later factor, promises of programs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a second attack, made from outside, got past the engines: shapes inside formulas, names that collide, promises that are not
-kept, stacked dimensions with equal parts, programs whose data are not defined.
+"""What a second attack, made from outside, got past the engines: shapes inside formulas, names that collide,
+promises that are not kept, stacked dimensions with equal parts, programs whose data are not defined.
 """
 
 from __future__ import annotations
@@ -260,7 +260,8 @@ PAIRS = [
         lambda: Stacked(Zeros((), ("n", "n")) @ apply("exp", u), Zeros((), ("n",))),
     ),
     Pair(
-        "recurrence/symbol-without-a-first-value", lambda: two_symbols(1), "f(2,1) is determined by nothing: it may be 73",
+        "recurrence/symbol-without-a-first-value", lambda: two_symbols(1), "f(2,1) is determined by nothing: "
+            "it may be 73",
         lambda: two_symbols(0),
     ),
     Pair(
@@ -336,7 +337,8 @@ PAIRS = [
     ),
     Pair(
         "identity/derivative-moved-to-the-edge",
-        lambda: Identity(at_point(grad(x ** Fraction(5, 2) + x, X), X, as_term(0)), one), "x^(5/2) has no value left of 0",
+        lambda: Identity(at_point(grad(x ** Fraction(5, 2) + x, X), X, as_term(0)), one), "x^(5/2) has no value left "
+            "of 0",
         lambda: Identity(at_point(grad(x**4 + x, X), X, as_term(0)), one),
     ),
     Pair(

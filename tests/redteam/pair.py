@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 
 class Pair(NamedTuple):
-    """A false statement, why it is false, and a true one that looks like it; both are built when they are judged."""
+    """A false statement, why it is false, and a true one that looks like it; both are built when they
+    are judged.
+    """
 
     name: str
     false: Callable[[], Any]

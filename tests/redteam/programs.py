@@ -1,6 +1,7 @@
 """False statements that look true, each beside a true twin: programs, extrema, limits, orders and figures.
 
-The kinds are Convex, ConvexProgram, WellPosed, Dual, Solvable, Stationary, Extremum, Limit, Order, Arithmetic, Averages.
+The kinds are Convex, ConvexProgram, WellPosed, Dual, Solvable, Stationary, Extremum, Limit, Order,
+Arithmetic, Averages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""From a symbolic program to numbers: the numbers are those of the program, for every point and every constraint."""
+"""From a symbolic program to numbers: the numbers are those of the program, for every point and every
+constraint.
+"""
 
 from __future__ import annotations
 

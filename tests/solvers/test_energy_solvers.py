@@ -167,7 +167,8 @@ def test_unusable_input_is_one_clear_line():
 def test_small_steps_on_a_coercive_energy_without_a_bound_of_curvature_end_at_its_minimum(seed):
     p = problem("quartic", "printed", seed=seed)
     first = np.random.default_rng(seed).standard_normal(p.V.shape)
-    # F(u) - w u >= -F*(w) for every token, so where the energy is at most its first value no |u_j| exceeds `most`
+    # F(u) - w u >= -F*(w) for every token, so where the energy is at most its first value no |u_j| exceeds
+    # `most`
     room = p.value(first) + p.F.conjugate(p.w).sum()
     most = max(np.abs(np.roots([1, 0, 0, -w, -room])).max() for w in np.abs(p.w))
     step = 1 / (12 * most**2 * np.linalg.eigvalsh(p.G)[-1])
@@ -191,7 +192,9 @@ def test_a_large_step_on_the_same_energy_may_cycle():
 
 
 def test_a_nearly_flat_direction_is_no_minimum() -> None:
-    """exp of a sum without a lower bound: a multiplier that only a column of 1e-13 contradicts proves nothing."""
+    """exp of a sum without a lower bound: a multiplier that only a column of 1e-13 contradicts proves
+    nothing.
+    """
     flat = EnergyProblem(np.eye(2), np.array([[1.0], [1e-13]]), FUNCTIONS["exponential"], "none")
     assert not certify(flat, np.array([[-50.0], [0.0]]), np.array([0.0, -1.0])).accepted(1e-9)
 

@@ -1,4 +1,6 @@
-"""Regression solvers as the limits of functional descent: certificates hold, and refuse what they cannot bound."""
+"""Regression solvers as the limits of functional descent: certificates hold, and refuse what they
+cannot bound.
+"""
 
 from __future__ import annotations
 

@@ -169,7 +169,9 @@ def test_small_variable_is_not_hidden_by_a_large_one() -> None:
 
 
 def test_a_large_number_hides_nothing() -> None:
-    """Each of these was accepted at 1e-8: x_1 = 0 beside 1e9, curvature -1 beside 1e12, a gap of 1e4 beside r = 1e12."""
+    """Each of these was accepted at 1e-8: x_1 = 0 beside 1e9, curvature -1 beside 1e12, a gap of 1e4
+    beside r = 1e12.
+    """
     one, none = np.array([1.0]), np.zeros(0)
     far = QuadraticProgram(
         P=np.diag([1.0, 0.0]), q=np.array([0.0, 0.0]), A=np.array([[1.0, 0.0]]), b=one,

@@ -1,7 +1,7 @@
 """Where the support vector expansion, the KSVD score, a step of descent and the energy's minimiser coincide.
 
-Both sides of every identity come out of a theory's own derivation (the dualiser, the guarded gradient); only the symbols are
-renamed, so that one formula can be held against the other.
+Both sides of every identity come out of a theory's own derivation (the dualiser, the guarded gradient); only
+the symbols are renamed, so that one formula can be held against the other.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _both(first: Term, second: Term, printed: Term, labels: tuple[str, str]) -> 
 
 
 def score_is_an_expansion(_: object) -> All:
-    """e(x_i) of KSVD with the weights that stationarity gives, against the expansion with values h_r and h = 1."""
+    """e(x_i) of KSVD with the weights that stationarity gives, against the expansion with values h_r
+    and h = 1.
+    """
     w_e, _w_r = ksvd.weights(DATA_FREE)
     value = (ksvd.projected(DATA_FREE, w_e).T @ as_term(ksvd.phi_q)[ksvd.i])[ksvd.l_]
     score = ksvd.dual(DATA_FREE).substitute(value.entry())
@@ -66,7 +68,9 @@ def score_is_an_expansion(_: object) -> All:
 
 
 def step_is_an_expansion(_: object) -> All:
-    """One step of descent on the squared loss from zero, against the expansion with values (2α/N) y and h = 1."""
+    """One step of descent on the squared loss from zero, against the expansion with values (2α/N) y and
+    h = 1.
+    """
     row = Index("c", fd.CLASSES)
     step = fd.stepped("squared", UNBIASED).entry(row)
     zero = ix.Num(Fraction(0))
@@ -127,7 +131,8 @@ claim(
     "bridge/energy-minimiser-is-the-expansion",
     "farooq2025 (11), nguyen2023 Theorem 1",
     "The energy's minimiser is the support vector expansion",
-    words="The state that minimises the energy (11) has in row i the support vector expansion at the query q_i, which is attention.",
+    words="The state that minimises the energy (11) has in row i the support vector expansion at the query "
+    "q_i, which is attention.",
     literal=lambda a: All(
         (
             Identity(minimiser(), attention_expansion(), given=(A_RULE,), label="minimiser and expansion"),
@@ -137,15 +142,16 @@ claim(
     rests_on=("farooq2025/eq11", "nguyen2023/thm1"),
     legs=(legs.rows,),
     derivation=lambda a: dualise(energy_program()).steps,
-    notes="The energy has the attention output written into it; the regression has not, but its values are free. "
-    + convexity(energy_program()),
+    notes="The energy has the attention output written into it; the regression has not, but its values are "
+    "free. " + convexity(energy_program()),
 )
 
 claim(
     "bridge/energy-step-is-the-expansion",
     "farooq2025 (11), nguyen2023 Theorem 1",
     "One step down the energy is attention",
-    words="From any state, one step of gradient descent of size 1 on the energy (11) lands on the support vector expansion.",
+    words="From any state, one step of gradient descent of size 1 on the energy (11) lands on the support "
+    "vector expansion.",
     literal=lambda a: All(
         (
             Identity(
@@ -166,13 +172,16 @@ claim(
     "bridge/ksvd-score-is-an-expansion",
     "chen2023 (8), nguyen2023 (10)",
     "The KSVD score is a support vector expansion",
-    words="The score e of KSVD in its dual form is the support vector expansion whose values are the dual variables h_r, with h = 1.",
+    words="The score e of KSVD in its dual form is the support vector expansion whose values are the dual "
+    "variables h_r, with h = 1.",
     literal=score_is_an_expansion,
     assumes=(NO_TRANSFORMATION, SAME_FEATURES),
     rests_on=("chen2023/eq8", "nguyen2023/eq10"),
     notes=(
-        "The formulas agree for any two feature maps; as the solution of a regression the expansion needs one feature map for queries "
-        "and keys, which makes the kernel symmetric. The values differ in what fixes them: targets there, singular vectors here."
+        "The formulas agree for any two feature maps; as the solution of a regression the expansion needs "
+        "one feature map for queries "
+        "and keys, which makes the kernel symmetric. The values differ in what fixes them: targets there, "
+        "singular vectors here."
     ),
 )
 
@@ -180,9 +189,11 @@ claim(
     "bridge/descent-step-is-an-expansion",
     "wang2024 (1), nguyen2023 (10)",
     "The first step of functional descent is a support vector expansion",
-    words="One step of gradient descent on the squared loss from W = 0 is the support vector expansion with values (2α/N) y_i and h = 1.",
+    words="One step of gradient descent on the squared loss from W = 0 is the support vector expansion with "
+    "values (2α/N) y_i and h = 1.",
     literal=step_is_an_expansion,
     assumes=(FROM_ZERO,),
     rests_on=("nguyen2023/eq10", "wang2024/prose-step-size-half"),
-    notes="So the first layer of the construction attends with the labels as values; later layers attend with residuals.",
+    notes="So the first layer of the construction attends with the labels as values; later layers attend "
+    "with residuals.",
 )

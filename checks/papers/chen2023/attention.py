@@ -1,4 +1,6 @@
-"""Primal-Attention: (9), Remark 4.1, Algorithm 1, the costs of Figure 2, the causal version, sampling of rows."""
+"""Primal-Attention: (9), Remark 4.1, Algorithm 1, the costs of Figure 2, the causal version, sampling
+of rows.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,8 @@ claim(
     "Primal-Attention, forward pass",
     theory="ksvd",
     role="definition",
-    words="Queries and keys, features, both scores, and a linear map of the stacked scores; with f(X) or without.",
+    words="Queries and keys, features, both scores, and a linear map of the stacked scores; with f(X) or "
+    "without.",
     literal=_algorithm,
     rests_on=("chen2023/eq9",),
     legs=(
@@ -102,8 +105,10 @@ claim(
     ),
     where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$.",
     notes=(
-        "A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. Weights with one row "
-        "for each row of f(X) tie the parameters to one sequence length unless the number of rows is fixed by sampling. The "
+        "A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
+        "Weights with one row "
+        "for each row of f(X) tie the parameters to one sequence length unless the number of rows is fixed "
+        "by sampling. The "
         "output differs from (9) by W_o."
     ),
 )
@@ -133,7 +138,9 @@ d_k = sp.Symbol("d_k", positive=True)
 
 
 def _features(scale: sp.Expr) -> sp.Expr:
-    """One coordinate of ⟨φ_q, φ_k⟩ for one random w: the exponent is a sum over coordinates, so the mean factors."""
+    """One coordinate of ⟨φ_q, φ_k⟩ for one random w: the exponent is a sum over coordinates, so the
+    mean factors.
+    """
     left, right = x * scale, y * scale
     return sp.exp(-(left**2) / 2 - right**2 / 2 + w * (left + right))
 
@@ -185,16 +192,23 @@ def _repaired(a: KsvdAssumptions) -> All:
     return All(
         (
             Identity(
-                _theory(a, "row"), phi_q[i].T @ phi_k[j] / as_term(D_HAT)[i], (own, sums, *_positive_features()),
+                _theory(a, "row"),
+                phi_q[i].T @ phi_k[j] / as_term(D_HAT)[i],
+                (own, sums, *_positive_features()),
                 label="e scaled by D̂⁻¹, r unscaled: the softmax",
             ),
             Identity(as_term(D_HAT)[i], row_sum, (sums, *_positive_features()), label="D̂ holds the row sums"),
             Definition(kappa_ij[i, j], (phi_q[i].T @ phi_k[j]) / as_term(D_HAT)[i], label="the kernel"),
             Definition(e_rows[i], 1 / as_term(D_HAT)[i] * (W_x.T @ phi_q[i]), label="the score of token i"),
-            GaussianMean(_features(fourth), w, sp.exp(x * y / sp.sqrt(d_k)), label="mean of the features of z/d_k^(1/4)"),
+            GaussianMean(
+                _features(fourth),
+                w,
+                sp.exp(x * y / sp.sqrt(d_k)),
+                label="mean of the features of z/d_k^(1/4)",
+            ),
             Definition(phi_q[i], as_term(ksvd.q)[i] / norm[i], label="cosine features, q(x_i) not zero"),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -203,24 +217,31 @@ claim(
     "Feature maps: random exponential features and cosine",
     theory="ksvd",
     words=(
-        "The softmax kernel is D̂⁻¹ times an inner product of random exponential features, the scores then carry D̂^(-1/2) each; "
+        "The softmax kernel is D̂⁻¹ times an inner product of random exponential features, the scores then "
+        "carry D̂^(-1/2) each; "
         "the experiments use q/‖q‖ and k/‖k‖ instead."
     ),
     literal=_remark,
     corrected=_repaired,
     correction_words=(
-        "κ(x_i, x_j) = ⟨φ_q(x_i), φ_k(x_j)⟩/D̂_ii, in the mean over the features, with g applied to z/d_k^{1/4}; the score e_i "
+        "κ(x_i, x_j) = ⟨φ_q(x_i), φ_k(x_j)⟩/D̂_ii, in the mean over the features, with g applied to "
+        "z/d_k^{1/4}; the score e_i "
         "carries D̂_ii⁻¹ and r nothing. Cosine features need q(x_i) ≠ 0 and k(x_j) ≠ 0."
     ),
     rests_on=("chen2023/eq2", "chen2023/eq7"),
     legs=(tensor_legs.weighted_rows,),
     where=NOTATION
-    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; one coordinate of query and key: $q_c,k_c$.",
+    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; one coordinate of query and key: "
+    r"$q_c,k_c$.",
     notes=(
-        "With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2): similar to the softmax D̂⁻¹K_0, so the same eigenvalues, "
-        "but other singular values unless all row sums agree, and singular values are what KSVD is about. For K_0 = "
-        "[[1, 3], [4, 5]] the softmax is [[1/4, 3/4], [4/9, 5/9]] and the induced kernel [[1/4, 1/2], [2/3, 5/9]]. Printed "
-        "slips: φ_k(x_i) for φ_k(x_j), the matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing "
+        "With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2): similar to the softmax D̂⁻¹K_0, "
+        "so the same eigenvalues, "
+        "but other singular values unless all row sums agree, and singular values are what KSVD is about. "
+        "For K_0 = "
+        "[[1, 3], [4, 5]] the softmax is [[1/4, 3/4], [4/9, 5/9]] and the induced kernel [[1/4, 1/2], [2/3, "
+        "5/9]]. Printed "
+        "slips: φ_k(x_i) for φ_k(x_j), the matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no "
+        "1/√d_k. The missing "
         "1/√p cancels. For finitely many features K has rank at most p. Nothing later rests on this part."
     ),
 )
@@ -229,10 +250,25 @@ claim(
 
 KEY, VALUE, ROWS = "d_k", "d_v", "n"
 _NAMES = {
-    "Q": (N, KEY), "Kt": (N, KEY), "V": (N, VALUE), "S": (N, N), "O": (N, VALUE), "F": (ROWS, P), "W_e": (ROWS, S),
-    "W_r": (ROWS, S), "U_e": (P, S), "U_r": (P, S), "X_q": (N, P), "X_k": (N, P), "P_q": (N, P), "P_k": (N, P),
-    "E": (N, S), "R": (N, S), "O_e": (VALUE, S), "O_r": (VALUE, S),
-}  # fmt: skip
+    "Q": (N, KEY),
+    "Kt": (N, KEY),
+    "V": (N, VALUE),
+    "S": (N, N),
+    "O": (N, VALUE),
+    "F": (ROWS, P),
+    "W_e": (ROWS, S),
+    "W_r": (ROWS, S),
+    "U_e": (P, S),
+    "U_r": (P, S),
+    "X_q": (N, P),
+    "X_k": (N, P),
+    "P_q": (N, P),
+    "P_k": (N, P),
+    "E": (N, S),
+    "R": (N, S),
+    "O_e": (VALUE, S),
+    "O_r": (VALUE, S),
+}
 _T = {name: Tensor(name, dims, name) for name, dims in _NAMES.items()}
 _t = {name: as_term(tensor) for name, tensor in _T.items()}
 _i, _j, _a, _c, _l, _d, _m = (
@@ -263,9 +299,14 @@ def _both(side: str, score: str) -> Term:
 
 
 PRIMAL_PLAN = (
-    _feature_line("q"), _feature_line("k"), _reduced("e"), _reduced("r"), _scores("E", "e", "q"), _scores("R", "r", "k"),
+    _feature_line("q"),
+    _feature_line("k"),
+    _reduced("e"),
+    _reduced("r"),
+    _scores("E", "e", "q"),
+    _scores("R", "r", "k"),
     Assign(_T["O"], (_i, _d), _both("e", "E") + _both("r", "R")),
-)  # fmt: skip
+)
 
 
 def _side(features: str, side: str) -> Term:
@@ -323,20 +364,25 @@ claim(
     "Figure 2",
     "Time and memory of canonical and Primal-Attention",
     words=(
-        "Canonical attention takes O(N²d_v) time and O(N² + N d_v) space, Primal-Attention O(Nps) time and O(2Np + 2ps) space."
+        "Canonical attention takes O(N²d_v) time and O(N² + N d_v) space, Primal-Attention O(Nps) time and "
+        "O(2Np + 2ps) space."
     ),
     literal=lambda a: _costs(),
     corrected=lambda a: _costs_within(),
     correction_words=(
-        "For given queries, keys and values: canonical time if d_k = O(d_v); primal time if n ≤ N and d_v = O(p); primal space if "
+        "For given queries, keys and values: canonical time if d_k = O(d_v); primal time if n ≤ N and d_v = "
+        "O(p); primal space if "
         "s and d_v are O(p)."
     ),
     legs=(Named("checks.papers.chen2023.costs", "counted_operations"),),
-    where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths $d_k,d_v$; multiplications of "
+    where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths "
+    r"$d_k,d_v$; multiplications of "
     r"the algorithm and numbers stored besides its inputs.",
     notes=(
-        "Counted: N²(d_k + d_v) against 2nps + 2Nps + 2Ns d_v. The projections to queries and keys, 2Nd d_k, are in neither: at "
-        "d = 512, s = 30 they are 34 times Nps. The N² of memory is not needed when attention is streamed. With s = 96 and p = 64 "
+        "Counted: N²(d_k + d_v) against 2nps + 2Nps + 2Ns d_v. The projections to queries and keys, 2Nd d_k, "
+        "are in neither: at "
+        "d = 512, s = 30 they are 34 times Nps. The N² of memory is not needed when attention is streamed. "
+        "With s = 96 and p = 64 "
         "the scores take more memory than the features."
     ),
 )
@@ -361,7 +407,8 @@ claim(
     "Figure 3",
     "Causal Primal-Attention",
     role="definition",
-    words="Queries and keys are replaced by their means over the tokens so far, then mapped and projected as before.",
+    words="Queries and keys are replaced by their means over the tokens so far, then mapped and projected as "
+    "before.",
     literal=lambda a: All(
         (
             Definition(
@@ -379,8 +426,10 @@ claim(
     ),
     where=r"$T_{it}=1/i$ for $t\le i$ and 0 otherwise; $g$ the feature map; $W_e\in\mathbb{R}^{p\times s}$.",
     notes=(
-        "The paper shows the code as an image without text; this is the released version of it. The scores are causal, but they "
-        "are not those of a masked KSVD: the dual form sums over all tokens. A mean of queries can be zero, and then the cosine "
+        "The paper shows the code as an image without text; this is the released version of it. The scores "
+        "are causal, but they "
+        "are not those of a masked KSVD: the dual form sums over all tokens. A mean of queries can be zero, "
+        "and then the cosine "
         "map is not defined."
     ),
 )
@@ -414,9 +463,14 @@ def _leaks() -> Rule:
     )
     point = Point(
         ((N, 2), (D, 2), (S, 1)),
-        ((X, ((3, 4), (1, 2))), (other, ((3, 4), (7, -5))), (weight_n.data, ((1,), (1,))),
-         (phi_1.data, (Fraction(3, 5), Fraction(4, 5))), (first, (1, 0))),
-    )  # fmt: skip
+        (
+            (X, ((3, 4), (1, 2))),
+            (other, ((3, 4), (7, -5))),
+            (weight_n.data, ((1,), (1,))),
+            (phi_1.data, (Fraction(3, 5), Fraction(4, 5))),
+            (first, (1, 0)),
+        ),
+    )
     return Rule((same,), Fact("the change of e_1", ahead, "="), point, label="e_1 does not see x_2")
 
 
@@ -424,14 +478,18 @@ claim(
     "chen2023/prose-causal-data-dependent",
     "Appendix B.1, language modelling",
     "Causal Primal-Attention with data-dependent weights",
-    words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the whole sequence.",
+    words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the whole "
+    "sequence.",
     literal=lambda a: _leaks(),
     corrected=lambda a: _causal(),
-    correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero for u > i.",
+    correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero "
+    "for u > i.",
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
-    where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; $e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
-    notes="With f(X) = X the score of the first token changes with the second. The released language model uses fixed weights there.",
+    where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; "
+    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T$ as in chen2023/fig3.",
+    notes="With f(X) = X the score of the first token changes with the second. The released language model "
+    "uses fixed weights there.",
 )
 
 selection = Tensor("Z", (SAMPLED, N), "Z")
@@ -445,7 +503,8 @@ claim(
     corrected=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X_head)),
     correction_words="n rows of the part of X that belongs to one head, of width p.",
     rests_on=("chen2023/alg1",),
-    where=r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ of one head.",
+    where=r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ "
+    r"of one head.",
     notes="On UEA the tokens have width d = 512 and heads width p = 64; Appendix B.2 has X in R^{N×p}.",
 )
 
@@ -481,7 +540,8 @@ def mean_gram(count: int, c: int, d: int) -> Fraction:
 
 def _kept_as_by_projections() -> Arithmetic:
     words = (
-        "share of the draws that keep half of the expected squared norm of X = (1, 0, 0, 0): 2 sampled rows, against 2 random "
+        "share of the draws that keep half of the expected squared norm of X = (1, 0, 0, 0): 2 sampled rows, "
+        "against 2 random "
         "projections"
     )
     return Arithmetic(
@@ -495,40 +555,50 @@ def _kept_on_average() -> Arithmetic:
         tuple(
             Figure(
                 f"n = {n}: mean over all draws of entry ({c + 1}, {d + 1}) of (N/n) FᵀF, against XᵀX",
-                mean_gram(n, c, d), "=", Fraction(sum(row[c] * row[d] for row in ROWS_OF_X)),
+                mean_gram(n, c, d),
+                "=",
+                Fraction(sum(row[c] * row[d] for row in ROWS_OF_X)),
             )
             for n, c, d in entries
         ),
         "on average",
-    )  # fmt: skip
+    )
 
 
 claim(
     "chen2023/prose-jl-subsample",
     "Section 5, Appendix B.1",
     "Uniform sampling of rows and the Johnson-Lindenstrauss lemma",
-    words="n rows sampled uniformly are said to keep the main patterns of X, as random projections do by that lemma.",
+    words="n rows sampled uniformly are said to keep the main patterns of X, as random projections do by "
+    "that lemma.",
     literal=lambda a: All((_kept_as_by_projections(), _kept_on_average())),
     where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
     r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them.",
     notes=(
-        "The lemma is about dense random mixtures of all rows; a sample of rows misses what is concentrated in few of them. "
-        "Here half of the draws give F = 0, hence K = 0, while every sign projection keeps ‖X‖ exactly. What uniform sampling "
-        "does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row is in a share n/N of all draws. Its variance grows with the largest rows; the paper does not rescale "
-        "by N/n, and the released code takes evenly spaced rows. It bears on the choice of f(X) in the experiments, on no theorem."
+        "The lemma is about dense random mixtures of all rows; a sample of rows misses what is concentrated "
+        "in few of them. "
+        "Here half of the draws give F = 0, hence K = 0, while every sign projection keeps ‖X‖ exactly. What "
+        "uniform sampling "
+        "does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row is in a share n/N of all draws. Its variance "
+        "grows with the largest rows; the paper does not rescale "
+        "by N/n, and the released code takes evenly spaced rows. It bears on the choice of f(X) in the "
+        "experiments, on no theorem."
     ),
-)  # fmt: skip
+)
 
 claim(
     "chen2023/fig1",
     "Figure 1",
     "Singular value decay of attention matrices",
     role="empirical",
-    words="On ImageNet-1K the attention matrices of the model with the KSVD loss have a sharper singular value decay.",
+    words="On ImageNet-1K the attention matrices of the model with the KSVD loss have a sharper singular "
+    "value decay.",
     rests_on=("chen2023/prose-low-rank-promoted",),
     reason="Needs both trained DeiT-Small/16 models and ImageNet-1K, which are not part of this project.",
     notes=(
-        "'The last layer, i.e. the 11-th' counts from zero: the model has 12 layers (chen2023/tab13). The comparison changes the "
-        "layer and the loss at once; attest experiment chen2023/fig1 changes one at a time, in a two-layer model on a synthetic task."
+        "'The last layer, i.e. the 11-th' counts from zero: the model has 12 layers (chen2023/tab13). The "
+        "comparison changes the "
+        "layer and the loss at once; attest experiment chen2023/fig1 changes one at a time, in a two-layer "
+        "model on a synthetic task."
     ),
 )

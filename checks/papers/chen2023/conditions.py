@@ -1,11 +1,13 @@
-"""Lagrangian, KKT conditions, the eigenvalue problem and both representations: (7), (8), (13) to (17), Remark 3.3."""
+"""Lagrangian, KKT conditions, the eigenvalue problem and both representations: (7), (8), (13) to (17),
+Remark 3.3.
+"""
 
 from __future__ import annotations
 
 from checks.claim import claim
 from checks.leg import Legs
 from checks.papers.chen2023.duality import printed_objective
-from checks.papers.chen2023.symbols import (  # fmt: skip
+from checks.papers.chen2023.symbols import (
     NOTATION,
     PRIMAL,
     SMALL,
@@ -75,7 +77,8 @@ claim(
     legs=(tensor_legs.lagrangian,),
     where=NOTATION,
     notes=(
-        "Neither supremum nor infimum of this function over the primal variables is finite, for any multipliers "
+        "Neither supremum nor infimum of this function over the primal variables is finite, for any "
+        "multipliers "
         "(see chen2023/prose-dual-problem): only its stationary points are used."
     ),
 )
@@ -123,7 +126,8 @@ claim(
     "Eq. (14)",
     "KKT conditions of (12)",
     theory="ksvd",
-    words="The six derivatives of the Lagrangian, set to zero. The last line is about r_j and is printed for i = 1, …, N.",
+    words="The six derivatives of the Lagrangian, set to zero. The last line is about r_j and is printed for "
+    "i = 1, …, N.",
     literal=lambda a: _conditions(a, _last_line(printed(a), i)),
     corrected=lambda a: _conditions(a, _last_line(printed(a), j)),
     correction_words="The last line holds for j = 1, …, N; the next display uses it so.",
@@ -143,15 +147,23 @@ def eigen_problem(a: KsvdAssumptions) -> All:
     return All(
         (
             Identity(
-                derived(ksvd.residual(a, 0)), entry(h_e @ Sigma - K @ h_r, i, l_), rules, label="first equation",
-                reason=why, sizes=SMALL,
+                derived(ksvd.residual(a, 0)),
+                entry(h_e @ Sigma - K @ h_r, i, l_),
+                rules,
+                label="first equation",
+                reason=why,
+                sizes=SMALL,
             ),
             Identity(
-                derived(ksvd.residual(a, 1)), entry(h_r @ Sigma - K.T @ h_e, j, l_), rules, label="second equation",
-                reason=why, sizes=SMALL,
+                derived(ksvd.residual(a, 1)),
+                entry(h_r @ Sigma - K.T @ h_e, j, l_),
+                rules,
+                label="second equation",
+                reason=why,
+                sizes=SMALL,
             ),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -159,7 +171,8 @@ claim(
     "Eq. (7)",
     "The shifted eigenvalue problem of KSVD",
     theory="ksvd",
-    words="Eliminating the weights and scores from the KKT conditions leaves K H_r = H_e Σ and KᵀH_e = H_r Σ, Σ = Λ⁻¹.",
+    words="Eliminating the weights and scores from the KKT conditions leaves K H_r = H_e Σ and KᵀH_e = H_r "
+    "Σ, Σ = Λ⁻¹.",
     literal=eigen_problem,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
@@ -178,7 +191,8 @@ claim(
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
     where=NOTATION,
-    notes="'Corresponding to the non-zero entries in Λ' excludes nothing: Λ is assumed positive, so all entries are non-zero.",
+    notes="'Corresponding to the non-zero entries in Λ' excludes nothing: Λ is assumed positive, so all "
+    "entries are non-zero.",
 )
 
 
@@ -220,17 +234,20 @@ for _id, _reference, _title in (
         _reference,
         _title,
         theory="ksvd",
-        words="The score W_{e|X}ᵀφ_q(x) equals Σ_j h_{r_j} κ(x, x_j), and W_{r|X}ᵀφ_k(x) equals Σ_i h_{e_i} κ(x_i, x).",
+        words="The score W_{e|X}ᵀφ_q(x) equals Σ_j h_{r_j} κ(x, x_j), and W_{r|X}ᵀφ_k(x) equals Σ_i h_{e_i} "
+        "κ(x_i, x).",
         literal=representations,
         assumes=PRIMAL,
         rests_on=("chen2023/eq14",) if _id == "eq8" else ("chen2023/eq8", "chen2023/eq17"),
         legs=(tensor_legs.representations,),
-        where=NOTATION
-        + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
+        where=NOTATION + r" $\kappa(\boldsymbol{x},\boldsymbol{z})=\langle "
+        r"f(X)\phi_q(\boldsymbol{x}),f(X)\phi_k(\boldsymbol{z})\rangle$, "
         r"with $f(X)$ of the training sequence at every $\boldsymbol{x}$.",
         notes=(
-            "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. Without the first two "
-            "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, up to a part that f(X) annihilates."
+            "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. "
+            "Without the first two "
+            "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, "
+            "up to a part that f(X) annihilates."
         ),
     )
 

@@ -14,7 +14,7 @@ from checks.leg import Legs
 from checks.papers.chen2023.conditions import eigen_problem
 from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
-from checks.papers.chen2023.symbols import (  # fmt: skip
+from checks.papers.chen2023.symbols import (
     NOTATION,
     PRIMAL,
     K,
@@ -100,15 +100,25 @@ def _ky_fan(a: KsvdAssumptions) -> All:
     return All(
         (
             Follows(
-                hypotheses, bound, squared_norm(K @ h_r), certificate, "leading triplets", relation=">=",
-                squares=sum_over(l_, weight[l_] ** 2 * off) + lost, label="the bound on the second moment",
+                hypotheses,
+                bound,
+                squared_norm(K @ h_r),
+                certificate,
+                "leading triplets",
+                relation=">=",
+                squares=sum_over(l_, weight[l_] ** 2 * off) + lost,
+                label="the bound on the second moment",
             ),
             Follows(
-                orthogonal, squared_norm(K @ one), bound, reached + trace(one.T @ as_term(R_G) @ one), "leading triplets",
+                orthogonal,
+                squared_norm(K @ one),
+                bound,
+                reached + trace(one.T @ as_term(R_G) @ one),
+                "leading triplets",
                 label="reached by V_1",
             ),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -120,16 +130,19 @@ claim(
     literal=_variance,
     corrected=_ky_fan,
     correction_words=(
-        "Over orthonormal H_r the uncentred second moment of the scores, Σ_i‖e_i‖² = ‖K H_r‖², is at most σ_1² + … + σ_s², "
+        "Over orthonormal H_r the uncentred second moment of the scores, Σ_i‖e_i‖² = ‖K H_r‖², is at most "
+        "σ_1² + … + σ_s², "
         "with equality for the leading right singular vectors; the same for r with H_e and Kᵀ."
     ),
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
     where=NOTATION
-    + r" $V_1$: $s$ leading right singular vectors, with $\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with $\tau-b_q^2$.",
+    + r" $V_1$: $s$ leading right singular vectors, with $\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with "
+    r"$\tau-b_q^2$.",
     notes=(
-        "Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary points fix no scale "
+        "Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary "
+        "points fix no scale "
         "of the scores. In the corrected statement orthonormality is imposed, and Λ plays no part."
     ),
 )
@@ -181,15 +194,27 @@ def _when(a: KsvdAssumptions) -> All:
         (
             _output(),
             Follows(
-                hypotheses, (K.T @ h_e)[j, l_], h_r[j, l_] * sigma[l_], as_term(residual)[j, l_], family, factor=sigma[l_],
-                given=rule, label="Kᵀ H_e = V Σ",
+                hypotheses,
+                (K.T @ h_e)[j, l_],
+                h_r[j, l_] * sigma[l_],
+                as_term(residual)[j, l_],
+                family,
+                factor=sigma[l_],
+                given=rule,
+                label="Kᵀ H_e = V Σ",
             ),
             Follows(
-                hypotheses, (h_e.T @ h_e)[l_, lp], ONE_S[l_, lp], carried, family, factor=sigma[l_] * sigma[lp], given=rule,
+                hypotheses,
+                (h_e.T @ h_e)[l_, lp],
+                ONE_S[l_, lp],
+                carried,
+                family,
+                factor=sigma[l_] * sigma[lp],
+                given=rule,
                 label="H_e is orthonormal",
             ),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -197,18 +222,21 @@ claim(
     "Remark 3.4",
     "Values of canonical attention as right singular vectors",
     theory="ksvd",
-    words="With v(x_j) = h_{r_j} the attention output is the score e(x_i), and the values play the role of singular vectors.",
+    words="With v(x_j) = h_{r_j} the attention output is the score e(x_i), and the values play the role of "
+    "singular vectors.",
     literal=lambda a: _plays_the_role(),
     corrected=_when,
     correction_words=(
-        "The formulas agree for all values. The values are right singular vectors exactly if KᵀK V = VΣ² and VᵀV = I; then "
+        "The formulas agree for all values. The values are right singular vectors exactly if KᵀK V = VΣ² and "
+        "VᵀV = I; then "
         "K V Σ⁻¹ holds the left ones."
     ),
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
     legs=(tensor_legs.softmax_triplets,),
     where=NOTATION + " " + TOKENS,
-    notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights in Section 1 rests on it.",
+    notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
+    "in Section 1 rests on it.",
 )
 
 
@@ -232,10 +260,12 @@ claim(
         as_term(ksvd.transformation(replace(a, f_X="tokens"))), ONE_N, label="F_X is an identity"
     ),
     corrected=_identity_case,
-    correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ and (7) as before.",
+    correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ "
+    "and (7) as before.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.without_transformation,),
     where=NOTATION,
-    notes="An N × p matrix is an identity only if N = p. Any F with orthonormal columns gives the same kernel.",
+    notes="An N × p matrix is an identity only if N = p. Any F with orthonormal columns gives the same "
+    "kernel.",
 )

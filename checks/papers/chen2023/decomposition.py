@@ -42,7 +42,8 @@ RANGE = Equation(
     big_a, u @ as_term(X), R_X, "the columns of Ũ span the range of A: they lie in it, and r is the rank of A"
 )
 MATRICES = (
-    r"$A\in\mathbb{R}^{N\times M}$ of rank $r$, $\tilde U\in\mathbb{R}^{N\times r}$, $\tilde V\in\mathbb{R}^{M\times r}$, "
+    r"$A\in\mathbb{R}^{N\times M}$ of rank $r$, $\tilde U\in\mathbb{R}^{N\times r}$, $\tilde "
+    r"V\in\mathbb{R}^{M\times r}$, "
     r"$\tilde\Sigma=\operatorname{diag}(\tilde\sigma_1,\dots,\tilde\sigma_r)$ positive."
 )
 
@@ -54,17 +55,29 @@ claim(
     literal=lambda a: All(
         (
             Follows(
-                (WHOLE, UNIT_V), big_a @ v, u @ Sigma, as_term(R_X) @ v + u @ Sigma @ as_term(R_V), FAMILY, label="A V = UΣ"
+                (WHOLE, UNIT_V),
+                big_a @ v,
+                u @ Sigma,
+                as_term(R_X) @ v + u @ Sigma @ as_term(R_V),
+                FAMILY,
+                label="A V = UΣ",
             ),
             Follows(
-                (WHOLE, UNIT_U), big_a.T @ u, v @ Sigma, as_term(R_X).T @ u + v @ Sigma @ as_term(R_U), FAMILY,
+                (WHOLE, UNIT_U),
+                big_a.T @ u,
+                v @ Sigma,
+                as_term(R_X).T @ u + v @ Sigma @ as_term(R_U),
+                FAMILY,
                 label="Aᵀ U = VΣ",
             ),
         )
     ),
-    legs=(tensor_legs.softmax_triplets, tensor_legs.unit_triplets,),
+    legs=(
+        tensor_legs.softmax_triplets,
+        tensor_legs.unit_triplets,
+    ),
     where=MATRICES,
-)  # fmt: skip
+)
 
 
 def _reconstruct() -> Follows:
@@ -87,18 +100,36 @@ def _existence() -> tuple[Follows, Follows, Follows]:
     missed = trace(v @ res_v @ squares @ res_v.T @ v.T)
     return (
         Follows(
-            hypotheses, (u.T @ u)[a_, b_], ONE_R[a_, b_], gram[a_, b_], FAMILY, factor=values[a_] * values[b_], given=rules,
+            hypotheses,
+            (u.T @ u)[a_, b_],
+            ONE_R[a_, b_],
+            gram[a_, b_],
+            FAMILY,
+            factor=values[a_] * values[b_],
+            given=rules,
             label="existence: Ũ is orthonormal",
         ),
         Follows(
-            hypotheses, (big_a.T @ u)[j, a_], entry(v @ Sigma, j, a_), turned[j, a_], FAMILY, factor=values[a_], given=rules,
+            hypotheses,
+            (big_a.T @ u)[j, a_],
+            entry(v @ Sigma, j, a_),
+            turned[j, a_],
+            FAMILY,
+            factor=values[a_],
+            given=rules,
             label="existence: AᵀŨ = ṼΣ̃",
         ),
         Follows(
-            hypotheses, big_a[i, j], entry(u @ Sigma @ v.T, i, j), off + missed, FAMILY, over=(i, j), given=rules,
+            hypotheses,
+            big_a[i, j],
+            entry(u @ Sigma @ v.T, i, j),
+            off + missed,
+            FAMILY,
+            over=(i, j),
+            given=rules,
             label="existence: A = ŨΣ̃Ṽᵀ",
         ),
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -115,9 +146,12 @@ claim(
     ),
     where=MATRICES,
     notes=(
-        "r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold and the product is "
-        "only a part of A (A = I, r = 1). Existence rests on the spectral theorem for AᵀA. (5) alone does not determine the "
-        "factors: without orthonormality A = [1] has Ũ = Ṽ = [2], and with it signs and rotations within equal values are free."
+        "r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold "
+        "and the product is "
+        "only a part of A (A = I, r = 1). Existence rests on the spectral theorem for AᵀA. (5) alone does "
+        "not determine the "
+        "factors: without orthonormality A = [1] has Ũ = Ṽ = [2], and with it signs and rotations within "
+        "equal values are free."
     ),
 )
 
@@ -151,9 +185,17 @@ def _semidefinite() -> Follows:
     )
     certificate = trace((big_v - big_u).T @ (as_term(R_1) - as_term(R_2)))
     return Follows(
-        hypotheses, big_u[i, a_], big_v[i, a_], certificate, "positive semidefinite decompositions", factor=values[a_],
-        squares=squared_norm(as_term(B_) @ (big_u - big_v)), over=(i, a_), given=(rule,), label="A = BᵀB: U = V",
-    )  # fmt: skip
+        hypotheses,
+        big_u[i, a_],
+        big_v[i, a_],
+        certificate,
+        "positive semidefinite decompositions",
+        factor=values[a_],
+        squares=squared_norm(as_term(B_) @ (big_u - big_v)),
+        over=(i, a_),
+        given=(rule,),
+        label="A = BᵀB: U = V",
+    )
 
 
 claim(
@@ -167,7 +209,8 @@ claim(
     rests_on=("chen2023/thm2.2",),
     where=MATRICES + " Here $M=N$ and $A$ is symmetric.",
     notes=(
-        "A = [-1] has U = [1], V = [-1]. In general A = QLQᵀ has U = Q, Σ = |L| and V = Q sgn L on the non-zero part. The "
+        "A = [-1] has U = [1], V = [-1]. In general A = QLQᵀ has U = Q, Σ = |L| and V = Q sgn L on the "
+        "non-zero part. The "
         "sentence is about symmetric kernels, Mercer's are positive semidefinite, and nothing later uses it."
     ),
 )

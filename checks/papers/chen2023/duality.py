@@ -1,4 +1,6 @@
-"""The primal program and its stationary points: equations (6) and (12), the gradient of J, both directions to (7)."""
+"""The primal program and its stationary points: equations (6) and (12), the gradient of J, both
+directions to (7).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from checks.kinds.programs import WellPosed
 from checks.kinds.unbounded import Bounded, Ray
 from checks.leg import Legs
 from checks.papers.chen2023.enumerations import inertia
-from checks.papers.chen2023.symbols import (  # fmt: skip
+from checks.papers.chen2023.symbols import (
     EIGEN_E,
     EIGEN_R,
     NOTATION,
@@ -137,14 +139,24 @@ def stationary_gives_eigen(a: KsvdAssumptions) -> tuple[Follows, Follows]:
     inverse = ksvd.Lambda_inverse
     return (
         Follows(
-            hypotheses, entry(K @ h_r, i, l_), entry(h_e @ inverse, i, l_), (as_term(g_r).T @ image(a, phi_q[i]))[l_],
-            solutions(a), given=rules, label="K H_r = H_e Λ⁻¹",
+            hypotheses,
+            entry(K @ h_r, i, l_),
+            entry(h_e @ inverse, i, l_),
+            (as_term(g_r).T @ image(a, phi_q[i]))[l_],
+            solutions(a),
+            given=rules,
+            label="K H_r = H_e Λ⁻¹",
         ),
         Follows(
-            hypotheses, entry(K.T @ h_e, j, l_), entry(h_r @ inverse, j, l_), (as_term(g_e).T @ image(a, phi_k[j]))[l_],
-            solutions(a), given=rules, label="Kᵀ H_e = H_r Λ⁻¹",
+            hypotheses,
+            entry(K.T @ h_e, j, l_),
+            entry(h_r @ inverse, j, l_),
+            (as_term(g_e).T @ image(a, phi_k[j]))[l_],
+            solutions(a),
+            given=rules,
+            label="Kᵀ H_e = H_r Λ⁻¹",
         ),
-    )  # fmt: skip
+    )
 
 
 def eigen_gives_stationary(a: KsvdAssumptions) -> tuple[Follows, Follows]:
@@ -171,13 +183,18 @@ def _stationary(a: KsvdAssumptions) -> All:
 
 
 WHAT_DEPENDS = (
-    "The proofs after it use only stationarity, so they stand. What falls with the maximum: Remark 3.1, and the readings of "
-    "the scores as directions of maximal variance. A maximum exists for no data set, size or Λ > 0; a minimum exists only "
-    "where every λ_l is at least 1/σ for the smallest of the singular values (zeros included): then it is 0 and the program "
-    "is convex. Elsewhere every stationary point is a saddle point, and no convex reformulation has the same solutions."
+    "The proofs after it use only stationarity, so they stand. What falls with the maximum: Remark 3.1, and "
+    "the readings of "
+    "the scores as directions of maximal variance. A maximum exists for no data set, size or Λ > 0; a "
+    "minimum exists only "
+    "where every λ_l is at least 1/σ for the smallest of the singular values (zeros included): then it is 0 "
+    "and the program "
+    "is convex. Elsewhere every stationary point is a saddle point, and no convex reformulation has the same "
+    "solutions."
 )
 FIX = (
-    "Read stat for max: find the stationary points. They are the solutions of (7), and J grows without bound from each of "
+    "Read stat for max: find the stationary points. They are the solutions of (7), and J grows without bound "
+    "from each of "
     "them along W_e + t, W_r - t."
 )
 claim(

@@ -10,7 +10,7 @@ from typing import Any
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.kinds.follows import Follows
-from checks.papers.chen2023.symbols import (  # fmt: skip
+from checks.papers.chen2023.symbols import (
     EIGEN,
     SMALL,
     Sigma,
@@ -48,7 +48,9 @@ half = as_term(ksvd.HALF)
 
 
 def general_quadratic(a: ksvd.KsvdAssumptions) -> Term:
-    """J with any weights P, Q between the scores and any coupling C of the weights in place of Λ, Λ and the trace."""
+    """J with any weights P, Q between the scores and any coupling C of the weights in place of Λ, Λ and
+    the trace.
+    """
     w_e, w_r = weights(a)
     m, n = row(a), Index("m'", ksvd.rows(a))
     c, d = Index("c", S), Index("d", S)
@@ -98,9 +100,13 @@ def released_statement(a: ksvd.KsvdAssumptions) -> All:
     other = replace(own, objective="released")
     scaled = Given(ksvd.lam, (l_,), as_term(ksvd.released)[l_] ** 2 / size(N), "Λ = L²/N")
     same = Identity(
-        _printed_release(own), Raw((), ksvd.in_weights(own)), (scaled,), label="the loss is J with Λ = L²/N", sizes=SMALL,
+        _printed_release(own),
+        Raw((), ksvd.in_weights(own)),
+        (scaled,),
+        label="the loss is J with Λ = L²/N",
+        sizes=SMALL,
         reason="J with the constraints of (6) put in",
-    )  # fmt: skip
+    )
     knob = Identity(
         _printed_release(own),
         Raw((), ksvd.in_weights(other)),
@@ -142,7 +148,9 @@ def _released_certificate(own: ksvd.KsvdAssumptions) -> Term:
 
 
 def inertia(a: Any, options: Options) -> list[Evidence]:
-    """Signs of the Hessian of J in one direction, counted exactly and compared with the singular values of K."""
+    """Signs of the Hessian of J in one direction, counted exactly and compared with the singular values
+    of K.
+    """
     from checks.kinds.exact_svd import FAMILIES
 
     rng, checked = random.Random(f"{options.seed} inertia"), 0
@@ -181,7 +189,9 @@ def hessian(named: dict[str, Any], weight: Fraction) -> list[list[Fraction]]:
 
 
 def signs(matrix: list[list[Fraction]]) -> tuple[int, int, int]:
-    """Positive, zero and negative eigenvalues of a symmetric matrix, by exact elimination (Sylvester's law)."""
+    """Positive, zero and negative eigenvalues of a symmetric matrix, by exact elimination (Sylvester's
+    law).
+    """
     matrix, left = [list(r) for r in matrix], list(range(len(matrix)))
     positive = negative = 0
     while left:

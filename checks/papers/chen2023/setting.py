@@ -48,7 +48,8 @@ def _product(row: Index, column: Index) -> Term:
 
 
 TOKENS = (
-    r"$N$ tokens $\boldsymbol{x}_i\in\mathbb{R}^d$, the rows of $X$; $W_q\in\mathbb{R}^{d_q\times d}$, $W_k\in\mathbb{R}^{d_k"
+    r"$N$ tokens $\boldsymbol{x}_i\in\mathbb{R}^d$, the rows of $X$; $W_q\in\mathbb{R}^{d_q\times d}$, "
+    r"$W_k\in\mathbb{R}^{d_k"
     r"\times d}$, $W_v\in\mathbb{R}^{d_v\times d}$; $d_q=d_k$ wherever queries meet keys."
 )
 
@@ -72,7 +73,8 @@ claim(
     "chen2023/eq2",
     "Eq. (2)",
     "The softmax kernel",
-    words="κ(x_i, x_j) is printed as the softmax of the single score of i and j; which scores normalise it is not said.",
+    words="κ(x_i, x_j) is printed as the softmax of the single score of i and j; which scores normalise it "
+    "is not said.",
     literal=lambda a: Identity(
         softmax(j, score(i, j)),
         exp(score(i, j)) / exp(score(i, j)),
@@ -92,7 +94,8 @@ claim(
             ),
         )
     ),
-    correction_words="κ(x_i, x_j) = exp(s_ij)/Σ_k exp(s_ik): the softmax of row i of the scores, so it depends on all tokens.",
+    correction_words="κ(x_i, x_j) = exp(s_ij)/Σ_k exp(s_ik): the softmax of row i of the scores, so it "
+    "depends on all tokens.",
     rests_on=("chen2023/eq1",),
     legs=(tensor_legs.softmax_attention,),
     where=TOKENS,
@@ -124,11 +127,13 @@ claim(
         label="before normalisation",
     ),
     correction_words=(
-        "exp of the score is a function of the pair; the attention weight is that over a row sum, a function of the pair and "
+        "exp of the score is a function of the pair; the attention weight is that over a row sum, a function "
+        "of the pair and "
         "of all other tokens of the sequence."
     ),
     rests_on=("chen2023/eq2",),
-    where=r"$s$ and $s'$: the scores of two sequences of $N$ and $M$ tokens that share a pair with the score $c$.",
+    where=r"$s$ and $s'$: the scores of two sequences of $N$ and $M$ tokens that share a pair with the score "
+    r"$c$.",
     notes="The kernel matrix of a given sequence, on which the rest of the paper is built, is well defined.",
 )
 
@@ -183,8 +188,10 @@ claim(
     rests_on=("chen2023/eq2",),
     where=TOKENS,
     notes=(
-        "The scores are symmetric for all tokens exactly if W_qᵀW_k is a symmetric matrix, always so for d = 1. That "
-        "asymmetric scores lead to an asymmetric K holds in neither direction: the scores [[1, 0], [1, 2]] give a symmetric "
+        "The scores are symmetric for all tokens exactly if W_qᵀW_k is a symmetric matrix, always so for d = "
+        "1. That "
+        "asymmetric scores lead to an asymmetric K holds in neither direction: the scores [[1, 0], [1, 2]] "
+        "give a symmetric "
         "softmax matrix, the symmetric scores [[0, 0], [0, 1]] an asymmetric one."
     ),
 )
@@ -205,7 +212,8 @@ claim(
     "chen2023/eq4",
     "Eq. (4)",
     "The kernel trick for asymmetric kernels",
-    words="κ(x, z) is printed as an inner product of φ_x and φ_z for all elements φ_x, φ_z of the two spaces.",
+    words="κ(x, z) is printed as an inner product of φ_x and φ_z for all elements φ_x, φ_z of the two "
+    "spaces.",
     literal=lambda a: Identity(
         as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for all φ_x, φ_z"
     ),
@@ -220,11 +228,13 @@ claim(
         )
     ),
     correction_words=(
-        "There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every kernel on finitely many points has "
+        "There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every kernel on finitely "
+        "many points has "
         "them: φ_z the column of z, φ_x the unit vector of x."
     ),
     where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case.",
-    notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 and 4.",
+    notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 "
+    "and 4.",
 )
 
 claim(
@@ -234,11 +244,14 @@ claim(
     words="A kernel is an inner product of feature maps into two Banach spaces.",
     literal=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(far_z)),
     corrected=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(pairing) @ as_term(far_z)),
-    correction_words="A bilinear pairing of the two spaces has to be given: two different spaces have no inner product.",
+    correction_words="A bilinear pairing of the two spaces has to be given: two different spaces have no "
+    "inner product.",
     rests_on=("chen2023/eq4",),
-    where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$, $\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$, pairing $P$: the finite case.",
+    where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$, $\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$, pairing "
+    r"$P$: the finite case.",
     notes=(
-        "With a pairing the definition excludes nothing: every function of two arguments has this form (chen2023/eq4). Later "
+        "With a pairing the definition excludes nothing: every function of two arguments has this form "
+        "(chen2023/eq4). Later "
         "uses are in one finite-dimensional space, where the inner product is there."
     ),
 )

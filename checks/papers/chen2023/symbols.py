@@ -26,8 +26,10 @@ K, lam, sigma = map(as_term, (ksvd.K, ksvd.lam, ksvd.sigma))
 R_e, R_r = Tensor("R_e", (N, S), "R_e"), Tensor("R_r", (N, S), "R_r")
 
 NOTATION = (
-    r"$N$ tokens, features $\phi_q,\phi_k$ of width $p$, $s$ directions; $f(X)=F_X\in\mathbb{R}^{N\times p}$ with "
-    r"$N$ rows as printed ($n$ rows when sampled, absent in the data-independent case); weights $W_e,W_r$ with one "
+    r"$N$ tokens, features $\phi_q,\phi_k$ of width $p$, $s$ directions; $f(X)=F_X\in\mathbb{R}^{N\times p}$ "
+    r"with "
+    r"$N$ rows as printed ($n$ rows when sampled, absent in the data-independent case); weights $W_e,W_r$ "
+    r"with one "
     r"row for each row of $f(X)$ and $W_{e|X}=f(X)^\top W_e$; scores $\boldsymbol{e}_i,\boldsymbol{r}_j\in"
     r"\mathbb{R}^s$; multipliers $\boldsymbol{h}_{e_i},\boldsymbol{h}_{r_j}$, the rows of $H_e,H_r\in"
     r"\mathbb{R}^{N\times s}$; $\Lambda=\operatorname{diag}(\lambda_1,\dots,\lambda_s)$ positive; "

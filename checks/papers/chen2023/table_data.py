@@ -20,7 +20,9 @@ def rows(text: str) -> dict[str, Row]:
 
 UEA = "Ethanol Face Hand Heart Jap PEMS SCP1 SCP2 Arabic UWave".split()
 LRA = "ListOps Text Retrieval Image Pathfinder".split()
-D4RL = "ME-HalfCheetah ME-Hopper ME-Walker M-HalfCheetah M-Hopper M-Walker MR-HalfCheetah MR-Hopper MR-Walker".split()
+D4RL = (
+    "ME-HalfCheetah ME-Hopper ME-Walker M-HalfCheetah M-Hopper M-Walker MR-HalfCheetah MR-Hopper MR-Walker"
+).split()
 
 TABLE_1_MODELS = "Trans. Linear. Re. Long. Per. YOSO-E Cos. SOFT Flow. Primal. Primal.+Trans.".split()
 TABLE_1 = rows("""

@@ -13,7 +13,10 @@ from checks.papers.chen2023 import table_data as data
 from checks.papers.chen2023.table_data import D4RL, LRA, UEA, Row
 from checks.statement import All, Statement
 
-REPORTS = "The measured values need training runs that are not part of this project; the arithmetic on them is judged."
+REPORTS = (
+    "The measured values need training runs that are not part of this project; the arithmetic on "
+    "them is judged."
+)
 TENTH = Fraction(1, 10)
 
 
@@ -66,7 +69,9 @@ def compare(words: str, value: Fraction, relation: str, other: Fraction | int) -
 
 
 def beyond_rounding(base: Fraction, value: Fraction, ratio: Fraction, digits: int) -> Fraction:
-    """How far a printed ratio (one decimal) lies outside what unrounded numbers behind base/value can give."""
+    """How far a printed ratio (one decimal) lies outside what unrounded numbers behind base/value can
+    give.
+    """
     slack, half = Fraction(1, 2 * 10**digits), TENTH / 2
     low, high = (base - slack) / (value + slack), (base + slack) / (value - slack)
     return max(Fraction(0), low - (ratio + half), (ratio - half) - high)
@@ -121,9 +126,11 @@ table(
     "Eleven averages over ten data sets, and an improvement of 1.2 over the Transformer.",
     lambda: _table_1(data.TABLE_1_AVERAGES),
     lambda: _table_1(_replaced(data.TABLE_1_AVERAGES, at3="72.3", at4="71.7")),
-    correction_words="The averages of Longformer and Performer are 72.3 and 71.7; the other nine and the text hold.",
+    correction_words="The averages of Longformer and Performer are 72.3 and 71.7; the other nine and the "
+    "text hold.",
     notes=(
-        "The ranking at the top does not change. 0.81 of the 1.21 points come from PEMS-SF alone; Primal. and Flowformer differ "
+        "The ranking at the top does not change. 0.81 of the 1.21 points come from PEMS-SF alone; Primal. "
+        "and Flowformer differ "
         "by 0.04. Two entries of Primal. occur in Table 9 only without the KSVD loss: chen2023/tab9."
     ),
 )
@@ -175,13 +182,17 @@ def _table_2_on_average() -> All:
 table(
     2,
     "UEA times and memory: averages, ratios, text",
-    "Averages and ratios of times and memory; both models are said to be consistently faster than the Transformer.",
+    "Averages and ratios of times and memory; both models are said to be consistently faster than the "
+    "Transformer.",
     _table_2,
     _table_2_on_average,
-    correction_words="On average both are faster and smaller than the Transformer, and Primal. than Flowformer; not on every data set.",
+    correction_words="On average both are faster and smaller than the Transformer, and Primal. than "
+    "Flowformer; not on every data set.",
     notes=(
-        "All averages and 36 ratios are right. Primal.+Trans. is slower than Trans. on 2 data sets, Primal. on 4; against "
-        "Flowformer Primal. is faster on 4, equal on 2, slower on 4. Primal. needs less memory than Primal.+Trans., not less time."
+        "All averages and 36 ratios are right. Primal.+Trans. is slower than Trans. on 2 data sets, Primal. "
+        "on 4; against "
+        "Flowformer Primal. is faster on 4, equal on 2, slower on 4. Primal. needs less memory than "
+        "Primal.+Trans., not less time."
     ),
 )
 
@@ -211,7 +222,8 @@ def _table_3() -> All:
 table(
     3,
     "LRA accuracies: averages and text",
-    "Nine averages; 1.6 above the Transformer, 1.2 above YOSO-E; Primal. above Reformer, Performer and Linformer.",
+    "Nine averages; 1.6 above the Transformer, 1.2 above YOSO-E; Primal. above Reformer, Performer and "
+    "Linformer.",
     _table_3,
     notes="Primal. is above the three on average only; it is below all of them on Retrieval.",
 )
@@ -267,13 +279,17 @@ def _table_4_less() -> All:
 table(
     4,
     "LRA times and memory: ratios and text",
-    "Sixty ratios; Primal.+Trans. is said to need much less memory than the Transformer, Primal. to be best throughout.",
+    "Sixty ratios; Primal.+Trans. is said to need much less memory than the Transformer, Primal. to be best "
+    "throughout.",
     _table_4,
     _table_4_less,
-    correction_words="Primal.+Trans. is faster on all tasks and needs between 0.7 and 9.0 per cent less memory.",
+    correction_words="Primal.+Trans. is faster on all tasks and needs between 0.7 and 9.0 per cent less "
+    "memory.",
     notes=(
-        "'Much less' is read as a tenth at least. The savings are 4.7, 2.5, 0.7, 9.0 and 9.0 per cent. Three memory ratios of "
-        "ListOps (3.3, 1.1, 7.9) do not follow from the printed 5.50, but all three do from one unrounded value near it."
+        "'Much less' is read as a tenth at least. The savings are 4.7, 2.5, 0.7, 9.0 and 9.0 per cent. Three "
+        "memory ratios of "
+        "ListOps (3.3, 1.1, 7.9) do not follow from the printed 5.50, but all three do from one unrounded "
+        "value near it."
     ),
 )
 
@@ -307,12 +323,14 @@ def _table_5(deviations: Row) -> All:
 table(
     5,
     "D4RL rewards: averages and text",
-    "Average rewards and deviations over nine tasks; 4.0 above Flowformer, 5.3 above the Decision Transformer.",
+    "Average rewards and deviations over nine tasks; 4.0 above Flowformer, 5.3 above the Decision "
+    "Transformer.",
     lambda: _table_5(data.TABLE_5_AVERAGE_DEVIATIONS),
     lambda: _table_5(_replaced(data.TABLE_5_AVERAGE_DEVIATIONS, at4="6.7")),
     correction_words="The average deviation of cosFormer is 6.7; the other averages and the text hold.",
     notes=(
-        "6.7 is printed as 7.6, the digits swapped. Primal.+DT has the highest reward in 8 of 9 rows and is last of 7 on "
+        "6.7 is printed as 7.6, the digits swapped. Primal.+DT has the highest reward in 8 of 9 rows and is "
+        "last of 7 on "
         "Medium-Expert HalfCheetah, with a deviation of 22.1."
     ),
 )
@@ -335,7 +353,8 @@ table(
     "Times and memory of three models whose average rewards are those of Table 5.",
     _table_6,
     rests_on=("chen2023/tab5",),
-    notes="Primal.+DT takes 12 to 13 per cent more time than DT, with the same memory; the text calls them comparable.",
+    notes="Primal.+DT takes 12 to 13 per cent more time than DT, with the same memory; the text calls them "
+    "comparable.",
 )
 
 # ---------------------------------------------------------------- Tables 7 and 8
@@ -358,9 +377,11 @@ def _table_7() -> Arithmetic:
 table(
     7,
     "ImageNet and WikiText-103",
-    "Higher accuracy on ImageNet-100, equal on ImageNet-1K with less time and memory; perplexity lower by 2.0.",
+    "Higher accuracy on ImageNet-100, equal on ImageNet-1K with less time and memory; perplexity lower by "
+    "2.0.",
     _table_7,
-    notes="The savings against DeiT are 3.9 per cent of time and 1.4 of memory, against the language model 0.1 and 1.1.",
+    notes="The savings against DeiT are 3.9 per cent of time and 1.4 of memory, against the language model "
+    "0.1 and 1.1.",
 )
 
 
@@ -438,13 +459,16 @@ table(
     lambda: All((_agreement(False), _text_9())),
     lambda: All((_agreement(True), _text_9(), _declared_average())),
     correction_words=(
-        "Table 1 is the best over s and η including η = 0, which SelfRegulationSCP2 and UWave need. With the declared η > 0 the "
+        "Table 1 is the best over s and η including η = 0, which SelfRegulationSCP2 and UWave need. With the "
+        "declared η > 0 the "
         "average of Primal. is 72.8, below Flowformer."
     ),
     rests_on=("chen2023/tab1",),
     notes=(
-        "η > 0 is better on 6 data sets, equal on 2, worse on 2; cell by cell 36 better, 18 equal, 36 worse. At fixed η the "
-        "results move by up to 4.6 with s. What depends on it: the rank of Primal. in Table 1, and the reading that the KSVD "
+        "η > 0 is better on 6 data sets, equal on 2, worse on 2; cell by cell 36 better, 18 equal, 36 worse. "
+        "At fixed η the "
+        "results move by up to 4.6 with s. What depends on it: the rank of Primal. in Table 1, and the "
+        "reading that the KSVD "
         "loss brings the performance."
     ),
 )
@@ -472,7 +496,8 @@ table(
     correction_words="s = 64 or 96 is best on 8 of 9 tasks. The runs are others than those of Table 5.",
     rests_on=("chen2023/tab5",),
     notes=(
-        "On three tasks the mean of Table 5 over three seeds is above every s of Table 10, so the two come from different runs, "
+        "On three tasks the mean of Table 5 over three seeds is above every s of Table 10, so the two come "
+        "from different runs, "
         "which is not said."
     ),
 )
@@ -539,7 +564,8 @@ table(
     "Layers, heads and head widths agree with what Section 5 says.",
     _table_13,
     notes=(
-        "On LRA the width 32 agrees if the 'embedding dimension 64' is the width of the model and 128 that of the feed-forward "
+        "On LRA the width 32 agrees if the 'embedding dimension 64' is the width of the model and 128 that "
+        "of the feed-forward "
         "part; for UEA and D4RL the same words mean 64 per head."
     ),
 )

@@ -76,7 +76,8 @@ claim(
     "The training objective",
     theory="ksvd",
     role="definition",
-    words="The task loss plus η times the sum over blocks of the squared KSVD objective, J_b a mean over heads.",
+    words="The task loss plus η times the sum over blocks of the squared KSVD objective, J_b a mean over "
+    "heads.",
     literal=lambda a: Definition(
         as_term(total_loss), as_term(loss) + as_term(eta) * sum_over(b_, as_term(per_block)[b_] ** 2)
     ),
@@ -84,9 +85,11 @@ claim(
     legs=(solver_legs.descent_reaches_zero,),
     where=r"$J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
     notes=(
-        "The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 is a point; see "
+        "The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 is "
+        "a point; see "
         "chen2023/prose-zero-objective-satisfies-kkt. Squaring after the mean over heads lets heads cancel: "
-        "chen2023/prose-heads-mean. The released code averages over blocks and tokens as well (chen2023/prose-released-loss)."
+        "chen2023/prose-heads-mean. The released code averages over blocks and tokens as well "
+        "(chen2023/prose-released-loss)."
     ),
 )
 
@@ -117,18 +120,24 @@ claim(
     "Section 4, after (11)",
     "A zero objective satisfies the stationarity conditions",
     theory="ksvd",
-    words="Training drives J to zero, and a zero value is said to satisfy the stationarity conditions of KSVD.",
+    words="Training drives J to zero, and a zero value is said to satisfy the stationarity conditions of "
+    "KSVD.",
     literal=_zero_is_stationary,
     assumes=PRIMAL,
     rests_on=("chen2023/lem4.2",),
     failing=(solver_legs.descent_is_stationary,),
     where=NOTATION,
     notes=(
-        "Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. Its Hessian in column "
-        "l has as many positive eigenvalues as f(X) has rows plus singular values with λ_l σ > 1, and as many negative ones as "
-        "there are singular values (padded with zeros to the rows of f(X)) with λ_l σ < 1. So it is semidefinite only if "
-        "λ_l ≥ 1/σ for the smallest of them, which needs rank K equal to the number of rows of f(X): never with N rows and "
-        "p < N. And where it is semidefinite, the non-zero stationary points belong to the smallest singular values, not the "
+        "Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. Its "
+        "Hessian in column "
+        "l has as many positive eigenvalues as f(X) has rows plus singular values with λ_l σ > 1, and as "
+        "many negative ones as "
+        "there are singular values (padded with zeros to the rows of f(X)) with λ_l σ < 1. So it is "
+        "semidefinite only if "
+        "λ_l ≥ 1/σ for the smallest of them, which needs rank K equal to the number of rows of f(X): never "
+        "with N rows and "
+        "p < N. And where it is semidefinite, the non-zero stationary points belong to the smallest singular "
+        "values, not the "
         "leading ones. What depends on it: contribution 3, Section 4, the use of (10)."
     ),
 )
@@ -157,9 +166,12 @@ claim(
     failing=(solver_legs.descent_lowers_rank,),
     where=NOTATION,
     notes=(
-        "Judged as a property of J²: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, so the minimisers "
-        "of J² have every rank, and K does not depend on W at all. What does bound the rank is the architecture: s columns in "
-        "E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is chen2023/fig1."
+        "Judged as a property of J²: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, "
+        "so the minimisers "
+        "of J² have every rank, and K does not depend on W at all. What does bound the rank is the "
+        "architecture: s columns in "
+        "E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is "
+        "chen2023/fig1."
     ),
 )
 
@@ -182,9 +194,12 @@ claim(
     failing=(solver_legs.descent_finds_lambda,),
     where=NOTATION,
     notes=(
-        "With W fixed, J = 0 is one linear equation for the s entries of Λ; here it holds with λ = (1/2, 3/2) while the "
-        "singular values are 1 and 1, and the W-gradient is not zero there. Stationarity in Λ is no help: ∂J/∂λ_l is half the "
-        "sum of the squared scores in direction l, so it vanishes only where these scores do. In the released code Λ is an "
+        "With W fixed, J = 0 is one linear equation for the s entries of Λ; here it holds with λ = (1/2, "
+        "3/2) while the "
+        "singular values are 1 and 1, and the W-gradient is not zero there. Stationarity in Λ is no help: "
+        "∂J/∂λ_l is half the "
+        "sum of the squared scores in direction l, so it vanishes only where these scores do. In the "
+        "released code Λ is an "
         "unconstrained parameter."
     ),
 )
@@ -221,7 +236,8 @@ claim(
     rests_on=("chen2023/eq10",),
     failing=(solver_legs.descent_in_each_head,),
     where=NOTATION,
-    notes="J has both signs, so heads cancel: -1/2 and 1/2 have the mean 0, and neither head is at a zero of its J.",
+    notes="J has both signs, so heads cancel: -1/2 and 1/2 have the mean 0, and neither head is at a zero of "
+    "its J.",
 )
 
 claim(
@@ -230,7 +246,8 @@ claim(
     "The released loss is (11) with another Λ",
     theory="ksvd",
     words=(
-        "The released loss takes means over tokens and an unconstrained parameter in place of Λ, squared. It is J with "
+        "The released loss takes means over tokens and an unconstrained parameter in place of Λ, squared. It "
+        "is J with "
         "Λ = L²/N, so it vanishes on the KSVD solution, direction by direction, exactly where L_l² = N/σ_l."
     ),
     literal=lambda a: legs.released_statement(a),
@@ -239,7 +256,8 @@ claim(
     legs=(tensor_legs.released,),
     where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters.",
     notes=(
-        "A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as singular values is "
+        "A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
+        "singular values is "
         "wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not excluded."
     ),
 )

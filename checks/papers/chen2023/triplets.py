@@ -13,7 +13,7 @@ from checks.kinds.unbounded import Bounded, Ray
 from checks.leg import Legs
 from checks.papers.chen2023.conditions import LAMBDA_RULE, eigen_problem
 from checks.papers.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
-from checks.papers.chen2023.symbols import (  # fmt: skip
+from checks.papers.chen2023.symbols import (
     EIGEN,
     EIGEN_E,
     EIGEN_FACTS,
@@ -100,12 +100,19 @@ def gram_follows(a: KsvdAssumptions) -> tuple[Follows, Follows]:
     gap = (sigma[l_] ** 2 - sigma[lp] ** 2) * (h_e.T @ h_e)[l_, lp]
     carry = res_i[l_, lp] * sigma[lp] + (h_e.T @ res_e)[l_, lp] - (res_r.T @ h_r)[l_, lp]
     return (
-        Follows(EIGEN, gap, ZERO, turn[l_, lp] - turn[lp, l_], solutions(own), label="different σ: orthogonal"),
         Follows(
-            (*EIGEN, UNIT), (h_r.T @ h_r)[l_, lp], ONE_S[l_, lp], carry, triplets(own), factor=sigma[l_],
+            EIGEN, gap, ZERO, turn[l_, lp] - turn[lp, l_], solutions(own), label="different σ: orthogonal"
+        ),
+        Follows(
+            (*EIGEN, UNIT),
+            (h_r.T @ h_r)[l_, lp],
+            ONE_S[l_, lp],
+            carry,
+            triplets(own),
+            factor=sigma[l_],
             label="orthonormal H_e gives orthonormal H_r",
         ),
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -113,14 +120,17 @@ claim(
     "Theorem 3.2",
     "The dual variables as singular vectors",
     theory="ksvd",
-    words="The dual of (6) leads to (7), and its solutions H_e and H_r are left and right singular vectors of K.",
+    words="The dual of (6) leads to (7), and its solutions H_e and H_r are left and right singular vectors "
+    "of K.",
     literal=_theorem,
     corrected=lambda a: All(
         (*stationary_gives_eigen(printed(a)), *eigen_gives_stationary(printed(a)), *gram_follows(a))
     ),
     correction_words=(
-        "Stationary points of (6) correspond one to one to solutions of (7) with Σ = Λ⁻¹. Those with orthonormal columns of "
-        "H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l need only unit columns); the others are "
+        "Stationary points of (6) correspond one to one to solutions of (7) with Σ = Λ⁻¹. Those with "
+        "orthonormal columns of "
+        "H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l need only unit columns); "
+        "the others are "
         "scaled, zero or mixed within a repeated σ_l, and only zero where 1/λ_l is no singular value of K."
     ),
     assumes=PRIMAL,
@@ -133,9 +143,12 @@ claim(
     ),
     where=NOTATION,
     notes=(
-        "Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not give it. Three ways to "
-        "fail: K = Σ = [1], H = [2] (scale); K = Σ = I with the unit columns (1, 0), (3/5, 4/5) on both sides (repeated σ); "
-        "K = [1], Σ = [2], where only H = 0 solves (7). What depends on it: chen2023/prose-lambda-inverse-sigma, "
+        "Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not give "
+        "it. Three ways to "
+        "fail: K = Σ = [1], H = [2] (scale); K = Σ = I with the unit columns (1, 0), (3/5, 4/5) on both "
+        "sides (repeated σ); "
+        "K = [1], Σ = [2], where only H = 0 solves (7). What depends on it: "
+        "chen2023/prose-lambda-inverse-sigma, "
         "chen2023/rem3.4, and the reading of training as a singular value decomposition."
     ),
 )
@@ -156,13 +169,24 @@ def _whole(a: KsvdAssumptions) -> All:
     return All(
         (
             Identity(lam[l_] * sigma[l_], as_term(1), (LAMBDA_RULE,), label="Σ = Λ⁻¹"),
-            Follows((EIGEN_E, spanned), K, product, res_e @ h_r.T - res_k, family, label="s = rank K gives K = H_e Σ H_rᵀ"),
             Follows(
-                (given, UNIT_R), K @ h_r @ h_r.T, K, res_k @ h_r @ h_r.T - res_k + h_e @ Sigma @ res_i @ h_r.T, family,
+                (EIGEN_E, spanned),
+                K,
+                product,
+                res_e @ h_r.T - res_k,
+                family,
+                label="s = rank K gives K = H_e Σ H_rᵀ",
+            ),
+            Follows(
+                (given, UNIT_R),
+                K @ h_r @ h_r.T,
+                K,
+                res_k @ h_r @ h_r.T - res_k + h_e @ Sigma @ res_i @ h_r.T,
+                family,
                 label="K = H_e Σ H_rᵀ gives s = rank K",
             ),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -170,18 +194,21 @@ claim(
     "Section 3, after Theorem 3.2",
     "Σ is the inverse of Λ and K = H_e Σ H_rᵀ",
     theory="ksvd",
-    words="With Σ = Λ⁻¹ the solutions of (7) decompose the kernel: K = H_e Σ H_rᵀ with the non-zero singular values in Σ.",
+    words="With Σ = Λ⁻¹ the solutions of (7) decompose the kernel: K = H_e Σ H_rᵀ with the non-zero singular "
+    "values in Σ.",
     literal=_decomposed,
     corrected=_whole,
     correction_words=(
-        "For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for smaller s it is the part of K on "
+        "For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for smaller s it is "
+        "the part of K on "
         "the chosen triplets. For columns that are not orthonormal it fails even with s = rank K."
     ),
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.whole_kernel,),
     where=NOTATION,
-    notes="For a given Λ this asks that every 1/λ_l is a singular value; a generic Λ leaves only the zero solution of (7).",
+    notes="For a given Λ this asks that every 1/λ_l is a singular value; a generic Λ leaves only the zero "
+    "solution of (7).",
 )
 
 claim(
@@ -203,7 +230,8 @@ claim(
     "Appendix A.1, before (15)",
     "The block form of the eigenvalue problem",
     theory="ksvd",
-    words="Both off-diagonal blocks are printed with the same entries, in i and j; the lower one has to be the transpose.",
+    words="Both off-diagonal blocks are printed with the same entries, in i and j; the lower one has to be "
+    "the transpose.",
     literal=lambda a: Rule(
         EIGEN_FACTS,
         Fact("K H_e - H_r Σ", entry(K @ h_e - h_r @ Sigma, i, l_), "="),
@@ -230,17 +258,21 @@ def _dual_function(a: KsvdAssumptions) -> All:
     zero, time = as_term(0), as_term(t)
     grow = as_term(ksvd.HALF) * Size((), N) * sum_over(l_, lam[l_])
     above = Ray(
-        t, ((w_e, (m, l_), zero), (w_r, (m, l_), zero), (ksvd.e, (i, l_), time), (ksvd.r, (j, l_), zero)), grow,
+        t,
+        ((w_e, (m, l_), zero), (w_r, (m, l_), zero), (ksvd.e, (i, l_), time), (ksvd.r, (j, l_), zero)),
+        grow,
         slope=-sum_over(i, l_, h_e[i, l_]),
-    )  # fmt: skip
+    )
     ones = Ones((), (ksvd.rows(own), S))
     slope = sum_over(i, h_e[i].T @ (ones.T @ image(own, phi_q[i]))) + sum_over(
         j, h_r[j].T @ (ones.T @ image(own, phi_k[j]))
     )
     below = Ray(
-        t, ((w_e, (m, l_), time), (w_r, (m, l_), time), (ksvd.e, (i, l_), zero), (ksvd.r, (j, l_), zero)),
-        Size((), ksvd.rows(own)) * Size((), S), slope=-slope,
-    )  # fmt: skip
+        t,
+        ((w_e, (m, l_), time), (w_r, (m, l_), time), (ksvd.e, (i, l_), zero), (ksvd.r, (j, l_), zero)),
+        Size((), ksvd.rows(own)) * Size((), S),
+        slope=-slope,
+    )
     return All(
         (
             Bounded(up, above, label="the supremum of L is finite"),
@@ -279,8 +311,10 @@ claim(
     literal=_dual_function,
     corrected=_eliminated,
     correction_words=(
-        "There is no dual optimisation problem: the Lagrangian is unbounded in both directions for all multipliers. (7) is "
-        "the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, which is -J."
+        "There is no dual optimisation problem: the Lagrangian is unbounded in both directions for all "
+        "multipliers. (7) is "
+        "the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, "
+        "which is -J."
     ),
     assumes=PRIMAL,
     rests_on=("chen2023/eq13", "chen2023/eq14"),
@@ -294,9 +328,13 @@ def _how_many(a: KsvdAssumptions) -> Follows:
     outer = h_e @ h_e.T
     certificate = -trace(res_i @ (h_e.T @ h_e)) + trace(res_i)
     return Follows(
-        (UNIT,), Size((), N) - Size((), S), squared_norm(ONE_N - outer), certificate, triplets(printed(a)),
+        (UNIT,),
+        Size((), N) - Size((), S),
+        squared_norm(ONE_N - outer),
+        certificate,
+        triplets(printed(a)),
         label="s orthonormal columns of length N",
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -309,7 +347,8 @@ claim(
     legs=(tensor_legs.few_directions,),
     where=NOTATION,
     notes=(
-        "N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at most the least of N, "
+        "N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at "
+        "most the least of N, "
         "p, the rows of f(X) and the width of the tokens: see chen2023/prose-s-range."
     ),
 )
@@ -354,7 +393,8 @@ claim(
     ),
     corrected=_left_inverse,
     correction_words=(
-        "s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then has a left "
+        "s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then "
+        "has a left "
         "inverse. With s = 96 and p = 64 at least 32 directions are not singular vectors of K."
     ),
     assumes=PRIMAL,

@@ -10,7 +10,7 @@ from checks.kinds.follows import ZERO, Follows
 from checks.leg import Legs
 from checks.papers.chen2023 import enumerations as legs
 from checks.papers.chen2023.duality import printed_objective
-from checks.papers.chen2023.symbols import (  # fmt: skip
+from checks.papers.chen2023.symbols import (
     EIGEN,
     EIGEN_E,
     EIGEN_R,
@@ -108,13 +108,19 @@ def _eq18(a: KsvdAssumptions) -> All:
             Identity(three, four, label="line 4", sizes=SMALL),
             Identity(four, five, (kernel,), label="line 5", sizes=SMALL),
             Identity(
-                Raw((), ksvd.objective_at_solution(a)), five, (kernel,), label="line 5 from the dualiser", sizes=SMALL,
+                Raw((), ksvd.objective_at_solution(a)),
+                five,
+                (kernel,),
+                label="line 5 from the dualiser",
+                sizes=SMALL,
                 reason="the dualiser's solution of the stationarity conditions, put into J",
             ),
-            Follows(EIGEN, five, six, -trace(h_e.T @ res_e), solutions(own), given=(SIGMA_RULE,), label="line 6"),
+            Follows(
+                EIGEN, five, six, -trace(h_e.T @ res_e), solutions(own), given=(SIGMA_RULE,), label="line 6"
+            ),
             Identity(six, seven, label="line 7"),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -128,7 +134,8 @@ claim(
     rests_on=("chen2023/eq6",),
     legs=(legs.free_lambda, tensor_legs.both_forms),
     where=NOTATION,
-    notes="Λ^{1/2} needs Λ ≥ 0. That Λ is 'automatically determined' is judged under chen2023/prose-lambda-automatic.",
+    notes="Λ^{1/2} needs Λ ≥ 0. That Λ is 'automatically determined' is judged under "
+    "chen2023/prose-lambda-automatic.",
 )
 
 
@@ -144,11 +151,15 @@ def _eq11(own: KsvdAssumptions, a: KsvdAssumptions) -> All:
         (
             Identity(printed_objective(own), form, squares, label="the second form", sizes=SMALL),
             Identity(
-                Raw((), ksvd.in_weights(a)), form, (ROOT,), label="J in the weights", sizes=SMALL,
+                Raw((), ksvd.in_weights(a)),
+                form,
+                (ROOT,),
+                label="J in the weights",
+                sizes=SMALL,
                 reason="the constraints put into the objective of the program",
             ),
         )
-    )  # fmt: skip
+    )
 
 
 def _score_rules(own: KsvdAssumptions) -> Iterator[Given]:
@@ -181,25 +192,65 @@ def _eq19(a: KsvdAssumptions) -> All:
     return All(
         (
             Follows(
-                EIGEN, K.T @ (K @ hr_l), sigma[l_] * (K.T @ he_l), K.T @ eigen_e, family, label="KᵀK h_r = σ Kᵀh_e"
+                EIGEN,
+                K.T @ (K @ hr_l),
+                sigma[l_] * (K.T @ he_l),
+                K.T @ eigen_e,
+                family,
+                label="KᵀK h_r = σ Kᵀh_e",
             ),
-            Follows(EIGEN, sigma[l_] * (K.T @ he_l), square * hr_l, sigma[l_] * eigen_r, family, label="σ Kᵀh_e = σ² h_r"),
-            Follows(EIGEN, twice, sigma[l_] * (K @ hr_l), K @ eigen_r, family, label="KKᵀ h_e = σ K h_r"),
-            Follows(EIGEN, sigma[l_] * (K @ hr_l), square * he_l, sigma[l_] * eigen_e, family, label="σ K h_r = σ² h_e"),
             Follows(
-                EIGEN, norm_e, 1 / square * (twice.T @ he_l), -(sigma[l_] * eigen_e + K @ eigen_r).T @ he_l, family,
-                factor=square, label="first",
+                EIGEN,
+                sigma[l_] * (K.T @ he_l),
+                square * hr_l,
+                sigma[l_] * eigen_r,
+                family,
+                label="σ Kᵀh_e = σ² h_r",
+            ),
+            Follows(EIGEN, twice, sigma[l_] * (K @ hr_l), K @ eigen_r, family, label="KKᵀ h_e = σ K h_r"),
+            Follows(
+                EIGEN,
+                sigma[l_] * (K @ hr_l),
+                square * he_l,
+                sigma[l_] * eigen_e,
+                family,
+                label="σ K h_r = σ² h_e",
+            ),
+            Follows(
+                EIGEN,
+                norm_e,
+                1 / square * (twice.T @ he_l),
+                -(sigma[l_] * eigen_e + K @ eigen_r).T @ he_l,
+                family,
+                factor=square,
+                label="first",
             ),
             Identity(1 / square * (twice.T @ he_l), 1 / square * (he_l.T @ K @ K.T @ he_l), label="second"),
             Identity(1 / square * (he_l.T @ K @ K.T @ he_l), 1 / square * (he_l.T @ twice), label="third"),
-            Follows(EIGEN, 1 / square * (he_l.T @ twice), four, he_l.T @ (K @ eigen_r), family, factor=square, label="fourth"),
-            Identity(four, 1 / sigma[l_] * (he_l.T @ K @ hr_l), label="fifth"),
-            Identity(1 / sigma[l_] * (he_l.T @ K @ hr_l), 1 / sigma[l_] * ((K.T @ he_l).T @ hr_l), label="sixth"),
             Follows(
-                EIGEN, 1 / sigma[l_] * ((K.T @ he_l).T @ hr_l), norm_r, eigen_r.T @ hr_l, family, factor=sigma[l_], label="last"
+                EIGEN,
+                1 / square * (he_l.T @ twice),
+                four,
+                he_l.T @ (K @ eigen_r),
+                family,
+                factor=square,
+                label="fourth",
+            ),
+            Identity(four, 1 / sigma[l_] * (he_l.T @ K @ hr_l), label="fifth"),
+            Identity(
+                1 / sigma[l_] * (he_l.T @ K @ hr_l), 1 / sigma[l_] * ((K.T @ he_l).T @ hr_l), label="sixth"
+            ),
+            Follows(
+                EIGEN,
+                1 / sigma[l_] * ((K.T @ he_l).T @ hr_l),
+                norm_r,
+                eigen_r.T @ hr_l,
+                family,
+                factor=sigma[l_],
+                label="last",
             ),
         )
-    )  # fmt: skip
+    )
 
 
 claim(
@@ -214,7 +265,8 @@ claim(
     legs=(tensor_legs.equal_norms,),
     where=NOTATION + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$.",
     notes=(
-        "Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: H_eᵀH_e = H_rᵀH_r, "
+        "Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: "
+        "H_eᵀH_e = H_rᵀH_r, "
         "see chen2023/thm3.2."
     ),
 )
@@ -277,9 +329,12 @@ claim(
     legs=(legs.euler_class, tensor_legs.zero_objective, tensor_legs.softmax_triplets),
     where=NOTATION,
     notes=(
-        "True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's identity: "
-        "2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) weights between scores and "
-        "whatever the coupling, so the value 0 says nothing about singular vectors. An objective with a linear term leaves "
+        "True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's "
+        "identity: "
+        "2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) weights "
+        "between scores and "
+        "whatever the coupling, so the value 0 says nothing about singular vectors. An objective with a "
+        "linear term leaves "
         "the class: J = w²/2 - w is stationary at w = 1 with J = -1/2. The converse fails: "
         "chen2023/prose-zero-objective-satisfies-kkt."
     ),

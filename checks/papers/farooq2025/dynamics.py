@@ -1,4 +1,6 @@
-"""Where the iterations lead: the update rule of Section 2, descent on the energies, and the whole algorithm."""
+"""Where the iterations lead: the update rule of Section 2, descent on the energies, and the whole
+algorithm.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ claim(
         )
     ),
     correction_words=(
-        "The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η each time, so Z goes to AV from "
+        "The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η each time, so "
+        "Z goes to AV from "
         "every start exactly if 0 < η < 2; with η = 1 it is there after one step."
     ),
     rests_on=(HERE + "eq11", HERE + "eq22"),
@@ -83,14 +86,17 @@ claim(
         )
     ),
     correction_words=(
-        "The energy is quadratic. No iteration is needed because its gradient is Z - AV: one step of size 1 leads from any state "
+        "The energy is quadratic. No iteration is needed because its gradient is Z - AV: one step of size 1 "
+        "leads from any state "
         "to AV."
     ),
     rests_on=(HERE + "eq10", HERE + "eq22"),
     where=WHERE,
     notes=(
-        "A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. Section 3 and Table 1 take "
-        "linear as the contrast to non-linear, but the regularised energy of F = u² is solved by AV without iterations as well."
+        "A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. Section "
+        "3 and Table 1 take "
+        "linear as the contrast to non-linear, but the regularised energy of F = u² is solved by AV without "
+        "iterations as well."
     ),
 )
 
@@ -143,17 +149,22 @@ claim(
     literal=lambda a: Limit(en.Z_, en.descent(SQUARE, eta, "E"), AV),
     corrected=lambda a: _convergence(),
     correction_words=(
-        "With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ), descent converges to AV plus "
-        "the part of the start on which all alignments vanish. It is AV for the start 0, and for the start AV."
+        "With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ), descent "
+        "converges to AV plus "
+        "the part of the start on which all alignments vanish. It is AV for the start 0, and for the start "
+        "AV."
     ),
     assumes=(LITTLE,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     legs=(legs.descent_step, legs.stable_range, legs.descent, solver_legs.descents),
     where=ETA_WHERE,
     notes=(
-        "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ from AV: n = 1, "
-        "d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to (1, 1) in one step. For F = u³ no step size serves all starts: one "
-        "token of value 1 runs off from z = -2, since each step subtracts at least 9η. The abstract and Section 7 rest on this."
+        "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ "
+        "from AV: n = 1, "
+        "d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to (1, 1) in one step. For F = u³ no step size "
+        "serves all starts: one "
+        "token of value 1 runs off from z = -2, since each step subtracts at least 9η. The abstract and "
+        "Section 7 rest on this."
     ),
 )
 
@@ -167,7 +178,8 @@ claim(
     ),
     corrected=lambda a: All((FALL, ONE_TOKEN)),
     correction_words=(
-        "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at most the largest "
+        "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at "
+        "most the largest "
         "squared norm of a value times the largest column sum of A."
     ),
     assumes=(LITTLE,),
@@ -193,7 +205,9 @@ def _loop(function: Callable[[Term], Term]) -> Limit:
 
 
 def _convex_convergence() -> All:
-    """Any convex F with F'' <= B and the weights F'(c): descent with 0 < η < 2/(Bλ) goes to AV plus the unseen part."""
+    """Any convex F with F'' <= B and the weights F'(c): descent with 0 < η < 2/(Bλ) goes to AV plus the
+    unseen part.
+    """
     energy = en.energy(en.F) + en.matching()
     step, slopes = en.descent(energy, eta), en.F(en.u(j), 1) - en.F(en.c(j), 1)
     gram = sum_over(m, A[m, j] * A[m, i]) * (V[j].T @ V[i])  # summed over i: c has an index p of its own
@@ -220,11 +234,13 @@ def _convex_convergence() -> All:
 
 
 def _small_steps(a: EnergyAssumptions, text: str) -> All:
-    """A strictly convex F, and weights among the values of F': descent goes to a state with gradient zero, for small steps.
+    """A strictly convex F, and weights among the values of F': descent goes to a state with gradient zero,
+    for small steps.
 
-    Then Σ F(u_j) - w_j u_j is strictly convex in u, and the u where it is at most its first value form a compact set, on
-    which F'' <= B for some B. A step below 2/(Bλ) stays in it and lowers the energy by a share of the squared gradient; so
-    the gradients go to 0, and Z, which moves by some A diag(y) V alone, to the only such state where it vanishes.
+    Then Σ F(u_j) - w_j u_j is strictly convex in u, and the u where it is at most its first value form a
+    compact set, on which F'' <= B for some B. A step below 2/(Bλ) stays in it and lowers the energy by a
+    share of the squared gradient; so the gradients go to 0, and Z, which moves by some A diag(y) V alone, to
+    the only such state where it vanishes.
     """
     once, twice = theory.along(theory.regularised(a, text), "E_R")
     pull = formula(text, en.u(j), 1) - theory.weight(a, text, en.c(j))
@@ -239,7 +255,9 @@ def _small_steps(a: EnergyAssumptions, text: str) -> All:
 
 
 def _rest(weight: Term, values: sp.Interval) -> Rule:
-    """The gradient vanishes somewhere, so that each weight is a value of F'; A and all values are nonsingular."""
+    """The gradient vanishes somewhere, so that each weight is a value of F'; A and all values are
+    nonsingular.
+    """
     low, high = (Fraction(str(end)) if end.is_Rational else None for end in values.args[:2])
     above = as_term(1) if low is None else weight - low
     inside = above if high is None else above * (high - weight)
@@ -319,20 +337,25 @@ claim(
     "Section 7",
     "The algorithm as a whole",
     theory="energy",
-    words="For F linear, quadratic, polynomial or exponential, the loop (79) started at (71) settles at a state that has its gradient zero.",
+    words="For F linear, quadratic, polynomial or exponential, the loop (79) started at (71) settles at a "
+    "state that has its gradient zero.",
     literal=_algorithm,
     corrected=_returns,
     correction_words=(
-        "With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and number of steps. So does the "
-        "printed algorithm for F = u²: its non-linear head is the linear head. Another result needs another start."
+        "With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and number of "
+        "steps. So does the "
+        "printed algorithm for F = u²: its non-linear head is the linear head. Another result needs another "
+        "start."
     ),
     assumes=(SMOOTH, STARTED),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
     legs=(legs.loop, solver_legs.printed_weights),
     where=ETA_WHERE,
     notes=(
-        "As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of value 4 the "
-        "stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as some c_j < 0 and the "
+        "As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of "
+        "value 4 the "
+        "stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as some c_j "
+        "< 0 and the "
         "alignments are independent."
     ),
 )
@@ -346,7 +369,8 @@ claim(
     rests_on=(HERE + "tab1-step5",),
     where=WHERE,
     notes=(
-        "The regularised energy is zero for all Z, so no descent moves anything, and AV is put in by hand. With the regulariser "
+        "The regularised energy is zero for all Z, so no descent moves anything, and AV is put in by hand. "
+        "With the regulariser "
         "(75) as printed for all F, descent would be required and would diverge: see prose-algorithm."
     ),
 )

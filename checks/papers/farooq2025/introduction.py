@@ -61,7 +61,8 @@ claim(
     words="A function F of the overlap with each stored pattern, summed over the patterns.",
     literal=lambda a: Definition(E_NAME, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
     where=HOPFIELD,
-    notes="The sign is left to F: with F(u) = u² stored patterns have the highest energy, see prose-mhn-sign.",
+    notes="The sign is left to F: with F(u) = u² stored patterns have the highest energy, see "
+    "prose-mhn-sign.",
 )
 
 claim(
@@ -77,7 +78,8 @@ claim(
     correction_words="F(u) = exp(u) at u = Σ_i ξ_i^μ s_i, one value for each pattern.",
     rests_on=(HERE + "eq2",),
     where=HOPFIELD,
-    notes="μ is free on the right, and the sum over i is missing: for two neurons with ξ = s = (1, 1), e instead of e².",
+    notes="μ is free on the right, and the sum over i is missing: for two neurons with ξ = s = (1, 1), e "
+    "instead of e².",
 )
 
 x_ = Tensor("x", (NEURONS,), r"\mathbf{x}", "", "x_{%1}")
@@ -88,7 +90,10 @@ PRINTED_3 = HALF * (x.T @ x) + LSE
 FIXED_3 = HALF * (x.T @ x) - LSE
 RETRIEVED = stack(i, beta * softmax(i, beta * x[i]))
 STATE = r"$\mathbf{x}\in\mathbb{R}^N$ the state, $\beta>0$; the stored patterns are the standard basis."
-FIXED_WORDS = "The log-sum-exp is subtracted; then the gradient is x - β softmax(βx), and its zeros are the solutions of (4)."
+FIXED_WORDS = (
+    "The log-sum-exp is subtracted; then the gradient is x - β softmax(βx), and its zeros are "
+    "the solutions of (4)."
+)
 
 
 def _residual(energy: Term) -> Identity:
@@ -106,7 +111,8 @@ claim(
     legs=(legs.simplified,),
     where=STATE,
     notes=(
-        "As printed the gradient is x + β softmax(βx), whose only zero has all entries equal to -β/N. With 1/β before the "
+        "As printed the gradient is x + β softmax(βx), whose only zero has all entries equal to -β/N. With "
+        "1/β before the "
         "logarithm as well, the equilibria are x = softmax(βx), as in the work that is quoted."
     ),
 )
@@ -129,7 +135,8 @@ claim(
     legs=(legs.simplified, solver_legs.second_equilibrium),
     where=STATE,
     notes=(
-        "The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one number is 1. For "
+        "The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one "
+        "number is 1. For "
         "β² < 2 the corrected energy is strictly convex and the uniform state is the only equilibrium."
     ),
 )
@@ -151,7 +158,8 @@ claim(
     HERE + "prose-fixed-points-mhn",
     "Section 1, (3)-(4)",
     "Fixed points and self-attention",
-    words="At the equilibrium of (3) a Hopfield network computes a form of self-attention, x = β softmax(βx).",
+    words="At the equilibrium of (3) a Hopfield network computes a form of self-attention, x = β "
+    "softmax(βx).",
     literal=lambda a: _residual(PRINTED_3),
     corrected=lambda a: All(
         (
@@ -166,7 +174,8 @@ claim(
     ),
     correction_words=(
         FIXED_WORDS
-        + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, taken "
+        + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, "
+        "taken "
         "from a query q; a fixed point of that step is not attention of a given query."
     ),
     rests_on=(HERE + "eq3", HERE + "eq4"),
@@ -182,8 +191,10 @@ claim(
     "Section 1, end",
     "An energy whose gradient step is attention",
     words=(
-        "The question that ends Section 1, whether attention is a step of gradient descent on an energy, has the answer yes: "
-        "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal. Where tokens enter as keys too, the keys move as well."
+        "The question that ends Section 1, whether attention is a step of gradient descent on an energy, has "
+        "the answer yes: "
+        "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal. Where tokens enter as keys "
+        "too, the keys move as well."
     ),
     literal=lambda a: All(
         (
@@ -193,9 +204,11 @@ claim(
         )
     ),
     legs=(legs.retrieval,),
-    where=r"$q$ a query, $k_m$ keys that are values as well, rows of $Q$ and $K$; $\beta>0$, $E=-\beta^{-1}\sum_i\log\sum_m e^{\beta k_m^\top q_i}$.",
+    where=r"$q$ a query, $k_m$ keys that are values as well, rows of $Q$ and $K$; $\beta>0$, "
+    r"$E=-\beta^{-1}\sum_i\log\sum_m e^{\beta k_m^\top q_i}$.",
     notes=(
-        "Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp, and the first part of (5). "
+        "Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp, and "
+        "the first part of (5). "
         "Ordinary attention keeps the first update, with values of its own, and drops the pull on the keys."
     ),
 )
@@ -228,9 +241,11 @@ claim(
     literal=lambda a: Scoped(E_NAME, _energy_transformer(stray)),
     corrected=lambda a: Scoped(E_NAME, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",
-    where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; $\beta>0$.",
+    where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; "
+    r"$\beta>0$.",
     notes=(
-        "The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = 1, 0 for a = 2, "
+        "The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = "
+        "1, 0 for a = 2, "
         "and 1 as meant. Quoted from another paper and not used later."
     ),
 )
@@ -294,13 +309,15 @@ claim(
         )
     ),
     correction_words=(
-        "For symmetric weights without self-coupling, changing one neuron at a time to the sign of its field h never raises the "
+        "For symmetric weights without self-coupling, changing one neuron at a time to the sign of its field "
+        "h never raises the "
         "energy: the change is -(s' - s)h. Since there are finitely many states, such updates come to rest."
     ),
     rests_on=(HERE + "eq1",),
     where=HOPFIELD,
     notes=(
-        "Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights the energy is zero "
+        "Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights the "
+        "energy is zero "
         "in every state, so there is nothing to minimise."
     ),
 )
@@ -323,13 +340,15 @@ claim(
     ),
     corrected=lambda a: Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
     correction_words=(
-        "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored pattern minimises minus "
+        "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored "
+        "pattern minimises minus "
         "the squared overlap."
     ),
     rests_on=(HERE + "eq2",),
     where=HOPFIELD + r" One pattern, $K=1$.",
     notes=(
-        "In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) with Hebbian weights "
+        "In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) "
+        "with Hebbian weights "
         "is F(u) = -u²/2. Section 4 inherits the plus sign, which is why it needs a regulariser."
     ),
 )

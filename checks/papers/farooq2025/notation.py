@@ -10,8 +10,10 @@ from derivations.theories.energy.forms import DK, DV, DX, A, N, V, i, j, k
 
 HERE = "farooq2025/"
 WHERE = (
-    r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with rows $v_j$, "
-    r"$Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$ and $c_j$ its value at $Z=AV$."
+    r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with "
+    r"rows $v_j$, "
+    r"$Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$ and $c_j$ "
+    r"its value at $Z=AV$."
 )
 Q_, K_ = en.rows("Q", "q", DK), en.rows("K", "k", DK)
 X_ = en.rows("X", "x", DX)

@@ -76,7 +76,8 @@ claim(
     rests_on=(HERE + "eq7",),
     legs=(legs.attention,),
     where=QUERY_WHERE,
-    notes="No identity of Sections 2 to 7 uses this: they hold for any real matrix A. Only bounds on the step size do.",
+    notes="No identity of Sections 2 to 7 uses this: they hold for any real matrix A. Only bounds on the "
+    "step size do.",
 )
 
 claim(
@@ -124,7 +125,8 @@ claim(
     ),
     rests_on=(HERE + "eq7", HERE + "eq10"),
     where=WHERE,
-    notes="Completing the square, the energy is ½‖Z - AV‖² - ½‖AV‖²: see prose-gradient-is-attention and eq22.",
+    notes="Completing the square, the energy is ½‖Z - AV‖² - ½‖AV‖²: see prose-gradient-is-attention and "
+    "eq22.",
 )
 
 MATRIX_M, MATRIX_N = (as_term(en.rows(x, x.lower(), DV)) for x in "MN")
@@ -154,8 +156,10 @@ claim(
 BY_ENTRY = sum_over(i, k, Z[i, k] * sum_over(j, A[i, j] * V[j, k]))
 BY_TOKEN = sum_over(i, j, A[i, j] * sum_over(k, Z[i, k] * V[j, k]))
 LOST = (
-    "The sign of the coupling and the term tr(ZᵀZ)/2 of (11) are missing. Equations (17) and (24) and the linear column of "
-    "Table 1 inherit this, and with it the remark that the energy is linear: Section 3 generalises tr(ZᵀAV), not the energy."
+    "The sign of the coupling and the term tr(ZᵀZ)/2 of (11) are missing. Equations (17) and (24) and the "
+    "linear column of "
+    "Table 1 inherit this, and with it the remark that the energy is linear: Section 3 generalises tr(ZᵀAV), "
+    "not the energy."
 )
 
 claim(
@@ -221,7 +225,8 @@ claim(
     words="The energy is the sum over pairs of tokens of A_ij z_iᵀv_j.",
     literal=lambda a: Identity(en.attention_energy(), PAIRS),
     corrected=lambda a: Identity(en.attention_energy(), -PAIRS + HALF * sum_over(i, Z[i].T @ Z[i])),
-    correction_words="The coupling enters with a minus, and half the squared lengths of the states are added.",
+    correction_words="The coupling enters with a minus, and half the squared lengths of the states are "
+    "added.",
     rests_on=(HERE + "eq15", HERE + "eq16"),
     legs=(legs.lift,),
     where=WHERE,
@@ -245,7 +250,8 @@ claim(
     rests_on=(HERE + "eq7", HERE + "eq11"),
     legs=(legs.lift,),
     where=WHERE,
-    notes="Section 2.1 restores the quadratic term as E = -f + g. The sign here contradicts (17), which it is said to write out.",
+    notes="Section 2.1 restores the quadratic term as E = -f + g. The sign here contradicts (17), which it "
+    "is said to write out.",
 )
 
 SECOND = HALF * squared_norm(Z - AV) - HALF * squared_norm(AV)
@@ -304,7 +310,8 @@ claim(
     ),
     where=WHERE,
     notes=(
-        "Checked on the two families that the paper uses, the coupling and Σ_j F(u_j) for any F: the left side is the "
+        "Checked on the two families that the paper uses, the coupling and Σ_j F(u_j) for any F: the left "
+        "side is the "
         "derivative along the line Z + t dZ, the right side is made of partial derivatives."
     ),
 )
@@ -341,7 +348,8 @@ claim(
     HERE + "prose-footnote4",
     "footnote 4",
     "Trace identities",
-    words="tr(AB) = tr(BA), tr(A) = tr(Aᵀ), and the differential of a trace is the trace of the differential.",
+    words="tr(AB) = tr(BA), tr(A) = tr(Aᵀ), and the differential of a trace is the trace of the "
+    "differential.",
     literal=lambda a: All(
         (
             Identity(trace(B @ S), trace(S @ B), label="(i)"),
@@ -353,7 +361,8 @@ claim(
             ),
         )
     ),
-    where=r"$B\in\mathbb{R}^{n\times d}$, $S\in\mathbb{R}^{d\times n}$, $A\in\mathbb{R}^{n\times n}$, $Z\in\mathbb{R}^{n\times d_v}$.",
+    where=r"$B\in\mathbb{R}^{n\times d}$, $S\in\mathbb{R}^{d\times n}$, $A\in\mathbb{R}^{n\times n}$, "
+    r"$Z\in\mathbb{R}^{n\times d_v}$.",
     notes="The third is shown for the function ZᵀAZ.",
 )
 
@@ -375,7 +384,8 @@ claim(
             Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="and nothing else is"),
         )
     ),
-    correction_words="The softmax is multiplied by V; AV is the only stationary point, since the gradient is Z - AV.",
+    correction_words="The softmax is multiplied by V; AV is the only stationary point, since the gradient is "
+    "Z - AV.",
     rests_on=(HERE + "eq11", HERE + "eq21", HERE + "prose-dg"),
     legs=(legs.attention, solver_legs.attention_minimises),
     where=WHERE,

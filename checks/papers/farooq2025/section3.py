@@ -33,13 +33,15 @@ claim(
     literal=lambda a: Identity(sum_over(mu, sum_over(i, A[i, mu] * Z[i])), PATTERNS),
     corrected=lambda a: Identity(sum_over(mu, sum_over(i, k, A[i, mu] * V[mu, k] * Z[i, k])), PATTERNS),
     correction_words=(
-        "The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries A_iμ V_μk, of rank one: column "
+        "The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries A_iμ V_μk, of "
+        "rank one: column "
         "μ of A times row μ of V."
     ),
     rests_on=(HERE + "eq2",),
     where=WHERE,
     notes=(
-        "Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) has again is lost. "
+        "Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) has "
+        "again is lost. "
         "With d_v = 1, n = 1, A = 1, v = 2, z = 1 the printed substitution gives 1 and (24) gives 2."
     ),
 )
@@ -53,7 +55,8 @@ claim(
     rests_on=(HERE + "eq17",),
     legs=(legs.lift,),
     where=WHERE,
-    notes="This is tr(ZᵀAV), the right side of (17). The energy (10) has it with a minus and a quadratic term besides.",
+    notes="This is tr(ZᵀAV), the right side of (17). The energy (10) has it with a minus and a quadratic "
+    "term besides.",
 )
 
 claim(
@@ -98,8 +101,10 @@ def _trace(state: Term, values: Term) -> Term:
 
 SQUARE_U = sum_over(en.m, A[en.m, j] * (SQUARE_Z[en.m].T @ SQUARE_V[j]))
 TRANSPOSED = (
-    "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one. With n = d_v = 2, "
-    "A = [(1/2, 1/2), (1/3, 2/3)], V = [(1, 0), (1, 0)], Z = [(1, 0), (0, 0)] the printed traces are (1/2, 0) and u = (1/2, 1/2)."
+    "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one. "
+    "With n = d_v = 2, "
+    "A = [(1/2, 1/2), (1/3, 2/3)], V = [(1, 0), (1, 0)], Z = [(1, 0), (0, 0)] the printed traces are (1/2, "
+    "0) and u = (1/2, 1/2)."
 )
 
 claim(
@@ -148,11 +153,13 @@ claim(
             Identity(sum_over(j, en.u(j)), trace(Z.T @ A @ V), label="their sum"),
         )
     ),
-    correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all u_j.",
+    correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all "
+    "u_j.",
     rests_on=(HERE + "eq28",),
     legs=(legs.lift,),
     where=WHERE,
-    notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1), Z = (1, 0), u = (1/2, -1/2).",
+    notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1), Z = (1, 0), u "
+    "= (1/2, -1/2).",
 )
 
 v_ = as_term(Tensor("v", (), "v"))
@@ -174,13 +181,16 @@ claim(
     HERE + "prose-choose-F",
     "Section 3, after (28)",
     "A careful choice of F",
-    words="A function F that is not constant can be chosen so that the energy without regulariser has its well at AV for all A, V.",
+    words="A function F that is not constant can be chosen so that the energy without regulariser has its "
+    "well at AV for all A, V.",
     literal=lambda a: All((_one_token(1), _one_token(-1))),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=r"One token with one value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
     notes=(
-        "One token with value v forces F' = 0 at every v² > 0. Negative arguments occur as well: A = [(1/2, 1/2), (1/3, 2/3)] "
-        "and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular G, which forces F' = 0 there. So only constant F are left, "
+        "One token with value v forces F' = 0 at every v² > 0. Negative arguments occur as well: A = [(1/2, "
+        "1/2), (1/3, 2/3)] "
+        "and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular G, which forces F' = 0 there. So only "
+        "constant F are left, "
         "and it takes a regulariser that depends on A and V."
     ),
 )

@@ -67,11 +67,13 @@ claim(
     corrected=lambda a: Extremum(
         SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)
     ),
-    correction_words="The stationary states are minima: the energy is a sum of squares and vanishes exactly where every u_j does.",
+    correction_words="The stationary states are minima: the energy is a sum of squares and vanishes exactly "
+    "where every u_j does.",
     rests_on=(HERE + "eq30",),
     where=WHERE,
     notes=(
-        "There is no maximum: the energy at tZ is t² times the energy at Z. AV is among the minima only if AV = 0. Nothing uses "
+        "There is no maximum: the energy at tZ is t² times the energy at Z. AV is among the minima only if "
+        "AV = 0. Nothing uses "
         "the footnote; Section 4.1 speaks of the minimum."
     ),
 )
@@ -85,7 +87,8 @@ claim(
     rests_on=(HERE + "eq30",),
     where=WHERE,
     notes=(
-        "Positive semidefinite. It is definite only if Z is determined by u, which needs d_v = 1, an invertible A and no "
+        "Positive semidefinite. It is definite only if Z is determined by u, which needs d_v = 1, an "
+        "invertible A and no "
         "vanishing value: u has n entries, Z has n d_v."
     ),
 )
@@ -230,8 +233,10 @@ SQUARE_C = sum_over(m, A[m, j] * sum_over(r_, A[m, r_] * (SQUARE_V[r_].T @ SQUAR
 IN_MATRICES = (A.T @ A @ V @ V.T)[j, j]
 BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
-    "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = [(1/2, 1/2), (1/3, 2/3)] "
-    "and V = (1, -1) the double sum is c = (-1/9, 2/9), which no squared norm is. Only the sum of all c_j is one, ‖AV‖²."
+    "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
+    "[(1/2, 1/2), (1/3, 2/3)] "
+    "and V = (1, -1) the double sum is c = (-1/9, 2/9), which no squared norm is. Only the sum of all c_j is "
+    "one, ‖AV‖²."
 )
 
 
@@ -259,7 +264,8 @@ claim(
         )
     ),
     correction_words=(
-        "The bracket is entry (j, j) of AᵀA VVᵀ, or row j of Aᵀ(AV) times v_j. It can be negative; the sum over all j is ‖AV‖²."
+        "The bracket is entry (j, j) of AᵀA VVᵀ, or row j of Aᵀ(AV) times v_j. It can be negative; the sum "
+        "over all j is ‖AV‖²."
     ),
     rests_on=(HERE + "eq37",),
     legs=(legs.alignment,),
@@ -367,7 +373,8 @@ claim(
     literal=lambda a: Identity(grad(ANY + LINEAR, en.Z_, "E_R"), grad(ANY, en.Z_) + grad(LINEAR, en.Z_, "R")),
     rests_on=(HERE + "eq42",),
     where=WHERE + r" $R(Z)=\operatorname{tr}(Z^\top W)$ stands for a linear regulariser.",
-    notes="The first equality is checked; the second is the requirement, which prose-always-regularisable shows can be met.",
+    notes="The first equality is checked; the second is the requirement, which prose-always-regularisable "
+    "shows can be met.",
 )
 
 claim(
@@ -381,7 +388,8 @@ claim(
     legs=(legs.stationary,),
     where=WHERE,
     notes=(
-        "The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other matrix stationary, so "
+        "The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other "
+        "matrix stationary, so "
         "that this can be done says nothing special about attention."
     ),
 )
@@ -459,12 +467,14 @@ claim(
     HERE + "eq47",
     "Eq. (47)",
     "The regularised quadratic energy in indices",
-    words="The regularised energy is the sum of the squared alignments minus twice the sum of c_j A_ij z_iᵀv_j.",
+    words="The regularised energy is the sum of the squared alignments minus twice the sum of c_j A_ij "
+    "z_iᵀv_j.",
     literal=lambda a: Identity(SQUARE + REGULARISER, INDEX_FORM, given=(C_RULE,)),
     rests_on=(HERE + "eq30", HERE + "eq42", HERE + "eq45"),
     legs=(solver_legs.quadratic_minimises,),
     where=WHERE,
-    notes="It equals Σ (u_j - c_j)² - Σ c_j²: AV is a global minimiser, and so is every Z with the same alignments.",
+    notes="It equals Σ (u_j - c_j)² - Σ c_j²: AV is a global minimiser, and so is every Z with the same "
+    "alignments.",
 )
 
 DISTANCE = sum_over(j, (en.u(j) - C_J[j]) ** 2)
@@ -508,14 +518,16 @@ claim(
         )
     ),
     correction_words=(
-        "The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = 0}, of dimension at least "
+        "The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = 0}, of "
+        "dimension at least "
         "n(d_v - 1). AV is the one of smallest norm."
     ),
     rests_on=(HERE + "eq47",),
     legs=(solver_legs.quadratic_minimises,),
     where=WHERE,
     notes=(
-        "The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 to 7 the valley is flat "
+        "The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 to "
+        "7 the valley is flat "
         "as soon as d_v ≥ 2; it is a point only for d_v = 1 with A invertible and no vanishing value."
     ),
 )

@@ -80,7 +80,8 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq26",),
     where=WHERE,
-    notes="p ≥ 1 is printed without saying that p is whole. For p = 3/2 the power is not real at u = -1, and u_j takes any sign.",
+    notes="p ≥ 1 is printed without saying that p is whole. For p = 3/2 the power is not real at u = -1, and "
+    "u_j takes any sign.",
 )
 
 claim(
@@ -174,7 +175,8 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq48", HERE + "eq49"),
     where=WHERE
-    + r" $f(p,u)$: the slope of $u^p$ at one alignment $u=u_j=\sum_m A_{mj}z_m^\top v_j$, as printed $F'(u_j)=p\,u_j^{p-1}$.",
+    + r" $f(p,u)$: the slope of $u^p$ at one alignment $u=u_j=\sum_m A_{mj}z_m^\top v_j$, as printed "
+    r"$F'(u_j)=p\,u_j^{p-1}$.",
 )
 
 claim(
@@ -382,7 +384,8 @@ claim(
         )
     ),
     correction_words=(
-        "For even p the state AV is a global minimum, and the minima are all Z with the same alignments. For odd p it is a "
+        "For even p the state AV is a global minimum, and the minima are all Z with the same alignments. For "
+        "odd p it is a "
         "local minimum if all c_j are positive: u^p is convex near positive arguments only."
     ),
     assumes=(WHOLE,),
@@ -390,8 +393,10 @@ claim(
     legs=(solver_legs.minimum_even,),
     where=WHERE + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex.",
     notes=(
-        "For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it vanishes identically. "
-        "With a negative c_j, AV is a saddle when the alignments are independent, as in the counterexample; when they are not, "
+        "For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
+        "vanishes identically. "
+        "With a negative c_j, AV is a saddle when the alignments are independent, as in the counterexample; "
+        "when they are not, "
         "it can even be a maximum: A with all entries 1/3, V = (-9, 6, 6), p = 3."
     ),
 )

@@ -85,7 +85,8 @@ claim(
     rests_on=(HERE + "eq39", HERE + "eq63"),
     legs=(legs.stationary_exponential,),
     where=WHERE,
-    notes="With c_j the value of u_j at Z = AV; the sentence before the equation quotes the squared norm, with which it is false.",
+    notes="With c_j the value of u_j at Z = AV; the sentence before the equation quotes the squared norm, "
+    "with which it is false.",
 )
 
 claim(

@@ -41,7 +41,10 @@ S_ = Tensor("S", (N, N), "S", "", "S_{%1%2}")
 S = as_term(S_)
 W_Q, W_K, W_V = (as_term(Tensor(f"W_{x}", (DX, d), f"W_{x}")) for x, d in (("q", DK), ("k", DK), ("v", DV)))
 SCORE = Q[m].T @ K[j] / sqrt(size(DK))
-INPUT = r"$X\in\mathbb{R}^{n\times d}$ the tokens, $W_q,W_k\in\mathbb{R}^{d\times d_k}$, $W_v\in\mathbb{R}^{d\times d_v}$."
+INPUT = (
+    r"$X\in\mathbb{R}^{n\times d}$ the tokens, $W_q,W_k\in\mathbb{R}^{d\times d_k}$, "
+    r"$W_v\in\mathbb{R}^{d\times d_v}$."
+)
 
 claim(
     HERE + "prose-row-stacking",
@@ -50,9 +53,11 @@ claim(
     words="V is the transpose of the row blocks v_1ᵀ, v_2ᵀ, … written side by side.",
     literal=lambda a: Identity(V, SIDE_BY_SIDE.T),
     corrected=lambda a: Definition(V, stack(j, as_term(V_ROWS)[j])),
-    correction_words="The vectors v_1, v_2, … stand side by side, and the whole is transposed: row j of V is v_j.",
+    correction_words="The vectors v_1, v_2, … stand side by side, and the whole is transposed: row j of V is "
+    "v_j.",
     where=WHERE,
-    notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of four numbers.",
+    notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of "
+    "four numbers.",
 )
 V_ROWS: Tensor = Tensor("v", (N, DV), "v", "v_{%1}", "v_{%1%2}")
 SIDE_BY_SIDE: Term = as_term(
@@ -89,7 +94,8 @@ claim(
     ),
     rests_on=(HERE + "eq7",),
     where=WHERE,
-    notes="The letter j is free on the left and bound in the denominator; with the usual scope of a sum this is well defined.",
+    notes="The letter j is free on the left and bound in the denominator; with the usual scope of a sum this "
+    "is well defined.",
 )
 
 claim(
@@ -160,7 +166,8 @@ claim(
         )
     ),
     correction_words=(
-        "The double sum is row j of Aᵀ(AV) times v_j, which takes n²d_v + n d_v multiplications once AV is known, and no n x n "
+        "The double sum is row j of Aᵀ(AV) times v_j, which takes n²d_v + n d_v multiplications once AV is "
+        "known, and no n x n "
         "array besides A."
     ),
     rests_on=(HERE + "eq38",),
@@ -232,13 +239,15 @@ claim(
             _stationary(en.square),
         )
     ),
-    correction_words="The weights of the regulariser are F'(c_j). They are 2c_j for F = u², so (76) is right for that F.",
+    correction_words="The weights of the regulariser are F'(c_j). They are 2c_j for F = u², so (76) is right "
+    "for that F.",
     assumes=(SMOOTH, ANY_F, PRINTED_WEIGHTS),
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
     legs=(legs.stationary, solver_legs.minimum, solver_legs.balls),
     where=WHERE,
     notes=(
-        "The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear column of Table 1. For "
+        "The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear column "
+        "of Table 1. For "
         "F = exp it never vanishes when the alignments are independent, since e^t > 2t for all t."
     ),
 )
@@ -326,7 +335,8 @@ claim(
     rests_on=(HERE + "eq76", HERE + "eq77"),
     legs=(legs.gradient_printed,),
     where=WHERE + r" $\eta$ the step size.",
-    notes="It is a gradient step on (76). Where the steps lead is another matter: see prose-algorithm and prose-convergence.",
+    notes="It is a gradient step on (76). Where the steps lead is another matter: see prose-algorithm and "
+    "prose-convergence.",
 )
 
 claim(

@@ -211,7 +211,8 @@ claim(
         )
     ),
     correction_words=(
-        "Both columns print the c_j, so the columns differ by n² + 1 only; the linear column does not need them. As printed the "
+        "Both columns print the c_j, so the columns differ by n² + 1 only; the linear column does not need "
+        "them. As printed the "
         "c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times values only n²d_v + n d_v."
     ),
     assumes=(COUNTED,),
@@ -221,7 +222,8 @@ claim(
         legs.alignment,
     ),
     where=SIZES,
-    notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. prose-cost inherits the n³.",
+    notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. "
+    "prose-cost inherits the n³.",
 )
 
 
@@ -257,7 +259,9 @@ SCALED_ROWS = (
 
 
 def _more(what: str, plan: tuple[Assign, ...], printed: str) -> Cost:
-    """A plan for the gradient of the quadratic E_R against that of the linear E, from stored alignments and c."""
+    """A plan for the gradient of the quadratic E_R against that of the linear E, from stored alignments
+    and c.
+    """
     linear = grad(en.energy(lambda x: x), en.Z_, LINEAR_NAME)
     return Cost(what, plan, printed, grad(MATCHED, en.Z_, "E_R"), LINEAR_LINE, linear, given=(U_RULE,))
 
@@ -275,13 +279,15 @@ claim(
             _more("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n"),
         )
     ),
-    correction_words="It takes n² + n more, with the n products 2(u_j - c_j); n d_v + n more if the rows of V are scaled instead.",
+    correction_words="It takes n² + n more, with the n products 2(u_j - c_j); n d_v + n more if the rows of "
+    "V are scaled instead.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq34", HERE + "eq77"),
     legs=(legs.gradient_printed,),
     where=SIZES,
     notes=(
-        "All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear E_R is zero and takes "
+        "All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear "
+        "E_R is zero and takes "
         "nothing, so what the quadratic column really adds is its whole product."
     ),
 )
@@ -313,7 +319,8 @@ claim(
         )
     ),
     correction_words=(
-        "Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments change and must be computed again. From "
+        "Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments change and must "
+        "be computed again. From "
         "the start of step 2 no step is required: the state stays at AV."
     ),
     assumes=(COUNTED,),
@@ -355,7 +362,8 @@ claim(
         )
     ),
     correction_words=(
-        "Started at AV the output is AV, for every T and η. From another start AV + W the part of W on which all alignments "
+        "Started at AV the output is AV, for every T and η. From another start AV + W the part of W on which "
+        "all alignments "
         "vanish stays for ever, so the output may differ from AV."
     ),
     assumes=(STARTED,),
@@ -363,7 +371,8 @@ claim(
     legs=(legs.loop_quadratic, solver_legs.kept_part),
     where=SIZES,
     notes=(
-        "n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and no vanishing value "
+        "n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and "
+        "no vanishing value "
         "does every start lead to AV."
     ),
 )
@@ -407,8 +416,10 @@ claim(
         )
     ),
     correction_words=(
-        "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, T steps T times that. Started "
-        "at AV the output is AV as a function of A and V, so its gradient is that of the linear column, and nothing is added."
+        "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, T steps "
+        "T times that. Started "
+        "at AV the output is AV as a function of A and V, so its gradient is that of the linear column, and "
+        "nothing is added."
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq79",),
@@ -436,7 +447,9 @@ claim(
     legs=(legs.alignment, legs.memory),
     where=SIZES,
     notes=(
-        "True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the c_j alone take n³d_v. "
-        "The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is of order T n²d_v, memory n d_v besides A."
+        "True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the c_j "
+        "alone take n³d_v. "
+        "The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is of order T n²d_v, memory n "
+        "d_v besides A."
     ),
 )

@@ -142,7 +142,9 @@ VALUES = {BN.without_bias().v: V}
 
 
 def derived_bn(query: Tensor, a: SvrAssumptions = PAPER) -> Term:
-    """What the program on normalised keys becomes under the assumptions, with its statistics, kernel and h."""
+    """What the program on normalised keys becomes under the assumptions, with its statistics, kernel
+    and h.
+    """
     query_, key = (sa.normalised(a, t) for t in (as_term(query), k_[j]))
     return stack(d, Raw((), sv.renamed(sv.regenerated(BN, a, query_, key, (j, k_[j])), VALUES)))
 

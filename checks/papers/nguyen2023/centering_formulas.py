@@ -1,4 +1,6 @@
-"""Formulas of what normalising and centering change: (26), the effect claimed in Section 2.3.1, linear attention."""
+"""Formulas of what normalising and centering change: (26), the effect claimed in Section 2.3.1, linear
+attention.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""When is attention on given keys and values exactly the optimal fit of program (5)? An answer, with its proof.
+"""When is attention on given keys and values exactly the optimal fit of program (5)? An answer, with its
+proof.
 
-The question is left open in Section 6 of the paper. With b = 0, exponential features and h the kernel sum, write
-β_j(d) = h(k_j) v_j(d) and f for the attention output with the keys as queries. Attention with values V solves (5) if
+The question is left open in Section 6 of the paper. With b = 0, exponential features and h the kernel sum,
+write β_j(d) = h(k_j) v_j(d) and f for the attention output with the keys as queries. Attention with values V
+solves (5) if
 
-  |β_j(d)| <= C, and y_j(d) = f_j(d) + ε sign v_j(d) where 0 < |β_j(d)| < C, |y_j(d) - f_j(d)| <= ε where v_j(d) = 0, and
-  y_j(d) - f_j(d) >= ε (or <= -ε) where β_j(d) = C (or -C),
+  |β_j(d)| <= C, and y_j(d) = f_j(d) + ε sign v_j(d) where 0 < |β_j(d)| < C, |y_j(d) - f_j(d)| <= ε where
+  v_j(d) = 0, and y_j(d) - f_j(d) >= ε (or <= -ε) where β_j(d) = C (or -C),
 
 and, for distinct keys, only if.
 """
@@ -62,7 +64,9 @@ def _weights_are_stationary(a: SvrAssumptions) -> Identity:
 
 
 def _sufficient(a: SvrAssumptions) -> tuple[Any, ...]:
-    """The optimality conditions at the point ξ = ξ̃ = 0, α = max(β, 0), α̃ = max(-β, 0), y = f + ε σ with σ the sign of β."""
+    """The optimality conditions at the point ξ = ξ̃ = 0, α = max(β, 0), α̃ = max(-β, 0), y = f + ε σ
+    with σ the sign of β.
+    """
     target = Fact("targets", y - f - eps * sign, "=")
     upper, lower = Fact("σ ≤ 1", one - sign, ">="), Fact("σ ≥ -1", one + sign, ">=")
     positive, negative = (
@@ -180,8 +184,10 @@ claim(
     "Which attention layers are optimal regressions",
     theory="svr",
     words=(
-        "For given keys and values, attention is the optimal fit of (5) for suitable targets, every ε ≥ 0 and every C that is "
-        "at least the largest |h(k_j) v_j(d)|; the targets are determined up to the tube, and for distinct keys there are no others."
+        "For given keys and values, attention is the optimal fit of (5) for suitable targets, every ε ≥ 0 "
+        "and every C that is "
+        "at least the largest |h(k_j) v_j(d)|; the targets are determined up to the tube, and for distinct "
+        "keys there are no others."
     ),
     literal=_statement,
     under=(("bias", "off"),),
@@ -193,13 +199,17 @@ claim(
         legs.independent_features,
         Named("checks.papers.nguyen2023.legs.rows", "attention_is_the_fit"),
     ),
-    where=NOTATION
-    + r" Further $\boldsymbol{f}_j$ is the attention output at key $j$, $\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$.",
+    where=NOTATION + r" Further $\boldsymbol{f}_j$ is the attention output at key $j$, "
+    r"$\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$.",
     notes=(
-        "Sufficiency: the listed point satisfies all optimality conditions, and the program is convex. Necessity: a function that is "
-        "both an optimal fit and this attention has one representation in linearly independent features, so α - α̃ = h v; the rest is "
-        "read off the conditions. That the features at distinct keys are independent is classical (exponentials with different rates "
-        "are independent) and is checked here on exact instances. The cases β < 0 mirror those shown. With a bias, Σ_j β_j(d) = 0 is "
+        "Sufficiency: the listed point satisfies all optimality conditions, and the program is convex. "
+        "Necessity: a function that is "
+        "both an optimal fit and this attention has one representation in linearly independent features, so "
+        "α - α̃ = h v; the rest is "
+        "read off the conditions. That the features at distinct keys are independent is classical "
+        "(exponentials with different rates "
+        "are independent) and is checked here on exact instances. The cases β < 0 mirror those shown. With a "
+        "bias, Σ_j β_j(d) = 0 is "
         "needed besides. With repeated keys only the sum of their weights is determined."
     ),
 )

@@ -1,8 +1,8 @@
 """Attention on convolved queries and keys: (37) to (45), Definitions 3 and 4, Remark 7.
 
-With identical kernel channels a depth-wise convolution acts on the tokens alone: Flatten(Conv(X, s)) = T X for
-a square matrix T that holds the kernel and the padding. So everything is stated for any T, which covers every
-padding that keeps the number of tokens.
+With identical kernel channels a depth-wise convolution acts on the tokens alone: Flatten(Conv(X, s)) = T X
+for a square matrix T that holds the kernel and the padding. So everything is stated for any T, which covers
+every padding that keeps the number of tokens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which leg compares which system of the paper with what: the table that must have no gap.
 
-Every attention is compared (a) with its definition, (b) with the expansion that the dualiser derives from its own
-program, (c) with an exactly optimal fit of that program on a small instance, (d) with torch's own attention where it
-reduces to it. A leg may serve several columns; ``says`` is what its evidence then says.
+Every attention is compared (a) with its definition, (b) with the expansion that the dualiser derives from its
+own program, (c) with an exactly optimal fit of that program on a small instance, (d) with torch's own
+attention where it reduces to it. A leg may serve several columns; ``says`` is what its evidence then says.
 """
 
 from __future__ import annotations

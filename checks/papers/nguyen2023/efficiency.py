@@ -1,7 +1,7 @@
 """Figures 1 to 4: floating-point operations and memory of the retrieval model, derived, counted and measured.
 
-The formulas are those of `derivations.theories.svr.head_costs`. The operations are counted by torch, the memory is measured: all live
-tensors are followed through a run.
+The formulas are those of `derivations.theories.svr.head_costs`. The operations are counted by torch, the
+memory is measured: all live tensors are followed through a run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def reduction(a: SvrAssumptions, kept: Any = 1) -> sp.Expr:
 def forward(
     tokens: Any, scales: tuple[int, ...], wide: int, normalise: bool, together: bool, drop: float = 0.0
 ) -> Any:
-    """The model's forward pass; ``together`` computes all heads in one batched product, as a baseline would."""
+    """The model's forward pass; ``together`` computes all heads in one batched product, as a baseline
+    would.
+    """
     import torch
 
     n, width = tokens.shape
@@ -109,7 +111,9 @@ class Counter:
         return found.get_total_flops()
 
     def products(self, n: int, width: int, wide: int) -> tuple[tuple[int, ...], ...]:
-        """The axes of every matrix product of a forward pass: rows, inner, columns and, of batches, their number."""
+        """The axes of every matrix product of a forward pass: rows, inner, columns and, of batches,
+        their number.
+        """
         import torch
         from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -200,8 +204,8 @@ def peak(
 ) -> int:
     """Peak of the numbers (float32) that all live tensors of a run hold.
 
-    Every operation's results are seen as they are made and as they are freed; training has dropout 0.1. On the device
-    "meta" nothing is computed, and the same tensors are followed by their sizes.
+    Every operation's results are seen as they are made and as they are freed; training has dropout 0.1. On
+    the device "meta" nothing is computed, and the same tensors are followed by their sizes.
     """
     import weakref
 
@@ -261,7 +265,9 @@ def peak_formula(scales: tuple[int, ...], normalise: bool, together: bool, train
 
 
 def memory_formula(assumptions: Any, options: Options) -> list[Evidence]:
-    """The peaks are polynomials in N and D, exactly, and their N x N matrices are those of the derived formula."""
+    """The peaks are polynomials in N and D, exactly, and their N x N matrices are those of the derived
+    formula.
+    """
     found = []
     for scales in dict.fromkeys((scales_of(assumptions), (1, 2), (1, 1, 2, 4), (1, 1, 2, 2, 4, 4, 8, 8))):
         wrong, shown = [], []
@@ -295,7 +301,9 @@ def memory_formula(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def memory(assumptions: Any, options: Options) -> list[Evidence]:
-    """Peak memory in inference against the formula on the CPU, and both of the text's numbers beside exact counts."""
+    """Peak memory in inference against the formula on the CPU, and both of the text's numbers beside
+    exact counts.
+    """
     n, scales, width = max(1024, min(options.max_tokens, 2048)), scales_of(assumptions), 64
     names = ("softmax, heads together", "softmax, head by head", "BN+SH, head by head")
     found, bound = [], 8 * width / n  # activations of width D: a few, against N x N
@@ -320,7 +328,10 @@ def memory(assumptions: Any, options: Options) -> list[Evidence]:
         saved = [100 * (1 - counts["BN+SH, head by head"] / counts[name]) for name in names[:2]]
         limit = [float(100 * saved_memory(scales, together, train)) for together in (True, False)]
         what = f"{'training with dropout' if train else 'inference'}, N = {TEXT_AT[0]}, D = {TEXT_AT[1]}"
-        detail = f"{what}: {saved[0]:.1f} % less than softmax with heads together (in the limit {limit[0]:.1f} %), "
+        detail = (
+            f"{what}: {saved[0]:.1f} % less than softmax with heads together (in the limit "
+            f"{limit[0]:.1f} %), "
+        )
         detail += f"{saved[1]:.1f} % less than head by head ({limit[1]:.1f} %); the text says {text}"
         found.append(
             Evidence("tensor", "measured", None, detail, tokens=TEXT_AT[0], dtype="float32", device="meta")
@@ -368,7 +379,10 @@ def _both_grow(a: SvrAssumptions, kept: Any, corrected: bool) -> All:
     return All((unscaled(a), scaled(a), *growth))
 
 
-GROWTH = "The share of operations saved grows with N; with D the share falls, while the number of operations saved grows."
+GROWTH = (
+    "The share of operations saved grows with N; with D the share falls, while the number of "
+    "operations saved grows."
+)
 HEADS = (
     "With more heads for a larger D, 32 wide each, one of them at full length and the others halved, the "
     "share rises from 23.9 % at D = 64 to 37.2 % at D = 256 (N = 4096) and then falls."
@@ -396,7 +410,8 @@ for _number, _name, _kept in (
         + (
             ""
             if _number == 2
-            else " The sparse pattern is not described. If each head keeps the share ρ of its keys, ρN takes the place of N; if "
+            else " The sparse pattern is not described. If each head keeps the share ρ of its keys, ρN takes "
+            "the place of N; if "
             "each keeps a fixed number of keys, shorter heads save nothing in the attention itself."
         ),
     )

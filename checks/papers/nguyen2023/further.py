@@ -1,4 +1,6 @@
-"""Assertions without a number: residuals, ε-precision, ridge regression, kernel sizes, scales, models, (22) against (26)."""
+"""Assertions without a number: residuals, ε-precision, ridge regression, kernel sizes, scales, models,
+(22) against (26).
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,8 @@ claim(
     literal=lambda a: _any_targets(),
     corrected=lambda a: _independent_features(),
     correction_words=(
-        "For keys with linearly independent features, such as distinct keys under the exponential kernel, some f meets "
+        "For keys with linearly independent features, such as distinct keys under the exponential kernel, "
+        "some f meets "
         "all targets exactly, for every ε."
     ),
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
@@ -109,8 +112,10 @@ claim(
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
     where=NOTATION,
     notes=(
-        "Two equal keys with targets 0 and 1 cannot both be met within ε < 1/2; in self-attention repeated tokens "
-        "without positions give repeated keys. With slacks, as in (5), nothing has to be met. The relaxed box of "
+        "Two equal keys with targets 0 and 1 cannot both be met within ε < 1/2; in self-attention repeated "
+        "tokens "
+        "without positions give repeated keys. With slacks, as in (5), nothing has to be met. The relaxed "
+        "box of "
         "Theorem 1 needs the exact fit."
     ),
 )
@@ -168,7 +173,10 @@ def _least_squares() -> Identity:
     """What the dualiser's condition for the residual of the squared loss says of the coefficients."""
     residual, coefficient = as_term(svr.OWN.residual)[j, d], as_term(svr.OWN.rho)[j, d]
     derived = stationarity(SvrAssumptions(loss="least_squares"), svr.OWN.residual, j, d)
-    reason = "the dualiser's Lagrangian of (5) with the loss C r²/2, r = y - f, whose multiplier ρ is the coefficient"
+    reason = (
+        "the dualiser's Lagrangian of (5) with the loss C r²/2, r = y - f, whose multiplier ρ is the "
+        "coefficient"
+    )
     return Identity(
         as_term(SLOPE)[j, d],
         cost * residual - coefficient,
@@ -182,7 +190,8 @@ claim(
     "Section 2.1, above (5), and Appendix H",
     "The fit is a ridge regression",
     words=(
-        "The function is fitted with an L2 penalty on W, that is, by ridge regression: as there, the coefficients of "
+        "The function is fitted with an L2 penalty on W, that is, by ridge regression: as there, the "
+        "coefficients of "
         "the expansion are in proportion to the errors of the fit."
     ),
     literal=lambda a: Rule(
@@ -193,14 +202,17 @@ claim(
     ),
     corrected=lambda a: _least_squares(),
     correction_words=(
-        "With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge regression, and each "
+        "With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge regression, and "
+        "each "
         "coefficient is C times its error."
     ),
     rests_on=("nguyen2023/eq5", "nguyen2023/eq7", "nguyen2023/eq8"),
     where=NOTATION,
     notes=(
-        "The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the box ±C and 0 "
-        "inside the ε-tube, which is what makes the expansion one in support vectors; ridge regression gives every key "
+        "The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
+        "box ±C and 0 "
+        "inside the ε-tube, which is what makes the expansion one in support vectors; ridge regression gives "
+        "every key "
         "a coefficient. `--set loss=least_squares` derives the expansion for ridge regression."
     ),
 )
@@ -239,7 +251,8 @@ claim(
     "The kernels of the experiments keep the number of tokens",
     theory="svr",
     words=(
-        "A convolution with the kernels of the experiments, 5 taps and 2 × 2, with the same zero padding on both "
+        "A convolution with the kernels of the experiments, 5 taps and 2 × 2, with the same zero padding on "
+        "both "
         "sides, gives one convolved token for each token."
     ),
     literal=_symmetric,
@@ -251,15 +264,18 @@ claim(
     ),
     rests_on=("nguyen2023/eq43", "nguyen2023/eq45"),
     notes=(
-        "The padding is not described. The formulas need a convolved query for every i and a convolved key for every "
-        "v_j. With p zeros on each side and stride 1 a kernel of s taps gives N + 2p + 1 - s tokens: N only for odd s."
+        "The padding is not described. The formulas need a convolved query for every i and a convolved key "
+        "for every "
+        "v_j. With p zeros on each side and stride 1 a kernel of s taps gives N + 2p + 1 - s tokens: N only "
+        "for odd s."
     ),
 )
 
 # ---------------------------------------------------------------- models of the experiments
 
 LISTED = {"UEA": (1, 1, 2, 2, 4, 4, 8, 8), "LRA": (1, 2), "ImageNet": (1, 1, 2, 4)}  # Appendix J
-DESCRIBED = {  # Appendix A: halved after every two of eight heads; one head whole and the others halved; as a list
+# Appendix A: halved after every two of eight heads; one head whole and the others halved; as a list
+DESCRIBED = {
     "UEA": tuple(2 ** (head // 2) for head in range(8)),
     "LRA": (1, 2),
     "ImageNet": (1, 1, 2, 4),
@@ -284,12 +300,14 @@ claim(
     "Appendices A and J",
     "The scales of the heads, described and listed",
     words=(
-        "Keys and values halved after every two of eight heads (UEA), one head whole and the other halved (LRA), four "
+        "Keys and values halved after every two of eight heads (UEA), one head whole and the other halved "
+        "(LRA), four "
         "heads with one, one, two and four tokens a key (ImageNet) are the scales that Appendix J lists."
     ),
     literal=lambda a: _scales(),
     rests_on=("nguyen2023/eq25",),
-    notes="For the Long Range Arena Appendix A speaks of the other heads, Appendix J lists one: its models have two heads.",
+    notes="For the Long Range Arena Appendix A speaks of the other heads, Appendix J lists one: its models "
+    "have two heads.",
 )
 
 DEIT_TINY = {"layers": 12, "heads": 3, "width": 192}  # Touvron et al. (2021), Table 1
@@ -315,11 +333,13 @@ claim(
         )
     ),
     correction_words=(
-        "The model has the layers and the width of DeiT-tiny, but four heads of width 48 where DeiT-tiny has three of "
+        "The model has the layers and the width of DeiT-tiny, but four heads of width 48 where DeiT-tiny has "
+        "three of "
         "width 64."
     ),
     notes=(
-        "Layers, heads and width of DeiT-tiny are those of Table 1 of its paper (Touvron et al., 2021). Four heads are "
+        "Layers, heads and width of DeiT-tiny are those of Table 1 of its paper (Touvron et al., 2021). Four "
+        "heads are "
         "needed for the scales 1, 1, 2, 4. The number of parameters is the same; scores are divided by √48."
     ),
 )
@@ -365,7 +385,9 @@ claim(
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26"),
     where=centering.BETA_WHERE,
     notes=(
-        "The models of the experiments are (26), not the Attention-BN that the regression on normalised keys gives. "
-        "Without the scale every key still gets one bias, β μ·k_j/√D; with it the coordinates are weighed as well."
+        "The models of the experiments are (26), not the Attention-BN that the regression on normalised keys "
+        "gives. "
+        "Without the scale every key still gets one bias, β μ·k_j/√D; with it the coordinates are weighed as "
+        "well."
     ),
 )

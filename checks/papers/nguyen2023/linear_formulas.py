@@ -1,4 +1,6 @@
-"""Formulas of linear attention and its variants, and Theorem 1's equations as Appendix D repeats them: (27) to (30)."""
+"""Formulas of linear attention and its variants, and Theorem 1's equations as Appendix D repeats them:
+(27) to (30).
+"""
 
 from __future__ import annotations
 

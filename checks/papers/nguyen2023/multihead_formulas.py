@@ -93,9 +93,16 @@ W_S = matrix("W^s", "W", DV, DPHI)
 K_PLAIN = Tensor("k", (N, D), r"\boldsymbol{k}", r"\boldsymbol{k}_{%1}")
 X_PLAIN = Tensor("x", (D,), r"\boldsymbol{x}")
 HEAD_COPIES = {
-    HEAD.phi: PHI_K, HEAD.phi_x: PHI_X, HEAD.h_x: H_X, HEAD.b: B_S, HEAD.v: V_VEC, HEAD.w: W_S,
-    HEAD.without_bias().v: V_VEC, K_PLAIN: K_VEC, X_PLAIN: X_S,
-}  # fmt: skip
+    HEAD.phi: PHI_K,
+    HEAD.phi_x: PHI_X,
+    HEAD.h_x: H_X,
+    HEAD.b: B_S,
+    HEAD.v: V_VEC,
+    HEAD.w: W_S,
+    HEAD.without_bias().v: V_VEC,
+    K_PLAIN: K_VEC,
+    X_PLAIN: X_S,
+}
 
 
 def combine(head_output: Term) -> Term:

@@ -247,7 +247,8 @@ def attention_with_one_projection(a: SvrAssumptions = PAPER) -> Identity:
 
 
 def spans(assumptions: Any, options: Options) -> list[Evidence]:
-    """The criterion for one W_proj, on exact random instances: solvable exactly when the maps agree where spans meet.
+    """The criterion for one W_proj, on exact random instances: solvable exactly when the maps agree where
+    spans meet.
 
     Solvability is a rank condition; the criterion is evaluated on a basis of the pairs of combinations of
     training inputs and of queries that give the same vector.
@@ -267,7 +268,10 @@ def spans(assumptions: Any, options: Options) -> list[Evidence]:
         agree = all((query - key) * u == sp.zeros(3, 1) for u in meeting)
         tally[solvable] += 1
         wrong += solvable != agree
-    detail = f"one W_proj: {tally[True]} solvable and {tally[False]} unsolvable instances, criterion wrong on {wrong}"
+    detail = (
+        f"one W_proj: {tally[True]} solvable and {tally[False]} unsolvable instances, criterion wrong "
+        f"on {wrong}"
+    )
     return [Evidence("exact", "exact-rational", wrong == 0 and min(tally.values()) > 5, detail)]
 
 

@@ -1,7 +1,7 @@
 """Heads with key sets of different sizes: (25), Definition 2, Remark 5, and normalised (46) to (51).
 
-N_s is the size of the head over which the sum around it runs. No product has two heads in it, so its meaning is
-never in doubt, and no step uses that two heads have equally many keys; ``two_heads`` writes out two sizes.
+N_s is the size of the head over which the sum around it runs. No product has two heads in it, so its meaning
+is never in doubt, and no step uses that two heads have equally many keys; ``two_heads`` writes out two sizes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Formulas of heads with key sets of different sizes: (25), Definition 2, Remark 5, and normalised (46) to (51)."""
+"""Formulas of heads with key sets of different sizes: (25), Definition 2, Remark 5, and normalised (46)
+to (51).
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ claim(
     theory="svr",
     under=(("bias", "off"),),
     words=(
-        "Attention-BN, Attention-SH and Attention-BN+SH on the keys that a query keeps are expansions of a fit for "
+        "Attention-BN, Attention-SH and Attention-BN+SH on the keys that a query keeps are expansions of a "
+        "fit for "
         "each head and query."
     ),
     literal=lambda a: All((version(a, False), version(a, True))),
@@ -72,8 +73,11 @@ claim(
     ),
     where=heads.WHERE + r" $M$ keys of head $s$ are kept for the query $\boldsymbol{x}^s$.",
     notes=(
-        "The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it is sparse "
-        "Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the expansion holds "
-        "for any. As in (16), h sums the kernel over the kept keys and the values belong to the query's own fit."
+        "The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it is "
+        "sparse "
+        "Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "
+        "expansion holds "
+        "for any. As in (16), h sums the kernel over the kept keys and the values belong to the query's own "
+        "fit."
     ),
 )

@@ -117,7 +117,9 @@ HEAD_SUBSET = replace(SUBSET, name="subset of a head", mark="^{s}")
 
 
 def version(a: SvrAssumptions, normalise: bool) -> Identity:
-    """Sparse Attention-SH from a program for each head and query; with ``normalise`` sparse Attention-BN+SH."""
+    """Sparse Attention-SH from a program for each head and query; with ``normalise`` sparse
+    Attention-BN+SH.
+    """
     at = HEAD_SUBSET.j
     query, key = as_term(X_S)[s], as_term(KEPT_S)[s, at]
     if normalise:

@@ -1,7 +1,7 @@
 """The rows of Tables 1 to 14 of nguyen2023 as printed, transcribed once.
 
-A line is a row: its name, then mean and ± of each column (Tables 4 and 12 to 14: the values alone). Numbers in
-parentheses are those that Table 1 quotes from other work for the baseline.
+A line is a row: its name, then mean and ± of each column (Tables 4 and 12 to 14: the values alone). Numbers
+in parentheses are those that Table 1 quotes from other work for the baseline.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Tables 1 to 14: averages recomputed from the printed rows, and what the text says about them.
 
 Rows and averages are rounded to two decimals, so a printed average is refuted only if no unrounded rows could
-have it: if it is more than 0.01 from the mean of the printed rows. Whether the mean of the printed rows itself
-rounds to the printed average is recorded besides. "Significantly" is not defined in the paper; it is read here
-as a statement about the printed means.
+have it: if it is more than 0.01 from the mean of the printed rows. Whether the mean of the printed rows
+itself rounds to the printed average is recorded besides. "Significantly" is not defined in the paper; it is
+read here as a statement about the printed means.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from checks.statement import All
 BN, SH, BOTH = 1, 2, 3
 TRAINING = "The numbers are results of training runs on benchmark data that are not available here."
 POLICY = (
-    'An average counts as wrong only if no rounding of the rows allows it; "significantly" is read as a statement about '
+    'An average counts as wrong only if no rounding of the rows allows it; "significantly" is read as a '
+    "statement about "
     "the printed means."
 )
 
@@ -100,7 +101,8 @@ QUOTED = Column("quoted softmax", tuple(ONE.quoted[t] for t in ONE.tasks), ONE.q
 _table(
     1,
     "Accuracy on ten UEA tasks",
-    "Attention-BN and -SH are better on most tasks and on average; Attention-BN+SH is best, by more than 1 point.",
+    "Attention-BN and -SH are better on most tasks and on average; Attention-BN+SH is best, by more than 1 "
+    "point.",
     All(
         (
             averages(ONE),
@@ -122,7 +124,8 @@ TWO = T[2]
 _table(
     2,
     "Accuracy on the Long Range Arena",
-    "Attention-BN and -SH are better on most of the five tasks, BN+SH best on average and by more than 1.5 on Retrieval.",
+    "Attention-BN and -SH are better on most of the five tasks, BN+SH best on average and by more than 1.5 "
+    "on Retrieval.",
     All(
         (
             averages(TWO),
@@ -188,7 +191,8 @@ _table(
     "Accuracy with linear attention",
     "The three linear variants are more accurate than linear attention on average.",
     All((averages(FIVE), _text(*ahead(FIVE, BN, SH, BOTH)))),
-    "By task Attention-BN is better on 8 of 10, Attention-SH on 3, Attention-BN+SH on 7, and Attention-BN is above BN+SH.",
+    "By task Attention-BN is better on 8 of 10, Attention-SH on 3, Attention-BN+SH on 7, and Attention-BN is "
+    "above BN+SH.",
 )
 
 SIX = T[6]
@@ -238,7 +242,8 @@ _table(
     ),
     "No difference is significant by Welch's test. The ± of the baseline's average, 0.67, is larger than "
     "the mean 0.63 "
-    "of the ± of its rows; a deviation of an average over the same runs cannot be (rounding allows up to 0.64).",
+    "of the ± of its rows; a deviation of an average over the same runs cannot be (rounding allows up to "
+    "0.64).",
 )
 
 NINE = T[9]

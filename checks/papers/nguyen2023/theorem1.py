@@ -94,7 +94,8 @@ claim(
     ),
     rests_on=("nguyen2023/eq1",),
     legs=(rows.eq2_rows,),
-    notes="The paper writes softmax of a single score; the index over which it normalises, j, is made explicit here.",
+    notes="The paper writes softmax of a single score; the index over which it normalises, j, is made "
+    "explicit here.",
 )
 
 claim(
@@ -116,7 +117,8 @@ claim(
     "Eq. (5)",
     "The support vector regression program",
     theory="svr",
-    words="A convex program: ridge penalty on the weights plus C times the slacks, minimised over W and the slacks.",
+    words="A convex program: ridge penalty on the weights plus C times the slacks, minimised over W and the "
+    "slacks.",
     literal=lambda a: program_claim(a, (svr.w, svr.xi, svr.xi_t)),
     corrected=lambda a: program_claim(a, (svr.w, svr.b, svr.xi, svr.xi_t)),
     correction_words="The minimisation also runs over b; otherwise b is given and (7) does not follow.",
@@ -124,7 +126,8 @@ claim(
     rests_on=("nguyen2023/eq4",),
     legs=(legs.primal_and_dual,),
     where=NOTATION,
-    notes="The text calls the fit a ridge regression; the penalty is that of ridge regression, the loss is not.",
+    notes="The text calls the fit a ridge regression; the penalty is that of ridge regression, the loss is "
+    "not.",
 )
 
 
@@ -246,14 +249,17 @@ EQ11 = claim(
     "Eq. (11)",
     "The expansion normalised by the kernel sum",
     theory="svr",
-    words="With h the sum of the kernel values over all keys, the expansion is a normalised weighted sum of the values.",
+    words="With h the sum of the kernel values over all keys, the expansion is a normalised weighted sum of "
+    "the values.",
     literal=lambda a: _eq11(a, ()),
     corrected=lambda a: _eq11(a, (svr.h_x,)),
-    correction_words="The same, for every query at which the kernel sum does not vanish (always so for a positive kernel).",
+    correction_words="The same, for every query at which the kernel sum does not vanish (always so for a "
+    "positive kernel).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
     where=NOTATION,
-    notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel it is positive.",
+    notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel "
+    "it is positive.",
 )
 
 EQ12 = claim(
@@ -276,7 +282,8 @@ EQ12 = claim(
     ),
     legs=(legs.truncation,),
     where=(
-        r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: n_1+\dots+n_D=t\}$ the number of "
+        r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: "
+        r"n_1+\dots+n_D=t\}$ the number of "
         r"monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$."
     ),
 )
@@ -302,8 +309,10 @@ EQ13 = claim(
     rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),
     where=(
-        r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, the terms of degree $t$, "
-        r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$. Printed is the sum over all $t$, "
+        r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, "
+        r"the terms of degree $t$, "
+        r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$. Printed "
+        r"is the sum over all $t$, "
         r"which is the power series of $\exp(\boldsymbol{x}^\top\boldsymbol{y})$."
     ),
 )
@@ -314,7 +323,8 @@ claim(
     "Eq. (14)",
     "The expansion becomes softmax attention",
     theory="svr",
-    words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled scores.",
+    words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled "
+    "scores.",
     literal=lambda a: All(
         (
             Identity(
@@ -362,7 +372,8 @@ claim(
     "Softmax attention is a support vector expansion",
     theory="svr",
     words=(
-        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j, the support vector expansion "
+        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j, the support "
+        "vector expansion "
         "of f has the form of softmax attention with values v_j."
     ),
     under=THEOREM,
@@ -378,7 +389,8 @@ claim(
     derivation=svr.derive,
     where=NOTATION,
     notes=(
-        "The theorem is about the form. Which values occur as solutions of (5), and for which targets, C and ε, is "
+        "The theorem is about the form. Which values occur as solutions of (5), and for which targets, C and "
+        "ε, is "
         "answered under nguyen2023/prose-converse."
     ),
 )
@@ -392,13 +404,16 @@ claim(
     words="α and α̃ lie in [0, C], their product vanishes, and v_j(d) lies in [-C/h(k_j), C/h(k_j)].",
     literal=lambda a: remark1(">=", False),
     corrected=lambda a: remark1(">", True),
-    correction_words="The bounds on α hold as stated; the product vanishes if ε > 0, and the interval for v_j(d) needs h(k_j) > 0.",
+    correction_words="The bounds on α hold as stated; the product vanishes if ε > 0, and the interval for "
+    "v_j(d) needs h(k_j) > 0.",
     assumes=(EPS_POSITIVE, H_POSITIVE),
     rests_on=("nguyen2023/eq9",),
     where=NOTATION,
     notes=(
-        "With ε = 0 both multipliers of an interpolated point can be positive: only their difference is determined. "
-        "The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not needed for it."
+        "With ε = 0 both multipliers of an interpolated point can be positive: only their difference is "
+        "determined. "
+        "The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not needed for "
+        "it."
     ),
 )
 
@@ -427,7 +442,8 @@ claim(
     "A normalised layer and an attention layer are two forms of one function",
     theory="svr",
     words=(
-        "The layer W Φ(x)/h(x) + b with the weights W = Σ_j v_j Φ(k_j)ᵀ is the expansion Σ_j Φ(x)ᵀΦ(k_j)/h(x) v_j + b, for "
+        "The layer W Φ(x)/h(x) + b with the weights W = Σ_j v_j Φ(k_j)ᵀ is the expansion Σ_j "
+        "Φ(x)ᵀΦ(k_j)/h(x) v_j + b, for "
         "all keys and values."
     ),
     literal=lambda a: Identity(w @ phi_x / h_x + b, LINE_TWO, given=(W_RULE,), nonzero=(svr.h_x,)),
@@ -435,7 +451,8 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/eq10"),
     where=NOTATION,
     notes=(
-        "Primal-dual is meant in this sense: the same function, written with weights or with values. That given values also "
+        "Primal-dual is meant in this sense: the same function, written with weights or with values. That "
+        "given values also "
         "solve (5) takes the right targets and a large enough C: see nguyen2023/prose-converse."
     ),
 )

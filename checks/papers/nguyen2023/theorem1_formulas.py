@@ -30,9 +30,12 @@ xi, xi_t, eps, c = (as_term(t) for t in (svr.xi, svr.xi_t, svr.epsilon, C))
 phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, svr.h_x))
 
 NOTATION = (
-    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; features $\Phi$ of width "
-    r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
-    r"multipliers $\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
+    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
+    r"features $\Phi$ of width "
+    r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks "
+    r"$\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
+    r"multipliers "
+    r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
 )
 LOSS = Assumption(
     "epsilon-insensitive loss",

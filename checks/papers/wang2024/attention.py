@@ -54,7 +54,9 @@ def plain_weights(a: FunctionalAssumptions) -> dict[str, Term]:
 
 
 def head_one(a: FunctionalAssumptions) -> All:
-    """Equation (9) with (7) and (8): no trace of the outcomes in the kernel, none of the covariates in the value."""
+    """Equation (9) with (7) and (8): no trace of the outcomes in the kernel, none of the covariates in
+    the value.
+    """
     outputs, weights = heads(a), plain_weights(a)
     return All(
         tuple(
@@ -90,7 +92,8 @@ claim(
     words="W_Q = W_K keeps the covariates of a stacked vector and puts zeros in place of the outcomes.",
     literal=lambda a: Stacked(QUERY_KEY @ example(i), blocks(as_term(n.x_i)[i], zeros(CLASSES))),
     where=BLOCKS,
-    notes="The kernel is then evaluated at padded covariates; that the padding changes nothing is part of (9).",
+    notes="The kernel is then evaluated at padded covariates; that the padding changes nothing is part of "
+    "(9).",
 )
 
 claim(
@@ -100,7 +103,8 @@ claim(
     words="W_V keeps -α times the residual of a stacked vector and puts zeros in place of the covariates.",
     literal=lambda a: Stacked(VALUE @ example(i), blocks(zeros(D), -(n.alpha * n.residual))),
     where=BLOCKS,
-    notes="For categorical data -αI becomes the diagonal matrix of the rates; see (11) for the block that is correct.",
+    notes="For categorical data -αI becomes the diagonal matrix of the rates; see (11) for the block that is "
+    "correct.",
 )
 
 claim(
@@ -108,15 +112,18 @@ claim(
     "Eq. (9)",
     "Output of head 1",
     theory="functional_descent",
-    words="With (7) and (8), head 1 returns (0, -α Σ_i r_i κ(x_i, x)): the kernel sum of (5), up to the factor -1/N.",
+    words="With (7) and (8), head 1 returns (0, -α Σ_i r_i κ(x_i, x)): the kernel sum of (5), up to the "
+    "factor -1/N.",
     literal=head_one,
     assumes=(MASKED,),
     rests_on=("wang2024/eq7", "wang2024/eq8"),
     legs=(tensor_legs.one_head,),
     where=BLOCKS,
     notes=(
-        "Proved for every kernel that depends on the inner product, the Euclidean distance or the 1-norm distance alone. The "
-        "chi-squared sum must stop at the d covariates: over all d + C - 1 padded entries it is 0/0. (The same vector is called "
+        "Proved for every kernel that depends on the inner product, the Euclidean distance or the 1-norm "
+        "distance alone. The "
+        "chi-squared sum must stop at the d covariates: over all d + C - 1 padded entries it is 0/0. (The "
+        "same vector is called "
         "o^(1) in (10).)"
     ),
 )
@@ -126,22 +133,28 @@ claim(
     "Eq. (10)",
     "One layer with skip connection",
     theory="functional_descent",
-    words="With P_1 = P_2 = I/N and head 2 constantly one, the layer subtracts exactly the increment (5) from the residual.",
+    words="With P_1 = P_2 = I/N and head 2 constantly one, the layer subtracts exactly the increment (5) "
+    "from the residual.",
     literal=layer,
     assumes=(MASKED, HEAD_TWO_ONE, BIAS_ON),
     rests_on=("wang2024/eq5", "wang2024/eq9"),
     legs=(legs.layers_are_steps, tensor_legs.two_heads),
     where=BLOCKS,
     notes=(
-        "The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with half the stated rate. A "
+        "The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with half "
+        "the stated rate. A "
         "head 2 with another constant a ≠ 0 needs P_2 = I/(aN)."
     ),
 )
 
-free_top, free_low = (Tensor(f"first columns of P, {w}", (rows, D), s) for w, rows, s in (
-    ("top", D, "A"), ("bottom", CLASSES, "B")))  # fmt: skip
-kept_top, kept_low = (Tensor(f"last columns of P, {w}", (rows, CLASSES), s) for w, rows, s in (
-    ("top", D, "G"), ("bottom", CLASSES, "H")))  # fmt: skip
+free_top, free_low = (
+    Tensor(f"first columns of P, {w}", (rows, D), s)
+    for w, rows, s in (("top", D, "A"), ("bottom", CLASSES, "B"))
+)
+kept_top, kept_low = (
+    Tensor(f"last columns of P, {w}", (rows, CLASSES), s)
+    for w, rows, s in (("top", D, "G"), ("bottom", CLASSES, "H"))
+)
 out = Tensor("u", (CLASSES,), "u")
 
 claim(
@@ -157,5 +170,6 @@ claim(
     ),
     rests_on=("wang2024/eq9",),
     where=r"$P$ is $P_1$ or $P_2$ with blocks $A,G,B,H$; $(0,u)$ the output of a head.",
-    notes="The last C - 1 columns are not arbitrary: their top d rows must vanish, or the covariates would change.",
+    notes="The last C - 1 columns are not arbitrary: their top d rows must vanish, or the covariates would "
+    "change.",
 )

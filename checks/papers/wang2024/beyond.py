@@ -64,15 +64,18 @@ claim(
     "Section 3",
     "What the update (4) carries out exactly",
     theory="functional_descent",
-    words="With one rate for all classes, (4) is gradient descent on (1/2N) Σ ‖ỹ_i - h(x_i)‖² for h = 1/C + Wφ + b, exactly.",
+    words="With one rate for all classes, (4) is gradient descent on (1/2N) Σ ‖ỹ_i - h(x_i)‖² for h = 1/C + "
+    "Wφ + b, exactly.",
     literal=least_squares,
     assumes=(BIAS_ON, FEATURES, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1",),
     legs=(tensor_legs.categorical_steps,),
     where=WHERE,
     notes=(
-        "An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical construction fits the labels "
-        "by least squares, which is another loss than the cross-entropy that the paper names. With rates α_k^(c) the components "
+        "An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical "
+        "construction fits the labels "
+        "by least squares, which is another loss than the cross-entropy that the paper names. With rates "
+        "α_k^(c) the components "
         "decouple, each with its own rate."
     ),
 )
@@ -104,7 +107,8 @@ claim(
     "Section 4",
     "What softmax attention carries out exactly",
     words=(
-        "A layer of softmax attention over the keys is a step of gradient descent on ½ Σ D(x_i) ‖y_i - f(x_i)‖² for the model "
+        "A layer of softmax attention over the keys is a step of gradient descent on ½ Σ D(x_i) ‖y_i - "
+        "f(x_i)‖² for the model "
         "f(x) = Wφ(x)/D(x), with φ the features of exp(λ xᵀx') and D(x) the kernel sum of x."
     ),
     literal=lambda _: weighted_descent(),
@@ -114,8 +118,10 @@ claim(
     where=WHERE
     + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
     notes=(
-        "An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, for any number of layers. "
-        "Only the quotient by D matters, so the proof takes D as any positive function. Normalised over the queries instead, "
+        "An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, for "
+        "any number of layers. "
+        "Only the quotient by D matters, so the proof takes D as any positive function. Normalised over the "
+        "queries instead, "
         "attention descends another weighted loss, which depends on the set of queries."
     ),
 )
@@ -128,7 +134,8 @@ claim(
     "wang2024/prose-rkhs-membership",
     "Section 2",
     "The components of f lie in the function space of the kernel",
-    words="Each component of the f that gradient descent reaches lies in the reproducing kernel Hilbert space of κ.",
+    words="Each component of the f that gradient descent reaches lies in the reproducing kernel Hilbert "
+    "space of κ.",
     literal=lambda _: Identity(
         n.update(n.alpha, as_term(fd.y)[i]),
         zeros(CLASSES),
@@ -144,7 +151,8 @@ claim(
     assumes=(replace(BIAS_ON, knob="", value=""),),
     rests_on=("wang2024/eq1",),
     where=WHERE
-    + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step from 0.",
+    + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step "
+    r"from 0.",
     notes="Every function in the space of the linear kernel vanishes at 0, which the learned b breaks.",
 )
 
@@ -178,13 +186,16 @@ claim(
     "wang2024/prose-mask-equivalence",
     "Appendix A",
     "Keys 1 to N, or a mask weight of zero on the query",
-    words="Attention over the N examples equals attention over all N + 1 vectors with mask weights 1, …, 1, 0.",
+    words="Attention over the N examples equals attention over all N + 1 vectors with mask weights 1, …, 1, "
+    "0.",
     literal=lambda _: masked(False),
     corrected=lambda _: masked(True),
     correction_words="For softmax the mask must act before the normalisation.",
-    where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention weight.",
+    where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention "
+    r"weight.",
     legs=(legs.unmasked_query,),
-    notes="An unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, one of them made up.",
+    notes="An unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, "
+    "one of them made up.",
 )
 
 h_point = Point((("N", 1), ("C-1", 1)), ((fd.code, ((1,),)), (fd.kappa, (1,)), (fd.alpha, 2)), ((c, 1),))
@@ -199,7 +210,8 @@ claim(
     "wang2024/prose-output-probability",
     "Section 3",
     "The output as a probability",
-    words="The updated components approximate probabilities, so no softmax is applied to them: they lie between 0 and 1.",
+    words="The updated components approximate probabilities, so no softmax is applied to them: they lie "
+    "between 0 and 1.",
     literal=lambda _: Rule((), Fact("1 - h_1", 1 - first_h, ">="), h_point),
     corrected=lambda _: Identity(
         1 - sum_over(c, moved_h[c]),
@@ -207,7 +219,8 @@ claim(
         label="class 0 as complement",
     ),
     correction_words=(
-        "They need not lie in [0, 1]. With one rate for all classes they and the complement for class 0 sum to 1 after every layer, "
+        "They need not lie in [0, 1]. With one rate for all classes they and the complement for class 0 sum "
+        "to 1 after every layer, "
         "and the complement follows the same update with its own code."
     ),
     rests_on=("wang2024/eq4",),

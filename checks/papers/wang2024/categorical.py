@@ -78,13 +78,15 @@ claim(
     "Eq. (3)",
     "Gradient descent on the cross-entropy as an update of the latent function",
     theory="functional_descent",
-    words="One step of gradient descent moves the latent f at x by kernel-weighted and plain sums of ỹ_i - h(x_i), times α/N.",
+    words="One step of gradient descent moves the latent f at x by kernel-weighted and plain sums of ỹ_i - "
+    "h(x_i), times α/N.",
     literal=entropy_update,
     assumes=(ENTROPY, REFERENCE, BIAS_ON, FEATURES),
     legs=(tensor_legs.latent_steps, solver_legs.logistic_limit),
     where=WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax.",
     notes=(
-        "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the mean the prefactor "
+        "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the "
+        "mean the prefactor "
         "would be α. The reference f_0 = 0 and the start f_{θ_0} share a symbol in the paper."
     ),
 )
@@ -127,7 +129,8 @@ claim(
     literal=lambda a: softmax_derivative(),
     assumes=(replace(REFERENCE, knob="", value=""),),
     where=WHERE,
-    notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = -h_c h_{c'}.",
+    notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = "
+    "-h_c h_{c'}.",
 )
 
 t = Tensor("t", (), "t")
@@ -170,7 +173,8 @@ claim(
         (taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed"))
     ),
     correction_words=(
-        "To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, …, C-1; for C = 2 this is the "
+        "To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, …, C-1; for "
+        "C = 2 this is the "
         "printed expansion."
     ),
     assumes=(REFERENCE, DIAGONAL),
@@ -178,7 +182,8 @@ claim(
     where=WHERE
     + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
     notes=(
-        "For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are left out are of the same "
+        "For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are left "
+        "out are of the same "
         "order as what is kept. (4), (11) and every figure (C = 3) inherit this."
     ),
 )
@@ -267,7 +272,9 @@ def printed_step(a: FunctionalAssumptions, label: str = "") -> Order:
 
 
 def repaired_steps() -> tuple[Order, ...]:
-    """What holds: the constant Jacobian for any C, the printed form for C = 2, the printed form for free f_0."""
+    """What holds: the constant Jacobian for any C, the printed form for C = 2, the printed form for
+    free f_0.
+    """
     return (
         softmax_step("full", 2, "any C, constant Jacobian in place of the rates"),
         softmax_step("start", 3, "C = 2, as printed", classes="1"),
@@ -276,23 +283,31 @@ def repaired_steps() -> tuple[Order, ...]:
 
 
 STEP_WORDS = (
-    "With rates α_k^(c) that do not depend on x, the update of the softmax components by the two heads agrees to first order in α "
+    "With rates α_k^(c) that do not depend on x, the update of the softmax components by the two heads "
+    "agrees to first order in α "
     "with the softmax of the gradient step (3)."
 )
 STEP_CORRECTION = (
-    "With (α/C)(I - 11ᵀ/C) in place of the rates the error after any fixed number of steps is O(α²): the lower right block of W_V "
-    "becomes -(α/C)(I - 11ᵀ/C). As printed, (4) holds for C = 2, even with error O(α³); and for all C with rates α/C if the "
+    "With (α/C)(I - 11ᵀ/C) in place of the rates the error after any fixed number of steps is O(α²): the "
+    "lower right block of W_V "
+    "becomes -(α/C)(I - 11ᵀ/C). As printed, (4) holds for C = 2, even with error O(α³); and for all C with "
+    "rates α/C if the "
     "softmax has C free latent outputs instead of f_0 = 0."
 )
 STEP_NOTES = (
-    "A third approximation is made and not named: besides linearising and freezing the derivative, (4) drops the derivatives "
-    "∂h_c/∂f_{c'}, c' ≠ c. They are of the order that is kept, so no choice of rates repairs (4) for C > 2: in the counterexample "
-    "(4) leaves h_1 at 1/3 for every rate, while gradient descent moves it by -α/27. What depends on it: (11), W_V for categorical "
-    "data, and every figure (C = 3). Induction over k: an error of the stated order before the step has that order after it. For "
+    "A third approximation is made and not named: besides linearising and freezing the derivative, (4) drops "
+    "the derivatives "
+    "∂h_c/∂f_{c'}, c' ≠ c. They are of the order that is kept, so no choice of rates repairs (4) for C > 2: "
+    "in the counterexample "
+    "(4) leaves h_1 at 1/3 for every rate, while gradient descent moves it by -α/27. What depends on it: "
+    "(11), W_V for categorical "
+    "data, and every figure (C = 3). Induction over k: an error of the stated order before the step has that "
+    "order after it. For "
     "what (4) is exact, see wang2024/prose-least-squares."
 )
 STEP_WHERE = WHERE + (
-    r" $u$: latent function over $\alpha$ before the step, arbitrary; $\varepsilon$: error of the softmax components before the step; "
+    r" $u$: latent function over $\alpha$ before the step, arbitrary; $\varepsilon$: error of the softmax "
+    r"components before the step; "
     r"$\rho$: rates over $\alpha$."
 )
 STEP_RESTS = (
@@ -395,7 +410,8 @@ claim(
     "What L layers carry out",
     theory="functional_descent",
     words=(
-        "In Section 2 each layer is one exact step of gradient descent on the squared loss, from any W and b; in Section 3 each layer "
+        "In Section 2 each layer is one exact step of gradient descent on the squared loss, from any W and "
+        "b; in Section 3 each layer "
         "approximates a step on the cross-entropy."
     ),
     literal=lambda a: All(
@@ -403,17 +419,22 @@ claim(
     ),
     corrected=lambda a: All((exact_layer(a, n.alpha / 2), *repaired_steps())),
     correction_words=(
-        "Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 on the printed loss. For the "
-        "cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for larger C once the whole Jacobian is kept."
+        "Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 on the "
+        "printed loss. For the "
+        "cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for larger C once the whole "
+        "Jacobian is kept."
     ),
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1", "wang2024/eq4", "wang2024/eq10", "wang2024/prose-telescoping"),
     legs=(legs.layers_are_steps, solver_legs.least_squares_limit),
     where=STEP_WHERE,
     notes=(
-        "The query must be masked as a key. The cross-entropy construction is never exact in h, not even for one layer and C = 2: "
-        "N = 1, ỹ = κ = 1, α = log 2 gives h = 2/3 against 1/2 + (log 2)/4. It is exact for every L for the squared loss of the "
-        "labels (wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed and L → ∞ the error "
+        "The query must be masked as a key. The cross-entropy construction is never exact in h, not even for "
+        "one layer and C = 2: "
+        "N = 1, ỹ = κ = 1, α = log 2 gives h = 2/3 against 1/2 + (log 2)/4. It is exact for every L for the "
+        "squared loss of the "
+        "labels (wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed "
+        "and L → ∞ the error "
         "does not vanish."
     ),
 )

@@ -1,4 +1,6 @@
-"""Appendix A: for which kernels zero query and key matrices make the constant attention that the bias needs."""
+"""Appendix A: for which kernels zero query and key matrices make the constant attention that the bias
+needs.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,19 @@ ZERO_MATRIX = zeros(WIDE, WIDE)
 KEY, QUERY = fd.named("W_K e_{i,k-1}", zeros(WIDE)), fd.named("W_Q e_{j,k-1}", zeros(WIDE))
 EVERY_KEY, EVERY_QUERY = example(i), blocks(as_term(n.x_j), as_term(n.y_x))
 offset = as_term(fk.offset)
-HEAD = "A head whose constant a is not 0 carries out the bias with P_2 = I/(aN); the printed P_2 = I/N takes a = 1."
+HEAD = (
+    "A head whose constant a is not 0 carries out the bias with P_2 = I/(aN); the printed P_2 = I/N "
+    "takes a = 1."
+)
 VANISHES = Stacked(ZERO_MATRIX @ example(i), zeros(WIDE), label="a zero matrix gives the zero vector")
 
 
 def constant(
     kernel: Term, value: Term, nonzero: tuple[Tensor, ...] = (), given: tuple[Given, ...] = ()
 ) -> All:
-    """The kernel is the given constant, and P_2 = I/(aN) turns the head's sum (9) into the bias update of (5)."""
+    """The kernel is the given constant, and P_2 = I/(aN) turns the head's sum (9) into the bias update
+    of (5).
+    """
     level = as_term(given[0].tensor) if given else value
     head = n.alpha * sum_over(i, n.residual * kernel)
     bias = n.alpha / size(N) * sum_over(i, n.residual)
@@ -98,14 +105,16 @@ claim(
     ),
     corrected=lambda _: constant(fk.chi_squared(TINY, TINY), as_term(1)),
     correction_words=(
-        "Every term is 0/0 at zero vectors. With 0/0 := 0, the limit along equal positive vectors at which the kernel is 1, the "
+        "Every term is 0/0 at zero vectors. With 0/0 := 0, the limit along equal positive vectors at which "
+        "the kernel is 1, the "
         "constant is 1."
     ),
     assumes=(MASKED, Assumption("0/0 := 0", "the terms of the chi-squared sum are continued by 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE + r" $t>0$ is the common value of all entries of key and query.",
     notes=(
-        "On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On entries of both signs there is "
+        "On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On entries "
+        "of both signs there is "
         "none: along a = t, b = -t + m t² the term tends to 4/m."
     ),
 )
@@ -130,8 +139,8 @@ claim(
     assumes=(MASKED, Assumption("constant_nonzero", "tanh c ≠ 0, that is c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE,
-    notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and the bias stays 0. "
-    + HEAD,
+    notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
+    "the bias stays 0. " + HEAD,
 )
 
 claim(
@@ -170,7 +179,8 @@ claim(
     assumes=(MASKED,),
     where=WHERE,
     notes=(
-        "N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs P_2 = I; with I/N the bias "
+        "N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs P_2 "
+        "= I; with I/N the bias "
         "would carry 1/N²."
     ),
 )
@@ -192,7 +202,9 @@ def class_key(of: Term) -> Term:
 
 
 def no_constant() -> All:
-    """What rules a nonzero constant out: the value at 0, the sum over the classes, and the sign of a cosine."""
+    """What rules a nonzero constant out: the value at 0, the sum over the classes, and the sign of a
+    cosine.
+    """
     key = K_ALL @ blocks(as_term(n.x_j), as_term(n.y_x))
     scaled = 1 / (as_term(NORM_K) * as_term(NORM_Q))
     given = (
@@ -227,7 +239,8 @@ claim(
     "Section 2, Appendix A",
     "Linear and cosine attention cannot be constant and nonzero",
     words=(
-        "For no W_K and W_Q is linear or cosine attention a nonzero constant: the linear value at the key 0 is 0, over the C classes "
+        "For no W_K and W_Q is linear or cosine attention a nonzero constant: the linear value at the key 0 "
+        "is 0, over the C classes "
         "at x = 0 the values sum to 0, and a cosine changes sign with its key."
     ),
     literal=lambda _: no_constant(),
@@ -239,8 +252,10 @@ claim(
     ),
     where=WHERE + r" $W_K,W_Q$ are any matrices with $d+C-1$ columns, in blocks for covariates and outcomes.",
     notes=(
-        "A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On positive covariates with "
-        "d = 1 the cosine is constantly 1, so the sign assumption is needed. In Section 3 the query's entry -1/C is itself a constant "
+        "A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On "
+        "positive covariates with "
+        "d = 1 the cosine is constantly 1, so the sign assumption is needed. In Section 3 the query's entry "
+        "-1/C is itself a constant "
         "feature: linear attention with a free W_K can get an affine term from it."
     ),
 )

@@ -15,10 +15,14 @@ from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, Categories, D, N, i
 
 TRAINING = (
-    "The maps and curves come from training runs whose seeds, step sizes, initialisation and normalisation of the error are not "
+    "The maps and curves come from training runs whose seeds, step sizes, initialisation and normalisation "
+    "of the error are not "
     "published; attest experiment runs them again with choices of its own, which proves nothing."
 )
-SETTING = "C = 3, d = 2, covariates uniform on [-1, 1]², N = 20, one layer and one head (so without the bias head) unless said otherwise."
+SETTING = (
+    "C = 3, d = 2, covariates uniform on [-1, 1]², N = 20, one layer and one head (so without the "
+    "bias head) unless said otherwise."
+)
 
 
 def count(words: str, computed: int, printed: int) -> Figure:
@@ -44,7 +48,8 @@ claim(
     "Figure 2",
     "Class probabilities with softmax attention",
     role="empirical",
-    words="The maps of the designed and of the trained Transformer look alike, for 100 × 100 queries at once.",
+    words="The maps of the designed and of the trained Transformer look alike, for 100 × 100 queries at "
+    "once.",
     literal=lambda _: Arithmetic((count("100 · 100 queries", 100 * 100, 10_000),)),
     rests_on=("wang2024/eq11",),
     where=SETTING,
@@ -56,13 +61,16 @@ claim(
     "Figure 3",
     "Error over training, four kernels",
     role="empirical",
-    words="For linear, exponential, RBF and softmax kernels the trained Transformer reaches the error of the designed one.",
+    words="For linear, exponential, RBF and softmax kernels the trained Transformer reaches the error of the "
+    "designed one.",
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
     notes=(
-        "With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, -1/C), as Section 3 encodes "
-        "positions, a trained layer can use the constant, and most initialisations end below the designed one; with (x, 0) it "
+        "With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, "
+        "-1/C), as Section 3 encodes "
+        "positions, a trained layer can use the constant, and most initialisations end below the designed "
+        "one; with (x, 0) it "
         "cannot. Single initialisations stay stuck above it with either."
     ),
 )
@@ -76,7 +84,8 @@ claim(
     rests_on=("wang2024/eq11", "wang2024/prose-context-size"),
     where=SETTING,
     reason=TRAINING,
-    notes="The right panel contradicts the sentence that the performance is invariant to N: see wang2024/prose-context-size.",
+    notes="The right panel contradicts the sentence that the performance is invariant to N: see "
+    "wang2024/prose-context-size.",
 )
 
 claim(
@@ -84,14 +93,16 @@ claim(
     "Figure 5",
     "ImageNet features",
     role="empirical",
-    words="With averaged VGG features, three classes and ten examples each, linear and softmax attention reach accuracy 0.91.",
+    words="With averaged VGG features, three classes and ten examples each, linear and softmax attention "
+    "reach accuracy 0.91.",
     literal=lambda _: Arithmetic(
         (count("3 classes · 10 examples", 3 * 10, 30), count("900 + 100 classes", 900 + 100, 1000))
     ),
     rests_on=("wang2024/eq11",),
     where="N = 30, d = 512, one head and one layer; only the rate and the kernel parameter are learned.",
     reason=(
-        "Needs ImageNet images and VGG features, which are not available here; attest experiment wang2024/fig5 evaluates a file of "
+        "Needs ImageNet images and VGG features, which are not available here; attest experiment "
+        "wang2024/fig5 evaluates a file of "
         "features."
     ),
 )
@@ -105,7 +116,8 @@ claim(
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
-    notes="Only the designed Transformer is shown, although Section 4 refers to this figure for its agreement with a trained one.",
+    notes="Only the designed Transformer is shown, although Section 4 refers to this figure for its "
+    "agreement with a trained one.",
 )
 
 v = as_term(Tensor("v", (CLASSES, D), "v", "v_{%1}"))
@@ -131,7 +143,8 @@ claim(
     "Figure 7",
     "Linear kernel",
     role="empirical",
-    words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after any number of layers.",
+    words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after "
+    "any number of layers.",
     literal=lambda _: odd_around_uniform(),
     rests_on=("wang2024/eq11",),
     where=SETTING + r" $v_c$ arbitrary before the layer; $r_i$ the residuals.",
@@ -148,7 +161,8 @@ claim(
     rests_on=("wang2024/eq11", "wang2024/prose-mercer-exponential"),
     where=SETTING,
     reason=TRAINING,
-    notes="The caption speaks of a designed and a trained row, the text of Appendix C of the designed Transformer alone.",
+    notes="The caption speaks of a designed and a trained row, the text of Appendix C of the designed "
+    "Transformer alone.",
 )
 
 claim(

@@ -33,7 +33,10 @@ x, xp = as_term(X), as_term(XP)
 sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset, fk.rate))
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
-WHERE = r"$x_i\in\mathbb{R}^d$ any points of the domain, $c_i$ any reals; parameters $\sigma,\gamma,c,\lambda$ as in the list of kernels."
+WHERE = (
+    r"$x_i\in\mathbb{R}^d$ any points of the domain, $c_i$ any reals; parameters "
+    r"$\sigma,\gamma,c,\lambda$ as in the list of kernels."
+)
 
 
 def inner_product() -> Certificate:
@@ -112,8 +115,10 @@ claim(
     literal=lambda _: NEVER,
     where=WHERE + r" $h\ne0$ any vector of the domain with $\pm h$ and $h/2$ in it; $xy$ in units of $h$.",
     notes=(
-        "Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also on [-1, 1]^d. For γ = 0 "
-        "the kernel is the constant tanh c. The list calls all its kernels Mercer; the paper corrects this for the sigmoid in the "
+        "Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also on "
+        "[-1, 1]^d. For γ = 0 "
+        "the kernel is the constant tanh c. The list calls all its kernels Mercer; the paper corrects this "
+        "for the sigmoid in the "
         "sentence that is judged here."
     ),
 )
@@ -140,8 +145,10 @@ claim(
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
     notes=(
-        "The degree is printed with the letter of the dimension. Degrees 1 to 4 are proved here, and any whole degree follows by "
-        "the same product rule. Exactly: on a neighbourhood of 0 all γ^k c^{p-k} ≥ 0 is also necessary, which leaves γ, c ≥ 0, or "
+        "The degree is printed with the letter of the dimension. Degrees 1 to 4 are proved here, and any "
+        "whole degree follows by "
+        "the same product rule. Exactly: on a neighbourhood of 0 all γ^k c^{p-k} ≥ 0 is also necessary, "
+        "which leaves γ, c ≥ 0, or "
         "p even and γ, c ≤ 0."
     ),
 )
@@ -180,11 +187,13 @@ claim(
     words="exp(-γ Σ_a (x_a - y_a)²/(x_a + y_a)) is positive semidefinite, on the covariates of the paper.",
     literal=lambda _: chi_squared(X, "[-1, 1]^d", "real"),
     corrected=lambda _: chi_squared(XP, "(0, inf)^d", ">= 0"),
-    correction_words="For positive covariates and γ ≥ 0; with 0/0 := 0 also for nonnegative ones, by continuity.",
+    correction_words="For positive covariates and γ ≥ 0; with 0/0 := 0 also for nonnegative ones, by "
+    "continuity.",
     assumes=(DOMAIN,),
     where=WHERE,
     notes=(
-        "On [-1, 1]^d the quotient is not defined (x = -y), and where it is the kernel can exceed 1: γ = 6 log 2, x = -1, y = -1/2 "
+        "On [-1, 1]^d the quotient is not defined (x = -y), and where it is the kernel can exceed 1: γ = 6 "
+        "log 2, x = -1, y = -1/2 "
         "gives the Gram matrix [1, 2; 2, 1]."
     ),
 )
@@ -206,10 +215,13 @@ claim(
     notes="For every λ < 0 the points x and -x give a negative form.",
 )
 
-kernel_ij, kernel_ji = (softmax_at for softmax_at in (
-    exp(rate * (x[i].T @ x[j])) / sum_over(ip, exp(rate * (x[ip].T @ x[j]))),
-    exp(rate * (x[j].T @ x[i])) / sum_over(ip, exp(rate * (x[ip].T @ x[i]))),
-))  # fmt: skip
+kernel_ij, kernel_ji = (
+    softmax_at
+    for softmax_at in (
+        exp(rate * (x[i].T @ x[j])) / sum_over(ip, exp(rate * (x[ip].T @ x[j]))),
+        exp(rate * (x[j].T @ x[i])) / sum_over(ip, exp(rate * (x[ip].T @ x[i]))),
+    )
+)
 SYMMETRIC_FORM = sum_over(
     i, j, as_term(Tensor("c", (N,), "c"))[i] * as_term(Tensor("c", (N,), "c"))[j] * kernel_ij
 )
@@ -237,7 +249,8 @@ claim(
     ),
     where=WHERE + r" The keys are the $N$ points; the sum is over the keys $i'$.",
     notes=(
-        "The printed sum runs over i, which is also the free key index. For λ = 0 or N = 1 the kernel is constant, and Mercer. A "
+        "The printed sum runs over i, which is also the free key index. For λ = 0 or N = 1 the kernel is "
+        "constant, and Mercer. A "
         "quadratic form only sees the symmetric part."
     ),
 )

@@ -43,14 +43,16 @@ def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
 
 
 UPDATE_WORDS = (
-    "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the residuals and, for b, "
+    "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the "
+    "residuals and, for b, "
     "by their plain sum, each with the factor α/N."
 )
 FACTOR_TWO = (
     "With the coefficient 2α/N; or the same with α/N if the loss is (1/2N) Σ‖·‖², or if the rate is α/2."
 )
 FACTOR_NOTES = (
-    "The gradient of the printed loss carries a factor 2 that the update lacks. Nothing else changes: the update is exact "
+    "The gradient of the printed loss carries a factor 2 that the update lacks. Nothing else changes: the "
+    "update is exact "
     "gradient descent, at half the stated rate."
 )
 
@@ -100,7 +102,8 @@ claim(
     "Section 2",
     "The factor between the update and the gradient of the loss",
     theory="functional_descent",
-    words="A step of rate α along the negative gradient of the printed loss has the coefficient α/N that (1) shows.",
+    words="A step of rate α along the negative gradient of the printed loss has the coefficient α/N that (1) "
+    "shows.",
     literal=lambda a: step_size(a, n.alpha),
     corrected=lambda a: step_size(a, 2 * n.alpha),
     correction_words="The coefficient is 2α/N.",
@@ -119,7 +122,8 @@ claim(
     "wang2024/prose-telescoping",
     "Sections 2, 3",
     "The increments sum to the current function",
-    words="For the latent f (start 0) and for the softmax h (start 1/C), the increments up to k-1 sum to the function at k-1.",
+    words="For the latent f (start 0) and for the softmax h (start 1/C), the increments up to k-1 sum to the "
+    "function at k-1.",
     literal=lambda a: All(
         (
             Identity(
@@ -149,11 +153,13 @@ claim(
     "wang2024/eq2",
     "Eq. (2)",
     "Layer input plus layer output",
-    words="Adding (0, -Δf_k) to (x, y - Σ_{k'<k} Δf_{k'}) gives the same vector with one more increment subtracted.",
+    words="Adding (0, -Δf_k) to (x, y - Σ_{k'<k} Δf_{k'}) gives the same vector with one more increment "
+    "subtracted.",
     literal=lambda a: Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,)),
     where=WHERE + r" At the query $y_{N+1}=0$.",
     notes=(
-        "That attention produces the middle vector is the content of (9) and (10). The sentence after (2) says that the input "
+        "That attention produces the middle vector is the content of (9) and (10). The sentence after (2) "
+        "says that the input "
         "of the layer is added to the input; it is the output that is added."
     ),
 )
@@ -161,7 +167,8 @@ claim(
     "wang2024/eq6",
     "Eq. (6)",
     "Layer input plus layer output, in the Appendix",
-    words="Equation (2) again, with the input of layer k named e_{j,k-1}; at the first layer it is (x_j, y_j).",
+    words="Equation (2) again, with the input of layer k named e_{j,k-1}; at the first layer it is (x_j, "
+    "y_j).",
     literal=lambda a: All(
         (
             Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,), label="layer k"),
@@ -192,7 +199,8 @@ claim(
     assumes=(SQUARED, BIAS_ON, FEATURES, ZERO_START),
     rests_on=("wang2024/eq1",),
     where=WHERE,
-    notes="The Appendix repeats (1); it does not derive it. As a recursion that attention carries out it is exact: see (10).",
+    notes="The Appendix repeats (1); it does not derive it. As a recursion that attention carries out it is "
+    "exact: see (10).",
 )
 
 query = Tensor("x_{N+1}", (D,), "x_{N+1}")
@@ -241,19 +249,24 @@ claim(
     "Section 2",
     "The vector at the query after the last layer, and what is read from it",
     words=(
-        "After layer L the vector at the query is (0, -Σ_{k'} Δf_{k'}), and its inner product with (0_d, -1) is the prediction."
+        "After layer L the vector at the query is (0, -Σ_{k'} Δf_{k'}), and its inner product with (0_d, -1) "
+        "is the prediction."
     ),
     literal=lambda a: readout_literal(),
     corrected=lambda a: readout_corrected(),
     correction_words=(
-        "After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is its product with the "
+        "After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is its product "
+        "with the "
         "(C-1)×(d+C-1) matrix [0, -I]."
     ),
     rests_on=("wang2024/eq2", "wang2024/prose-telescoping"),
     where=WHERE,
     notes=(
-        "Two slips. The printed vector is neither the layer's output (0, -Δf_L) nor the sum after the skip connection, whose "
-        "first d entries are x_{N+1}. And (0_d, -1) has d + 1 entries against d + C - 1: an inner product only for C = 2. "
-        "In Section 3 a query encoded as (x, -1/C) makes the readout h itself; encoded as (x, 0), 1/C must be added."
+        "Two slips. The printed vector is neither the layer's output (0, -Δf_L) nor the sum after the skip "
+        "connection, whose "
+        "first d entries are x_{N+1}. And (0_d, -1) has d + 1 entries against d + C - 1: an inner product "
+        "only for C = 2. "
+        "In Section 3 a query encoded as (x, -1/C) makes the readout h itself; encoded as (x, 0), 1/C must "
+        "be added."
     ),
 )

@@ -129,7 +129,8 @@ def _against_float64(
     found: tuple[torch.Tensor, torch.Tensor],
     allowed: tuple[torch.Tensor, torch.Tensor],
 ) -> tuple[Comparison, ...]:
-    """Both engines' results in a narrower dtype against the float64 reference of the same inputs, at every query.
+    """Both engines' results in a narrower dtype against the float64 reference of the same inputs, at every
+    query.
 
     On the device of the inputs. `allowed`: the engines' own bounds, to which the reference's is added.
     """

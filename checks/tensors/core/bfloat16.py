@@ -1,10 +1,12 @@
-"""By what factor an attention kernel in bfloat16 is off, where the bound of its rounding admits half a percent.
+"""By what factor an attention kernel in bfloat16 is off, where the bound of its rounding admits half a
+percent.
 
-The bound of the fused kernel (BOUNDS.md, section 4) admits relative errors of about 2^-8 in bfloat16: it cannot tell softmax
-from 1.001 times it, nor from one with a 1 added to the normaliser. Where all scores are equal the output is the mean of the
-values. Values 1 and 1 + 2^-7 in known numbers give means around the middle between two neighbours in bfloat16; their sums
-are exact in float32 up to 2^17 tokens. The column at which the output steps from one neighbour to the other tells the factor
-to 5e-5: torch's kernel on CPU has 1.00005 there (its exp(0) is 0.99995), 1.001 is twenty steps away.
+The bound of the fused kernel (BOUNDS.md, section 4) admits relative errors of about 2^-8 in bfloat16: it
+cannot tell softmax from 1.001 times it, nor from one with a 1 added to the normaliser. Where all scores are
+equal the output is the mean of the values. Values 1 and 1 + 2^-7 in known numbers give means around the
+middle between two neighbours in bfloat16; their sums are exact in float32 up to 2^17 tokens. The column at
+which the output steps from one neighbour to the other tells the factor to 5e-5: torch's kernel on CPU has
+1.00005 there (its exp(0) is 0.99995), 1.001 is twenty steps away.
 """
 
 from __future__ import annotations
@@ -45,9 +47,11 @@ def values(tokens: int, device: str | torch.device = "cpu") -> torch.Tensor:
 def factor(
     tokens: int, kernel: Kernel, device: str | torch.device = "cpu", width: int = 64
 ) -> tuple[Fraction, Fraction] | None:
-    """Between which factors of the exact mean the output of a kernel (q, k, v) -> out lies; None where no factor explains it.
+    """Between which factors of the exact mean the output of a kernel (q, k, v) -> out lies; None where no
+    factor explains it.
 
-    Raises TensorError for a number of tokens that is no power of two from 2^10 to 2^17: there float32 is not exact.
+    Raises TensorError for a number of tokens that is no power of two from 2^10 to 2^17: there float32 is not
+    exact.
     """
     if not SHORTEST <= tokens <= LONGEST or tokens & (tokens - 1):
         raise TensorError(f"exact for powers of two from {SHORTEST} to {LONGEST} tokens, not for {tokens}")
@@ -62,7 +66,8 @@ def factor(
 
 
 def accepts(tokens: int, kernel: Kernel, device: str | torch.device = "cpu") -> bool:
-    """Whether the factor may be 1 up to the error of exp. What lies within 2^-11 of 1 is not told apart: a 1 added to the
-    normaliser from 2,048 tokens on."""
+    """Whether the factor may be 1 up to the error of exp. What lies within 2^-11 of 1 is not told apart: a 1
+    added to the normaliser from 2,048 tokens on.
+    """
     found = factor(tokens, kernel, device)
     return found is not None and found[0] <= 1 + EXP_ERROR and found[1] >= 1 - EXP_ERROR

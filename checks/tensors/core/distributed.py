@@ -8,13 +8,14 @@ Inside `with sharded(ranks)` every check runs unchanged; only the engines' inner
 - torch's own kernel: each rank computes its queries, and all gather the rows.
 
 Order of reduction, and which digits may depend on the number of ranks: none. Queries are cut into strips of a
-height that depends on their number alone; a rank gets whole strips, and a strip is computed as one process would.
-The sums of the strips are added as integers, in fixed point of 105 bits below the largest possible sum, and
-integer addition is associative: any number of ranks, any order and any algorithm of the all_reduce give
-the same bits. Both hold for one kind of processor, one version of torch and one thread (what torchrun sets) on all ranks.
+height that depends on their number alone; a rank gets whole strips, and a strip is computed as one process
+would. The sums of the strips are added as integers, in fixed point of 105 bits below the largest possible
+sum, and integer addition is associative: any number of ranks, any order and any algorithm of the all_reduce
+give the same bits. Both hold for one kind of processor, one version of torch and one thread (what torchrun
+sets) on all ranks.
 
-A rank that is lost ends the others with one line (`losses_noticed`, `LostRank`); `checks.run.scale` has written the finished
-checks by then, and a second run goes on behind them.
+A rank that is lost ends the others with one line (`losses_noticed`, `LostRank`); `checks.run.scale` has
+written the finished checks by then, and a second run goes on behind them.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class Ranks:
 def connected(device: str = "cpu", timeout_s: float = 600) -> Iterator[Ranks]:
     """The process group that torchrun describes in the environment; one process alone where it does not.
 
-    gloo on CPU, nccl on CUDA. Raises TensorError for a device that is not there and LostRank if the others do not come.
+    gloo on CPU, nccl on CUDA. Raises TensorError for a device that is not there and LostRank if the others do
+    not come.
     """
     size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     kind = resolve_device(device).type
@@ -127,7 +129,8 @@ def connected(device: str = "cpu", timeout_s: float = 600) -> Iterator[Ranks]:
 
 @contextmanager
 def sharded(ranks: Ranks) -> Iterator[None]:
-    """Inside, the streamed engine and torch's kernel compute the queries of this rank only, and share the results.
+    """Inside, the streamed engine and torch's kernel compute the queries of this rank only, and share the
+    results.
 
     Every rank must make the same calls with the same tensors.
     """
@@ -177,7 +180,9 @@ class Shares:
 
 
 def strip_height(rows: int, most: int = 1024) -> int:
-    """Height of the strips that this many rows are cut into: of the number of rows alone, never of the ranks."""
+    """Height of the strips that this many rows are cut into: of the number of rows alone, never of the
+    ranks.
+    """
     return min(most, 64 * -(-rows // (64 * STRIPS)))
 
 

@@ -1,7 +1,7 @@
 """A statement's own formula evaluated on tensors, at some of its query rows.
 
-The formula is the index expression that was proved, contracted by einsum, so what is compared with a streamed engine at
-131,072 tokens is the declaration itself and not a second transcription of it.
+The formula is the index expression that was proved, contracted by einsum, so what is compared with a streamed
+engine at 131,072 tokens is the declaration itself and not a second transcription of it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def evaluate(
 ) -> torch.Tensor:
     """The values of an expression, axes in the given order of its free indices.
 
-    ``tensors`` maps names to arrays whose axes are the dimensions of the symbol; ``rows`` restricts a free index to some of
-    its values (long tensors of positions). Raises KeyError for a missing tensor, ValueError for an unknown function.
+    ``tensors`` maps names to arrays whose axes are the dimensions of the symbol; ``rows`` restricts a free
+    index to some of its values (long tensors of positions). Raises KeyError for a missing tensor, ValueError
+    for an unknown function.
     """
     sizes = _sizes(expr, tensors)
     expr = ix.rename(expr, {})  # products of sums are contracted at once: no two may share a name
@@ -144,10 +145,11 @@ def _contract(factors: list[Named], summed: set[Index], sizes: dict[str, int]) -
 
 
 def contract(spec: str, arrays: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
-    """torch.einsum taking next the pair with the smallest result, and the largest number of roundings of a term.
+    """torch.einsum taking next the pair with the smallest result, and the largest number of roundings of a
+    term.
 
-    From left to right, as torch contracts without opt_einsum, the products of a printed formula pass through arrays
-    with an axis for every index in it: q_i·k_j k_l·v_i with N tokens through one of N³ numbers.
+    From left to right, as torch contracts without opt_einsum, the products of a printed formula pass through
+    arrays with an axis for every index in it: q_i·k_j k_l·v_i with N tokens through one of N³ numbers.
     """
     inputs, output = spec.split("->")
     left = [(letters, array) for letters, array in zip(inputs.split(","), arrays, strict=True)]

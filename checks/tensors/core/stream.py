@@ -85,7 +85,9 @@ _SHARING: ContextVar[Sharing | None] = ContextVar("sharing", default=None)
 
 @contextmanager
 def shared_out(sharing: Sharing | None) -> Iterator[None]:
-    """Inside, in this thread and its own alone, both engines leave their passes to `sharing`; None: to nobody."""
+    """Inside, in this thread and its own alone, both engines leave their passes to `sharing`; None: to
+    nobody.
+    """
     before = _SHARING.set(sharing)
     try:
         yield

@@ -1,7 +1,9 @@
-"""Tensor checks of farooq2025 on streamed attention: alignments, stationarity, gradient, one step, the update rule.
+"""Tensor checks of farooq2025 on streamed attention: alignments, stationarity, gradient, one step, the update
+rule.
 
-Each compares quantities that are computed in different ways (torch's own kernel, full columns of weights, automatic
-differentiation of F, closed forms) within proved errors, and gives for each wrong formula its error over bound.
+Each compares quantities that are computed in different ways (torch's own kernel, full columns of weights,
+automatic differentiation of F, closed forms) within proved errors, and gives for each wrong formula its error
+over bound.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ def alignment_sized(maps: AttentionMap) -> Sized:
 
 
 def at_tokens(maps: AttentionMap, tokens: torch.Tensor, state: Sized) -> Sized:
-    """u_j(Z) = sum_m A_mj z_m·v_j at some tokens, (m,), from full columns of weights in float64; c_j for Z = AV.
+    """u_j(Z) = sum_m A_mj z_m·v_j at some tokens, (m,), from full columns of weights in float64; c_j for Z =
+    AV.
 
     `state` is Z (n, d_v). The weights need the log normalisers of all rows (streamed, float64).
     """
@@ -96,9 +99,8 @@ def check_alignment(
 ) -> TensorRecord:
     """c_j of (38), (39), (74) in two products: equal to its definition, to u_j(AV), and sum_j c_j = |AV|².
 
-    Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². q, k (n, d), v (n, d_v) of one head. AV on
-    the other side is that of torch's kernel.
-    Raises TensorError for unusable tensors.
+    Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². q, k (n, d), v (n, d_v) of one
+    head. AV on the other side is that of torch's kernel. Raises TensorError for unusable tensors.
     """
     started = time.perf_counter()
     maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
@@ -119,7 +121,9 @@ def check_alignment(
 
 
 def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Wrong formulas for c at some tokens (m,), where it is `c`; one pass over all queries, the rest at the tokens."""
+    """Wrong formulas for c at some tokens (m,), where it is `c`; one pass over all queries, the rest at
+    the tokens.
+    """
     av, v = maps.attention, maps.v[tokens]
     exchanged = AttentionMap(maps.k, maps.q, maps.v, maps.scale, chunk=maps.chunk)
     return {
@@ -164,8 +168,8 @@ def check_stationary(
 ) -> TensorRecord:
     """grad E_R vanishes at torch's AV with the matching regulariser F'(c), and with no wrong one.
 
-    The mutants are the other regularisers: none, the printed 2c (except for F = u², where it is the matching one), c,
-    twice and minus the matching one. c is streamed; u is that of the kernel's AV.
+    The mutants are the other regularisers: none, the printed 2c (except for F = u², where it is the matching
+    one), c, twice and minus the matching one. c is streamed; u is that of the kernel's AV.
     """
     started, F = time.perf_counter(), potential(F)
     maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
@@ -222,11 +226,12 @@ def check_gradient(
     samples: int = 32,
     seed: int = 0,
 ) -> TensorRecord:
-    """grad E_R(Z) = A diag(F'(u) - w) V, (31) to (35) and (77) to (80): rows from full softmax rows, and along a direction D.
+    """grad E_R(Z) = A diag(F'(u) - w) V, (31) to (35) and (77) to (80): rows from full softmax rows, and
+    along a direction D.
 
-    Along D the derivative is sum_j (F'(u_j) - w_j) L(D)_j with F' by automatic differentiation and L(D) by the transpose
-    product: it shares neither F' nor the product with the gradient. `regulariser` gives w: "none", "printed" (2c) or
-    "matching" (F'(c)); see `check_alignment` for c.
+    Along D the derivative is sum_j (F'(u_j) - w_j) L(D)_j with F' by automatic differentiation and L(D) by
+    the transpose product: it shares neither F' nor the product with the gradient. `regulariser` gives w:
+    "none", "printed" (2c) or "matching" (F'(c)); see `check_alignment` for c.
     """
     started, F = time.perf_counter(), potential(F)
     maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
@@ -313,8 +318,8 @@ def check_step(
 ) -> TensorRecord:
     """One step (79) for F = u²: L(Z') - c = (I - 2 step G)(L(Z) - c), which the stable range follows from.
 
-    In float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The mutants: the wrong
-    factor or sign of the step, G without one of its parts, the printed 2c left out.
+    In float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The mutants: the
+    wrong factor or sign of the step, G without one of its parts, the printed 2c left out.
     """
     started = time.perf_counter()
     maps = AttentionMap(q, k, v, scale, dtype="float64", device=device, chunk=chunk)
@@ -377,7 +382,8 @@ def check_update_rule(
     chunk: stream.Tile | None = None,
     seed: int = 0,
 ) -> TensorRecord:
-    """The corrected update after (22), Z + step (AV - Z): run with torch's AV, against AV + (1 - step)^k (Z_0 - AV).
+    """The corrected update after (22), Z + step (AV - Z): run with torch's AV, against AV + (1 - step)^k (Z_0
+    - AV).
 
     The mutants are the rule as printed, Z + step AV, its closed form Z_0 + k step AV and other slips.
     Raises TensorError unless 0 < step < 2, where it converges.

@@ -1,8 +1,10 @@
-"""At scale: alignments, gradients, gradient descent and stable steps of the energies of farooq2025, with bounds.
+"""At scale: alignments, gradients, gradient descent and stable steps of the energies of farooq2025, with
+bounds.
 
-E_R(Z) = sum_j F(u_j) - sum_j w_j u_j, u = L(Z) (`energy_operators`). The matching regulariser has w = F'(c); the one
-printed in (45) and (75) has w = 2c, which matches F(u) = u² only. grad E_R = L*(F'(u) - w), and with the matching one
-E_R(Z) - E_R(AV) = sum_j F(u_j) - F(c_j) - F'(c_j)(u_j - c_j), the gap that certifies a minimum where F is convex.
+E_R(Z) = sum_j F(u_j) - sum_j w_j u_j, u = L(Z) (`energy_operators`). The matching regulariser has w = F'(c);
+the one printed in (45) and (75) has w = 2c, which matches F(u) = u² only. grad E_R = L*(F'(u) - w), and with
+the matching one E_R(Z) - E_R(AV) = sum_j F(u_j) - F(c_j) - F'(c_j)(u_j - c_j), the gap that certifies a
+minimum where F is convex.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ class Potential:
     """F with F' and F'' (elementwise on float tensors), and what is known of it.
 
     `convex`: F'' >= 0 everywhere. `curvature`: an upper bound of F'' everywhere, None where there is none.
-    `roundings`: F' is computed to this many units of its own size. `cancelled`: size of the terms that cancel when
-    F' is found by automatic differentiation of `value`.
+    `roundings`: F' is computed to this many units of its own size. `cancelled`: size of the terms that cancel
+    when F' is found by automatic differentiation of `value`.
     """
 
     name: str
@@ -93,7 +95,8 @@ def gradient(
 
 
 def slope_sized(F: Potential, u: Sized) -> Sized:
-    """F'(u) with its error: |F''| over the interval is taken at both ends and the middle, doubled as a margin.
+    """F'(u) with its error: |F''| over the interval is taken at both ends and the middle, doubled as a
+    margin.
 
     The potentials above have monotone or bounded second derivatives over such short intervals.
     """
@@ -132,8 +135,8 @@ def descend(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Gradient descent (79) with several weights at once: states (n, r, d_v) and their alignments u (n, r).
 
-    z (n, r, d_v) are the starts, w (n, r) the weights of the regularisers, lengths (r,) the step sizes; all columns share
-    the passes over the scores. Raises TensorError when a state overflows.
+    z (n, r, d_v) are the starts, w (n, r) the weights of the regularisers, lengths (r,) the step sizes; all
+    columns share the passes over the scores. Raises TensorError when a state overflows.
     """
     u = maps.lifts(z) if bool(z.any()) else torch.zeros_like(w)
     for _ in range(steps):
@@ -158,7 +161,9 @@ def bregman(F: Potential, u: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Eigenvalue:
-    """Proved bounds lower <= lambda_max(G) <= upper, and the vector (n,) of norm 1 that the iterations ended at."""
+    """Proved bounds lower <= lambda_max(G) <= upper, and the vector (n,) of norm 1 that the iterations
+    ended at.
+    """
 
     lower: float
     upper: float

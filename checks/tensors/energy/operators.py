@@ -1,8 +1,9 @@
-"""The linear map of farooq2025 over streamed attention: u = L(Z), its adjoint, c, in O(n² d_v) time, O(n d_v) memory.
+"""The linear map of farooq2025 over streamed attention: u = L(Z), its adjoint, c, in O(n² d_v) time, O(n d_v)
+memory.
 
-With A = softmax(scale q kᵀ): L(Z)_j = sum_m A_mj z_m·v_j = rowsum((AᵀZ) ∘ V)_j (26), adjoint L*(w) = A diag(w) V,
-AV = L*(1), and c = L(AV) is the right reading of (38): rowsum((Aᵀ(AV)) ∘ V), two streamed products instead of the n³
-of the paper. L L* = G = (AᵀA) ∘ (VVᵀ), never formed.
+With A = softmax(scale q kᵀ): L(Z)_j = sum_m A_mj z_m·v_j = rowsum((AᵀZ) ∘ V)_j (26), adjoint L*(w) = A
+diag(w) V, AV = L*(1), and c = L(AV) is the right reading of (38): rowsum((Aᵀ(AV)) ∘ V), two streamed products
+instead of the n³ of the paper. L L* = G = (AᵀA) ∘ (VVᵀ), never formed.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ class Sized:
 class AttentionMap:
     """L and L* for one head: q, k (n, d), v (n, d_v).
 
-    `bounded` asks every product for its proved error (twice the columns). Results are in the dtype of the inputs
-    (float32 for bfloat16), errors in float64. Raises TensorError for unusable tensors or more than one head.
+    `bounded` asks every product for its proved error (twice the columns). Results are in the dtype of the
+    inputs (float32 for bfloat16), errors in float64. Raises TensorError for unusable tensors or more than one
+    head.
     """
 
     def __init__(
@@ -119,7 +121,9 @@ class AttentionMap:
     # -------------------------------------------------------- the same with proved errors
 
     def forward_sized(self, x: Sized, rows: torch.Tensor | None = None) -> Sized:
-        """A x with its error: what x brings along is averaged by A, since A is positive. `rows`: only these."""
+        """A x with its error: what x brings along is averaged by A, since A is positive. `rows`: only
+        these.
+        """
         width = x.value.shape[-1]
         carried = x.error.expand(x.value.shape).to(x.value)
         block = torch.cat([x.value, carried], -1)
@@ -164,7 +168,9 @@ class AttentionMap:
         )
 
     def _rounded_up(self, carried: torch.Tensor) -> torch.Tensor:
-        """A carried error in float64, enlarged by what its own rounding to the working dtype may have cost."""
+        """A carried error in float64, enlarged by what its own rounding to the working dtype may have
+        cost.
+        """
         return carried.double() * (1 + 4 * self.how.unit) + self.how.tiny * len(self)
 
     def lift_sized(self, z: Sized) -> Sized:

@@ -1,7 +1,8 @@
-"""Tensor checks of farooq2025 beyond the gradient: alignments of a state, the loop of Section 7, the stable range.
+"""Tensor checks of farooq2025 beyond the gradient: alignments of a state, the loop of Section 7, the stable
+range.
 
-As in `energy_checks`, each compares quantities that are computed in different ways within proved errors, and gives for
-each wrong formula its error over bound.
+As in `energy_checks`, each compares quantities that are computed in different ways within proved errors, and
+gives for each wrong formula its error over bound.
 """
 
 from __future__ import annotations
@@ -47,10 +48,11 @@ def check_lift(
     seed: int = 0,
     **how: Any,
 ) -> TensorRecord:
-    """u_j(Z) of (26) by a transpose product: equal to its definition at sampled tokens, and sum_j u_j = tr(ZᵀAV) (13).
+    """u_j(Z) of (26) by a transpose product: equal to its definition at sampled tokens, and sum_j u_j =
+    tr(ZᵀAV) (13).
 
-    q, k (n, d), v (n, d_v) of one head; AV of the trace is that of torch's kernel. `how`: dtype, device, chunk of the
-    `AttentionMap`. Raises TensorError for unusable tensors.
+    q, k (n, d), v (n, d_v) of one head; AV of the trace is that of torch's kernel. `how`: dtype, device,
+    chunk of the `AttentionMap`. Raises TensorError for unusable tensors.
     """
     started = time.perf_counter()
     maps = AttentionMap(q, k, v, scale, **how)
@@ -103,10 +105,11 @@ def check_loop(
     seed: int = 0,
     **how: Any,
 ) -> TensorRecord:
-    """The loop (79) with the weights F'(c), started at AV as in (71): after `steps` steps it is torch's AV still.
+    """The loop (79) with the weights F'(c), started at AV as in (71): after `steps` steps it is torch's AV
+    still.
 
-    `step` None is 1 / (max |F''(c)| times the bound of lambda that `check_stable_range` checks). The mutants take one step from
-    AV with other weights (the printed 2c where F is not u²), or start elsewhere.
+    `step` None is 1 / (max |F''(c)| times the bound of lambda that `check_stable_range` checks). The mutants
+    take one step from AV with other weights (the printed 2c where F is not u²), or start elsewhere.
     """
     started, F = time.perf_counter(), potential(F)
     maps = AttentionMap(q, k, v, scale, **how)
@@ -140,7 +143,9 @@ def check_loop(
 
 
 def column_bound(maps: AttentionMap) -> float:
-    """max |v|² times the largest column sum of A, at least lambda_max(G): |A|² <= |A|_1 |A|_inf, whose rows sum to 1."""
+    """max |v|² times the largest column sum of A, at least lambda_max(G): |A|² <= |A|_1 |A|_inf, whose
+    rows sum to 1.
+    """
     columns = float(maps.backward(maps.v.new_ones(len(maps), 1)).max())
     return columns * float(maps.v.double().square().sum(-1).max())
 
@@ -162,7 +167,8 @@ def check_self_adjoint(
     seed: int = 0,
     **how: Any,
 ) -> TensorRecord:
-    """⟨W, L*(L(Y))⟩ = ⟨Y, L*(L(W))⟩ = ⟨L(W), L(Y)⟩: a descent step on F = u² is its own adjoint (Table 1, step 9).
+    """⟨W, L*(L(Y))⟩ = ⟨Y, L*(L(W))⟩ = ⟨L(W), L(Y)⟩: a descent step on F = u² is its own adjoint (Table 1,
+    step 9).
 
     In float64. The mutants take a wrong map for one of the two: A for its transpose, a factor left out.
     """
@@ -201,10 +207,11 @@ def check_stable_range(
     seed: int = 0,
     **how: Any,
 ) -> TensorRecord:
-    """Steps below 1/lambda lower the energy of F = u², and lambda <= max |v|² times the largest column sum of A.
+    """Steps below 1/lambda lower the energy of F = u², and lambda <= max |v|² times the largest column sum of
+    A.
 
-    lambda = lambda_max(G) is enclosed by power iterations; descent starts beside AV in the direction they found. The
-    mutants are steps beyond the range, from which the energy rises.
+    lambda = lambda_max(G) is enclosed by power iterations; descent starts beside AV in the direction they
+    found. The mutants are steps beyond the range, from which the energy rises.
     """
     started, F = time.perf_counter(), potential("quadratic")
     maps = AttentionMap(q, k, v, scale, **how)
@@ -238,11 +245,13 @@ def check_descent(
     iterations: int = 2,
     **how: Any,
 ) -> TensorRecord:
-    """Descent from zero with the weights F'(c): E_R(Z_k) - E_R(AV) <= ‖AV‖² / (2 step k), for steps of 1 / (B lambda).
+    """Descent from zero with the weights F'(c): E_R(Z_k) - E_R(AV) <= ‖AV‖² / (2 step k), for steps of 1 / (B
+    lambda).
 
-    That is the rate of gradient descent on a convex function whose gradient has the Lipschitz constant B lambda, F'' <= B, and
-    whose minimiser next to the start is AV; lambda is the proved upper bound. The mutants descend with other weights, or upwards.
-    Raises TensorError for an F without a bounded second derivative.
+    That is the rate of gradient descent on a convex function whose gradient has the Lipschitz constant B
+    lambda, F'' <= B, and whose minimiser next to the start is AV; lambda is the proved upper bound. The
+    mutants descend with other weights, or upwards. Raises TensorError for an F without a bounded second
+    derivative.
     """
     started, F = time.perf_counter(), potential(F)
     maps = AttentionMap(q, k, v, scale, **how)
@@ -279,7 +288,8 @@ def check_energy_change(
     seed: int = 0,
     **how: Any,
 ) -> TensorRecord:
-    """A step on F = u² changes the energy by -step ‖W‖² + step² ‖u(W)‖², W the gradient: the law behind 1/lambda.
+    """A step on F = u² changes the energy by -step ‖W‖² + step² ‖u(W)‖², W the gradient: the law behind
+    1/lambda.
 
     In float64. The left side lifts the new state, the right side only the gradient.
     """

@@ -1,9 +1,10 @@
-"""Explicit features of the paper's Mercer kernels on [-1, 1]^d, with proved errors: φ(x)ᵀφ(x') is κ(x, x') up to ``slack``.
+"""Explicit features of the paper's Mercer kernels on [-1, 1]^d, with proved errors: φ(x)ᵀφ(x') is κ(x, x') up
+to ``slack``.
 
 Linear, polynomial and cosine kernels have finitely many features. The exponential and RBF kernels have Taylor
-features x^n √(λ^|n|/n!) up to a degree whose remainder is below rounding. The Laplacian and chi-squared kernels are
-products over coordinates; on covariates from a lattice each factor is a small matrix, whose Cholesky factor has the
-features as rows. The sigmoid kernel has none: it is not positive semidefinite.
+features x^n √(λ^|n|/n!) up to a degree whose remainder is below rounding. The Laplacian and chi-squared
+kernels are products over coordinates; on covariates from a lattice each factor is a small matrix, whose
+Cholesky factor has the features as rows. The sigmoid kernel has none: it is not positive semidefinite.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ LATTICE = 9  # values a coordinate
 class Features:
     """``phi`` maps covariates (N, d) to features (N, p) in float64.
 
-    ``size`` bounds Σ_m |φ_m(x) φ_m(x')| and |κ| on the domain; ``slack`` the difference of κ and the inner product of
-    the computed features; ``lowest`` is a lower bound of κ where softmax divides by its sum. ``lattice`` holds the
-    values of a coordinate, where there is a lattice.
+    ``size`` bounds Σ_m |φ_m(x) φ_m(x')| and |κ| on the domain; ``slack`` the difference of κ and the inner
+    product of the computed features; ``lowest`` is a lower bound of κ where softmax divides by its sum.
+    ``lattice`` holds the values of a coordinate, where there is a lattice.
     """
 
     phi: Callable[[torch.Tensor], torch.Tensor]
@@ -49,7 +50,9 @@ class Features:
 
 
 def features(kernel: Kernel, d: int) -> Features:
-    """Features of a kernel for d covariates; of softmax those of its exponentials. Raises TensorError for the sigmoid."""
+    """Features of a kernel for d covariates; of softmax those of its exponentials. Raises TensorError
+    for the sigmoid.
+    """
     values = {name: float(p.detach()) for name, p in kernel.named_parameters()}
     match kernel.name:
         case "linear":
@@ -75,7 +78,9 @@ def _polynomial(slope: float, offset: float, d: int) -> Features:
 
     def phi(x: torch.Tensor) -> torch.Tensor:
         squares = (x[:, :, None] * x[:, None, :]).flatten(1)
-        return torch.cat([x.new_full((len(x), 1), offset), math.sqrt(2 * slope * offset) * x, slope * squares], 1)  # fmt: skip
+        return torch.cat(
+            [x.new_full((len(x), 1), offset), math.sqrt(2 * slope * offset) * x, slope * squares], 1
+        )
 
     size = (slope * d + offset) ** 2
     return Features(phi, 1 + d + d * d, size, size * 3 * gamma(8, UNIT))
@@ -89,7 +94,9 @@ def _monomials(rate: float, d: int, degree: int) -> tuple[torch.Tensor, torch.Te
 
 
 def _taylor_degree(largest: float) -> int:
-    """The least degree whose remainder |s|^(T+1)/(T+1)!, |s| <= ``largest``, is below a sixteenth of a rounding."""
+    """The least degree whose remainder |s|^(T+1)/(T+1)!, |s| <= ``largest``, is below a sixteenth of a
+    rounding.
+    """
     degree = 1
     while largest ** (degree + 1) / math.factorial(degree + 1) > UNIT / 16:
         degree += 1
@@ -104,7 +111,9 @@ def _taylor(rate: float, d: int) -> Features:
     exponents, factors = _monomials(rate, d, degree)
 
     def phi(x: torch.Tensor) -> torch.Tensor:
-        table = torch.cumprod(torch.cat([torch.ones_like(x)[..., None], x[..., None].expand(*x.shape, degree)], -1), -1)  # fmt: skip
+        table = torch.cumprod(
+            torch.cat([torch.ones_like(x)[..., None], x[..., None].expand(*x.shape, degree)], -1), -1
+        )
         value = factors.to(x.device)
         for a in range(d):
             value = value * table[:, a, exponents[:, a]]
@@ -132,7 +141,8 @@ def _lattice(kernel: Kernel, d: int) -> Features:
     """Products over coordinates: rows of the Cholesky factor L of the kernel on the lattice's values.
 
     Cholesky's backward error is entrywise at most gamma(m+1) (|L||L|ᵀ) <= gamma(m+1), as the diagonal is 1
-    (Higham, Accuracy and Stability, Theorem 10.3); the entries of the matrix have a few roundings of their own.
+    (Higham, Accuracy and Stability, Theorem 10.3); the entries of the matrix have a few roundings of their
+    own.
     """
     low = 0.1 if kernel.name == "chi_squared" else -1.0  # chi-squared needs positive covariates
     values = torch.linspace(low, 1.0, LATTICE, dtype=torch.float64)

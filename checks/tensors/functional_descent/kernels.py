@@ -1,7 +1,7 @@
 """The attention kernels of Wang, Henao and Carin (2024, Appendix A and Section 4) as torch modules.
 
-A kernel takes keys (..., N, p) and queries (..., M, p) and returns weights (..., M, N). Its parameters are named as in
-the paper (``rate`` is λ) and can be trained. No kernel but softmax depends on the set of keys.
+A kernel takes keys (..., N, p) and queries (..., M, p) and returns weights (..., M, N). Its parameters are
+named as in the paper (``rate`` is λ) and can be trained. No kernel but softmax depends on the set of keys.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Kernel(nn.Module):
     """One kernel of the paper, by name; keyword arguments replace the starting values of its parameters.
 
     ``axis`` is what softmax sums over: the keys, as the paper prints it, or the queries. ``two_sigma`` puts
-    2σ² in place of the paper's σ² into the RBF kernel. The degree of the polynomial is 2. Raises TensorError for an
-    unknown name, parameter or axis.
+    2σ² in place of the paper's σ² into the RBF kernel. The degree of the polynomial is 2. Raises TensorError
+    for an unknown name, parameter or axis.
     """
 
     sigma: nn.Parameter
@@ -61,7 +61,9 @@ class Kernel(nn.Module):
         return getattr(self, f"_{self.name}")(keys, queries)
 
     def constant(self) -> torch.Tensor | None:
-        """The value for all keys and queries when both are zero; None where it is 0, undefined or 1/N (softmax)."""
+        """The value for all keys and queries when both are zero; None where it is 0, undefined or 1/N
+        (softmax).
+        """
         match self.name:
             case "rbf" | "laplacian" | "chi_squared" | "exponential":
                 return torch.ones((), dtype=torch.float64)
@@ -93,7 +95,9 @@ class Kernel(nn.Module):
         return queries @ keys.mT / norms
 
     def _chi_squared(self, keys: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
-        """Coordinates that are zero in both count nothing: the printed sum is 0/0 there, also at padded zeros."""
+        """Coordinates that are zero in both count nothing: the printed sum is 0/0 there, also at padded
+        zeros.
+        """
         total = queries.new_zeros(())
         for k, q in _coordinates(keys, queries):
             sums, squares = q + k, (q - k).square()
@@ -116,7 +120,9 @@ def _coordinates(keys: torch.Tensor, queries: torch.Tensor) -> Iterator[tuple[to
 def _over_coordinates(
     of: Callable[[torch.Tensor], torch.Tensor], keys: torch.Tensor, queries: torch.Tensor
 ) -> torch.Tensor:
-    """Σ_a of(q_a - k_a), (..., M, N): from differences, as the expanded square would cancel for near points."""
+    """Σ_a of(q_a - k_a), (..., M, N): from differences, as the expanded square would cancel for near
+    points.
+    """
     total = queries.new_zeros(())
     for k, q in _coordinates(keys, queries):
         total = total + of(q - k)

@@ -1,10 +1,12 @@
-"""The transformers of Wang, Henao and Carin (2024): the designed one, with the weights (7) to (10), and the trained one.
+"""The transformers of Wang, Henao and Carin (2024): the designed one, with the weights (7) to (10), and the
+trained one.
 
-A token stacks covariates (d) on what is left of the outcome (C - 1), s = d + C - 1 entries. The N examples are keys and
-values, the examples and K queries are queries; every layer adds its heads' outputs to the tokens, and the prediction
-at a query is its last C - 1 entries with their sign changed. ``start`` is the value that predictions start from, 0 for
-real outcomes (Section 2) and 1/C for the codes of categories (Section 3): examples enter as (x, y - start), queries as
-(x, -start). Any leading dimensions are batches. Nothing of size N x N is formed beyond 8192 x 8192 entries.
+A token stacks covariates (d) on what is left of the outcome (C - 1), s = d + C - 1 entries. The N examples
+are keys and values, the examples and K queries are queries; every layer adds its heads' outputs to the
+tokens, and the prediction at a query is its last C - 1 entries with their sign changed. ``start`` is the
+value that predictions start from, 0 for real outcomes (Section 2) and 1/C for the codes of categories
+(Section 3): examples enter as (x, y - start), queries as (x, -start). Any leading dimensions are batches.
+Nothing of size N x N is formed beyond 8192 x 8192 entries.
 """
 
 from __future__ import annotations
@@ -26,11 +28,10 @@ BLOCK_BYTES = 1 << 22  # of weights at a time: larger blocks leave the processor
 class Reading:
     """On what published implementations differ; the defaults are the ones that carry out gradient descent.
 
-    ``query_is_key``: the query attends to itself as well, as if it were an example with its placeholder outcome.
-    ``divide``: heads are divided by the number of keys (P = I/N in (10)); None: all but softmax, whose weights
-    already sum to one.
-    ``empty_slot``: queries enter as (x, 0), and the start is added to what is read, instead of as (x, -start). Only
-    attention that looks at the outcomes can tell the two apart.
+    ``query_is_key``: the query attends to itself as well, as if it were an example with its placeholder
+    outcome. ``divide``: heads are divided by the number of keys (P = I/N in (10)); None: all but softmax,
+    whose weights already sum to one. ``empty_slot``: queries enter as (x, 0), and the start is added to what
+    is read, instead of as (x, -start). Only attention that looks at the outcomes can tell the two apart.
     """
 
     query_is_key: bool = False
@@ -54,7 +55,8 @@ def codes(labels: torch.Tensor, classes: int) -> torch.Tensor:
 
 
 def head(w: Weights, kernel: Kernel, keys: torch.Tensor, tokens: torch.Tensor, divide: bool) -> torch.Tensor:
-    """Equation (9) with P: P W_V E κ(W_K E, W_Q e) for keys E (..., N, s) and tokens e (..., T, s), in blocks of tokens.
+    """Equation (9) with P: P W_V E κ(W_K E, W_Q e) for keys E (..., N, s) and tokens e (..., T, s), in blocks
+    of tokens.
 
     Softmax over the queries needs all of them at once. Raises TensorError where that is too much.
     """
@@ -66,7 +68,8 @@ def head(w: Weights, kernel: Kernel, keys: torch.Tensor, tokens: torch.Tensor, d
             raise TensorError(f"{tokens.shape[-2]} x {count} weights at once; at most 8192 x 8192")
         out = kernel(projected, tokens @ w.query.mT) @ values
     else:
-        # written in place: small results kept between large blocks would keep the allocator from reusing those
+        # written in place: small results kept between large blocks would keep the allocator from reusing
+        # those
         out = tokens.new_empty(tokens.shape)
         height = chunk_rows(count * math.prod(tokens.shape[:-2]), BLOCK_BYTES)
         for part in slices(tokens.shape[-2], height):
@@ -93,7 +96,9 @@ class Transformer(nn.Module):
         raise NotImplementedError
 
     def tokens(self, x: torch.Tensor, y: torch.Tensor, queries: torch.Tensor, start: float) -> torch.Tensor:
-        """The input (..., N + K, s) from x (..., N, d), y (..., N, C-1) and queries (..., K, d). Raises TensorError."""
+        """The input (..., N + K, s) from x (..., N, d), y (..., N, C-1) and queries (..., K, d). Raises
+        TensorError.
+        """
         if x.shape[-1] != self.width or y.shape[-1] != self.classes - 1 or queries.shape[-1] != self.width:
             raise TensorError(
                 f"x {tuple(x.shape)}, y {tuple(y.shape)}, queries {tuple(queries.shape)}: the widths must be "
@@ -104,7 +109,9 @@ class Transformer(nn.Module):
         return torch.cat([torch.cat([x, y - start], -1), torch.cat([queries, blank], -1)], -2)
 
     def layer(self, number: int, tokens: torch.Tensor, count: int, last: bool = False) -> torch.Tensor:
-        """Equation (10): the tokens (..., N + K, s) after a layer; only those of the queries where it is the ``last``."""
+        """Equation (10): the tokens (..., N + K, s) after a layer; only those of the queries where it
+        is the ``last``.
+        """
         keys = tokens if self.reading.query_is_key else tokens[..., :count, :]
         moved = tokens[..., count:, :] if last else tokens
         for weights, divide in self.heads(number, keys.shape[-2]):
@@ -138,10 +145,10 @@ class Transformer(nn.Module):
 class DescentTransformer(Transformer):
     """The designed transformer: only rates and kernel parameters can be trained.
 
-    ``rates``: one number for all layers, or (layers,), or (layers, C-1) for the rates α_k^(c) of (4). ``bias`` adds
-    head 2, which needs a kernel that is constant and not 0 at zero keys. ``jacobian`` "diagonal" is the value matrix
-    as printed; "full" multiplies its lower block by the derivative of the softmax at 0, (I - 11ᵀ/C)/C.
-    Raises TensorError for a kernel without a constant head.
+    ``rates``: one number for all layers, or (layers,), or (layers, C-1) for the rates α_k^(c) of (4).
+    ``bias`` adds head 2, which needs a kernel that is constant and not 0 at zero keys. ``jacobian``
+    "diagonal" is the value matrix as printed; "full" multiplies its lower block by the derivative of the
+    softmax at 0, (I - 11ᵀ/C)/C. Raises TensorError for a kernel without a constant head.
     """
 
     def __init__(
@@ -171,7 +178,9 @@ class DescentTransformer(Transformer):
         self.bias, self.jacobian = bias, jacobian
 
     def heads(self, layer: int, count: int) -> list[tuple[Weights, bool]]:
-        """Head 1 with (7) and (8); head 2, if there is one, with zero keys and queries and P_2 over its constant."""
+        """Head 1 with (7) and (8); head 2, if there is one, with zero keys and queries and P_2 over its
+        constant.
+        """
         project = torch.eye(self.size, dtype=self.rates.dtype, device=self.rates.device)
         nothing = torch.zeros_like(project)
         block = torch.diag(self.rates[layer].expand(self.classes - 1))
@@ -193,8 +202,8 @@ class DescentTransformer(Transformer):
 class TrainedTransformer(Transformer):
     """All matrices of all heads and layers are trained; entries start normal with deviation ``deviation``.
 
-    The kernel's own parameters stay: W_Q and W_K contain them. Heads are divided by the number of keys as in the
-    designed transformer, so that a trained one can be used with contexts of another size.
+    The kernel's own parameters stay: W_Q and W_K contain them. Heads are divided by the number of keys as in
+    the designed transformer, so that a trained one can be used with contexts of another size.
     """
 
     def __init__(

@@ -1,21 +1,24 @@
-"""Layers of attention against gradient descent in W and b with explicit features: equal to rounding, layer by layer.
+"""Layers of attention against gradient descent in W and b with explicit features: equal to rounding, layer by
+layer.
 
-The descent shares nothing with the layers: features from `descent_features`, gradients of the loss by automatic
-differentiation, sums in blocks of examples. How far rounding can take the two apart is bounded as follows.
+The descent shares nothing with the layers: features from `descent_features`, gradients of the loss by
+automatic differentiation, sums in blocks of examples. How far rounding can take the two apart is bounded as
+follows.
 
-Let r be the residuals at a step, R >= max |r| over positions and steps so far, s >= Σ_m |φ_m(x) φ_m(x')| (plus 1 for b),
-and a step change f by (α/N) Σ_i r_i (κ(x_i, x) + 1), so by at most αsR. Errors E of the residuals at the examples pass
-on as αsE, whatever computes the step. What a step adds of its own, beside u R for adding it to the residual:
+Let r be the residuals at a step, R >= max |r| over positions and steps so far, s >= Σ_m |φ_m(x) φ_m(x')|
+(plus 1 for b), and a step change f by (α/N) Σ_i r_i (κ(x_i, x) + 1), so by at most αsR. Errors E of the
+residuals at the examples pass on as αsE, whatever computes the step. What a step adds of its own, beside u R
+for adding it to the residual:
 
-    layers      αs(R + E)(η + gamma(N + 2(d+C-1) + 6)),  η s the error of a computed weight
-    descent     αs(R + E)(slack/s + gamma(N + 10)), and once, not passed on, gamma(p + 3) αs ΣR for W φ with |W φ| <= αs ΣR.
+    layers      αs(R + E)(η + gamma(N + 2(d+C-1) + 6)),  η s the error of a computed weight descent     αs(R +
+    E)(slack/s + gamma(N + 10)), and once, not passed on, gamma(p + 3) αs ΣR for W φ with |W φ| <= αs ΣR.
 
-Softmax attention descends on ½ Σ D(x_i) ‖y_i - Wφ(x_i)/D(x_i)‖² with D(x) = Σ_i φ(x_i)ᵀφ(x) (no 1/N, no b). Its layers
-have s = 1. In the descent every inner product is divided by D(x) >= N lowest, so s = size/lowest there, which also
-multiplies the relative error gamma(N + p + 4) + slack/lowest of D itself.
+Softmax attention descends on ½ Σ D(x_i) ‖y_i - Wφ(x_i)/D(x_i)‖² with D(x) = Σ_i φ(x_i)ᵀφ(x) (no 1/N, no b).
+Its layers have s = 1. In the descent every inner product is divided by D(x) >= N lowest, so s = size/lowest
+there, which also multiplies the relative error gamma(N + p + 4) + slack/lowest of D itself.
 
-For the cross-entropy (3) the residuals are ỹ - h with the softmax h of f: an error of f passes on halved, as the absolute
-derivatives of h_c sum to 2 h_c (1 - h_c) <= 1/2, and computing h adds at most 8 u (2 + max |f|).
+For the cross-entropy (3) the residuals are ỹ - h with the softmax h of f: an error of f passes on halved, as
+the absolute derivatives of h_c sum to 2 h_c (1 - h_c) <= 1/2, and computing h adds at most 8 u (2 + max |f|).
 """
 
 from __future__ import annotations
@@ -52,7 +55,8 @@ class Task:
 class Descent:
     """How W and b are stepped.
 
-    The loss is the mean of squares (as printed), half of it, the weighted one of softmax, or the mean cross-entropy.
+    The loss is the mean of squares (as printed), half of it, the weighted one of softmax, or the mean
+    cross-entropy.
     """
 
     steps: int
@@ -65,10 +69,19 @@ LOSSES = ("mean", "half", "weighted", "entropy")
 
 
 def make_task(
-    phi: Features, n: int, d: int, classes: int, *, queries: int = 64, categorical: bool = False,
-    device: str | torch.device = "cpu", seed: int = 0,
-) -> Task:  # fmt: skip
-    """Random examples of the features' domain with normal outcomes, or the codes of random categories from start 1/C."""
+    phi: Features,
+    n: int,
+    d: int,
+    classes: int,
+    *,
+    queries: int = 64,
+    categorical: bool = False,
+    device: str | torch.device = "cpu",
+    seed: int = 0,
+) -> Task:
+    """Random examples of the features' domain with normal outcomes, or the codes of random categories
+    from start 1/C.
+    """
     generator = torch.Generator().manual_seed(seed)
     x, q = (phi.covariates(count, d, generator).to(device) for count in (n, queries))
     if categorical:
@@ -82,8 +95,9 @@ def descend(
 ) -> list[torch.Tensor]:
     """f (N + K, C-1) at examples and queries after each step, in blocks: memory O(N (d + C) + block x p).
 
-    Without ``everywhere``: at the queries alone, (K, C-1), after the last step. ``table`` may hold the examples'
-    features, as ``feature_table`` gives them. Raises TensorError for an unknown loss, or a bias with the weighted one.
+    Without ``everywhere``: at the queries alone, (K, C-1), after the last step. ``table`` may hold the
+    examples' features, as ``feature_table`` gives them. Raises TensorError for an unknown loss, or a bias
+    with the weighted one.
     """
     if how.loss not in LOSSES or (how.loss == "weighted" and how.bias):
         raise TensorError(f"no descent on the loss {how.loss!r} with bias {how.bias}")
@@ -135,9 +149,14 @@ def _values(
 
 
 def _block_loss(
-    task: Task, phi: torch.Tensor, part: slice, w: torch.Tensor, b: torch.Tensor,
-    total: torch.Tensor | None, how: Descent,
-) -> torch.Tensor:  # fmt: skip
+    task: Task,
+    phi: torch.Tensor,
+    part: slice,
+    w: torch.Tensor,
+    b: torch.Tensor,
+    total: torch.Tensor | None,
+    how: Descent,
+) -> torch.Tensor:
     """A block's share of the loss."""
     if how.loss == "entropy":
         latent = _values(phi, w, b, total, how)
@@ -154,7 +173,9 @@ def _block_loss(
 
 
 def _weight_error(kernel: Kernel, d: int, width: int) -> float:
-    """η: the error of a computed weight over its size s, for tokens of ``width`` entries of which d are not zero."""
+    """η: the error of a computed weight over its size s, for tokens of ``width`` entries of which d are
+    not zero.
+    """
     values = {name: abs(float(p.detach())) for name, p in kernel.named_parameters()}
     match kernel.name:
         case "linear":
@@ -174,8 +195,9 @@ def _weight_error(kernel: Kernel, d: int, width: int) -> float:
 def step_bounds(
     task: Task, kernel: Kernel, phi: Features, how: Descent, rate: float, sizes: list[float]
 ) -> list[float]:
-    """The most by which layers and descent can differ after each step; ``sizes`` are max |r| (max |f| for the cross-entropy)
-    at the start and after each step."""
+    """The most by which layers and descent can differ after each step; ``sizes`` are max |r| (max |f| for the
+    cross-entropy) at the start and after each step.
+    """
     n, d = task.x.shape
     width = d + task.y.shape[1]
     weighted = how.loss == "weighted"
@@ -205,7 +227,9 @@ def step_bounds(
 
 
 def latent_steps(task: Task, model: DescentTransformer, steps: int) -> list[torch.Tensor]:
-    """f (N + K, C-1) from 0 after each step of (3): the heads of the model on the residuals ỹ - h(f) of the cross-entropy."""
+    """f (N + K, C-1) from 0 after each step of (3): the heads of the model on the residuals ỹ - h(f) of
+    the cross-entropy.
+    """
     d, n = task.x.shape[1], len(task.x)
     positions = torch.cat([task.x, task.queries])
     f = task.y.new_zeros(len(positions), task.y.shape[1])
@@ -252,14 +276,25 @@ def _mutants(how: Descent) -> dict[str, Mutant]:
 
 
 def check_steps(
-    kernel: Kernel, n: int, *, steps: int = 3, bias: bool = False, categorical: bool = False, classes: int = 3,
-    entropy: bool = False, d: int = 2, device: str | torch.device = "cpu", seed: int = 0, queries: int = 64,
-) -> TensorRecord:  # fmt: skip
-    """``steps`` layers of the designed transformer against as many steps of descent, at all N examples and K queries.
+    kernel: Kernel,
+    n: int,
+    *,
+    steps: int = 3,
+    bias: bool = False,
+    categorical: bool = False,
+    classes: int = 3,
+    entropy: bool = False,
+    d: int = 2,
+    device: str | torch.device = "cpu",
+    seed: int = 0,
+    queries: int = 64,
+) -> TensorRecord:
+    """``steps`` layers of the designed transformer against as many steps of descent, at all N examples and K
+    queries.
 
-    The layers' rate is α; the descent has the rate α/2 on the printed mean of squares, α on half of it (categorical),
-    or α on the weighted loss (softmax). α is 1/(s + 1), so that residuals stay of the size of the outcomes. ``entropy``
-    compares (3), the latent function, with descent on the cross-entropy instead.
+    The layers' rate is α; the descent has the rate α/2 on the printed mean of squares, α on half of it
+    (categorical), or α on the weighted loss (softmax). α is 1/(s + 1), so that residuals stay of the size of
+    the outcomes. ``entropy`` compares (3), the latent function, with descent on the cross-entropy instead.
     """
     started = time.perf_counter()
     phi = features(kernel, d)
@@ -296,12 +331,20 @@ def check_steps(
         ratio = ((wrong - seen).abs() / allowed[-1]).nan_to_num(nan=math.inf).max()
         mutants[name] = float(ratio)
     return TensorRecord(
-        comparisons, mutants, n, "float64", str(torch.device(device)), f"layers, {kernel.name} kernel",
-        time.perf_counter() - started, peak_bytes(torch.device(device)),
-    )  # fmt: skip
+        comparisons,
+        mutants,
+        n,
+        "float64",
+        str(torch.device(device)),
+        f"layers, {kernel.name} kernel",
+        time.perf_counter() - started,
+        peak_bytes(torch.device(device)),
+    )
 
 
 def _prediction(task: Task, state: torch.Tensor) -> torch.Tensor:
-    """f at examples and queries from the tokens: what was taken off y at the examples, off 0 at the queries."""
+    """f at examples and queries from the tokens: what was taken off y at the examples, off 0 at the
+    queries.
+    """
     outcomes = torch.cat([task.y, task.y.new_zeros(len(task.queries), task.y.shape[1])])
     return outcomes - state[:, -task.y.shape[1] :]

@@ -1,1 +1,3 @@
-"""Tensor checks of theory ksvd: singular triplets of the softmax matrix, explicit features. May import ``core``."""
+"""Tensor checks of theory ksvd: singular triplets of the softmax matrix, explicit features. May import
+``core``.
+"""

@@ -1,9 +1,9 @@
 """Matrix arithmetic in float64 that carries a proved bound of its own error.
 
 `Bounded` holds what was computed and a componentwise bound of its distance to the exact result of the same
-expression on the given numbers. Every operation adds its own rounding (inner products: gamma of the longest chain
-of additions) to what its operands bring along, to all orders. Bounds are themselves computed in float64; the factor
-`SAFETY` of `bounds` covers that.
+expression on the given numbers. Every operation adds its own rounding (inner products: gamma of the longest
+chain of additions) to what its operands bring along, to all orders. Bounds are themselves computed in
+float64; the factor `SAFETY` of `bounds` covers that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Bounded:
         return Bounded(value, (error + gamma(chain, UNIT) * (value.abs() + error)) * SAFETY)
 
     def __matmul__(self, other: Bounded) -> Bounded:
-        """(a, n) @ (n, b) by one product, n additions in any order. The tall side may be processed in strips."""
+        """(a, n) @ (n, b) by one product, n additions in any order. The tall side may be processed in
+        strips.
+        """
         n = self.value.shape[1]
         parts = []
         for part in slices(len(self.value), ROWS_AT_ONCE):

@@ -1,13 +1,15 @@
-"""KSVD at scale for kernels of explicit features: primal = dual representation, both forms of (11), zero objective.
+"""KSVD at scale for kernels of explicit features: primal = dual representation, both forms of (11), zero
+objective.
 
-chen2023 with features Phi_q, Phi_k (N, p) and f(X) = F (m, p), or absent: K = Phi_q FᵀF Phi_kᵀ, W_e = F Phi_kᵀ H_r and
-W_r = F Phi_qᵀ H_e (m, s), W_{e|X} = Fᵀ W_e. The primal representation costs O(N p s); the dual one is formed tile by
-tile from the entries K_ij and costs O(N² p). Every quantity carries a proved error (`ksvd_arithmetic`), so a pass
-means: no difference beyond what rounding explains.
+chen2023 with features Phi_q, Phi_k (N, p) and f(X) = F (m, p), or absent: K = Phi_q FᵀF Phi_kᵀ, W_e = F
+Phi_kᵀ H_r and W_r = F Phi_qᵀ H_e (m, s), W_{e|X} = Fᵀ W_e. The primal representation costs O(N p s); the dual
+one is formed tile by tile from the entries K_ij and costs O(N² p). Every quantity carries a proved error
+(`ksvd_arithmetic`), so a pass means: no difference beyond what rounding explains.
 
-At exact triplets with n_l = (|h_e|² + |h_r|²)/2, J = sum_l n_l sigma_l (lambda_l sigma_l - 1) for any Lambda; the
-released loss is J with Lambda = L²/N. With true residuals a = K h_r - sigma h_e, b = Kᵀ h_e - sigma h_r it differs by
-(lambda sigma - 1/2)(h_e·a + h_r·b) + (lambda/2)(|a|² + |b|²) a column, which the bound includes.
+At exact triplets with n_l = (|h_e|² + |h_r|²)/2, J = sum_l n_l sigma_l (lambda_l sigma_l - 1) for any Lambda;
+the released loss is J with Lambda = L²/N. With true residuals a = K h_r - sigma h_e, b = Kᵀ h_e - sigma h_r
+it differs by (lambda sigma - 1/2)(h_e·a + h_r·b) + (lambda/2)(|a|² + |b|²) a column, which the bound
+includes.
 """
 
 from __future__ import annotations
@@ -92,7 +94,8 @@ def dual_scores(
 
 
 def objective(w: Weights, weights: torch.Tensor, form: str = "paper", second: bool = False) -> Bounded:
-    """(11) in its first form, or in its second with W Lambda^(1/2), or the released loss; `weights` (s,) given.
+    """(11) in its first form, or in its second with W Lambda^(1/2), or the released loss; `weights` (s,)
+    given.
 
     `form` "paper": Lambda; "released": L, which enters as L²/N, with the mean over tokens.
     """
@@ -118,8 +121,8 @@ def _root(weights: torch.Tensor) -> Bounded:
 class Solution:
     """Candidate solutions of (7) and the primal side that (14) gives them.
 
-    phi_q, phi_k (N, p), f_x (m, p) or None, left = H_e and right = H_r (N, s), values (s,); `some` are the tokens
-    at which the dual representation is formed.
+    phi_q, phi_k (N, p), f_x (m, p) or None, left = H_e and right = H_r (N, s), values (s,); `some` are the
+    tokens at which the dual representation is formed.
     """
 
     phi_q: torch.Tensor
@@ -193,12 +196,13 @@ def check_ksvd(
     device: str | torch.device | None = None,
     seed: int = 0,
 ) -> TensorRecord:
-    """Certifies exact KSVD of explicit features: (7), (8), (11), Lemma 4.2, and rejects wrong readings of them.
+    """Certifies exact KSVD of explicit features: (7), (8), (11), Lemma 4.2, and rejects wrong readings of
+    them.
 
-    phi_q, phi_k (N, p), f_x (m, p) or None, in float64; `triplets` has left (N, s), values (s,), right (N, s), as
-    `solvers.ksvd.feature_triplets` returns them. `form`: the objective of the paper, or the released loss.
-    `dual_rows`: at how many tokens the dual representation is formed (default: all up to 32,768, else 1,024).
-    Raises TensorError for unusable tensors, values or forms.
+    phi_q, phi_k (N, p), f_x (m, p) or None, in float64; `triplets` has left (N, s), values (s,), right (N,
+    s), as `solvers.ksvd.feature_triplets` returns them. `form`: the objective of the paper, or the released
+    loss. `dual_rows`: at how many tokens the dual representation is formed (default: all up to 32,768, else
+    1,024). Raises TensorError for unusable tensors, values or forms.
     """
     started = time.perf_counter()
     _known(form)
@@ -294,7 +298,9 @@ def _columns(name: str, scores: Bounded, target: torch.Tensor) -> Comparison:
 
 
 def inverse_weights(values: torch.Tensor, n: int, form: str) -> torch.Tensor:
-    """The Lambda, or the L of the released loss, at which the objective vanishes term by term: 1/sigma, (N/sigma)^½."""
+    """The Lambda, or the L of the released loss, at which the objective vanishes term by term: 1/sigma,
+    (N/sigma)^½.
+    """
     return 1 / values if form == "paper" else (n / values).sqrt()
 
 
@@ -334,7 +340,9 @@ def _zero(allowed: Bounded) -> Bounded:
 
 
 def both_forms(s: Solution, form: str = "paper") -> Part:
-    """(11): the weighted squares of the scores, and the squared norms of the features projected by W Lambda^(1/2)."""
+    """(11): the weighted squares of the scores, and the squared norms of the features projected by W
+    Lambda^(1/2).
+    """
     w, right = s.primal, inverse_weights(s.values, s.tokens, form)
     value = objective(w, right, form)
     others = {

@@ -1,8 +1,8 @@
 """Products with the softmax matrix A = softmax(scale q kᵀ) for solvers that know a matrix only by them.
 
-The interface is numpy's, because such solvers are: blocks of vectors (tokens, b) in float64 go in and out. Every
-product is streamed; the largest tensor is a strip of `STRIP_BYTES`, whatever the length. Where all strips together
-fit in `keep_bytes`, `gram` computes them once and keeps them.
+The interface is numpy's, because such solvers are: blocks of vectors (tokens, b) in float64 go in and out.
+Every product is streamed; the largest tensor is a strip of `STRIP_BYTES`, whatever the length. Where all
+strips together fit in `keep_bytes`, `gram` computes them once and keeps them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class SoftmaxProducts:
 
     @cached_property
     def _extended(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Queries (M, d + 1) and keys (d + 1, N) whose products are log a_ij: row log-sums are one more column."""
+        """Queries (M, d + 1) and keys (d + 1, N) whose products are log a_ij: row log-sums are one more
+        column.
+        """
         queries = torch.cat([self.q * self.scale, -self.log_sum.unsqueeze(-1)], -1)
         return queries, torch.cat([self.k, self.k.new_ones(self.columns, 1)], -1).T.contiguous()
 

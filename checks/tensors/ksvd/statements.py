@@ -1,7 +1,8 @@
-"""Further statements about solutions of (7) for explicit features, each with a proved bound and wrong readings.
+"""Further statements about solutions of (7) for explicit features, each with a proved bound and wrong
+readings.
 
-Notation as in `ksvd_primal`: a and b are the residuals K h_r - sigma h_e and Kᵀh_e - sigma h_r of a column. Where a
-statement holds exactly only for exact solutions, what the residuals may add is part of its bound.
+Notation as in `ksvd_primal`: a and b are the residuals K h_r - sigma h_e and Kᵀh_e - sigma h_r of a column.
+Where a statement holds exactly only for exact solutions, what the residuals may add is part of its bound.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def norms(s: Solution) -> Part:
 
 
 def lines(s: Solution) -> Part:
-    """(18): J in the scores, in the multipliers, by the kernel and by columns, all zero; and minus it, eliminated.
+    """(18): J in the scores, in the multipliers, by the kernel and by columns, all zero; and minus it,
+    eliminated.
 
     Line 5 is -(h_e·a + h_r·b)/2 and lines 6 and 7 are (h_e·a - h_r·b)/2 in the residuals, column by column.
     """
@@ -137,10 +139,11 @@ def stationarity(s: Solution) -> Part:
 
 
 def climbs(s: Solution) -> Part:
-    """J(W_e + t, W_r - t) = t² (m s + ½ Σ λ_l (Σ_i a_i² + Σ_j b_j²)) from a stationary point, t = 1: no maximum.
+    """J(W_e + t, W_r - t) = t² (m s + ½ Σ λ_l (Σ_i a_i² + Σ_j b_j²)) from a stationary point, t = 1: no
+    maximum.
 
-    a_i, b_j are the sums of the entries of f(X) φ_q(x_i) and f(X) φ_k(x_j). The slope there, the sum of the entries
-    of both gradients, is bounded like the gradients and computed with an error of its own.
+    a_i, b_j are the sums of the entries of f(X) φ_q(x_i) and f(X) φ_k(x_j). The slope there, the sum of the
+    entries of both gradients, is bounded like the gradients and computed with an error of its own.
     """
     lam, w = 1 / s.values, s.primal
     one = torch.ones_like(w.w_e.value)
@@ -196,8 +199,8 @@ def orthonormal(s: Solution) -> Part:
 def value_bound(s: Solution) -> float:
     """Proved distance of each value from a singular value of K of its rank or a higher one.
 
-    The argument of `ksvd_triplets`: |R| + delta (|K| + sigma_1) with delta the defects of both sets of vectors and
-    |K| at most the Frobenius norm of K, which is that of a p × p product.
+    The argument of `ksvd_triplets`: |R| + delta (|K| + sigma_1) with delta the defects of both sets of
+    vectors and |K| at most the Frobenius norm of K, which is that of a p × p product.
     """
     a, b = residuals(s)
     delta = (_off_unit(s.left) + _off_unit(s.right)) / 2
@@ -216,8 +219,8 @@ def value_bound(s: Solution) -> float:
 def reconstruction(s: Solution) -> Part:
     """K = H_e Σ H_rᵀ with all triplets of positive value, at whole rows of K; a triplet left out is noticed.
 
-    What the decomposition in float64 may be off is what rounding may do to the rows themselves (`Bounded`), in the
-    norm of each row.
+    What the decomposition in float64 may be off is what rounding may do to the rows themselves (`Bounded`),
+    in the norm of each row.
     """
     rows = s.some[:ROWS]
     left = Bounded.exact(s.phi_q[rows])
@@ -248,8 +251,8 @@ def reconstruction(s: Solution) -> Part:
 def second_moment(s: Solution, seed: int = 0) -> Part:
     """‖K H‖² <= σ_1² + ... + σ_s² for orthonormal H, with equality for the leading right vectors (Ky Fan).
 
-    H is the orthonormal basis of seeded Gaussian columns; how far it is from orthonormal enters the bound, and at the
-    leading vectors what |K v|² = σ²|u|² + 2σ u·a + |a|² leaves.
+    H is the orthonormal basis of seeded Gaussian columns; how far it is from orthonormal enters the bound,
+    and at the leading vectors what |K v|² = σ²|u|² + 2σ u·a + |a|² leaves.
     """
     draw = torch.randn(s.right.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     other, _ = torch.linalg.qr(draw.to(s.right))

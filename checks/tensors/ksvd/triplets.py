@@ -1,15 +1,15 @@
 """Singular triplets of the softmax matrix: residuals, orthonormality and rigorous bounds for the values.
 
-Statement certified (eq. (5) and (7) of chen2023 for K = softmax(scale q kᵀ)): K v_l = sigma_l u_l and Kᵀ u_l = sigma_l
-v_l with orthonormal u and v, up to what rounding explains. Residuals are computed with the streamed products, whose
-proved errors are part of every bound. No N x N tensor at any length.
+Statement certified (eq. (5) and (7) of chen2023 for K = softmax(scale q kᵀ)): K v_l = sigma_l u_l and Kᵀ u_l
+= sigma_l v_l with orthonormal u and v, up to what rounding explains. Residuals are computed with the streamed
+products, whose proved errors are part of every bound. No N x N tensor at any length.
 
 Values. H = [[0, K], [Kᵀ, 0]] has eigenvalues ± the singular values. The columns of F = [U; V]/√2 are within
-delta = |FᵀF - I| of orthonormal columns Q (polar factor). With R the residuals,
-|HQ - Q Sigma| <= |R| + delta (|K| + sigma_1) =: beta. Kahan's theorem pairs the s numbers sigma_l with s
-eigenvalues of H at distances of at most beta; by Cauchy interlacing the singular value of rank l is at least
-sigma_l - beta. So: the values are singular values within beta, each of its rank or a higher one. That none was
-missed is the solver's part (`solvers.krylov.largest_missed` gives a bound that holds with a stated chance).
+delta = |FᵀF - I| of orthonormal columns Q (polar factor). With R the residuals, |HQ - Q Sigma| <= |R| + delta
+(|K| + sigma_1) =: beta. Kahan's theorem pairs the s numbers sigma_l with s eigenvalues of H at distances of
+at most beta; by Cauchy interlacing the singular value of rank l is at least sigma_l - beta. So: the values
+are singular values within beta, each of its rank or a higher one. That none was missed is the solver's part
+(`solvers.krylov.largest_missed` gives a bound that holds with a stated chance).
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ GRAM_BLOCK = 256  # tokens a block in the inner products of the vectors with eac
 
 @dataclass(frozen=True)
 class TripletRecord(TensorRecord):
-    """A tensor record with the singular values and the proved distance `value_bound` of each from a true one."""
+    """A tensor record with the singular values and the proved distance `value_bound` of each from a
+    true one.
+    """
 
     values: tuple[float, ...]
     value_bound: float
@@ -41,7 +43,9 @@ class TripletRecord(TensorRecord):
 
 @dataclass(frozen=True)
 class _Images:
-    """K and Kᵀ times [v, u] and [u, v] (N, 2 s), with proved errors; any exchange of vectors is judged from them."""
+    """K and Kᵀ times [v, u] and [u, v] (N, 2 s), with proved errors; any exchange of vectors is judged
+    from them.
+    """
 
     left: torch.Tensor  # (N, s)
     values: torch.Tensor  # (s,)
@@ -66,7 +70,8 @@ def check_softmax_triplets(
     device: str | torch.device | None = None,
     chunk: stream.Tile | None = None,
 ) -> TripletRecord:
-    """Finds the `count` largest triplets with `find(products, count)` and certifies them; see `check_triplets`.
+    """Finds the `count` largest triplets with `find(products, count)` and certifies them; see
+    `check_triplets`.
 
     q, k (N, d) of one head; `find` is a solver such as `solvers.krylov.top_triplets`, whose result has left
     (N, s), values (s,) and right (N, s) as numpy arrays.
@@ -213,7 +218,8 @@ def _gram_rounding(n: int) -> float:
 def _objective(i: _Images, weights: torch.Tensor | None = None, trace: float = 1.0) -> Comparison:
     """J = sum_l (lambda/2)(|K v|² + |Kᵀ u|²) - u·K v with Lambda = Sigma⁻¹ unless given: zero at triplets.
 
-    With true residuals a, b: J_l = (u·a + v·b)/2 + (lambda/2)(|a|² + |b|²), since u·K v can be written both ways.
+    With true residuals a, b: J_l = (u·a + v·b)/2 + (lambda/2)(|a|² + |b|²), since u·K v can be written both
+    ways.
     """
     weights = 1 / i.values if weights is None else weights
     forward, backward = i.part(i.forward, False), i.part(i.backward, False)
@@ -231,7 +237,9 @@ def _objective(i: _Images, weights: torch.Tensor | None = None, trace: float = 1
 
 
 def _norms(i: _Images) -> Comparison:
-    """sigma (|u|² - |v|²) = v·b - u·a: paired vectors have equal norms, without having been normalised (19)."""
+    """sigma (|u|² - |v|²) = v·b - u·a: paired vectors have equal norms, without having been normalised
+    (19).
+    """
     found = (i.left.square().sum(0) - i.right.square().sum(0)).abs()
     a = _norm(i.part(i.forward, False) - i.left * i.values) + _norm(i.part(i.forward_error, False))
     b = _norm(i.part(i.backward, False) - i.right * i.values) + _norm(i.part(i.backward_error, False))

@@ -1,8 +1,9 @@
-"""What the theorems of the four papers say of one attention head of a user's own: which hypotheses hold, by how much.
+"""What the theorems of the four papers say of one attention head of a user's own: which hypotheses hold, by
+how much.
 
 Everything is computed in float64 from the numbers given, streamed, in O(N d) memory. A quantity that the
-theory says vanishes is given with the bound of its rounding error: above the bound the hypothesis fails, which
-is certain; below it the hypothesis is not refuted, which is all that rounded numbers can say.
+theory says vanishes is given with the bound of its rounding error: above the bound the hypothesis fails,
+which is certain; below it the hypothesis is not refuted, which is all that rounded numbers can say.
 """
 
 from __future__ import annotations
@@ -71,13 +72,13 @@ class RightSingular:
     """How far the value columns are from right singular vectors of A (chen2023, remark 3.4).
 
     Column c is one iff AᵀA v_c is a multiple of v_c: `sines` are the sines of the angles between them, with
-    `sine_errors` from rounding; `residual` is |AᵀA V - V S²|_F / |AᵀA V|_F with the best diagonal S²; `span` is
-    |AᵀA V - P AᵀA V|_F / |AᵀA V|_F, P the projection on the span of V: 0 where another basis of the same span
-    would do. `cosine` is the largest |cosine| between two columns, 0 for orthogonal ones. `sigmas` are
-    |A v_c| / |v_c|.
-    `objective` is J of chen2023 (11) at H_r = V, Lambda_c = |v_c| / |A v_c|, H_e = A V Lambda, and
-    `objective_relative` J over sum Lambda_c |A v_c|² / 2, the mean of tan² of the angles so weighted: with these
-    multipliers, unlike in general, J = 0 says that the columns are right singular vectors.
+    `sine_errors` from rounding; `residual` is |AᵀA V - V S²|_F / |AᵀA V|_F with the best diagonal S²; `span`
+    is |AᵀA V - P AᵀA V|_F / |AᵀA V|_F, P the projection on the span of V: 0 where another basis of the same
+    span would do. `cosine` is the largest |cosine| between two columns, 0 for orthogonal ones. `sigmas` are
+    |A v_c| / |v_c|. `objective` is J of chen2023 (11) at H_r = V, Lambda_c = |v_c| / |A v_c|, H_e = A V
+    Lambda, and `objective_relative` J over sum Lambda_c |A v_c|² / 2, the mean of tan² of the angles so
+    weighted: with these multipliers, unlike in general, J = 0 says that the columns are right singular
+    vectors.
     """
 
     sines: tuple[float, ...]
@@ -96,8 +97,8 @@ class RightSingular:
 class Energy:
     """The quadratic energy with its matching regulariser (farooq2025, F(u) = u²): c_j and its minimisers.
 
-    c_j = (AᵀA V)_j · v_j; a sign counts where |c_j| exceeds its rounding bound. The minimisers are AV + ker L,
-    of dimension M d_v - rank((AᵀA) ∘ (VVᵀ)) >= dimension_at_least; unique is None where nothing is proved.
+    c_j = (AᵀA V)_j · v_j; a sign counts where |c_j| exceeds its rounding bound. The minimisers are AV + ker
+    L, of dimension M d_v - rank((AᵀA) ∘ (VVᵀ)) >= dimension_at_least; unique is None where nothing is proved.
     """
 
     positive: int
@@ -202,7 +203,9 @@ def measure(head: Head, settings: Settings = Settings()) -> Measurement:
 
 
 def prepare_head(head: Head, device: str = "cpu") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q (M, d), k (N, d), v (N, d_v) in float64. Raises TensorError, naming the head, if they are unusable."""
+    """q (M, d), k (N, d), v (N, d_v) in float64. Raises TensorError, naming the head, if they are
+    unusable.
+    """
     wide = []
     for role, tensor in (("q", head.q), ("k", head.k), ("v", head.v)):
         if not tensor.is_floating_point() or tensor.ndim != 2:

@@ -1,12 +1,12 @@
 """A user's queries, keys and values from a file: .npz, .safetensors or .pt, of one or many layers and heads.
 
 Names. `q`, `k`, `v` (also query/queries, key/keys, value/values, in any case), alone or behind a prefix that
-ends in `.`, `/` or `_`, as in `3.q`, `layers.3.q`, `layer3_head5_q`. A prefix holds one layer.
-Shapes. (N, d): one head, whose number is the number at the end of the prefix if there is one (`layer.head.q`);
-(heads, N, d): one layer; (layers, heads, N, d). The three tensors of a prefix have the same number of
-dimensions. Keys and values may have fewer heads than queries (grouped queries): query head h then uses key head
-h // (query heads / key heads). An optional number `scale` behind the same prefix is the factor on q·k.
-All other names are ignored.
+ends in `.`, `/` or `_`, as in `3.q`, `layers.3.q`, `layer3_head5_q`. A prefix holds one layer. Shapes. (N,
+d): one head, whose number is the number at the end of the prefix if there is one (`layer.head.q`); (heads, N,
+d): one layer; (layers, heads, N, d). The three tensors of a prefix have the same number of dimensions. Keys
+and values may have fewer heads than queries (grouped queries): query head h then uses key head h // (query
+heads / key heads). An optional number `scale` behind the same prefix is the factor on q·k. All other names
+are ignored.
 
 Nothing in a file is executed: .npz is read without pickle, .pt with weights_only. Shapes are known before any
 data is read, so that a file that does not fit memory is refused first.
@@ -235,7 +235,9 @@ def _safetensors(path: Path) -> dict[str, Stored]:
 
 
 def _torch(path: Path) -> dict[str, Stored]:
-    """Tensors of a .pt file by dotted names; dictionaries and lists may nest. Mapped, not read, where possible."""
+    """Tensors of a .pt file by dotted names; dictionaries and lists may nest. Mapped, not read, where
+    possible.
+    """
     try:
         with warnings.catch_warnings():  # torch's advice on old formats is not for the user of a measurement
             warnings.simplefilter("ignore")

@@ -97,10 +97,10 @@ class AttentionMatrix:
 class Spectrum:
     """Singular values of A. `method` "dense": all of them; "block Krylov": the leading ones, from below.
 
-    From Krylov, value i is at most the i-th singular value (Ritz values of AᵀA lie below its eigenvalues), and
-    some eigenvalue of AᵀA lies within residuals[i] of values[i]². `largest_at_most` bounds the first value from
-    above. Three effective ranks, each 1 for one singular value and n for n equal ones:
-    stable |A|_F²/sigma_1²; participation (sum sigma²)²/sum sigma⁴; entropy exp(-sum p log p), p = sigma/sum sigma
+    From Krylov, value i is at most the i-th singular value (Ritz values of AᵀA lie below its eigenvalues),
+    and some eigenvalue of AᵀA lies within residuals[i] of values[i]². `largest_at_most` bounds the first
+    value from above. Three effective ranks, each 1 for one singular value and n for n equal ones: stable
+    |A|_F²/sigma_1²; participation (sum sigma²)²/sum sigma⁴; entropy exp(-sum p log p), p = sigma/sum sigma
     (Roy and Vetterli, EUSIPCO 2007). The energy |A|_F² is summed, not estimated. From Krylov the stable rank
     is as good as the first value and the participation is an estimate from `block` random vectors with the
     standard error `participation_error` (None where it is computed); what needs all values is None.
@@ -201,7 +201,9 @@ def _krylov(matrix: AttentionMatrix, top: int, block: int, steps: int, seed: int
 
 
 def _orthonormal(x: torch.Tensor, basis: list[torch.Tensor]) -> torch.Tensor:
-    """An orthonormal block that continues the basis; directions that x has exhausted are replaced by others."""
+    """An orthonormal block that continues the basis; directions that x has exhausted are replaced by
+    others.
+    """
     for _ in range(3):
         for q in basis:
             x = x - q @ (q.mT @ x)
@@ -214,8 +216,9 @@ def _participation(
 ) -> tuple[float, float]:
     """(sum sigma²)² / sum sigma⁴ and its standard error, from random z (N, b) and AᵀA z.
 
-    |AᵀA z|² has the mean sum sigma⁴ and zᵀAᵀA z the mean sum sigma² = energy, which is known: the quotient of the two
-    varies less than either. Eigenvalues theta that have settled are counted once each, without chance.
+    |AᵀA z|² has the mean sum sigma⁴ and zᵀAᵀA z the mean sum sigma² = energy, which is known: the quotient of
+    the two varies less than either. Eigenvalues theta that have settled are counted once each, without
+    chance.
     """
     chance = (vectors.mT @ z) ** 2
     fourth = (image**2).sum(0) - (theta**2) @ chance

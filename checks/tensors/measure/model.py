@@ -1,9 +1,9 @@
 """Queries, keys and values as a model's layers make them, caught on their way into torch's attention.
 
-Every call of `torch.nn.functional.scaled_dot_product_attention` inside `capture()` is recorded, in order, which
-is the order of the layers. That is after rotary embeddings and normalisation of queries and keys, whichever model it is:
-Hugging Face transformers loaded with attn_implementation="sdpa" (their default) and plain torch models alike.
-Nothing in the model is changed.
+Every call of `torch.nn.functional.scaled_dot_product_attention` inside `capture()` is recorded, in order,
+which is the order of the layers. That is after rotary embeddings and normalisation of queries and keys,
+whichever model it is: Hugging Face transformers loaded with attn_implementation="sdpa" (their default) and
+plain torch models alike. Nothing in the model is changed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Captured:
 
 
 def _mask(attn_mask: torch.Tensor | None, causal: bool, m: int, n: int, where: str) -> str | None:
-    """None or "causal". A mask is a rule on pairs here, so a tensor must be one of the two, for every head."""
+    """None or "causal". A mask is a rule on pairs here, so a tensor must be one of the two, for every
+    head.
+    """
     if attn_mask is None:
         return "causal" if causal and m > 1 else None
     # additive masks block with -inf or the lowest number of their dtype, in float16 about -65504
@@ -90,7 +92,9 @@ class _Recorder(TorchFunctionMode):
 
 @contextmanager
 def capture() -> Iterator[Captured]:
-    """Records the attention calls made inside; in eval mode and without gradients, since dropout would differ."""
+    """Records the attention calls made inside; in eval mode and without gradients, since dropout would
+    differ.
+    """
     captured = Captured()
     with torch.no_grad(), _Recorder(captured):
         yield captured

@@ -2,11 +2,11 @@
 
     python -m checks.tensors.measure.tiny_model --out tiny.npz        then: attest measure tiny.npz
 
-Task: a sequence of random symbols is followed by itself, some symbols are hidden, and the model fills them in;
-it must look at the other copy, so that trained heads differ from random ones. Two layers of four heads of width
-16, no mask, learned positions. Seeded: the same seed, machine and number of threads give the same weights.
-The file holds q, k, v of shape (layers, heads, tokens, width) for one sequence that was not trained on, and the
-accuracy on hidden symbols before and after training.
+Task: a sequence of random symbols is followed by itself, some symbols are hidden, and the model fills them
+in; it must look at the other copy, so that trained heads differ from random ones. Two layers of four heads of
+width 16, no mask, learned positions. Seeded: the same seed, machine and number of threads give the same
+weights. The file holds q, k, v of shape (layers, heads, tokens, width) for one sequence that was not trained
+on, and the accuracy on hidden symbols before and after training.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"attest: {problem}", file=sys.stderr)
         return 2
     print(
-        f"{a.out}: hidden symbols filled in, {trained.before:.1%} before and {trained.after:.1%} after training"
+        f"{a.out}: hidden symbols filled in, {trained.before:.1%} before and {trained.after:.1%} after "
+        "training"
     )
     return 0
 

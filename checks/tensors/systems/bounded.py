@@ -1,18 +1,21 @@
-"""Float64 tensors that carry a proved bound of their own error: every operation propagates and adds roundings.
+"""Float64 tensors that carry a proved bound of their own error: every operation propagates and adds
+roundings.
 
-``Bounded(value, radius)`` says that the exact quantity lies within ``radius`` of ``value``, entry by entry. The rules
-are running error analysis (Higham, Accuracy and Stability of Numerical Algorithms, section 3.3) with u = 2^-53:
+``Bounded(value, radius)`` says that the exact quantity lies within ``radius`` of ``value``, entry by entry.
+The rules are running error analysis (Higham, Accuracy and Stability of Numerical Algorithms, section 3.3)
+with u = 2^-53:
 
-    sum                 e_x + e_y + u |x + y|
-    product of factors  Σ_k e_k Π_{i<k} (|x_i| + e_i) Π_{i>k} |x_i|   (a telescoping sum: nothing is neglected)
+    sum                 e_x + e_y + u |x + y| product of factors  Σ_k e_k Π_{i<k} (|x_i| + e_i) Π_{i>k} |x_i|
+    (a telescoping sum: nothing is neglected)
                         + g(n + m) Σ Π (|x_i| + e_i) for n terms of m factors, added in any order
     exp x               exp(x) (expm1(e) + 4 u)                      (exp within 2 ulp)
     x^p                 |x|^p (expm1(|p| r) + 4 u), r = -log(1 - e/|x|) >= |log of the relative error of x|
     elu x               e + 4 u |elu x|                              (elu is Lipschitz with constant 1)
 
-Every rule also adds a few of the smallest normal number, for underflow. Radii are sums of nonnegative numbers; their
-own roundings are covered by ``bounds.SAFETY``, applied where radii are compared. The class answers the few torch
-functions that ``checks.tensors.core.formula.evaluate`` calls, so a declared formula runs on it unchanged and yields its own bound.
+Every rule also adds a few of the smallest normal number, for underflow. Radii are sums of nonnegative
+numbers; their own roundings are covered by ``bounds.SAFETY``, applied where radii are compared. The class
+answers the few torch functions that ``checks.tensors.core.formula.evaluate`` calls, so a declared formula
+runs on it unchanged and yields its own bound.
 """
 
 from __future__ import annotations
@@ -178,7 +181,9 @@ def _elu(x: Bounded) -> Bounded:
 
 
 def einsum(spec: str, *factors: Any) -> Bounded:
-    """torch.einsum, contracted pair by pair, with a bound that holds for any order of additions inside a pair."""
+    """torch.einsum, contracted pair by pair, with a bound that holds for any order of additions inside
+    a pair.
+    """
     known = [Bounded.of(f) for f in factors]
     value, roundings = contract(spec, [f.value for f in known])
     full, _ = contract(spec, [f.size for f in known])

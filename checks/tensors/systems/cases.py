@@ -25,8 +25,9 @@ def in_bfloat16(assumptions: Any, options: Options) -> str:
 
 
 class Choices(NamedTuple):
-    """What the assumptions of theory svr say of the systems: β, statistics, tokens a key for each head, downsampling,
-    pattern and number of the keys that a sparse query keeps, taps of the convolutions."""
+    """What the assumptions of theory svr say of the systems: β, statistics, tokens a key for each head,
+    downsampling, pattern and number of the keys that a sparse query keeps, taps of the convolutions.
+    """
 
     beta: float
     statistics: str

@@ -1,4 +1,5 @@
-"""The heads of farooq2025, Hopfield retrieval and attention as a gradient, as torch modules, differentiable, in memory O(n²).
+"""The heads of farooq2025, Hopfield retrieval and attention as a gradient, as torch modules, differentiable,
+in memory O(n²).
 
 For long sequences without gradients use `energy_operators.AttentionMap`, which needs O(n d_v).
 """
@@ -22,13 +23,13 @@ class NonlinearHead(nn.Module):
 
     Q, K, V = X W_q, X W_k, X W_v (69), A the row softmax (70), Z^(0) = AV (71) or 0, then T steps (79)
     Z <- Z - step A diag(F'(u) - w) V with u_j = sum_m A_mj z_m·v_j (72).
-    - `regulariser` "printed": w = 2c as in (75) to (80); "matching" (the correction): w = F'(c), for which AV is
-      stationary; "none".
-    - `alignment` "first member" of (74), c_j = u_j(AV); "second member", v_jᵀ AᵀA v_j, is a product only where
-      d_v = n, and a different number there.
-    - (78) and (80) as printed multiply (n, n), (n,) and (d_v, n): no product unless d_v = 1; they are not offered.
-    With "printed" and F = u² from Z^(0) = AV the head returns ordinary attention whatever T is.
-    Raises TensorError for unknown knobs, for "second member" where d_v != n, and beyond 8192 tokens.
+    - `regulariser` "printed": w = 2c as in (75) to (80); "matching" (the correction): w = F'(c), for which AV
+      is stationary; "none".
+    - `alignment` "first member" of (74), c_j = u_j(AV); "second member", v_jᵀ AᵀA v_j, is a product only
+      where d_v = n, and a different number there.
+    - (78) and (80) as printed multiply (n, n), (n,) and (d_v, n): no product unless d_v = 1; they are not
+      offered. With "printed" and F = u² from Z^(0) = AV the head returns ordinary attention whatever T is.
+      Raises TensorError for unknown knobs, for "second member" where d_v != n, and beyond 8192 tokens.
     """
 
     def __init__(
@@ -102,8 +103,9 @@ class NonlinearHead(nn.Module):
 class ModernHopfield(nn.Module):
     """Modern Hopfield retrieval: `steps` times x <- patternsᵀ softmax(beta patterns x).
 
-    queries (..., M, d), patterns (..., N, d) -> (..., M, d). One step is attention with keys = values = patterns and
-    scale beta: each is the gradient step of size 1 on `energy`, whose gradient is x minus attention.
+    queries (..., M, d), patterns (..., N, d) -> (..., M, d). One step is attention with keys = values =
+    patterns and scale beta: each is the gradient step of size 1 on `energy`, whose gradient is x minus
+    attention.
     """
 
     def __init__(self, beta: float, steps: int = 1) -> None:
@@ -124,12 +126,14 @@ class ModernHopfield(nn.Module):
 
 
 class EnergyAttention(nn.Module):
-    """Attention that is minus the gradient of an energy by the tokens: x (..., n, d) -> the update (..., n, d).
+    """Attention that is minus the gradient of an energy by the tokens: x (..., n, d) -> the update (..., n,
+    d).
 
-    E(X) = -(1/beta) sum_i log sum_j exp(beta q_i·k_j) with Q = X W_q and K = X W_k (..., n, d_k), the first part of (5) for one
-    head. Tokens enter as queries and as keys, so the update has two parts, A K W_qᵀ + Aᵀ Q W_kᵀ: attention with keys for values,
-    and a pull on the keys by the queries that attend to them, which ordinary attention lacks. There is no free value matrix.
-    beta None is 1/sqrt(d_k). Raises TensorError for beta <= 0 and beyond 8192 tokens.
+    E(X) = -(1/beta) sum_i log sum_j exp(beta q_i·k_j) with Q = X W_q and K = X W_k (..., n, d_k), the first
+    part of (5) for one head. Tokens enter as queries and as keys, so the update has two parts, A K W_qᵀ + Aᵀ
+    Q W_kᵀ: attention with keys for values, and a pull on the keys by the queries that attend to them, which
+    ordinary attention lacks. There is no free value matrix. beta None is 1/sqrt(d_k). Raises TensorError for
+    beta <= 0 and beyond 8192 tokens.
     """
 
     def __init__(self, width: int, key_width: int, beta: float | None = None) -> None:
@@ -158,7 +162,8 @@ class EnergyAttention(nn.Module):
 
 
 def simplified_energy(x: torch.Tensor, beta: float, form: str = "printed") -> torch.Tensor:
-    """|x|²/2 + log sum_i exp(beta x_i), (3) of farooq2025, (..., n) -> (...,); "corrected" subtracts the logarithm.
+    """|x|²/2 + log sum_i exp(beta x_i), (3) of farooq2025, (..., n) -> (...,); "corrected" subtracts the
+    logarithm.
 
     Only with the minus is x = beta softmax(beta x), its (4), where the gradient vanishes.
     Raises TensorError for another form.

@@ -1,4 +1,6 @@
-"""Tensor checks of the Hopfield energies that farooq2025 quotes or asks for: gradients against closed forms, with bounds."""
+"""Tensor checks of the Hopfield energies that farooq2025 quotes or asks for: gradients against closed
+forms, with bounds.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,12 @@ def check_retrieval(
     seed: int = 0,
     **how: Any,
 ) -> TensorRecord:
-    """Minus the gradient of E = -(1/β) Σ_i log Σ_j exp(β q_i·k_j) is AK by the queries and AᵀQ by the keys, β the scale.
+    """Minus the gradient of E = -(1/β) Σ_i log Σ_j exp(β q_i·k_j) is AK by the queries and AᵀQ by the keys, β
+    the scale.
 
-    q, k (n, d) of one head. The closed forms are attention with keys as values (streamed, and torch's kernel) and a transpose
-    product; the other side is automatic differentiation of log-sum-exp in float64 at `samples` queries and keys. `how`: dtype,
-    device, chunk. Raises TensorError for unusable tensors.
+    q, k (n, d) of one head. The closed forms are attention with keys as values (streamed, and torch's kernel)
+    and a transpose product; the other side is automatic differentiation of log-sum-exp in float64 at
+    `samples` queries and keys. `how`: dtype, device, chunk. Raises TensorError for unusable tensors.
     """
     started = time.perf_counter()
     maps = AttentionMap(q, k, k, scale, **how)
@@ -71,7 +74,9 @@ def check_retrieval(
 
 
 def _derived(maps: AttentionMap, value: torch.Tensor, magnitude: torch.Tensor, largest: float) -> Sized:
-    """A sum of n weights exp(score - log-sum) in float64 with its error; the factors β and 1/β cost four roundings."""
+    """A sum of n weights exp(score - log-sum) in float64 with its error; the factors β and 1/β cost
+    four roundings.
+    """
     n, d = maps.q.shape
     how = bounds.streamed("float64", stream.Tile(n, n))
     error = bounds.transpose_bound(how, d, n, n, maps.sizes, magnitude, largest)
@@ -111,10 +116,11 @@ def check_simplified(
     device: str | torch.device = "cpu",
     seed: int = 0,
 ) -> TensorRecord:
-    """The corrected energy (3), ‖x‖²/2 - log Σ exp(βx_i): its gradient is x - β softmax(βx), zero at x_i = β/n.
+    """The corrected energy (3), ‖x‖²/2 - log Σ exp(βx_i): its gradient is x - β softmax(βx), zero at x_i =
+    β/n.
 
-    `entries` is the length n of x. One side by automatic differentiation in the working dtype, the other from exponentials and
-    their sum in float64. The mutants are the energy as printed and wrong right sides of (4).
+    `entries` is the length n of x. One side by automatic differentiation in the working dtype, the other from
+    exponentials and their sum in float64. The mutants are the energy as printed and wrong right sides of (4).
     """
     started = time.perf_counter()
     work, place = working_dtype(resolve_dtype(dtype)), resolve_device(device)

@@ -1,7 +1,7 @@
 """Every attention of nguyen2023 as a system: prepare queries and keys, attend, combine the heads.
 
-All of them are one of two attentions (softmax, linear with elu + 1), over all keys or over a subset that depends on
-the query, on queries and keys that were normalised, centred, pooled or convolved first:
+All of them are one of two attentions (softmax, linear with elu + 1), over all keys or over a subset that
+depends on the query, on queries and keys that were normalised, centred, pooled or convolved first:
 
     softmax_attention    (2)                     attend(head)
     linear_attention     Section 2.2.1           attend(head, kernel="linear")
@@ -15,18 +15,19 @@ the query, on queries and keys that were normalised, centred, pooled or convolve
     Attention-Conv1D/2D  (43), (45)              attend(convolved(head, kernel, grid))
     CvT projections      (44)                    attend(projected_by_convolution(tokens, kernels, grid))
 
-Their linear and sparse versions are the same with ``kernel`` and ``kept``. Preparation runs in float64 on tensors that
-carry proved error bounds (`systems_nguyen_bounded`), attention in any dtype on the streamed engine, memory O(N d).
+Their linear and sparse versions are the same with ``kernel`` and ``kept``. Preparation runs in float64 on
+tensors that carry proved error bounds (`systems_nguyen_bounded`), attention in any dtype on the streamed
+engine, memory O(N d).
 
-How the preparation enters the error. Let the prepared q_i, k_j lie within r_i, s_j (vectors of radii) of the exact
-ones. By Cauchy-Schwarz each scaled score moves by at most
+How the preparation enters the error. Let the prepared q_i, k_j lie within r_i, s_j (vectors of radii) of the
+exact ones. By Cauchy-Schwarz each scaled score moves by at most
 
     E_i = scale max_j (|q_i| |s_j| + |r_i| (|k_j| + |s_j|)),
 
-so each softmax weight by a factor within exp(±2 E_i) and the output by at most expm1(2 E_i) Σ_j a_ij |v_jc| + max_j |δv_jc|
-beyond the bound of the engine on the prepared inputs (BOUNDS.md). For elu + 1 the logarithm of a feature is Lipschitz
-with constant 1, because φ' = min(1, e^x) <= φ; so a weight moves by exp(±2 (max_c r_ic + max_jc s_jc)). Rounding
-prepared inputs to a narrower dtype is one more radius, u |q_i|.
+so each softmax weight by a factor within exp(±2 E_i) and the output by at most expm1(2 E_i) Σ_j a_ij |v_jc| +
+max_j |δv_jc| beyond the bound of the engine on the prepared inputs (BOUNDS.md). For elu + 1 the logarithm of
+a feature is Lipschitz with constant 1, because φ' = min(1, e^x) <= φ; so a weight moves by exp(±2 (max_c r_ic
++ max_jc s_jc)). Rounding prepared inputs to a narrower dtype is one more radius, u |q_i|.
 """
 
 from __future__ import annotations
@@ -98,20 +99,26 @@ def centred(own: Head, beta: float) -> Head:
 
 
 def pool_blocks(tokens: Bounded, width: int) -> Bounded:
-    """Runs of ``width`` consecutive tokens, (N, d) -> (N / width, width, d). Raises TensorError unless it divides N."""
+    """Runs of ``width`` consecutive tokens, (N, d) -> (N / width, width, d). Raises TensorError unless
+    it divides N.
+    """
     if width < 1 or len(tokens) % width:
         raise TensorError(f"a pool of {width} tokens does not divide {len(tokens)} tokens")
     return tokens.reshape(-1, width, tokens.shape[-1])
 
 
 def pool(tokens: Bounded, width: int) -> Bounded:
-    """Averages of ``width`` consecutive tokens, (N, d) -> (N / width, d). Raises TensorError unless it divides N."""
+    """Averages of ``width`` consecutive tokens, (N, d) -> (N / width, d). Raises TensorError unless it
+    divides N.
+    """
     total = einsum("nwd->nd", pool_blocks(tokens, width))
     return total * Bounded.rounded(torch.full_like(total.value, 1 / width))
 
 
 def pooled(own: Head, width: int, how: str = "average") -> Head:
-    """Keys and values pooled (Remark 5); all queries stay. ``how``: the average, the first or the largest coordinates."""
+    """Keys and values pooled (Remark 5); all queries stay. ``how``: the average, the first or the
+    largest coordinates.
+    """
     if how == "average":
         return own._replace(k=pool(own.k, width), v=pool(own.v, width))
     take = first if how == "first" else largest
@@ -124,7 +131,9 @@ def first(tokens: Bounded, width: int) -> Bounded:
 
 
 def largest(tokens: Bounded, width: int) -> Bounded:
-    """The largest coordinates of ``width`` consecutive exact tokens. Raises TensorError unless it divides their number."""
+    """The largest coordinates of ``width`` consecutive exact tokens. Raises TensorError unless it
+    divides their number.
+    """
     blocks = pool_blocks(tokens, width)
     # the largest of numbers that are each within a radius is within the largest radius
     return Bounded(blocks.value.amax(1), None if blocks.radius is None else blocks.radius.amax(1))
@@ -133,9 +142,9 @@ def largest(tokens: Bounded, width: int) -> Bounded:
 def convolve(tokens: Bounded, kernel: torch.Tensor, grid: tuple[int, int] | None = None) -> Bounded:
     """Depth-wise convolution with one kernel for all channels, stride 1, zero padding that keeps the size.
 
-    tokens (N, d); kernel (s,), or (s, s) with ``grid`` = (rows, columns), rows x columns = N, tokens row by row. As in
-    neural networks the kernel is not mirrored; one of even length reaches further to the right. Raises TensorError for
-    shapes that do not fit.
+    tokens (N, d); kernel (s,), or (s, s) with ``grid`` = (rows, columns), rows x columns = N, tokens row by
+    row. As in neural networks the kernel is not mirrored; one of even length reaches further to the right.
+    Raises TensorError for shapes that do not fit.
     """
     rows, columns = grid or (1, len(tokens))
     taps = kernel.double() if kernel.ndim == 2 else kernel.double()[None]
@@ -189,8 +198,9 @@ def kept_keys(
 ) -> torch.Tensor:
     """A subset of the n keys for each query: ``kept`` keys around the circle from that of its own token on.
 
-    At equal steps, or side by side with the pattern "window" (all keys are both). ``queries``: how many tokens there are,
-    where several have one key. rows (b,) -> (b, kept), distinct if kept <= n. Raises TensorError otherwise.
+    At equal steps, or side by side with the pattern "window" (all keys are both). ``queries``: how many
+    tokens there are, where several have one key. rows (b,) -> (b, kept), distinct if kept <= n. Raises
+    TensorError otherwise.
     """
     if not 1 <= kept <= n:
         raise TensorError(f"{kept} keys kept of {n}")
@@ -208,10 +218,12 @@ def attend(
     scale: float | None = None,
     dtype: str | torch.dtype = "float64",
 ) -> Bounded:
-    """Attention with the error bound of the module's head: (M, d_v). Queries are tokens 0, 1, … where ``kept`` asks.
+    """Attention with the error bound of the module's head: (M, d_v). Queries are tokens 0, 1, … where
+    ``kept`` asks.
 
-    ``kernel``: "softmax", exp(scale q·k) with scale 1/sqrt(d) unless given, or "linear", φ(q)·φ(k) with φ = elu + 1.
-    ``kept``: only the keys of ``kept_keys``. Raises TensorError for an unknown kernel or unusable tensors.
+    ``kernel``: "softmax", exp(scale q·k) with scale 1/sqrt(d) unless given, or "linear", φ(q)·φ(k) with φ =
+    elu + 1. ``kept``: only the keys of ``kept_keys``. Raises TensorError for an unknown kernel or unusable
+    tensors.
     """
     if kernel not in KERNELS:
         raise TensorError(f"unknown kernel {kernel!r}; allowed: {', '.join(KERNELS)}")
@@ -262,8 +274,8 @@ def softmax_bound(
 ) -> Bounded:
     """An engine's output (M, d_v) with the bound of the module's head.
 
-    ``magnitude`` (M, d_v): Σ_j a_ij |v_jc| as the engine computed it with the same weights; ``keys``: how many keys a
-    query sums over.
+    ``magnitude`` (M, d_v): Σ_j a_ij |v_jc| as the engine computed it with the same weights; ``keys``: how
+    many keys a query sums over.
     """
     d = own.q.shape[-1]
     sizes = bounds.score_sizes(own.q.value, own.k.value, scale)

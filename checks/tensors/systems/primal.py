@@ -1,7 +1,9 @@
-"""Primal-Attention and the KSVD loss of chen2023 as torch modules, and the canonical attention it is compared with.
+"""Primal-Attention and the KSVD loss of chen2023 as torch modules, and the canonical attention it is compared
+with.
 
-Shapes: x (B, N, d) in, (B, N, d) out; H heads of width p = d / H, s directions; f(X) has m rows. Where paper and
-released implementation differ, a knob says which: the objective (mean over tokens, L² for Lambda), the batch.
+Shapes: x (B, N, d) in, (B, N, d) out; H heads of width p = d / H, s directions; f(X) has m rows. Where paper
+and released implementation differ, a knob says which: the objective (mean over tokens, L² for Lambda), the
+batch.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from checks.tensors.core.arrays import TensorError
 
 
 class PrimalScores(NamedTuple):
-    """What the KSVD loss needs of a layer: e, r (B, H, N, s), W_e, W_r (H, m, s), L (H, s); r, W_r None for e only."""
+    """What the KSVD loss needs of a layer: e, r (B, H, N, s), W_e, W_r (H, m, s), L (H, s); r, W_r None
+    for e only.
+    """
 
     e: torch.Tensor
     r: torch.Tensor | None
@@ -39,12 +43,13 @@ def cumulative_mean(x: torch.Tensor) -> torch.Tensor:
 class PrimalAttention(nn.Module):
     """Algorithm 1 with output weights: o_i = W_o [e_i; r_i] per head, then a projection of all heads.
 
-    `tokens` None is the data-independent case, W_e, W_r (H, p, s). With a number it is the data-dependent one for
-    sequences of at least that many tokens: f(X) is that many evenly spaced tokens, cut into heads as the release
-    does, and W_e, W_r are (H, tokens, s). `scores` "both" or "e_only". `causal` takes cumulative means of queries
-    and keys before the feature map, as the release does; f(X) would leak later tokens, so it needs `tokens` None.
-    The feature map is z/|z| (zero at zero, where the paper's is undefined), or "identity".
-    Raises TensorError for widths that do not divide, unknown knobs and sequences shorter than `tokens`.
+    `tokens` None is the data-independent case, W_e, W_r (H, p, s). With a number it is the data-dependent one
+    for sequences of at least that many tokens: f(X) is that many evenly spaced tokens, cut into heads as the
+    release does, and W_e, W_r are (H, tokens, s). `scores` "both" or "e_only". `causal` takes cumulative
+    means of queries and keys before the feature map, as the release does; f(X) would leak later tokens, so it
+    needs `tokens` None. The feature map is z/|z| (zero at zero, where the paper's is undefined), or
+    "identity". Raises TensorError for widths that do not divide, unknown knobs and sequences shorter than
+    `tokens`.
     """
 
     def __init__(
@@ -114,10 +119,10 @@ class PrimalAttention(nn.Module):
 def ksvd_objective(scores: PrimalScores, objective: str = "paper") -> torch.Tensor:
     """J of (11) for every sample and head, (B, H).
 
-    "paper": 1/2 sum_i e_i' Lambda e_i + 1/2 sum_j r_j' Lambda r_j - Tr W_e' W_r, with Lambda = `weights`, which must
-    not be negative. "released": the mean over tokens for the sums, Lambda = weights², so J with weights² / N.
-    For e only, r and W_r are replaced by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr W_e' W_e.
-    Raises TensorError for an unknown objective or a negative Lambda.
+    "paper": 1/2 sum_i e_i' Lambda e_i + 1/2 sum_j r_j' Lambda r_j - Tr W_e' W_r, with Lambda = `weights`,
+    which must not be negative. "released": the mean over tokens for the sums, Lambda = weights², so J with
+    weights² / N. For e only, r and W_r are replaced by nothing and W_e: 1/2 sum_i e_i' Lambda e_i - 1/2 Tr
+    W_e' W_e. Raises TensorError for an unknown objective or a negative Lambda.
     """
     _one_of("objective", objective, ("paper", "released"))
     e, r, w_e, w_r, weights = scores
@@ -136,11 +141,10 @@ def ksvd_objective(scores: PrimalScores, objective: str = "paper") -> torch.Tens
 class KsvdLoss(nn.Module):
     """eta sum over layers of J_l², the regulariser of (10), J_l the mean over heads.
 
-    `batch`: "sample" squares each sample's J and averages (the release's time series, reinforcement learning and
-    language models), "mean" averages over the batch first (its vision and long-range models). `heads`: "mean" averages
-    J over heads before the square, as (10) and the release do; "each" squares every head's own J, so that heads
-    cannot cancel.
-    Raises TensorError for unknown knobs.
+    `batch`: "sample" squares each sample's J and averages (the release's time series, reinforcement learning
+    and language models), "mean" averages over the batch first (its vision and long-range models). `heads`:
+    "mean" averages J over heads before the square, as (10) and the release do; "each" squares every head's
+    own J, so that heads cannot cancel. Raises TensorError for unknown knobs.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Primal-Attention's modules against (9), Algorithm 1 and its causal version, at length, with proved bounds.
 
-The module runs in float64; the formula is evaluated at sampled tokens by `Bounded` arithmetic. The module does the
-same operations in some order, so its own error has the same bound: both are allowed.
+The module runs in float64; the formula is evaluated at sampled tokens by `Bounded` arithmetic. The module
+does the same operations in some order, so its own error has the same bound: both are allowed.
 """
 
 from __future__ import annotations
@@ -109,9 +109,15 @@ def check_primal_attention(
         others["second score left out"] = _twice("", out[0, rows], output(e, r.times(0.0)))
         mutants = wrong(others)
     return TensorRecord(
-        comparisons, mutants, tokens, "float64", str(x.device), "torch.nn module",
-        time.perf_counter() - started, peak_bytes(x.device),
-    )  # fmt: skip
+        comparisons,
+        mutants,
+        tokens,
+        "float64",
+        str(x.device),
+        "torch.nn module",
+        time.perf_counter() - started,
+        peak_bytes(x.device),
+    )
 
 
 def _weight(layer: torch.nn.Linear) -> Bounded:
@@ -183,6 +189,10 @@ def check_causality(tokens: int, *, device: str = "cpu", seed: int = 0) -> Tenso
             "data-dependent weights": moved(mixing, taken, early) / smallest,
             "scores from the changed token on": moved(layer, changed, slice(at, tokens)) / smallest,
         },
-        tokens, "float64", str(x.device), "torch.nn module", time.perf_counter() - started,
+        tokens,
+        "float64",
+        str(x.device),
+        "torch.nn module",
+        time.perf_counter() - started,
         peak_bytes(x.device),
-    )  # fmt: skip
+    )

@@ -1,9 +1,10 @@
-"""The preparations of nguyen2023 again, by torch's own layers: batch normalisation, average pooling, convolution.
+"""The preparations of nguyen2023 again, by torch's own layers: batch normalisation, average pooling,
+convolution.
 
-The second implementation that `systems_nguyen` is compared with, followed by torch's own attention. Values come from
-torch; the radii hold for any order of additions, so those of `systems_nguyen` serve where torch forms the same sums.
-Batch normalisation forms x α + β with α = 1/sqrt(σ² + ε), β = -μ α from a two-pass variance (torch's Normalization.cpp),
-which rounds otherwise: its radius is computed for that form.
+The second implementation that `systems_nguyen` is compared with, followed by torch's own attention. Values
+come from torch; the radii hold for any order of additions, so those of `systems_nguyen` serve where torch
+forms the same sums. Batch normalisation forms x α + β with α = 1/sqrt(σ² + ε), β = -μ α from a two-pass
+variance (torch's Normalization.cpp), which rounds otherwise: its radius is computed for that form.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from checks.tensors.systems.nguyen2023 import Head
 def batch_statistics(keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean and variance (d,) of the keys (N, d) as torch's batch normalisation keeps them.
 
-    With momentum 1 its running statistics are those of the batch; its variance divides by N - 1, which is undone.
+    With momentum 1 its running statistics are those of the batch; its variance divides by N - 1, which is
+    undone.
     """
     centre, spread = torch.zeros_like(keys[0]), torch.ones_like(keys[0])
     F.batch_norm(keys, centre, spread, training=True, momentum=1.0)
@@ -36,7 +38,9 @@ def bounded_statistics(keys: Bounded) -> tuple[Bounded, Bounded]:
 
 
 def unbiased(own: Head, eps: float) -> Bounded:
-    """Keys over the deviation with N - 1, the one that ``torch.var`` has by default: not the statistic of (20)."""
+    """Keys over the deviation with N - 1, the one that ``torch.var`` has by default: not the statistic
+    of (20).
+    """
     keys = own.k.value
     return Bounded((keys - keys.mean(0)) / (keys.var(0) + eps).sqrt())
 

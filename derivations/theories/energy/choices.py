@@ -24,7 +24,8 @@ KNOBS = (
     Knob(
         "regulariser",
         ("section7", "section5", "matching", "none"),
-        "weights of the linear regulariser: 2c_j as in (75), p c_j^(p-1) as in (58) for F = u^p, F'(c_j), or none",
+        "weights of the linear regulariser: 2c_j as in (75), p c_j^(p-1) as in (58) for F = u^p, F'(c_j), or "
+        "none",
     ),
     Knob(
         "initial_state", ("attention", "zero", "random", "given"), "where descent starts: AV, 0, or anywhere"

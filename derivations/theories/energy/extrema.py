@@ -1,8 +1,9 @@
 """What AV is of a regularised energy, where the energy is bounded below, and where gradient descent leads.
 
-E_R(Z) = Σ_j F(u_j) - w_j u_j depends on Z through the alignments u alone, and u takes every value where G = (AᵀA) ∘ (VVᵀ) is
-nonsingular. So everything is a question about the functions F(u) - w u of one variable (``derivations.theories.energy.shape``); the
-identities that this rests on are steps of ``derivations.theories.energy.steps.derive``.
+E_R(Z) = Σ_j F(u_j) - w_j u_j depends on Z through the alignments u alone, and u takes every value where G =
+(AᵀA) ∘ (VVᵀ) is nonsingular. So everything is a question about the functions F(u) - w u of one variable
+(``derivations.theories.energy.shape``); the identities that this rests on are steps of
+``derivations.theories.energy.steps.derive``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from derivations.theories.energy.choices import EnergyAssumptions
 from derivations.theories.energy.shape import bounded_slopes, growth, local_kinds, power_of, shape_of
 
 FLAT = "AV + {W: u(W) = 0}"
-DIMENSION = "an affine space of dimension n d_v - rank G, so a single point exactly if rank G = n d_v, which needs d_v = 1"
+DIMENSION = (
+    "an affine space of dimension n d_v - rank G, so a single point exactly if rank G = n d_v, "
+    "which needs d_v = 1"
+)
 INDEPENDENT = "where the alignments are independent (G nonsingular)"
 WEIGHTS = {"none": "0", "section7": "2c_j", "section5": "p c_j^(p-1)", "matching": "F'(c_j)"}
 
@@ -29,7 +33,9 @@ def interval(found: sp.Set) -> str:
 
 
 def slope_values(text: str) -> sp.Set | None:
-    """The values of F' for a strictly convex F, an open interval; None for others, or where its ends are not decided."""
+    """The values of F' for a strictly convex F, an open interval; None for others, or where its ends
+    are not decided.
+    """
     rates = growth(text)
     return sp.Interval.open(-rates[0], rates[1]) if rates and shape_of(text).convex else None
 
@@ -41,7 +47,10 @@ def where_stationary(a: EnergyAssumptions, text: str, still: bool | None) -> tup
         words = "every state" if still else "none, unless A diag(F' - w) V = 0"
         return words, "F' is constant, and so is the gradient A diag(F' - w) V"
     if still and (shape.convex or shape.concave):
-        one_sign = "⟨gradient, Z - AV⟩ = Σ (F'(u_j) - F'(c_j))(u_j - c_j), terms of one sign that vanish only where u = c"
+        one_sign = (
+            "⟨gradient, Z - AV⟩ = Σ (F'(u_j) - F'(c_j))(u_j - c_j), terms of one sign that vanish "
+            "only where u = c"
+        )
         return f"exactly {FLAT}", f"{one_sign}; {DIMENSION}"
     reason = "the alignments of the gradient are G(F'(u) - w), and it vanishes with F'(u) - w"
     words = f"all Z with F'(u_j) = {weights} for every j, {INDEPENDENT}"
@@ -72,7 +81,8 @@ def verdict_at_attention(text: str, still: bool | None) -> tuple[str, str]:
         side = "below" if shape.convex else "above"
         return (
             f"global {what}; the {verb} are {FLAT}; bounded {side}",
-            f"the excess is a sum of Bregman differences of a strictly {kind} F, zero exactly where u(Z) = c; {DIMENSION}",
+            f"the excess is a sum of Bregman differences of a strictly {kind} F, zero exactly where u(Z) = "
+            f"c; {DIMENSION}",
         )
     return _by_sign(text)
 
@@ -90,14 +100,16 @@ def _by_sign(text: str) -> tuple[str, str]:
     if kinds is None:
         return (
             f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
-            f"{sign}: {INDEPENDENT} AV is a local minimum if all F''(c_j) > 0, a local maximum if all are negative, a saddle if "
+            f"{sign}: {INDEPENDENT} AV is a local minimum if all F''(c_j) > 0, a local maximum if all are "
+            "negative, a saddle if "
             "both signs occur",
         )
     low, high = (interval(kinds[k]) for k in ("minimum", "maximum"))
     neither = "" if kinds["neither"] is sp.S.EmptySet else f" or some c_j is in {interval(kinds['neither'])}"
     return (
         f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
-        f"{sign}, and E_R - E_R(AV) = Σ D_F(u_j, c_j): {INDEPENDENT} AV is a local minimum exactly if every c_j is in {low}, a local "
+        f"{sign}, and E_R - E_R(AV) = Σ D_F(u_j, c_j): {INDEPENDENT} AV is a local minimum exactly if every "
+        f"c_j is in {low}, a local "
         f"maximum exactly if every c_j is in {high}, and a saddle if both occur{neither}",
     )
 
@@ -187,12 +199,14 @@ def step_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
     if shape.curvature is None:
         near = f"; η = {given} exactly if λ_max(D^½GD^½) < {2 / given}" if given else ""
         return (
-            "small enough for the start: F'' is not bounded, and no η serves all starts; near a minimiser 0 < η < "
+            "small enough for the start: F'' is not bounded, and no η serves all starts; near a minimiser 0 "
+            "< η < "
             f"2/λ_max(D^½GD^½), D = diag F''(u) there{near}"
         )
     top, half = 2 / shape.curvature, "" if shape.curvature == 2 else f"{shape.curvature / 2}·"
     chosen = f"; η = {given} is in it exactly if λ_max(G) < {top / given}" if given else ""
     return (
-        f"0 < η < {top}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {shape.curvature}: then a step lowers the energy by at least "
+        f"0 < η < {top}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {shape.curvature}: then a step lowers the "
+        "energy by at least "
         f"η(1 - {half}ηλ_max(G))‖gradient‖²{chosen}"
     )

@@ -1,8 +1,9 @@
-"""Formulas of theory energy: energies Σ_j F(u_j) whose stationary point shall be the attention output AV (farooq2025).
+"""Formulas of theory energy: energies Σ_j F(u_j) whose stationary point shall be the attention output AV
+(farooq2025).
 
 u = L(Z) with u_j = Σ_m A_mj z_mᵀv_j is linear in the state Z; its adjoint takes weights w to A diag(w) V, and
-L of the adjoint is the matrix G = (AᵀA) ∘ (VVᵀ). So AV is the adjoint at w = 1, c = L(AV) = G1, and everything
-below holds for any real A (n x n) and V (n x d_v): that the rows of A sum to one is never used.
+L of the adjoint is the matrix G = (AᵀA) ∘ (VVᵀ). So AV is the adjoint at w = 1, c = L(AV) = G1, and
+everything below holds for any real A (n x n) and V (n x d_v): that the rows of A sum to one is never used.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def u(at: Index = j, over: Index = m, state: Term = Z) -> Term:
 
 
 def c(at: Index = j, inner: Index = r_) -> Term:
-    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j (with p or another letter), the value of u_j at Z = AV. Raises ValueError at an index
-    that it sums over.
+    """c_j = Σ_m A_mj Σ_p A_mp v_pᵀv_j (with p or another letter), the value of u_j at Z = AV. Raises
+    ValueError at an index that it sums over.
     """
     if at in (m, inner):
         raise ValueError(f"c sums over {m.name} and {inner.name}; {at.name} would be taken for one of them")

@@ -1,4 +1,6 @@
-"""The shape of a function F(u) of one real variable: signs of its second derivative, decided exactly or not at all."""
+"""The shape of a function F(u) of one real variable: signs of its second derivative, decided exactly or
+not at all.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def sympy_expression(expr: ix.Expr) -> sp.Expr:
 
 
 def sign_on_reals(expression: sp.Expr) -> str:
-    """Where a function of u has which sign: ">0", ">=0", "<0", "<=0", "=0", "both" or "undecided", for all real u.
+    """Where a function of u has which sign: ">0", ">=0", "<0", "<=0", "=0", "both" or "undecided", for all
+    real u.
 
     Decided for polynomials and for rational functions of u or of exp(u), by exact root counting.
     """
@@ -67,7 +70,9 @@ SIGNS_OF = {
 
 
 def _sign_of_rational(expression: sp.Expr, variable: sp.Symbol, low: int | None) -> str | None:
-    """The sign of a rational function on the real line, or on (low, oo); None if it is not rational or has a pole."""
+    """The sign of a rational function on the real line, or on (low, oo); None if it is not rational or
+    has a pole.
+    """
     top, bottom = sp.fraction(sp.together(expression))
     if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)) or expression.free_symbols - {
         variable
@@ -115,7 +120,9 @@ def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of F: the signs of its second derivative, whether it is affine, a power, how F'' is bounded."""
+    """What is known of F: the signs of its second derivative, whether it is affine, a power, how F'' is
+    bounded.
+    """
 
     second: str
     affine: bool
@@ -143,7 +150,9 @@ def shape_of(text: str) -> Shape:
 
 
 def _largest(second: sp.Expr) -> sp.Expr | None:
-    """A bound of |F''| where one is easily exact: a constant, or 1/cosh² and its like through exp(u); else None."""
+    """A bound of |F''| where one is easily exact: a constant, or 1/cosh² and its like through exp(u);
+    else None.
+    """
     second = sp.simplify(second)
     if not second.free_symbols:
         return sp.Abs(second)
@@ -210,9 +219,11 @@ def _limit(expression: sp.Expr) -> sp.Expr | None:
 
 
 def local_kinds(text: str) -> dict[str, sp.Set] | None:
-    """Where c is a strict local minimum, a strict local maximum or neither of u ↦ F(u) - F'(c) u; None if not decided.
+    """Where c is a strict local minimum, a strict local maximum or neither of u ↦ F(u) - F'(c) u; None if not
+    decided.
 
-    For polynomials of degree two and more: by the sign of F'', and at its zeros by the first derivative that does not vanish.
+    For polynomials of degree two and more: by the sign of F'', and at its zeros by the first derivative that
+    does not vanish.
     """
     if (shape_of(text).polynomial_degree or 0) < 2:
         return None

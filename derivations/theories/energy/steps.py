@@ -1,7 +1,9 @@
-"""The derivations of theory energy under assumptions that can be changed: gradient, regulariser, extremum, descent.
+"""The derivations of theory energy under assumptions that can be changed: gradient, regulariser, extremum,
+descent.
 
-F is a formula in u, or "any". The calculus with A, V and Z is done once for an arbitrary F, by the guarded derivative;
-what depends on the formula (its derivatives, where they have which sign) is decided by SymPy, or left undecided.
+F is a formula in u, or "any". The calculus with A, V and Z is done once for an arbitrary F, by the guarded
+derivative; what depends on the formula (its derivatives, where they have which sign) is decided by SymPy, or
+left undecided.
 """
 
 from __future__ import annotations
@@ -99,7 +101,9 @@ def functions(assumptions: EnergyAssumptions) -> tuple[str, ...]:
 
 
 def weight(assumptions: EnergyAssumptions, text: str, at: Term) -> Term:
-    """The weight of the regulariser at c_j = ``at``, for the F given as text. Raises ValueError where there is none."""
+    """The weight of the regulariser at c_j = ``at``, for the F given as text. Raises ValueError where
+    there is none.
+    """
     match assumptions.regulariser:
         case "none":
             return as_term(0) * at
@@ -124,7 +128,8 @@ def regularised(assumptions: EnergyAssumptions, text: str) -> Term:
 def stationary(assumptions: EnergyAssumptions, text: str) -> bool | None:
     """Whether AV is a stationary point of E_R for all A and V; None where neither is shown.
 
-    Shown by normal form; refuted by one token with value v, where the gradient at AV = v is v (F'(v²) - w(v²)).
+    Shown by normal form; refuted by one token with value v, where the gradient at AV = v is v (F'(v²) -
+    w(v²)).
     """
     slope = at_point(grad(regularised(assumptions, text), en.Z_, "E_R"), en.Z_, en.AV)
     if nf.is_zero(nf.normal(slope.entry(en.i, en.k))):
@@ -204,11 +209,11 @@ GRAM_Y = sum_over(en.r_, (en.A.T @ en.A)[en.j, en.r_] * (en.V @ en.V.T)[en.j, en
 
 
 def geometry() -> tuple[tuple[str, Term, Term], ...]:
-    """Identities (title, left, right) behind every statement on directions: u of A diag(y) V is Gy, G = (AᵀA) ∘ (VVᵀ), and
-    the inner product of W and A diag(y) V is that of u(W) and y.
+    """Identities (title, left, right) behind every statement on directions: u of A diag(y) V is Gy, G = (AᵀA)
+    ∘ (VVᵀ), and the inner product of W and A diag(y) V is that of u(W) and y.
 
-    So the states split into A diag(y) V and the W with u(W) = 0, orthogonal to each other, of dimensions rank G and
-    n d_v - rank G, and where G is nonsingular u takes every value.
+    So the states split into A diag(y) V and the W with u(W) = 0, orthogonal to each other, of dimensions rank
+    G and n d_v - rank G, and where G is nonsingular u takes every value.
     """
     image = at_point(en.u(), en.Z_, en.adjoint(y))
     return (
@@ -233,7 +238,9 @@ def _geometry() -> list[Step]:
 
 
 def inertia() -> tuple[Term, Term]:
-    """The second derivative of E along A diag(y) V, and Σ_j F''(u_j) (Gy)_j²: equal, by the identities of ``geometry``."""
+    """The second derivative of E along A diag(y) V, and Σ_j F''(u_j) (Gy)_j²: equal, by the identities
+    of ``geometry``.
+    """
     left = at_point(second_form()[0], W_, en.adjoint(y))
     square = Tensor("s", (en.N,), "s", "", "s_{%1}")
     right = at_point(
@@ -246,15 +253,22 @@ def _inertia() -> Step:
     """What the signs of F'' say of the signs of the Hessian."""
     left, right = inertia()
     why = (
-        "along A diag(y) V with Gy = s it is Σ F''(u_j) s_j²: where G is nonsingular every s occurs, so the Hessian has as many "
-        "positive and negative eigenvalues as there are positive and negative F''(u_j), and the others are 0 (Sylvester)"
+        "along A diag(y) V with Gy = s it is Σ F''(u_j) s_j²: where G is nonsingular every s occurs, so the "
+        "Hessian has as many "
+        "positive and negative eigenvalues as there are positive and negative F''(u_j), and the others are 0 "
+        "(Sylvester)"
     )
-    return Step("Signs of the Hessian", rf"{left.latex()} = {right.latex()}",
-                why if nf.equal(left.entry(), right.entry()) else "NOT equal")  # fmt: skip
+    return Step(
+        "Signs of the Hessian",
+        rf"{left.latex()} = {right.latex()}",
+        why if nf.equal(left.entry(), right.entry()) else "NOT equal",
+    )
 
 
 def along(energy: Term, name: str = "E") -> tuple[Term, Term]:
-    """First and second derivative of an energy of Z along W; ``name`` is the energy's in the gradient's notation."""
+    """First and second derivative of an energy of Z along W; ``name`` is the energy's in the gradient's
+    notation.
+    """
     once = sum_over(en.i, en.k, grad(energy, en.Z_, name)[en.i, en.k] * W[en.i, en.k])
     return once, sum_over(en.m, en.l, grad(once, en.Z_)[en.m, en.l] * W[en.m, en.l])
 
@@ -325,4 +339,7 @@ def stationarity_words(a: EnergyAssumptions, text: str, still: bool | None) -> s
         if a.regulariser == "none"
         else "A diag(F'(c) - w) V with the weights w of the regulariser"
     )
-    return f"the gradient at AV is {weights}; it does not vanish for one token of value {breaking_value(a, text)}"
+    return (
+        f"the gradient at AV is {weights}; it does not vanish for one token of value "
+        f"{breaking_value(a, text)}"
+    )

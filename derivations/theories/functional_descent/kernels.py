@@ -1,7 +1,7 @@
 """The kernels that Wang, Henao and Carin (2024) list, on vectors that may be stacked, and the softmax kernel.
 
-A kernel is a function of two vector terms (a key and a query) that returns a scalar term. Parameters are named as in
-the paper: σ, γ, c, λ. The degree of the polynomial kernel, printed d, is a whole number.
+A kernel is a function of two vector terms (a key and a query) that returns a scalar term. Parameters are
+named as in the paper: σ, γ, c, λ. The degree of the polynomial kernel, printed d, is a whole number.
 """
 
 from __future__ import annotations
@@ -180,10 +180,11 @@ FAMILIES: dict[str, Kernel] = {
 
 
 def attention_weights(name: str, keys: Callable[[Index], Term], query: Term, index: Index) -> dict[str, Term]:
-    """The weight of key ``index`` for a query, for the kernel of the assumptions; several where it is left open.
+    """The weight of key ``index`` for a query, for the kernel of the assumptions; several where it is left
+    open.
 
-    ``features`` stands for any kernel of the list's three families, ``softmax`` for exponentials normalised over the
-    keys; a name of the list, or a text in dot, xx, yy, for itself.
+    ``features`` stands for any kernel of the list's three families, ``softmax`` for exponentials normalised
+    over the keys; a name of the list, or a text in dot, xx, yy, for itself.
     """
     if name == "features":
         return {family: kernel(keys(index), query) for family, kernel in FAMILIES.items()}

@@ -1,8 +1,10 @@
-"""Section 3 of Wang, Henao and Carin (2024): the softmax of the latent function, its steps and their approximations.
+"""Section 3 of Wang, Henao and Carin (2024): the softmax of the latent function, its steps and their
+approximations.
 
-A state is a latent function of size α: f_{k-1} = α u at the examples and α v at x, with any u and v. A step of (3)
-from it is exact; (4) moves the softmax components themselves. Both are functions of α, and their difference is
-compared by powers of α. ``classes`` is "C-1", or "1" for two categories, where nothing carries a class index.
+A state is a latent function of size α: f_{k-1} = α u at the examples and α v at x, with any u and v. A step
+of (3) from it is exact; (4) moves the softmax components themselves. Both are functions of α, and their
+difference is compared by powers of α. ``classes`` is "C-1", or "1" for two categories, where nothing carries
+a class index.
 """
 
 from __future__ import annotations
@@ -45,8 +47,9 @@ def over_classes(classes: str, body: Vector) -> Term:
 def component(latent: Vector, at: Index, classes: str, softmax: str = "reference") -> Term:
     """The softmax component h_c, c = 1, …, C-1, of latent outputs.
 
-    ``reference``: class 0 has the latent output 0. ``symmetric``: all C outputs are free and start equal; since codes
-    and probabilities sum to one over all classes, the output of class 0 is minus the sum of the others.
+    ``reference``: class 0 has the latent output 0. ``symmetric``: all C outputs are free and start equal;
+    since codes and probabilities sum to one over all classes, the output of class 0 is minus the sum of the
+    others.
     """
     zero = as_term(1) if softmax == "reference" else exp(-over_classes(classes, latent))
     return exp(latent(at)) / (zero + over_classes(classes, lambda k: exp(latent(k))))
@@ -116,8 +119,8 @@ class Step:
     def approximate(self, rates: str, error: int) -> Term:
         """(4): ĥ_k from ĥ_{k-1} = h_{k-1} + α^error ε, with any ε.
 
-        ``rates``: "free" (α_k^{(c)} = α ρ_c with any ρ, as printed), "start" (the derivative at f = 0), "full" (the
-        constant Jacobian J_0 = (1/C)(I - 11ᵀ/C) in place of a rate), "symmetric" (α/C).
+        ``rates``: "free" (α_k^{(c)} = α ρ_c with any ρ, as printed), "start" (the derivative at f = 0),
+        "full" (the constant Jacobian J_0 = (1/C)(I - 11ᵀ/C) in place of a rate), "symmetric" (α/C).
         """
         epsilon = self._entry("eps")
         epsilon_x = self._entry("eps(x)")

@@ -34,7 +34,8 @@ KNOBS = (
     Knob(
         "kernel",
         ("features", "softmax", *fk.KERNELS, "EXPRESSION in dot, xx, yy"),
-        "the attention kernel: any φ(x)ᵀφ(x'), softmax over the keys, one of the paper's list, or an expression in "
+        "the attention kernel: any φ(x)ᵀφ(x'), softmax over the keys, one of the paper's list, or an "
+        "expression in "
         "dot = xᵀx', xx = xᵀx, yy = x'ᵀx'",
     ),
     Knob("bias", ("on", "off"), "whether b is learned, which takes a second head of constant attention"),
@@ -116,7 +117,9 @@ def in_kernel(expr: ix.Expr) -> ix.Expr:
 
 
 def unrolled(a: FunctionalAssumptions) -> list[ix.Expr]:
-    """f_1(x), …, f_L(x) of class c from the zero function, in kernel values and outcomes; exact for every layer."""
+    """f_1(x), …, f_L(x) of class c from the zero function, in kernel values and outcomes; exact for
+    every layer.
+    """
     start = fd.stepped("squared", a).entry(_class)
     for parameter in (fd.W, fd.b):
         start = ix.define(start, parameter, lambda *_: ix.Num(Fraction(0)))
@@ -167,7 +170,8 @@ def _matrices(a: FunctionalAssumptions) -> list[Step]:
 
 
 def _second_head(a: FunctionalAssumptions) -> tuple[str, str]:
-    """The term of head 2, whose zero queries and keys give the kernel's value at 0 over and over; and the reason.
+    """The term of head 2, whose zero queries and keys give the kernel's value at 0 over and over; and the
+    reason.
 
     P_2 divides by N times that value. Where it is 0 or undefined there is no such head.
     """
@@ -205,9 +209,13 @@ def _at_zero(kernel: str) -> sp.Expr | None:
 
 
 _AT_ZERO = {
-    "rbf": "1", "laplacian": "1", "chi_squared": "1", "exponential": "1",
-    "sigmoid": r"\tanh c", "polynomial": rf"c^{fk.DEGREE}",
-}  # fmt: skip
+    "rbf": "1",
+    "laplacian": "1",
+    "chi_squared": "1",
+    "exponential": "1",
+    "sigmoid": r"\tanh c",
+    "polynomial": rf"c^{fk.DEGREE}",
+}
 
 
 def _softmax(a: FunctionalAssumptions) -> list[Step]:

@@ -1,10 +1,11 @@
 """Theory functional_descent: gradient descent on (W, b) as updates of functions, and as layers of attention.
 
-The latent function is f(x) = W φ(x) + b with C - 1 outputs, W of shape (C-1, d'), features φ of width d'. Gradient
-descent on a loss over a context of N examples moves f at every position x_j; Wang, Henao and Carin (2024) write these
-moves as attention layers. Here x is any position x_j: an example of the context or a query. The paper's choices are the defaults of ``FunctionalAssumptions``; every derivation takes
-the assumptions as its argument. Section 2 of the paper has real outcomes y_i and the squared loss, Section 3 class
-labels with one-hot-like codes ỹ_i (class 0 is the zero vector) and the cross-entropy of a softmax.
+The latent function is f(x) = W φ(x) + b with C - 1 outputs, W of shape (C-1, d'), features φ of width d'.
+Gradient descent on a loss over a context of N examples moves f at every position x_j; Wang, Henao and Carin
+(2024) write these moves as attention layers. Here x is any position x_j: an example of the context or a
+query. The paper's choices are the defaults of ``FunctionalAssumptions``; every derivation takes the
+assumptions as its argument. Section 2 of the paper has real outcomes y_i and the squared loss, Section 3
+class labels with one-hot-like codes ỹ_i (class 0 is the zero vector) and the cross-entropy of a softmax.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Categories(Term):
 
 
 class Named(Term):
-    """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made inside."""
+    """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made
+    inside.
+    """
 
     def shape(self) -> tuple[str, ...]:
         return self.args[0].shape()
@@ -65,7 +68,9 @@ def logarithm(arg: Term) -> Term:
 
 
 def per_example(name: str, latex: str, classes: str = CLASSES) -> Tensor:
-    """One vector of C - 1 outputs for each example of the context; ``latex`` is the row, with %1 for the example."""
+    """One vector of C - 1 outputs for each example of the context; ``latex`` is the row, with %1 for
+    the example.
+    """
     return Tensor(name, (N, classes), latex.replace("%1", r"\cdot"), latex, rf"\left({latex}\right)_{{%2}}")
 
 
@@ -112,8 +117,8 @@ def squared_loss(a: FunctionalAssumptions) -> Term:
 def cross_entropy(a: FunctionalAssumptions) -> Term:
     """The mean (or the sum) over the examples of -log h_{y_i}(x_i), written with the codes ỹ_i.
 
-    log h_{y_i} = Σ_c ỹ_{c,i} f_c(x_i) - log(1 + Σ_c exp f_c(x_i)): f_0 = 0, and ỹ_i marks the class of y_i. See
-    ``observed`` for the same from the softmax components.
+    log h_{y_i} = Σ_c ỹ_{c,i} f_c(x_i) - log(1 + Σ_c exp f_c(x_i)): f_0 = 0, and ỹ_i marks the class of y_i.
+    See ``observed`` for the same from the softmax components.
     """
     c, cp = Index("c", CLASSES), Index("c'", CLASSES)
     latent = outputs(W, b, i, a)
@@ -123,7 +128,9 @@ def cross_entropy(a: FunctionalAssumptions) -> Term:
 
 
 def observed(a: FunctionalAssumptions) -> Term:
-    """log h_{y_i}(x_i) = Σ_c ỹ_{c,i} log h_c(x_i) + (1 - Σ_c ỹ_{c,i}) log h_0(x_i), from the softmax components."""
+    """log h_{y_i}(x_i) = Σ_c ỹ_{c,i} log h_c(x_i) + (1 - Σ_c ỹ_{c,i}) log h_0(x_i), from the softmax
+    components.
+    """
     c, cp = Index("c", CLASSES), Index("c'", CLASSES)
     latent = outputs(W, b, i, a)
     total = 1 + sum_over(cp, exp(latent[cp]))
@@ -150,7 +157,9 @@ def gradient_terms(loss: str, a: FunctionalAssumptions) -> tuple[Term, Term]:
 
 
 def stepped(loss: str, a: FunctionalAssumptions, rate: Term | None = None) -> Term:
-    """f_{θ_k}(x) after one step of gradient descent (rate α unless given) from any W and b: derived, not printed."""
+    """f_{θ_k}(x) after one step of gradient descent (rate α unless given) from any W and b: derived,
+    not printed.
+    """
     by_weights, by_offset = gradient_terms(loss, a)
     rate = as_term(alpha) if rate is None else rate
     new = outputs(as_term(W) - rate * by_weights, as_term(b) - rate * by_offset, None, a)

@@ -1,7 +1,9 @@
-"""The attentions of nguyen2023 under the assumptions of theory svr: what enters Φ, the expansion, the attention.
+"""The attentions of nguyen2023 under the assumptions of theory svr: what enters Φ, the expansion, the
+attention.
 
-Each comes from a program of its own (`derivations.theories.svr.variants`), which differs from (5) in what enters Φ. What the
-paper leaves to choice (statistics, β, scales, downsampling, mask, kernel size) is read from the assumptions.
+Each comes from a program of its own (`derivations.theories.svr.variants`), which differs from (5) in what
+enters Φ. What the paper leaves to choice (statistics, β, scales, downsampling, mask, kernel size) is read
+from the assumptions.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def share_of_keys(a: SvrAssumptions) -> Fraction:
 
 @dataclass(frozen=True)
 class Chain:
-    """One attention: how its inputs z, z_j are made (LaTeX and words), its program and what stands around it."""
+    """One attention: how its inputs z, z_j are made (LaTeX and words), its program and what stands
+    around it.
+    """
 
     name: str
     inputs: str
@@ -99,9 +103,17 @@ def chains(a: SvrAssumptions) -> tuple[Chain, ...]:
         Chain("Centred attention (26)", *_beta_inputs(a), _variant("centred")),
         Chain("Attention-SH (25)", *_head_inputs(a), _variant("scaled head", "N_s", "^s"), heads=True),
         Chain("Sparse attention (16)", *_mask_inputs(a), _variant("subset", "M", "^{(x)}"), sparse=True),
-        Chain("Attention-Conv1D (45)", *_conv_inputs(svr_choices.kernel_size(a.kernel_size), 1), _variant("conv")),
-        Chain("Attention-Conv2D (43)", *_conv_inputs(svr_choices.kernel_size(a.kernel_size_2d), 2), _variant("conv")),
-    )  # fmt: skip
+        Chain(
+            "Attention-Conv1D (45)",
+            *_conv_inputs(svr_choices.kernel_size(a.kernel_size), 1),
+            _variant("conv"),
+        ),
+        Chain(
+            "Attention-Conv2D (43)",
+            *_conv_inputs(svr_choices.kernel_size(a.kernel_size_2d), 2),
+            _variant("conv"),
+        ),
+    )
 
 
 def _variant(name: str, count: str = N, mark: str = "") -> sv.Variant:
@@ -181,7 +193,8 @@ def _head_inputs(a: SvrAssumptions) -> tuple[str, str]:
     lines = (
         rf"\boldsymbol{{z}} = \boldsymbol{{x}}, \quad \boldsymbol{{z}}_j = {taken}",
         r"T_j = \{(j-1)\,r_s + 1, \dots, j\,r_s\}",
-        rf"(r_1, r_2, \dots) = ({scales}), \quad N_s = N / r_s, \quad \text{{share of keys }} {share_of_keys(a)}",
+        rf"(r_1, r_2, \dots) = ({scales}), \quad N_s = N / r_s, \quad \text{{share of keys }} "
+        rf"{share_of_keys(a)}",
     )
     return _lines(
         *lines
@@ -199,9 +212,13 @@ def _mask_inputs(a: SvrAssumptions) -> tuple[str, str]:
     if pattern == "strided":
         lines.append(rf"r = N / {kept} \text{{ rounded down}}")
     lines.append(
-        r"\boldsymbol{z} = \boldsymbol{x}, \quad \boldsymbol{z}_j = \boldsymbol{k}_m, \quad m \text{ the j-th of } \mathcal{M}_x"
+        r"\boldsymbol{z} = \boldsymbol{x}, \quad \boldsymbol{z}_j = \boldsymbol{k}_m, \quad m \text{ the "
+        r"j-th of } \mathcal{M}_x"
     )
-    words = "the keys that the query at token i keeps, counted around the circle; each query has a program of its own"
+    words = (
+        "the keys that the query at token i keeps, counted around the circle; each query has a program "
+        "of its own"
+    )
     return _lines(*lines), words
 
 

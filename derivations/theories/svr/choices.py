@@ -1,7 +1,8 @@
 """What the variants of nguyen2023 leave to choice, read from the text of a knob.
 
-Statistics of Attention-BN, β of (26) and (51), scales and downsampling of Attention-SH, the keys that a sparse query
-keeps, kernel sizes of the convolutions. Every function raises ValueError for a text out of range.
+Statistics of Attention-BN, β of (26) and (51), scales and downsampling of Attention-SH, the keys that a
+sparse query keeps, kernel sizes of the convolutions. Every function raises ValueError for a text out of
+range.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ KNOBS = (
     Knob(
         "statistics",
         STATISTICS,
-        "what Attention-BN subtracts and divides by: mean and deviation of the keys (20), the mean only, the deviation "
+        "what Attention-BN subtracts and divides by: mean and deviation of the keys (20), the mean only, the "
+        "deviation "
         "with N - 1, mean and deviation of the queries, nothing",
     ),
     Knob(
@@ -41,13 +43,15 @@ KNOBS = (
     Knob(
         "downsampling",
         DOWNSAMPLINGS,
-        "how a scaled head takes one key from several tokens (Remark 5): their average, the first, the largest "
+        "how a scaled head takes one key from several tokens (Remark 5): their average, the first, the "
+        "largest "
         "coordinates",
     ),
     Knob(
         "mask",
         ("strided:KEPT", "window:KEPT", "all"),
-        f"which keys a query of sparse attention keeps: KEPT (1 to {MOST_KEPT}) at equal steps or side by side, or all",
+        f"which keys a query of sparse attention keeps: KEPT (1 to {MOST_KEPT}) at equal steps or side by "
+        "side, or all",
         ("window:64", "all"),
     ),
     Knob(

@@ -1,8 +1,8 @@
 """Operations and memory of the models of Figures 1 to 4 of nguyen2023, as formulas in N, D, heads and scales.
 
-The model: ``LAYERS`` layers of attention with H heads and a feed-forward part of width F, on N tokens of width D. Scaled
-head s has one key for r_s tokens. A multiply-add counts as two operations; what is linear in N and D (normalisation,
-pooling, softmax) is left out, as in the usual counters.
+The model: ``LAYERS`` layers of attention with H heads and a feed-forward part of width F, on N tokens of
+width D. Scaled head s has one key for r_s tokens. A multiply-add counts as two operations; what is linear in
+N and D (normalisation, pooling, softmax) is left out, as in the usual counters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def share(scales: Sequence[int]) -> sp.Rational:
 
 
 def operations(keys: Any = 1, kept: Any = 1) -> sp.Expr:
-    """Operations of a forward pass: projections, attention to the kept keys, feed-forward; ``keys``: their share."""
+    """Operations of a forward pass: projections, attention to the kept keys, feed-forward; ``keys``:
+    their share.
+    """
     projections = 2 * (2 + 2 * keys) * N * D**2
     return LAYERS * (projections + 4 * keys * kept * N**2 * D + 4 * N * D * F)
 
@@ -36,9 +38,10 @@ def saved_operations(scales: Sequence[int], kept: Any = 1) -> sp.Expr:
 def matrices(scales: Sequence[int], together: bool, train: bool) -> sp.Rational:
     """N x N matrices of numbers held at the peak; everything else is at most a multiple of N D.
 
-    Inference: scores and weights, of all heads at once if they are computed together, else of the head with most keys.
-    Training with dropout keeps weights, dropped-out weights and the mask of every head and layer; the backward pass adds one
-    more for the heads in hand and frees a head's three when it is through with it, the last head first.
+    Inference: scores and weights, of all heads at once if they are computed together, else of the head with
+    most keys. Training with dropout keeps weights, dropped-out weights and the mask of every head and layer;
+    the backward pass adds one more for the heads in hand and frees a head's three when it is through with it,
+    the last head first.
     """
     inverse = [sp.Rational(1, r) for r in scales]
     if not train:

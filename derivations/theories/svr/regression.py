@@ -31,7 +31,9 @@ f_ = Index("f", DPHI)
 
 
 def vectors(name: str, width: str, latex: str, many: str = N, **promises: bool) -> Tensor:
-    """N vectors as the rows of a matrix, printed the paper's way: row j is ``latex``_j, its entry ``latex``_j(d)."""
+    """N vectors as the rows of a matrix, printed the paper's way: row j is ``latex``_j, its entry
+    ``latex``_j(d).
+    """
     return Tensor(name, (many, width), latex, rf"{latex}_{{%1}}", rf"{latex}_{{%1}}(%2)", **promises)
 
 
@@ -93,7 +95,8 @@ OWN = Symbols(j, y, xi, xi_t, alpha, alpha_t, eta, eta_t, residual, small, rho)
 class SvrAssumptions:
     """The choices of Section 2.1, then those of the variants (Section 2.3, Appendices A, G, I, J).
 
-    The defaults are the paper's: scales and kernel size of its retrieval model, 2-D kernel of its ImageNet model.
+    The defaults are the paper's: scales and kernel size of its retrieval model, 2-D kernel of its ImageNet
+    model.
     """
 
     loss: str = "epsilon_insensitive"
@@ -123,7 +126,8 @@ KNOBS = (
     Knob(
         "normaliser",
         ("kernel_sum", "kernel_sum_raw", "one"),
-        "h sums the kernel over what enters Φ, or over all keys as they are (as the text says for the variants), "
+        "h sums the kernel over what enters Φ, or over all keys as they are (as the text says for the "
+        "variants), "
         "or h = 1",
     ),
     Knob(
@@ -294,7 +298,9 @@ def multiplier(assumptions: SvrAssumptions, own: Symbols = OWN) -> tuple[Tensor,
 
 
 def value_rule(assumptions: SvrAssumptions) -> tuple[Tensor, Term]:
-    """The definition v_j(d) = (α_j(d) - α̃_j(d)) / h(k_j), read as a rule that replaces the first multiplier."""
+    """The definition v_j(d) = (α_j(d) - α̃_j(d)) / h(k_j), read as a rule that replaces the first
+    multiplier.
+    """
     first, second = multiplier(assumptions)
     scaled = as_term(v)[j, d]
     if assumptions.normaliser != "one":

@@ -249,7 +249,9 @@ def attention(variant: Variant, score: Term) -> ix.Expr:
 
 
 def with_kernel(variant: Variant, value: ix.Expr, height: ix.Expr | None = None) -> ix.Expr:
-    """The expansion with a kernel value (free index ``variant.j``), ``height`` or its sum as h, and values v_j."""
+    """The expansion with a kernel value (free index ``variant.j``), ``height`` or its sum as h, and
+    values v_j.
+    """
     j = variant.j
     kernel = Tensor(f"kappa[{variant.name}]", (variant.count,), r"\kappa")
     expr = in_kernel(variant, in_values(variant, expansion(variant)), kernel)
@@ -264,8 +266,9 @@ def regenerated(
 ) -> ix.Expr:
     """What a variant's program becomes under the assumptions, at d, for a prepared query and key.
 
-    ``key`` has the free index ``variant.j``. The kernel is that of the feature map; h its sum over the prepared keys, its
-    sum over the keys as they are (``raw``: their index and the key, the prepared ones unless given), or 1.
+    ``key`` has the free index ``variant.j``. The kernel is that of the feature map; h its sum over the
+    prepared keys, its sum over the keys as they are (``raw``: their index and the key, the prepared ones
+    unless given), or 1.
     """
     own = variant.under(a)
     value = kernel_of(a, query, key)

@@ -1,4 +1,6 @@
-"""The command line: what a user types by mistake ends with one line and status 2, what they ask for is shown."""
+"""The command line: what a user types by mistake ends with one line and status 2, what they ask for is
+shown.
+"""
 
 from __future__ import annotations
 

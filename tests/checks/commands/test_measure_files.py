@@ -1,4 +1,6 @@
-"""Files of tensors: every documented layout is read as meant, nothing in them is executed, and `attest measure`."""
+"""Files of tensors: every documented layout is read as meant, nothing in them is executed, and `attest
+measure`.
+"""
 
 import argparse
 import json

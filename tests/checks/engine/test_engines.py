@@ -1,4 +1,6 @@
-"""Engines as an adversary sees them: what is true is found, what is false is refuted exactly, what is open stays open."""
+"""Engines as an adversary sees them: what is true is found, what is false is refuted exactly, what is
+open stays open.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +120,9 @@ def test_a_broken_link_of_a_chain_leaves_the_statement_open() -> None:
 
 
 def test_random_instances_alone_settle_nothing() -> None:
-    """sqrt(2 + sqrt(3)) = (sqrt(6) + sqrt(2))/2 has no exact value here: it must stay open, not be confirmed."""
+    """sqrt(2 + sqrt(3)) = (sqrt(6) + sqrt(2))/2 has no exact value here: it must stay open, not be
+    confirmed.
+    """
     statement = Identity(
         sqrt(2 + sqrt(as_term(3))) + 0 * s, (sqrt(as_term(6)) + sqrt(as_term(2))) / 2 + 0 * s
     )

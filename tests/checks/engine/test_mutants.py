@@ -1,4 +1,6 @@
-"""Mutants: made from the formula, well-shaped, really different, and honest about those that are not noticed."""
+"""Mutants: made from the formula, well-shaped, really different, and honest about those that are not
+noticed.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def test_equivalent_mutants_are_recognised() -> None:
 
 
 def test_a_formula_that_is_checked_for_nothing_rejects_no_mutant() -> None:
-    """Under the definition r = 0 both sides vanish: whatever else the formula says is not checked, and it shows."""
+    """Under the definition r = 0 both sides vanish: whatever else the formula says is not checked, and
+    it shows.
+    """
     vacuous = Given(R, (), 0 * s, "nothing is left")
     finding = judge(Identity(r * (s + t), r * (s - t), given=(vacuous,)))
     other = [what for what, _ in mutants(r * (s + t), 24)] + [what for what, _ in mutants(r * (s - t), 24)]

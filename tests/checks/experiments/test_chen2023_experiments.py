@@ -1,4 +1,6 @@
-"""The experiments of chen2023: data, matrices and statistics are what they are called; a stopped run ends the same."""
+"""The experiments of chen2023: data, matrices and statistics are what they are called; a stopped run
+ends the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Experiments: resumed runs give the same numbers, results say where they come from, bad input is one line."""
+"""Experiments: resumed runs give the same numbers, results say where they come from, bad input is one
+line.
+"""
 
 from __future__ import annotations
 

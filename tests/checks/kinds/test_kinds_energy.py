@@ -145,7 +145,9 @@ def test_cost_counts_a_matrix_product() -> None:
 
 
 def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
-    """A plan without lines, without a formula, or of something else is refused, however well its count fits."""
+    """A plan without lines, without a formula, or of something else is refused, however well its count
+    fits.
+    """
     transposed = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[j, i] * V[j, k])),)
     for plan, formula in (((), AV), (PRODUCT, None), (PRODUCT, AV + AV), (transposed, AV), (PRODUCT, A)):
         with pytest.raises(Malformed):

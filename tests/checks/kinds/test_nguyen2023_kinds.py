@@ -117,7 +117,9 @@ def test_a_wrong_count_is_refuted_and_its_mutants_die():
 
 
 def test_a_count_is_read_off_the_routine_and_not_typed():
-    """N^2 d (1 + (N - 4)(N - 34)(N - 82)) agrees with N^2 d at every size that is looked at: it must not be proved."""
+    """N^2 d (1 + (N - 4)(N - 34)(N - 82)) agrees with N^2 d at every size that is looked at: it must
+    not be proved.
+    """
     count = Counted(
         "products", 2 * N**2 * D, (N, D), (2, 1), lambda n, d: ((n, d, n),), lambda n, d: 2 * n * n * d
     )

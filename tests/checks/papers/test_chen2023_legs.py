@@ -1,4 +1,6 @@
-"""The numerical legs of chen2023 pass on the statements and fail where a solution, a formula or a module is wrong."""
+"""The numerical legs of chen2023 pass on the statements and fail where a solution, a formula or a
+module is wrong.
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,9 @@ def test_coefficients_take_both_signs() -> None:
 
 
 def test_odd_powers_can_have_a_maximum_at_attention() -> None:
-    """A = 1/3, V = (-9, 6, 6), p = 3: with s the sum of the states, u_j = g_j s, g = (-3, 2, 2), and AV has s = 1 · 3/3."""
+    """A = 1/3, V = (-9, 6, 6), p = 3: with s the sum of the states, u_j = g_j s, g = (-3, 2, 2), and AV
+    has s = 1 · 3/3.
+    """
     s = sp.Symbol("s")
     g = (-3, 2, 2)
     total = sum(sp.Rational(v, 3) for v in (-9, 6, 6)) * 3
@@ -276,7 +278,8 @@ def test_lower_bounds(text: str, regulariser: str, bounded: str) -> None:
     [("u^2", "matching", "zero", "the limit is AV"), ("u^2", "matching", "random", "part of the start"),
      ("u^2", "none", "given", "nearest to the start among those with F'(u_j) = 0"), ("u", "section7", "zero", "same amount"),
      ("u", "matching", "zero", "stays where it is"), ("exp(u)", "none", "zero", "no limit"), ("-u^2", "matching", "zero", "no limit"),
-     ("u^3", "matching", "zero", "no limit is guaranteed"), ("exp(u)", "section7", "attention", "descent started there leaves it")],
+     ("u^3", "matching", "zero", "no limit is guaranteed"), ("exp(u)", "section7", "attention", "descent started there "
+         "leaves it")],
 )  # fmt: skip
 def test_limits_of_descent(text: str, regulariser: str, start: str, words: str) -> None:
     a = EnergyAssumptions(F=text, regulariser=regulariser, initial_state=start)

@@ -1,4 +1,6 @@
-"""The derivations behind the attentions of nguyen2023 fail when the formula they are compared with is wrong."""
+"""The derivations behind the attentions of nguyen2023 fail when the formula they are compared with is
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The legs of Theorem 1 can fail: a wrong kernel, multiplier, normaliser or bound is rejected by the leg that judges it."""
+"""The legs of Theorem 1 can fail: a wrong kernel, multiplier, normaliser or bound is rejected by the
+leg that judges it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is known without importing a claim is what importing them would say, and it is believed only as it was written."""
+"""What is known without importing a claim is what importing them would say, and it is believed only as
+it was written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Judging many claims: what is cached, what a change reaches, and what a killed or unusable run leaves behind."""
+"""Judging many claims: what is cached, what a change reaches, and what a killed or unusable run leaves
+behind.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,9 @@ def test_an_assumption_changes_the_keys_of_its_theory_only() -> None:
 
 
 def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh indices are numbered through a run: neither the order of claims nor another process may matter."""
+    """Fresh indices are numbered through a run: neither the order of claims nor another process may
+    matter.
+    """
     monkeypatch.setattr(content, "engine_version", lambda *modules: "")
     ids = [i for i in CLAIMS if i.startswith("nguyen2023/")][:40]
     forth = {i: key(CLAIMS[i], assumptions_for(CLAIMS[i], {}), QUICK) for i in ids}
@@ -139,9 +143,11 @@ def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.Monke
     assert forth == back
     code = (
         "import json, sys\nfrom checks.claim import Options\nfrom checks.run.registry import load\n"
-        "from checks.run import content\nfrom checks.run.content import key\nfrom checks.run.verify import assumptions_for\nc = load()\n"
+        "from checks.run import content\nfrom checks.run.content import key\nfrom checks.run.verify import "
+        "assumptions_for\nc = load()\n"
         "content.engine_version = lambda *modules: ''\n"
-        "print(json.dumps({i: key(c[i], assumptions_for(c[i], {}), Options(max_tokens=64)) for i in sys.argv[1:]}))"
+        "print(json.dumps({i: key(c[i], assumptions_for(c[i], {}), Options(max_tokens=64)) for i in "
+        "sys.argv[1:]}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *ids[::-1]], cwd=ROOT, capture_output=True, text=True, check=True
@@ -329,7 +335,8 @@ def test_a_killed_run_leaves_whole_entries_and_no_ledger(tmp_path: Path, wait: f
     """kill -9 in the middle: what is cached can be read, the next run uses it, no export is half-written."""
     environment = {**os.environ, "ATTEST_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     code = (
-        "import sys\nfrom pathlib import Path\nfrom checks.run import ledger\nfrom checks.claim import Options\n"
+        "import sys\nfrom pathlib import Path\nfrom checks.run import ledger\nfrom checks.claim import "
+        "Options\n"
         "from checks.run.registry import load\nfrom checks.run.verify import Cache, verify\n"
         "claims = [c for c in load().values() if c.id in sys.argv[2:]]\nprint('judging', flush=True)\n"
         "records = [r for r, _ in verify(claims, Options(max_tokens=64), cache=Cache(), quick=True)]\n"

@@ -1,4 +1,6 @@
-"""Shared out over ranks, the checks give the single-process values to the last bit; a lost rank is reported."""
+"""Shared out over ranks, the checks give the single-process values to the last bit; a lost rank is
+reported.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""Energies at scale: c in two products, stationarity, gradients, steps and limits; wrong formulas are rejected."""
+"""Energies at scale: c in two products, stationarity, gradients, steps and limits; wrong formulas are
+rejected.
+"""
 
 import math
 

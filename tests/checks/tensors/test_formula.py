@@ -156,7 +156,9 @@ def test_contraction_agrees_with_torch_and_counts_its_roundings():
 
 
 def test_a_product_of_three_factors_is_contracted_without_a_cube():
-    """From left to right q_i·k_j k_l·v_i passes through an array with the axes i, j, l: 2,048³ numbers, 64 GiB."""
+    """From left to right q_i·k_j k_l·v_i passes through an array with the axes i, j, l: 2,048³ numbers,
+    64 GiB.
+    """
     n = 2048
     q, k, v = (torch.ones(n, 2, dtype=torch.float64) for _ in range(3))
     i, j, l = (Index(c, "M") for c in "ijl")

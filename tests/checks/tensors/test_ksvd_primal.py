@@ -1,4 +1,6 @@
-"""KSVD of explicit features: exact at any length, primal = dual, zero objective; wrong readings are rejected."""
+"""KSVD of explicit features: exact at any length, primal = dual, zero objective; wrong readings are
+rejected.
+"""
 
 from dataclasses import replace
 
@@ -116,7 +118,9 @@ def test_wrong_triplets_are_refused(spoil, failing):
 
 
 def test_solutions_of_the_eigenvalue_problem_need_not_be_singular_vectors():
-    """(7) and the zero objective also hold for scaled vectors: they do not make singular vectors (Theorem 3.2)."""
+    """(7) and the zero objective also hold for scaled vectors: they do not make singular vectors
+    (Theorem 3.2).
+    """
     phi_q, phi_k, f, found = solved(120, 8, "cosine", 30)
     record = check_ksvd(phi_q, phi_k, f, replace(found, left=3 * found.left, right=3 * found.right))
     assert all(c.passed for c in record.comparisons)

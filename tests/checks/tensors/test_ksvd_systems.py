@@ -100,7 +100,9 @@ def test_the_loss_is_the_formula():
 
 
 def test_heads_that_cancel_have_no_loss():
-    """J of the heads is averaged before squaring: -1/2 and 1/2 make a loss of zero (neither head is at KSVD)."""
+    """J of the heads is averaged before squaring: -1/2 and 1/2 make a loss of zero (neither head is at
+    KSVD).
+    """
     one = torch.ones(1, 2, 1, 1, dtype=torch.float64)
     scores = PrimalScores(
         one,

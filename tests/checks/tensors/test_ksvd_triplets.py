@@ -1,4 +1,6 @@
-"""Singular triplets by block Krylov: right against dense oracles, certified at length, and refused when wrong."""
+"""Singular triplets by block Krylov: right against dense oracles, certified at length, and refused when
+wrong.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Each measure of a head equals its formula evaluated densely, and tells heads that satisfy a hypothesis from others."""
+"""Each measure of a head equals its formula evaluated densely, and tells heads that satisfy a
+hypothesis from others.
+"""
 
 import math
 import subprocess

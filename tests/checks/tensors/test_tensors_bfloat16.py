@@ -17,7 +17,9 @@ def torch_kernel(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Ten
 
 
 def wrong(add: float = 0.0, factor: float = 1.0) -> bf.Kernel:
-    """Attention in float32 with something added to the normaliser, or the output scaled, rounded to bfloat16."""
+    """Attention in float32 with something added to the normaliser, or the output scaled, rounded to
+    bfloat16.
+    """
 
     def kernel(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         weights = (q.float() @ k.float().mT / 8).exp()

@@ -1,7 +1,8 @@
 """Legs of chen2023 on tensors: what the symbolic claims say, at every length allowed, with error over bound.
 
-A leg of a claim that fails as printed tests the corrected statement. Explicit features (cosine ones of p = 64, s = 30
-directions, f(X) as assumed) go to any length; the softmax matrix itself is decomposed up to ``SOFTMAX_LONGEST``.
+A leg of a claim that fails as printed tests the corrected statement. Explicit features (cosine ones of p =
+64, s = 30 directions, f(X) as assumed) go to any length; the softmax matrix itself is decomposed up to
+``SOFTMAX_LONGEST``.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def first(triplets: Any, count: int) -> Any:
 
 @lru_cache(maxsize=3)
 def solved(n: int, feature_map: str, f_x: str, kind: str, device: str, seed: int) -> Any:
-    """A solution of (7): "scaled" columns (1, 2, ..., s times unit ones), "unit" ones, or "all" of positive value."""
+    """A solution of (7): "scaled" columns (1, 2, ..., s times unit ones), "unit" ones, or "all" of
+    positive value.
+    """
 
     phi_q, phi_k, f, found = features(n, feature_map, f_x, seed)
     scales = torch.arange(1, DIRECTIONS + 1, dtype=torch.float64) if kind == "scaled" else None
@@ -172,7 +175,9 @@ def lagrangian(n: int, a: Any, options: Options) -> Evidence:
 
 @climbing(refuses=_unsupported)
 def few_directions(n: int, a: Any, options: Options) -> Evidence:
-    """At most p = 64 triplets have a positive value, however many directions are asked for, and they are the whole of K."""
+    """At most p = 64 triplets have a positive value, however many directions are asked for, and they
+    are the whole of K.
+    """
     record = _judged(("reconstruction",), "all", n, a.feature_map, a.f_X, options.device, options.seed)
     count = len(features(n, a.feature_map, a.f_X, options.seed)[3].values)
     found = evidence(record, f"{count} positive values for features of width {WIDTH}, and K is their sum")
@@ -230,7 +235,9 @@ def softmax_record(n: int, device: str, seed: int) -> Any:
     refuses=_unsupported,
 )
 def softmax_triplets(n: int, a: Any, options: Options) -> Evidence:
-    """Block Krylov on streamed products with the softmax matrix; residuals, orthonormality, J = 0, Weyl bounds."""
+    """Block Krylov on streamed products with the softmax matrix; residuals, orthonormality, J = 0, Weyl
+    bounds.
+    """
     record = softmax_record(n, options.device, options.seed)
     bound = f"values within {record.value_bound:.0e} of singular values"
     return evidence(record, f"{SOFTMAX_COUNT} triplets of the softmax matrix, {bound}")

@@ -1,7 +1,8 @@
-"""Tensor legs of the claims of farooq2025: streamed products against torch's kernel, definitions and derivatives.
+"""Tensor legs of the claims of farooq2025: streamed products against torch's kernel, definitions and
+derivatives.
 
-Each test is that of the statement that stands, at every length; the wrong formulas that it rejects are part of it. See
-`checks.tensors.energy.checks` and `states` for what is compared and for the bounds.
+Each test is that of the statement that stands, at every length; the wrong formulas that it rejects are part
+of it. See `checks.tensors.energy.checks` and `states` for what is compared and for the bounds.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def on_heads(
     *functions: str,
     grade: str = "certified-float",
 ) -> Climbing:
-    """A leg from a check of (head, F, seed), on heads with values scaled for F: for each F at usual lengths, for the first
-    alone at long ones. ``what`` may name {F}.
+    """A leg from a check of (head, F, seed), on heads with values scaled for F: for each F at usual lengths,
+    for the first alone at long ones. ``what`` may name {F}.
     """
 
     def at(n: int, assumptions: Any, options: Options) -> list[Evidence]:
@@ -62,7 +63,8 @@ def _evidence(what: str, found: TensorRecord) -> Evidence:
 
 # ---------------------------------------------------------------- attention, alignments
 
-# rows of AV streamed, by torch's kernel and from the definition; wrong scales, axes and normalisers are rejected
+# rows of AV streamed, by torch's kernel and from the definition; wrong scales, axes and normalisers are
+# rejected
 attention = on_heads("attention by two engines and full rows", lambda x, F, seed: check_attention(*x))
 # u_j(Z) by a transpose product and from full columns, and Σ_j u_j = tr(ZᵀAV) with torch's AV
 lift = on_heads(
@@ -140,14 +142,16 @@ def descent_step(n: int, assumptions: Any, options: Options) -> list[Evidence]:
     return [*step_law.at(n, assumptions, options), *energy_change.at(n, assumptions, options)]
 
 
-# The energy falls for a step below 1/λ and rises beyond it, and λ is below its bound from column sums: energies at two
+# The energy falls for a step below 1/λ and rises beyond it, and λ is below its bound from column sums:
+# energies at two
 # states, without a bound of their rounding.
 stable_range = on_heads(
     "the stable range of steps",
     lambda x, F, seed: states.check_stable_range(*x, seed=seed),
     grade="measured",
 )
-# The energy above that of AV is below the rate of gradient descent: a rate of exact arithmetic, rounding has no bound here.
+# The energy above that of AV is below the rate of gradient descent: a rate of exact arithmetic, rounding has
+# no bound here.
 descent = on_heads(
     "four steps from zero, F {F}: energy above that of AV against ‖AV‖²/(8η)",
     lambda x, F, seed: states.check_descent(*x, F),
@@ -211,7 +215,9 @@ def largest_tensor(run: Callable[[], Any]) -> int:
 
 @climbing()
 def memory(n: int, assumptions: Any, options: Options) -> Evidence:
-    """The largest tensor on the way to c and to one gradient: a tile of scores or a few columns of n rows, never n x n."""
+    """The largest tensor on the way to c and to one gradient: a tile of scores or a few columns of n
+    rows, never n x n.
+    """
     q, k, v = make_instance(n, WIDTH, dtype=options.dtype, device=options.device, seed=options.seed)
     tile = default_tile(q.device)
     # float64 for lengths of queries and errors; values with their absolute values and a column of ones

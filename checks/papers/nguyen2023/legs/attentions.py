@@ -1,8 +1,8 @@
 """Legs of Attention-BN, its simplified version, linear and sparse attention: formulas against systems.
 
-A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
-system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second engine. Both sides
-carry proved error bounds.
+A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared
+with the system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second
+engine. Both sides carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from derivations.theories.svr.regression import d, i
 
 @climbing(refuses=in_bfloat16)
 def softmax_expansion(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """(2) and the expansion that the dualiser derives from (5), against the system, and torch's kernel against it."""
+    """(2) and the expansion that the dualiser derives from (5), against the system, and torch's kernel
+    against it.
+    """
 
     own = raw_heads(n, options)[0]
     system, names = systems.attend(own, dtype=options.dtype), table(own)
@@ -68,7 +70,9 @@ def bn_system(n: int, options: Options, statistics: str = "mean_and_variance") -
 
 
 def bn_table(n: int, options: Options, assumptions: Any = None) -> dict[str, Any]:
-    """Raw queries, keys and values, and the statistics that the declared (20), or the assumptions, give for them."""
+    """Raw queries, keys and values, and the statistics that the declared (20), or the assumptions, give
+    for them.
+    """
 
     names = {**table(raw_heads(n, options)[0]), "eps": constant(BN_EPS, options)}
     return given(names, bn.STATISTICS if assumptions is None else bn.statistics_of(assumptions))
@@ -169,7 +173,9 @@ def beta_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evid
 
 @climbing(refuses=in_bfloat16)
 def beta_as_bias(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Centering as one bias a key: as declared, and by torch's kernel with the bias as one more coordinate."""
+    """Centering as one bias a key: as declared, and by torch's kernel with the bias as one more
+    coordinate.
+    """
 
     chosen = choices(assumptions).beta
     own, system = raw_heads(n, options)[0], beta_system(n, options, chosen)

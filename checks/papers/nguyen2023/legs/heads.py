@@ -1,8 +1,8 @@
 """Legs of multi-head attention, scaled heads and their normalised versions: formulas against systems.
 
-A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
-system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second engine. Both sides
-carry proved error bounds.
+A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared
+with the system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second
+engine. Both sides carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -109,8 +109,11 @@ def sh_system(n: int, options: Options, prepare: str = "", assumptions: Any = No
 def prepared_heads(n: int, options: Options, prepare: str, assumptions: Any = None) -> list[Any]:
     """Scaled heads, "normalised" as in (49), "centred" as in (51), or ("") as they are."""
 
-    changes = {"": lambda h: h, "normalised": lambda h: systems.normalised(h, BN_EPS),
-               "centred": lambda h: systems.centred(h, choices(assumptions).beta)}  # fmt: skip
+    changes = {
+        "": lambda h: h,
+        "normalised": lambda h: systems.normalised(h, BN_EPS),
+        "centred": lambda h: systems.centred(h, choices(assumptions).beta),
+    }
     return [changes[prepare](h) for h in pooled_heads(n, options, assumptions)]
 
 
@@ -220,7 +223,9 @@ def bn_sh_expansion(n: int, assumptions: Any, options: Options) -> Iterable[Evid
 
 @climbing(refuses=in_bfloat16)
 def bn_sh_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Attention-BN+SH by torch's layers; statistics of all tokens in place of the head's keys are rejected."""
+    """Attention-BN+SH by torch's layers; statistics of all tokens in place of the head's keys are
+    rejected.
+    """
 
     widths = choices().widths
     heads, weights = raw_heads(n, options, len(widths)), projections(options, len(widths))
@@ -247,7 +252,9 @@ def bn_sh_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidenc
 
 @climbing(refuses=in_bfloat16)
 def beta_sh_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """(51) as declared, with one bias a key, and from each head's program, against the system; torch's kernel."""
+    """(51) as declared, with one bias a key, and from each head's program, against the system; torch's
+    kernel.
+    """
 
     tables = sh_tables(n, options, (sh.MEAN_S,), assumptions)
     system, free = sh_system(n, options, "centred", assumptions), replace(assumptions, beta="free")

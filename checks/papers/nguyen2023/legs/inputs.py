@@ -1,8 +1,8 @@
 """Legs of residual attention with projections and of attention on convolutions: formulas against systems.
 
-A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
-system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second engine. Both sides
-carry proved error bounds.
+A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared
+with the system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second
+engine. Both sides carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def tokens_and_maps(n: int, options: Options) -> tuple[Any, Any]:
 
 @climbing(refuses=in_bfloat16)
 def residual_projections(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Residual attention with projections: formula, derived expansion, and torch's linear layers and kernel."""
+    """Residual attention with projections: formula, derived expansion, and torch's linear layers and
+    kernel.
+    """
 
     tokens, maps = tokens_and_maps(n, options)
     system = systems.residual(tokens, *maps, dtype=options.dtype)
@@ -60,16 +62,22 @@ def residual_projections(n: int, assumptions: Any, options: Options) -> Iterable
     yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
     def layer(order: tuple[int, int, int], rows: Any = None, shortcut: bool = True) -> tuple[Any, str]:
-        parts = [Bounded(torch.nn.functional.linear(tokens.value, maps[m]), systems.projected(tokens, maps[m]).error)
-                 for m in order]  # fmt: skip
+        parts = [
+            Bounded(
+                torch.nn.functional.linear(tokens.value, maps[m]), systems.projected(tokens, maps[m]).error
+            )
+            for m in order
+        ]
         out, backend = systems.fused_attend(systems.Head(*parts), rows=rows, dtype=options.dtype)
         here = tokens if rows is None else tokens[rows]
         return (here + out if shortcut else out), backend
 
     kernel, backend = layer((0, 1, 2))
-    others = {"one projection for queries and keys": lambda rows: layer((1, 1, 2), rows)[0],
-              "queries and keys exchanged": lambda rows: layer((1, 0, 2), rows)[0],
-              "no residual": lambda rows: layer((0, 1, 2), rows, False)[0]}  # fmt: skip
+    others = {
+        "one projection for queries and keys": lambda rows: layer((1, 1, 2), rows)[0],
+        "queries and keys exchanged": lambda rows: layer((1, 0, 2), rows)[0],
+        "no residual": lambda rows: layer((0, 1, 2), rows, False)[0],
+    }
     yield engines(
         "linear layers and scaled_dot_product_attention", system, kernel, backend, n, options, others
     )
@@ -77,7 +85,9 @@ def residual_projections(n: int, assumptions: Any, options: Options) -> Iterable
 
 @climbing(refuses=in_bfloat16)
 def one_projection(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """The expansion of (33) for a fixed projection, at training inputs and at other ones, against the system."""
+    """The expansion of (33) for a fixed projection, at training inputs and at other ones, against the
+    system.
+    """
 
     tokens, maps = tokens_and_maps(n, options)
     values, others = systems.projected(tokens, maps[2]), raw_heads(n, options)[0].q
@@ -99,7 +109,9 @@ def one_projection(n: int, assumptions: Any, options: Options) -> Iterable[Evide
 
 
 def mixing(kernel: Any, n: int, columns: int | None) -> Any:
-    """The matrix T of a convolution: T_ij is the tap that takes token j to token i, by their places on the grid."""
+    """The matrix T of a convolution: T_ij is the tap that takes token j to token i, by their places on
+    the grid.
+    """
 
     taps = kernel if kernel.ndim == 2 else kernel[None]
     high, wide = taps.shape
@@ -141,8 +153,12 @@ def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterabl
         )
     found, backend = systems.fused_attend(layers.convolved(own, kernel, grid), dtype=options.dtype)
     mixed, mirrored = (layers.convolved(own, k, grid) for k in (kernel, kernel.flip(*range(kernel.ndim))))
-    heads = {"not convolved": own, "kernel mirrored": mirrored, "keys only": mixed._replace(q=own.q),
-             "values as well": mixed._replace(v=layers.convolve(own.v, kernel, grid))}  # fmt: skip
+    heads = {
+        "not convolved": own,
+        "kernel mirrored": mirrored,
+        "keys only": mixed._replace(q=own.q),
+        "values as well": mixed._replace(v=layers.convolve(own.v, kernel, grid)),
+    }
     if max(shape) == 1:  # one tap, which is 1 or -1: nothing is mixed and the sign cancels
         heads = {"keys only, with the other sign": own._replace(k=-own.k)}
     others = {
@@ -170,7 +186,9 @@ def conv2d(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
 
 @climbing(refuses=in_bfloat16)
 def cvt(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """CvT's projections: attention on three convolutions of one input, formula, derived expansion, torch's layers."""
+    """CvT's projections: attention on three convolutions of one input, formula, derived expansion,
+    torch's layers.
+    """
 
     tokens, grid = raw_heads(n, options)[0].k, (32, n // 32)
     taps = conv_kernel_of(options, 3, 3, 3)
@@ -179,8 +197,10 @@ def cvt(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
     statement, names = cv._cvt(), {"conv_Q": q, "conv_K": k, "conv_V": v}
     formula = Formula(statement.rhs, (cv.i, d), (names,))
     yield agree("attention on convolutions", formula, system, n, options)
-    wrong = {"one convolution for queries and keys": replace(formula, tables=({**names, "conv_Q": k},)),
-             "one for keys and values": replace(formula, tables=({**names, "conv_V": k},))}  # fmt: skip
+    wrong = {
+        "one convolution for queries and keys": replace(formula, tables=({**names, "conv_Q": k},)),
+        "one for keys and values": replace(formula, tables=({**names, "conv_V": k},)),
+    }
     yield agree(
         "derived expansion", replace(formula, term=statement.lhs), system, n, options, wrong, mutate=False
     )

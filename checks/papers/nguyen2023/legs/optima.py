@@ -1,14 +1,14 @@
 """Optimal fits of the variants' own programs, in rationals, against the systems of nguyen2023.
 
-On a few inputs chosen so that all kernel values are powers of two (or the features rational), a variant's program is
-solved exactly. Its weights must be those of the dualiser's stationarity condition, its fitted values those of the
-derived expansion; and the system with the fit's values must give the same numbers within its error bound.
+On a few inputs chosen so that all kernel values are powers of two (or the features rational), a variant's
+program is solved exactly. Its weights must be those of the dualiser's stationarity condition, its fitted
+values those of the derived expansion; and the system with the fit's values must give the same numbers within
+its error bound.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import product
@@ -43,15 +43,15 @@ LN2 = math.log(2)
 class Fit(NamedTuple):
     """An exactly optimal solution of a variant's program, D_v = 1: values (N,), intercept, fitted values.
 
-    ``sound``: zero residuals in the certificate, weights equal to what the dualiser's stationarity condition gives for
-    the multipliers, fitted values equal to the expansion in the values, and values that are not all zero.
+    ``sound``: zero residuals in the certificate, weights equal to what the dualiser's stationarity condition
+    gives for the multipliers, fitted values equal to the expansion in the values, and values that are not all
+    zero.
     """
 
     values: list[Fraction]
     intercept: Fraction
     fitted: list[Fraction]
     sound: bool
-    seconds: float
 
 
 COST, TUBE = Fraction(5), Fraction(1, 10)
@@ -60,8 +60,8 @@ COST, TUBE = Fraction(5), Fraction(1, 10)
 def powers(labels: Iterable[Iterable[int]], train: int) -> list[list[Fraction]]:
     """Rational features whose inner products with those of the first ``train`` labels are 2^(label·label).
 
-    Such values are those of the exponential kernel at sqrt(ln 2) D^{1/4} times the labels. The Gram matrix is taken
-    apart as L D L^T, and each pivot is a sum of four squares (Lagrange), so that no root is needed.
+    Such values are those of the exponential kernel at sqrt(ln 2) D^{1/4} times the labels. The Gram matrix is
+    taken apart as L D L^T, and each pivot is a sum of four squares (Lagrange), so that no root is needed.
     """
     points = [tuple(p) for p in labels]
     rest = [[Fraction(2) ** sum(a * b for a, b in zip(p, q, strict=True)) for q in points] for p in points]
@@ -100,12 +100,12 @@ def optimum(
 ) -> Fit:
     """Solve a variant's own program exactly on the first ``train`` points of ``phi`` (points, D_φ).
 
-    h is the kernel sum over the training points; targets 1, -2, 3, … ; D_v = 1. ``shift``: what a residual adds at each
-    point. The penalty of a fixed projection is a constant and set to that of W_proj = 1. ``last``: report fitted values
-    at so many points from the end only (0: at all).
+    h is the kernel sum over the training points; targets 1, -2, 3, … ; D_v = 1. ``shift``: what a residual
+    adds at each point. The penalty of a fixed projection is a constant and set to that of W_proj = 1.
+    ``last``: report fitted values at so many points from the end only (0: at all).
     """
 
-    started, points = time.perf_counter(), range(len(phi))
+    points = range(len(phi))
     kernel = [[_dot(phi[p], phi[t]) for t in range(train)] for p in points]
     height = [sum(row, Fraction(0)) for row in kernel]
     sizes = {variant.count: train, DV: 1, DPHI: len(phi[0]), D: 1, "D_x": 1}
@@ -133,22 +133,40 @@ def optimum(
 
     result = sv.dual(variant)
     places = list(product(range(1), range(len(phi[0]))))
-    weights = [exactly(result.solved[variant.w], sizes, solved, EXACT_FUNCTIONS,
-                       dict(zip(result.at[variant.w], place, strict=True))) for place in places]  # fmt: skip
+    weights = [
+        exactly(
+            result.solved[variant.w],
+            sizes,
+            solved,
+            EXACT_FUNCTIONS,
+            dict(zip(result.at[variant.w], place, strict=True)),
+        )
+        for place in places
+    ]
     fitted = [_predict(variant, sizes, found, phi[p], height[p], moved[p]) for p in points]
-    expanded = [_dot(kernel[p], [v[0] for v in values]) / height[p] + intercept[0]
-                + (moved[p] if variant.residual else 0) for p in points]  # fmt: skip
+    expanded = [
+        _dot(kernel[p], [v[0] for v in values]) / height[p]
+        + intercept[0]
+        + (moved[p] if variant.residual else 0)
+        for p in points
+    ]
     sound = solution.certificate.accepts(0) and any(v[0] for v in values)
     sound = sound and weights == [found["w"][place] for place in places] and fitted == expanded
-    return Fit([v[0] for v in values], intercept[0], fitted[-last:], sound, time.perf_counter() - started)
+    return Fit([v[0] for v in values], intercept[0], fitted[-last:], sound)
 
 
 def _dot(left: list[Fraction], right: list[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
-def _predict(variant: sv.Variant, sizes: dict[str, int], found: dict[str, Any], phi: list[Fraction], height: Fraction,
-             shift: Fraction) -> Fraction:  # fmt: skip
+def _predict(
+    variant: sv.Variant,
+    sizes: dict[str, int],
+    found: dict[str, Any],
+    phi: list[Fraction],
+    height: Fraction,
+    shift: Fraction,
+) -> Fraction:
     """The fitted function of the variant at one point, with the optimal weights and intercept."""
 
     def value(tensor: Tensor, entry: tuple[int, ...]) -> Fraction:
@@ -181,9 +199,11 @@ def root_two(*labels: int) -> Any:
 def against_system(
     what: str, fits: list[Fit], output: Any, wrong: Mapping[str, Any], factors: tuple[int, ...] = (1,)
 ) -> list[Evidence]:
-    """Exactly optimal fits, and a system's output (queries, 1) without intercepts, which must give the same numbers.
+    """Exactly optimal fits, and a system's output (queries, 1) without intercepts, which must give the same
+    numbers.
 
-    Several fits are those of heads, added with ``factors``. The wrong systems must miss by more than the bound.
+    Several fits are those of heads, added with ``factors``. The wrong systems must miss by more than the
+    bound.
     """
 
     fitted = [
@@ -196,12 +216,23 @@ def against_system(
     alive = [n for n, x in wrong.items() if worst_of((x.value - target.value).abs(), allowed)[0] <= 1]
     exact = "optimal solution; weights as the dualiser has them, fitted values as the expansion has them"
     close = "the optimal fit against the system"
-    sound, seconds = all(f.sound for f in fits), sum(f.seconds for f in fits)
+    sound = all(f.sound for f in fits)
     return [
-        Evidence("solver", "exact-rational", sound, f"{what}: {exact}", backend="KKT system in rationals", seconds=seconds),
-        Evidence("solver", "certified-float", ratio <= 1 and not alive, f"{what}: {close}", error=error, bound=bound,
-                 dtype="float64", device="cpu", backend="streamed", wrong=len(wrong), not_rejected=tuple(alive)),
-    ]  # fmt: skip
+        Evidence("solver", "exact-rational", sound, f"{what}: {exact}", backend="KKT system in rationals"),
+        Evidence(
+            "solver",
+            "certified-float",
+            ratio <= 1 and not alive,
+            f"{what}: {close}",
+            error=error,
+            bound=bound,
+            dtype="float64",
+            device="cpu",
+            backend="streamed",
+            wrong=len(wrong),
+            not_rejected=tuple(alive),
+        ),
+    ]
 
 
 def _attended(q: Any, k: Any, fit: Fit, prepare: Callable[[Any], Any] = lambda h: h, **how: Any) -> Any:
@@ -227,13 +258,18 @@ def bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     fit = optimum(bn.BN, powers([(-1,), (0,), (1,), (2,)], 3), 3)
     q, k = column(1, 2, 3, 4), column(1, 2, 3)
     out = _attended(q, k, fit, lambda h: systems.normalised(h, exact_eps()))
-    wrong = {"not normalised": _attended(q, k, fit), "centred only": _attended(q, k, fit, lambda h: systems.centred(h, 1.0)),
-             "another ε": _attended(q, k, fit, lambda h: systems.normalised(h, 0.5))}  # fmt: skip
+    wrong = {
+        "not normalised": _attended(q, k, fit),
+        "centred only": _attended(q, k, fit, lambda h: systems.centred(h, 1.0)),
+        "another ε": _attended(q, k, fit, lambda h: systems.normalised(h, 0.5)),
+    }
     return against_system("program on normalised keys", [fit], out, wrong)
 
 
 def beta_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """The program on the keys less βμ, solved exactly: keys 0, 2, 4 and the query 1 in units of sqrt(ln 2), β = 1/2."""
+    """The program on the keys less βμ, solved exactly: keys 0, 2, 4 and the query 1 in units of sqrt(ln
+    2), β = 1/2.
+    """
 
     own = sv.Variant("centred", train=r"\Phi(\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu})", bias=False)
     fit = optimum(own, powers([(-1,), (1,), (3,), (0,)], 3), 3)
@@ -258,7 +294,9 @@ def bn_head_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def heads_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """Heads with four and two keys, pooled from the same tokens: each program solved exactly; 2 and -1 as W_O."""
+    """Heads with four and two keys, pooled from the same tokens: each program solved exactly; 2 and -1
+    as W_O.
+    """
 
     labels, queries = (0, 2, -1, 1), (0, 1, -1, 2)
     fits = [
@@ -298,7 +336,9 @@ def _projected(outs: list[Any]) -> Any:
 
 
 def sparse_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """For two queries the program on the two keys that each keeps, solved exactly; values are the query's own."""
+    """For two queries the program on the two keys that each keeps, solved exactly; values are the
+    query's own.
+    """
 
     labels, found = (-1, 0, 1, 2), []
     for row, kept in ((0, (0, 2)), (1, (1, 3))):
@@ -314,10 +354,11 @@ def sparse_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def sparse_versions_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """Sparse Attention-BN, -SH and -BN+SH: a query keeps the first two of three keys, and its own program is solved exactly.
+    """Sparse Attention-BN, -SH and -BN+SH: a query keeps the first two of three keys, and its own program is
+    solved exactly.
 
-    The keys are 1, 2, 3 as tokens or as averages of two; normalised they are -1, 0, 1 and the query 4 is 2. Values are
-    the query's own.
+    The keys are 1, 2, 3 as tokens or as averages of two; normalised they are -1, 0, 1 and the query 4 is 2.
+    Values are the query's own.
     """
 
     def normalised(h: Any) -> Any:
@@ -365,8 +406,10 @@ def conv_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     fit = optimum(cv.FIT, powers([(n,) for n in (-1, 1, -2, 0, 2, 0, -1, -1)], 4), 4, last=4)
     q, k = root_two(1, 1, 0, -1), root_two(0, 1, -2, 0)
     out = _attended(q, k, fit, lambda h: systems.convolved(h, taps, (2, 2)))
-    wrong = {"not convolved": _attended(q, k, fit),
-             "kernel mirrored": _attended(q, k, fit, lambda h: systems.convolved(h, taps.flip(0, 1), (2, 2)))}  # fmt: skip
+    wrong = {
+        "not convolved": _attended(q, k, fit),
+        "kernel mirrored": _attended(q, k, fit, lambda h: systems.convolved(h, taps.flip(0, 1), (2, 2))),
+    }
     return against_system("program on convolved inputs", [fit], out, wrong)
 
 
@@ -376,13 +419,18 @@ def softmax_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     fit = optimum(linear.PLAIN.without_bias(), powers([(-1,), (0,), (1,), (2,)], 3), 3)
     q, k = root_two(-1, 0, 1, 2), root_two(-1, 0, 1)
     out = _attended(q, k, fit)
-    wrong = {"another scale": _attended(q, k, fit, scale=0.5), "keys centred and doubled": _attended(q, k + k, fit),
-             "linear attention": systems.attend(systems.Head(q, k, nearest(fit.values)), kernel="linear")}  # fmt: skip
+    wrong = {
+        "another scale": _attended(q, k, fit, scale=0.5),
+        "keys centred and doubled": _attended(q, k + k, fit),
+        "linear attention": systems.attend(systems.Head(q, k, nearest(fit.values)), kernel="linear"),
+    }
     return against_system("program (5)", [fit], out, wrong)
 
 
 def beta_sh_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """(51): heads on the tokens 0, 2, 4, 2 and on their pairs' averages 1, 3, each less half its mean, 2 and -1 as W_O."""
+    """(51): heads on the tokens 0, 2, 4, 2 and on their pairs' averages 1, 3, each less half its mean,
+    2 and -1 as W_O.
+    """
 
     q, tokens, queries = root_two(1, 0), root_two(0, 2, 4, 2), (1, 0)
     # both means are 2 in units of sqrt(ln 2), and β = 1/2 takes 1 off every key and query
@@ -415,15 +463,18 @@ def conv1d_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     fit = optimum(cv.FIT, powers([(n,) for n in (1, -1, -1, 1, 1, 1, 0, -1)], 4), 4, last=4)
     q, k = root_two(1, 0, 1, -1), root_two(0, 1, -2, 1)
     out = _attended(q, k, fit, lambda h: systems.convolved(h, taps))
-    wrong = {"not convolved": _attended(q, k, fit),
-             "kernel mirrored": _attended(q, k, fit, lambda h: systems.convolved(h, taps.flip(0)))}  # fmt: skip
+    wrong = {
+        "not convolved": _attended(q, k, fit),
+        "kernel mirrored": _attended(q, k, fit, lambda h: systems.convolved(h, taps.flip(0))),
+    }
     return against_system("program on a convolved sequence", [fit], out, wrong)
 
 
 def cvt_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The program on keys that one convolution makes, at queries that another makes, solved exactly.
 
-    The values are those of the fit: that a third convolution yields them is a condition on the targets (prose-converse).
+    The values are those of the fit: that a third convolution yields them is a condition on the targets
+    (prose-converse).
     """
 
     keys, queries = (torch.tensor(t, dtype=torch.float64) for t in ([0.0, 1, 1], [1.0, 1, 0]))
@@ -441,7 +492,9 @@ def cvt_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
-    """The regression on elu + 1 of keys without negative coordinates, solved exactly; query and keys two wide."""
+    """The regression on elu + 1 of keys without negative coordinates, solved exactly; query and keys
+    two wide.
+    """
 
     points = ((1, 0), (0, 2), (3, 1), (1, 4))
     fit = optimum(linear.PLAIN.without_bias(), [[Fraction(n + 1) for n in p] for p in points], 3)
@@ -455,9 +508,9 @@ def linear_optimum(assumptions: Any, options: Options) -> list[Evidence]:
 def linear_versions_optimum(assumptions: Any, options: Options) -> list[Evidence]:
     """The regression on elu + 1 for Linear Attention-BN, -SH and -BN+SH, solved exactly.
 
-    Keys (1, 3), (2, 2), (3, 1), for the scaled heads as averages of two tokens; with ε = 1/3 the normalised ones are
-    (-1, 1), 0, (1, -1). The feature 1/e is taken as the nearest float64; its rounding and that of 1/3 are charged to the
-    system.
+    Keys (1, 3), (2, 2), (3, 1), for the scaled heads as averages of two tokens; with ε = 1/3 the normalised
+    ones are (-1, 1), 0, (1, -1). The feature 1/e is taken as the nearest float64; its rounding and that of
+    1/3 are charged to the system.
     """
 
     low, one, two, three, four, five = Fraction(math.exp(-1)), *(Fraction(n) for n in range(1, 6))
@@ -470,9 +523,10 @@ def linear_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
     third = torch.full((2,), 1 / 3, dtype=torch.float64)
     found: list[Evidence] = []
     for name, keys, features in (
-        ("Attention-BN", queries[:3], normal), ("Attention-SH", systems.pool(tokens, 2), plain),
+        ("Attention-BN", queries[:3], normal),
+        ("Attention-SH", systems.pool(tokens, 2), plain),
         ("Attention-BN+SH", systems.pool(tokens, 2), normal),
-    ):  # fmt: skip
+    ):
         fit = optimum(linear.PLAIN.without_bias(), features, 3)
         values = nearest(fit.values)
         raw = systems.Head(queries, keys, values)

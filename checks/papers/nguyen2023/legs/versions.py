@@ -1,8 +1,8 @@
 """Legs of the linear and sparse versions of Attention-BN, -SH and -BN+SH, and of sparse attention itself.
 
-A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared with the
-system of `checks.tensors.systems.nguyen2023`; torch's own layers and masked attention are the second engine (torch has no
-linear attention). Both sides carry proved error bounds.
+A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared
+with the system of `checks.tensors.systems.nguyen2023`; torch's own layers and masked attention are the second
+engine (torch has no linear attention). Both sides carry proved error bounds.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def _member(n: int, keys: int, kept: int, pattern: str) -> Callable[[Any], Any]:
 
 @climbing(refuses=in_bfloat16)
 def sparse_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Masked and renormalised softmax, and the expansion of the fit to the subset, against the gathering system."""
+    """Masked and renormalised softmax, and the expansion of the fit to the subset, against the
+    gathering system.
+    """
 
     own, chosen = raw_heads(n, options)[0], choices(assumptions, n)
     kept, pattern = min(chosen.kept, n), chosen.pattern
@@ -136,7 +138,9 @@ def sparse_definition(n: int, assumptions: Any, options: Options) -> Iterable[Ev
 
 @climbing(refuses=in_bfloat16)
 def sparse_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Sparse attention by torch's attention with a mask, at sampled queries; float64 at every dtype asked for."""
+    """Sparse attention by torch's attention with a mask, at sampled queries; float64 at every dtype
+    asked for.
+    """
 
     own, chosen = raw_heads(n, options)[0], choices(assumptions, n)
     kept, pattern = min(chosen.kept, n), chosen.pattern
@@ -159,7 +163,9 @@ VERSIONS = {"BN": ("normalised", "1"), "SH": ("", None), "BN+SH": ("normalised",
 
 
 def _version(name: str, n: int, options: Options, assumptions: Any) -> tuple[list[Any], list[Any], Any, str]:
-    """Heads as they are and prepared, their projections, and the preparation; Attention-BN is one unscaled head."""
+    """Heads as they are and prepared, their projections, and the preparation; Attention-BN is one
+    unscaled head.
+    """
 
     prepare, scales = VERSIONS[name]
     own = replace(assumptions, scales=scales) if scales else assumptions
@@ -169,7 +175,9 @@ def _version(name: str, n: int, options: Options, assumptions: Any) -> tuple[lis
 
 @climbing(refuses=in_bfloat16)
 def sparse_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Sparse Attention-BN, -SH and -BN+SH: the derived expansion and the formula against the gathering systems."""
+    """Sparse Attention-BN, -SH and -BN+SH: the derived expansion and the formula against the gathering
+    systems.
+    """
 
     chosen = choices(assumptions, n)
     for name in VERSIONS:
@@ -182,11 +190,15 @@ def sparse_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evid
             kept = min(chosen.kept, len(h.k))
             keys, values = (_gather(x[:, None], n, kept, chosen.pattern) for x in (h.k, h.v))
             known = {"k^s": h.k[None], "eps": constant(BN_EPS, options)}
-            tables.append({
-                **given(known, scaled_heads.STATISTICS_S), "W_O": Bounded(weights[s])[None], "x^s": h.q[:, None],
-                "k_m^s": lambda rows, f=keys: f(rows).permute(0, 2, 1, 3),
-                "v_m^s": lambda rows, f=values: f(rows).permute(0, 2, 1, 3),
-            })  # fmt: skip
+            tables.append(
+                {
+                    **given(known, scaled_heads.STATISTICS_S),
+                    "W_O": Bounded(weights[s])[None],
+                    "x^s": h.q[:, None],
+                    "k_m^s": lambda rows, f=keys: f(rows).permute(0, 2, 1, 3),
+                    "v_m^s": lambda rows, f=values: f(rows).permute(0, 2, 1, 3),
+                }
+            )
         statement = sparse.version(PAPER, normalise=prepare == "normalised")
         formula = Formula(statement.rhs, (i, d), tuple(tables), own=("x^s", "k_m^s", "v_m^s"))
         other = sparse.version(PAPER, normalise=prepare != "normalised").rhs
@@ -197,7 +209,9 @@ def sparse_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evid
 
 @climbing(refuses=in_bfloat16)
 def sparse_versions_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """The sparse versions by torch's layers and masked attention, at sampled queries; float64 at every dtype."""
+    """The sparse versions by torch's layers and masked attention, at sampled queries; float64 at every
+    dtype.
+    """
 
     chosen = choices(assumptions, n)
     for name in VERSIONS:

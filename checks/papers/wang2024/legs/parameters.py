@@ -1,4 +1,6 @@
-"""Legs that share nothing with the symbolic proofs: exact parameter-space descent, and measured orders of error."""
+"""Legs that share nothing with the symbolic proofs: exact parameter-space descent, and measured orders
+of error.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def _times(matrix: Matrix, v: Vector) -> Vector:
 
 
 def parameter_steps(x: Matrix, y: Matrix, at: Matrix, rate: Fraction, steps: int) -> Matrix:
-    """f at the points ``at`` after steps of descent on (1/N) Σ ‖y - Wφ - b‖² in W and b themselves, from zero."""
+    """f at the points ``at`` after steps of descent on (1/N) Σ ‖y - Wφ - b‖² in W and b themselves,
+    from zero.
+    """
     n, outputs, width = len(x), len(y[0]), len(_features(x[0]))
     weights, bias = [[Fraction(0)] * width for _ in range(outputs)], [Fraction(0)] * outputs
     features = [_features(v) for v in x]
@@ -72,7 +76,9 @@ def attention_layers(
 
 
 def layers_are_steps(assumptions: Any, options: Options) -> list[Evidence]:
-    """Three layers against three steps in the parameters, exactly: at half the rate, with the query masked."""
+    """Three layers against three steps in the parameters, exactly: at half the rate, with the query
+    masked.
+    """
     rng = random.Random(options.seed)
 
     def draw(rows: int, columns: int) -> Matrix:
@@ -96,7 +102,9 @@ def layers_are_steps(assumptions: Any, options: Options) -> list[Evidence]:
 
 
 def unmasked_query(assumptions: Any, options: Options) -> list[Evidence]:
-    """Three layers whose query is a key as well: exactly descent on N + 1 examples, the query's outcome being 0."""
+    """Three layers whose query is a key as well: exactly descent on N + 1 examples, the query's outcome
+    being 0.
+    """
     rng = random.Random(options.seed)
     x, y, (query,) = (
         [[Fraction(rng.randint(-4, 4), rng.randint(1, 3)) for _ in range(2)] for _ in range(rows)]
@@ -129,8 +137,9 @@ def softmax_error(
 ) -> Any:
     """max |h_L - ĥ_L| over positions and classes: steps of (3) against steps of (4), κ + 1 in ``gram``.
 
-    ``full`` takes the whole Jacobian of the softmax for the rates, otherwise its diagonal; ``frozen`` takes it at
-    f = 0, as the printed rates, otherwise at the current ĥ of each position, so that only linearising is left.
+    ``full`` takes the whole Jacobian of the softmax for the rates, otherwise its diagonal; ``frozen`` takes
+    it at f = 0, as the printed rates, otherwise at the current ĥ of each position, so that only linearising
+    is left.
     """
     n, outputs = len(labels), classes - 1
     codes = [[mpmath.mpf(label == c + 1) for c in range(outputs)] for label in labels]
@@ -158,14 +167,18 @@ def softmax_error(
 
 
 def measured_orders(assumptions: Any, options: Options) -> list[Evidence]:
-    """Slopes of the error between α = 1e-4 and 1e-5 with 60 digits, after 1, 2 and 5 layers, for each approximation."""
+    """Slopes of the error between α = 1e-4 and 1e-5 with 60 digits, after 1, 2 and 5 layers, for each
+    approximation.
+    """
     pair, triple = [0, 1, 1, 0], [0, 1, 2, 2]
-    cases = (("C = 2, printed", pair, 2, False, True, 3),
-             ("C = 2, linearised only", pair, 2, False, False, 3),
-             ("C = 3, printed", triple, 3, False, True, 1),
-             ("C = 3, linearised and only the diagonal kept", triple, 3, False, False, 1),
-             ("C = 3, linearised and frozen at f = 0", triple, 3, True, True, 2),
-             ("C = 3, linearised only", triple, 3, True, False, 2))  # fmt: skip
+    cases = (
+        ("C = 2, printed", pair, 2, False, True, 3),
+        ("C = 2, linearised only", pair, 2, False, False, 3),
+        ("C = 3, printed", triple, 3, False, True, 1),
+        ("C = 3, linearised and only the diagonal kept", triple, 3, False, False, 1),
+        ("C = 3, linearised and frozen at f = 0", triple, 3, True, True, 2),
+        ("C = 3, linearised only", triple, 3, True, False, 2),
+    )
     found = []
     with mpmath.workdps(60):
         points = [mpmath.mpf(v) / 10 for v in (-7, -2, 5, 9, 3)]

@@ -1,4 +1,6 @@
-"""Tensor legs: layers of attention against gradient descent in W and b with explicit features, streamed, to rounding."""
+"""Tensor legs: layers of attention against gradient descent in W and b with explicit features,
+streamed, to rounding.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ RATE = {"rate": 0.5}
 
 
 def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settings: Any) -> Evidence:
-    """Three layers with one kernel against three steps; every wrong descent must be further away than rounding explains."""
+    """Three layers with one kernel against three steps; every wrong descent must be further away than
+    rounding explains.
+    """
 
     record = check_steps(Kernel(name, **values), n, device=options.device, seed=options.seed, **settings)
     return record.evidence(f"{name} kernel, {len(record.comparisons)} steps")
@@ -22,7 +26,9 @@ def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settin
 
 @climbing()
 def squared_loss_steps(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Equation (1) on the printed loss with the rate α/2: polynomial kernel, five categories' worth of outputs, and b."""
+    """Equation (1) on the printed loss with the rate α/2: polynomial kernel, five categories' worth of
+    outputs, and b.
+    """
     return _steps(options, n, "polynomial", {"c": 0.5}, bias=True, classes=5, d=3)
 
 
@@ -46,7 +52,9 @@ def two_heads(n: int, assumptions: Any, options: Options) -> list[Evidence]:
 
 @climbing()
 def categorical_steps(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Codes of four categories from 1/C, exponential kernel: descent on half the mean of squares with the rate α."""
+    """Codes of four categories from 1/C, exponential kernel: descent on half the mean of squares with
+    the rate α.
+    """
     return _steps(options, n, "exponential", RATE, bias=True, categorical=True, classes=4)
 
 
