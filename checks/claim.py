@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # the declarations of claims import what their statements are
     from checks.statement import Statement
     from derivations.calculus.program import Step
 
+    Said = Statement | Callable[[Any], Statement]
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -53,7 +55,8 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim. ``literal(assumptions)`` is the statement as printed, ``corrected(assumptions)`` its repair.
+    """One claim. ``literal`` is the statement as printed, ``corrected`` its repair; each may be a function of
+    the theory's assumptions.
 
     ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or
     "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of
@@ -64,12 +67,12 @@ class Claim:
     id: str
     reference: str
     title: str
-    literal: Callable[[Any], Statement] | None
+    literal: Said | None
     words: str
     theory: str = ""
     under: tuple[tuple[str, str], ...] = ()
     role: str = "claim"
-    corrected: Callable[[Any], Statement] | None = None
+    corrected: Said | None = None
     correction_words: str = ""
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[str, ...] = ()
@@ -92,11 +95,15 @@ class Claim:
         return replace(base, **dict(self.under)) if self.under else base
 
 
-@lru_cache(maxsize=32)
-def built(function: Callable[[Any], Any], assumptions: Any) -> Any:
-    """What a function of a claim gives under assumptions: the key, the engines and the record ask for
+def built(said: Any, assumptions: Any) -> Any:
+    """A statement, or what a function gives under assumptions: the key, the engines and the record ask for
     the same one.
     """
+    return _built(said, assumptions) if callable(said) else said
+
+
+@lru_cache(maxsize=32)
+def _built(function: Callable[[Any], Any], assumptions: Any) -> Any:
     return function(assumptions)
 
 
@@ -109,8 +116,8 @@ def claim(
     title: str,
     *,
     words: str,
-    literal: Callable[[Any], Statement] | None = None,
-    corrected: Callable[[Any], Statement] | None = None,
+    literal: Said | None = None,
+    corrected: Said | None = None,
     correction_words: str = "",
     theory: str = "",
     under: tuple[tuple[str, str], ...] = (),
@@ -124,8 +131,9 @@ def claim(
     notes: str = "",
     reason: str = "",
 ) -> Claim:
-    """Register a claim; the parameters are the fields of `Claim`. Statements are functions, so that importing
-    a paper derives nothing. Raises ValueError for a repeated id or a field out of range.
+    """Register a claim; the parameters are the fields of `Claim`. Statements that are derived, or depend on
+    the assumptions, are functions of these, so that importing a paper derives nothing. Raises ValueError for
+    a repeated id or a field out of range.
     """
     if id in CLAIMS:
         raise ValueError(f"claim {id} is declared twice")

@@ -46,11 +46,12 @@ def run(a: argparse.Namespace) -> int:
 
 
 def _of_kind(wanted: list[catalogue.Entry], name: str) -> Iterable[catalogue.Entry]:
+    from checks.claim import built
     from checks.run.verify import assumptions_for
     from checks.statement import kind
 
     claims = load()
     for entry in wanted:
         claim = claims[entry.id]
-        if claim.literal and name.lower() in kind(claim.literal(assumptions_for(claim, {}))).lower():
+        if claim.literal and name.lower() in kind(built(claim.literal, assumptions_for(claim, {}))).lower():
             yield entry

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from checks import statement as st
-from checks.claim import Assumption, Claim
+from checks.claim import Assumption, Claim, built
 from checks.engine.judge import Finding, judge
 from checks.kinds.implication import Implication
 from checks.run.theories import THEORIES
@@ -32,7 +32,7 @@ def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
     if claim.literal is None:
         return []
     standing = claim.literal
-    if claim.corrected and judge(claim.literal(assumptions), with_mutants=False).holds is False:
+    if claim.corrected and judge(built(claim.literal, assumptions), with_mutants=False).holds is False:
         standing = claim.corrected
     results = []
     for assumption in claim.assumes:
@@ -43,7 +43,7 @@ def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
         elif assumption.knob:
             results += _turn(claim, standing, assumption, assumptions)
         else:
-            results.append(_drop(standing(assumptions), assumption))
+            results.append(_drop(built(standing, assumptions), assumption))
     return results
 
 
@@ -59,7 +59,9 @@ def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any)
         changed = replace(assumptions, **{assumption.knob: value})
         results.append(
             _report(
-                assumption.name, f"{assumption.knob} = {value}", judge(standing(changed), with_mutants=False)
+                assumption.name,
+                f"{assumption.knob} = {value}",
+                judge(built(standing, changed), with_mutants=False),
             )
         )
     return results

@@ -90,7 +90,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
     if quick:
         judged = [_text([built(part, assumptions) if part else None for part in parts]), repr(options.seed)]
     else:
-        functions = [source(f) for f in (*parts, *claim.legs, *claim.failing) if f is not None]
+        functions = [source(f) for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
         judged = [
             *functions,
             repr(assumptions),

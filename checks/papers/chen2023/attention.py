@@ -367,8 +367,8 @@ claim(
         "Canonical attention takes O(N²d_v) time and O(N² + N d_v) space, Primal-Attention O(Nps) time and "
         "O(2Np + 2ps) space."
     ),
-    literal=lambda a: _costs(),
-    corrected=lambda a: _costs_within(),
+    literal=_costs(),
+    corrected=_costs_within(),
     correction_words=(
         "For given queries, keys and values: canonical time if d_k = O(d_v); primal time if n ≤ N and d_v = "
         "O(p); primal space if "
@@ -409,7 +409,7 @@ claim(
     role="definition",
     words="Queries and keys are replaced by their means over the tokens so far, then mapped and projected as "
     "before.",
-    literal=lambda a: All(
+    literal=All(
         (
             Definition(
                 as_term(mean_q)[i],
@@ -480,7 +480,7 @@ claim(
     "Causal Primal-Attention with data-dependent weights",
     words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the whole "
     "sequence.",
-    literal=lambda a: _leaks(),
+    literal=_leaks(),
     corrected=lambda a: _causal(),
     correction_words="Causal with weights that do not depend on X: then ∂e_i/∂x_u has the factor T_iu, zero "
     "for u > i.",
@@ -499,8 +499,8 @@ claim(
     "Appendix B.1",
     "The shape of sampled rows",
     words="f(X) in R^{n×p} is said to be n rows of X in R^{N×d}.",
-    literal=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X)),
-    corrected=lambda a: Definition(as_term(F_small), as_term(selection) @ as_term(X_head)),
+    literal=Definition(as_term(F_small), as_term(selection) @ as_term(X)),
+    corrected=Definition(as_term(F_small), as_term(selection) @ as_term(X_head)),
     correction_words="n rows of the part of X that belongs to one head, of width p.",
     rests_on=("chen2023/alg1",),
     where=r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ "
@@ -571,7 +571,7 @@ claim(
     "Uniform sampling of rows and the Johnson-Lindenstrauss lemma",
     words="n rows sampled uniformly are said to keep the main patterns of X, as random projections do by "
     "that lemma.",
-    literal=lambda a: All((_kept_as_by_projections(), _kept_on_average())),
+    literal=All((_kept_as_by_projections(), _kept_on_average())),
     where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
     r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them.",
     notes=(

@@ -224,7 +224,7 @@ claim(
     theory="ksvd",
     words="With v(x_j) = h_{r_j} the attention output is the score e(x_i), and the values play the role of "
     "singular vectors.",
-    literal=lambda a: _plays_the_role(),
+    literal=_plays_the_role(),
     corrected=_when,
     correction_words=(
         "The formulas agree for all values. The values are right singular vectors exactly if KᵀK V = VΣ² and "

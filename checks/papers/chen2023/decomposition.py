@@ -52,7 +52,7 @@ claim(
     "Eq. (5)",
     "The shifted eigenvalue problem of the SVD",
     words="For a singular value decomposition A = UΣVᵀ, A V = UΣ and AᵀU = VΣ.",
-    literal=lambda a: All(
+    literal=All(
         (
             Follows(
                 (WHOLE, UNIT_V),
@@ -137,7 +137,7 @@ claim(
     "Theorem 2.2",
     "Lanczos decomposition",
     words="Every non-zero A is ŨΣ̃Ṽᵀ with orthonormal Ũ, Ṽ and positive diagonal Σ̃ that satisfy (5).",
-    literal=lambda a: All((_reconstruct(), *_existence())),
+    literal=All((_reconstruct(), *_existence())),
     rests_on=("chen2023/eq5",),
     legs=(
         tensor_legs.softmax_triplets,
@@ -203,8 +203,8 @@ claim(
     "Section 2",
     "The SVD of a symmetric matrix",
     words="For a symmetric matrix the SVD is said to be the eigendecomposition, with U = V.",
-    literal=lambda a: _symmetric(),
-    corrected=lambda a: _semidefinite(),
+    literal=_symmetric(),
+    corrected=_semidefinite(),
     correction_words="U = V holds for positive semidefinite A, and only for them: U = V makes A = UΣUᵀ.",
     rests_on=("chen2023/thm2.2",),
     where=MATRICES + " Here $M=N$ and $A$ is symmetric.",

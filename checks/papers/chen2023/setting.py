@@ -59,7 +59,7 @@ claim(
     "Queries, keys and values",
     role="definition",
     words="Queries, keys and values are linear images of the tokens.",
-    literal=lambda a: All(
+    literal=All(
         tuple(
             Definition(as_term(t)[i], as_term(w) @ x[i], label=label)
             for t, w, label in ((q, W_q, "queries"), (k, W_k, "keys"), (v, W_v, "values"))
@@ -75,13 +75,13 @@ claim(
     "The softmax kernel",
     words="κ(x_i, x_j) is printed as the softmax of the single score of i and j; which scores normalise it "
     "is not said.",
-    literal=lambda a: Identity(
+    literal=Identity(
         softmax(j, score(i, j)),
         exp(score(i, j)) / exp(score(i, j)),
         label="softmax of the printed argument alone",
         sizes=((N, 2), (D, 1), (DK, 1)),
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Definition(
                 as_term(kappa)[i, j], exp(score(i, j)) / sum_over(k_, exp(score(i, k_))), label="the kernel"
@@ -114,14 +114,14 @@ claim(
     "Section 2",
     "The attention kernel as a function of two tokens",
     words="κ is called a kernel function on pairs of tokens.",
-    literal=lambda a: Identity(
+    literal=Identity(
         softmax(j, as_term(S_1)[i, j]),
         softmax(j_2, as_term(S_2)[i_2, j_2]),
         CONSTANT,
         label="the same pair, the same score, two sequences",
         sizes=((N, 1), (M, 2)),
     ),
-    corrected=lambda a: Identity(
+    corrected=Identity(
         softmax(j, as_term(S_1)[i, j]) * sum_over(k_, exp(as_term(S_1)[i, k_])),
         exp(as_term(S_1)[i, j]),
         label="before normalisation",
@@ -143,7 +143,7 @@ claim(
     "The attention output",
     role="definition",
     words="The output at token i is the sum of the values weighted by row i of K.",
-    literal=lambda a: All(
+    literal=All(
         (
             Definition(
                 as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(kappa)[i, j]), label="by the kernel"
@@ -184,7 +184,7 @@ claim(
     "Section 2",
     "Attention scores are asymmetric in general",
     words="There are projections and tokens with ⟨W_q x_i, W_k x_j⟩ ≠ ⟨W_q x_j, W_k x_i⟩ and K_ij ≠ K_ji.",
-    literal=lambda a: _asymmetric(),
+    literal=_asymmetric(),
     rests_on=("chen2023/eq2",),
     where=TOKENS,
     notes=(
@@ -214,10 +214,8 @@ claim(
     "The kernel trick for asymmetric kernels",
     words="κ(x, z) is printed as an inner product of φ_x and φ_z for all elements φ_x, φ_z of the two "
     "spaces.",
-    literal=lambda a: Identity(
-        as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for all φ_x, φ_z"
-    ),
-    corrected=lambda a: All(
+    literal=Identity(as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for all φ_x, φ_z"),
+    corrected=All(
         (
             Definition(
                 as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for the features of x and z"
@@ -242,8 +240,8 @@ claim(
     "Definition 2.1",
     "Kernels from two Banach spaces",
     words="A kernel is an inner product of feature maps into two Banach spaces.",
-    literal=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(far_z)),
-    corrected=lambda a: Definition(as_term(pair_value), as_term(far_x).T @ as_term(pairing) @ as_term(far_z)),
+    literal=Definition(as_term(pair_value), as_term(far_x).T @ as_term(far_z)),
+    corrected=Definition(as_term(pair_value), as_term(far_x).T @ as_term(pairing) @ as_term(far_z)),
     correction_words="A bilinear pairing of the two spaces has to be given: two different spaces have no "
     "inner product.",
     rests_on=("chen2023/eq4",),

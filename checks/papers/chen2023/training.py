@@ -78,7 +78,7 @@ claim(
     role="definition",
     words="The task loss plus η times the sum over blocks of the squared KSVD objective, J_b a mean over "
     "heads.",
-    literal=lambda a: Definition(
+    literal=Definition(
         as_term(total_loss), as_term(loss) + as_term(eta) * sum_over(b_, as_term(per_block)[b_] ** 2)
     ),
     rests_on=("chen2023/eq11",),

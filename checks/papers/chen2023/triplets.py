@@ -217,8 +217,8 @@ claim(
     "Λ and the singular values",
     theory="ksvd",
     words="The text says once that Λ corresponds to the singular values; by (7) its inverse does.",
-    literal=lambda a: Identity(lam[l_], sigma[l_], (LAMBDA_RULE,)),
-    corrected=lambda a: Identity(lam[l_], 1 / sigma[l_], (LAMBDA_RULE,)),
+    literal=Identity(lam[l_], sigma[l_], (LAMBDA_RULE,)),
+    corrected=Identity(lam[l_], 1 / sigma[l_], (LAMBDA_RULE,)),
     correction_words="λ_l = 1/σ_l.",
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.zero_objective,),
@@ -232,7 +232,7 @@ claim(
     theory="ksvd",
     words="Both off-diagonal blocks are printed with the same entries, in i and j; the lower one has to be "
     "the transpose.",
-    literal=lambda a: Rule(
+    literal=Rule(
         EIGEN_FACTS,
         Fact("K H_e - H_r Σ", entry(K @ h_e - h_r @ Sigma, i, l_), "="),
         solution(((0, 1), (0, 0)), (1,), ((1,), (0,)), ((0,), (1,))),
@@ -384,7 +384,7 @@ claim(
     "Every s up to N is admissible",
     theory="ksvd",
     words="s may be anything from 1 to N; the experiments take s up to 96 with features of width p = 64.",
-    literal=lambda a: Arithmetic(
+    literal=Arithmetic(
         (
             Figure("directions 32 within the width 64", Fraction(32), "<=", Fraction(64)),
             Figure("directions 64 within the width 64", Fraction(64), "<=", Fraction(64)),

@@ -47,8 +47,8 @@ claim(
     "Section 2.1, after (22)",
     "The update of the state",
     words="Adding η times the attention output in every step moves Z to the attention output.",
-    literal=lambda a: Limit(en.Z_, Z + eta * AV, AV),
-    corrected=lambda a: All(
+    literal=Limit(en.Z_, Z + eta * AV, AV),
+    corrected=All(
         (
             Identity(
                 en.descent(en.attention_energy(), eta, "E"),
@@ -76,8 +76,8 @@ claim(
     "Section 2.1, end",
     "A linear energy needs no iterations",
     words="The energy is linear in Z, so that no iterations are required.",
-    literal=lambda a: Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,)),
-    corrected=lambda a: All(
+    literal=Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,)),
+    corrected=All(
         (
             Identity(
                 LINEARITY, -scale * trace(Z.T @ AV) + scale**2 * trace(Z.T @ Z) / 2, label="it is quadratic"
@@ -146,8 +146,8 @@ claim(
     "Section 3, end",
     "Convergence to the attention output",
     words="With a non-linear F, here F(u) = u², the iterative dynamics converge to the attention output.",
-    literal=lambda a: Limit(en.Z_, en.descent(SQUARE, eta, "E"), AV),
-    corrected=lambda a: _convergence(),
+    literal=Limit(en.Z_, en.descent(SQUARE, eta, "E"), AV),
+    corrected=_convergence(),
     correction_words=(
         "With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ), descent "
         "converges to AV plus "
@@ -176,7 +176,7 @@ claim(
     literal=lambda a: Limit(
         en.Z_, Z - eta * apply("clip", SLOPE, r"\operatorname{clip}"), AV, given=(C_RULE,), orbit=CLIPPED
     ),
-    corrected=lambda a: All((FALL, ONE_TOKEN)),
+    corrected=All((FALL, ONE_TOKEN)),
     correction_words=(
         "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at "
         "most the largest "
@@ -365,7 +365,7 @@ claim(
     "Section 7.1",
     "The linear head needs no descent",
     words="For F(u) = u, with the regulariser of Table 1, steps 4 to 7 are not required.",
-    literal=lambda a: Identity(en.energy(lambda x: x) - en.pairing(), as_term(0)),
+    literal=Identity(en.energy(lambda x: x) - en.pairing(), as_term(0)),
     rests_on=(HERE + "tab1-step5",),
     where=WHERE,
     notes=(

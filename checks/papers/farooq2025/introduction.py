@@ -49,7 +49,7 @@ claim(
     "The classic Hopfield energy",
     role="definition",
     words="Minus half the quadratic form of the weights in the states.",
-    literal=lambda a: Definition(E_NAME, CLASSIC),
+    literal=Definition(E_NAME, CLASSIC),
     where=HOPFIELD,
 )
 
@@ -59,7 +59,7 @@ claim(
     "The energy of dense associative memories",
     role="definition",
     words="A function F of the overlap with each stored pattern, summed over the patterns.",
-    literal=lambda a: Definition(E_NAME, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
+    literal=Definition(E_NAME, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
     where=HOPFIELD,
     notes="The sign is left to F: with F(u) = u² stored patterns have the highest energy, see "
     "prose-mhn-sign.",
@@ -70,8 +70,8 @@ claim(
     "Section 1, after (2)",
     "The exponential F",
     words="F(s_i) is the exponential of ξ_i^μ s_i.",
-    literal=lambda a: Scoped(en.F(s[i]), exp(xi[pattern, i] * s[i])),
-    corrected=lambda a: Scoped(
+    literal=Scoped(en.F(s[i]), exp(xi[pattern, i] * s[i])),
+    corrected=Scoped(
         stack(pattern, en.F(sum_over(i, xi[pattern, i] * s[i]))),
         stack(pattern, exp(sum_over(i, xi[pattern, i] * s[i]))),
     ),
@@ -105,8 +105,8 @@ claim(
     "Eq. (3)",
     "The simplified Hopfield energy",
     words="The energy whose equilibria are (4): half the squared norm plus a log-sum-exp.",
-    literal=lambda a: _residual(PRINTED_3),
-    corrected=lambda a: _residual(FIXED_3),
+    literal=_residual(PRINTED_3),
+    corrected=_residual(FIXED_3),
     correction_words=FIXED_WORDS,
     legs=(legs.simplified,),
     where=STATE,
@@ -123,8 +123,8 @@ claim(
     "Eq. (4)",
     "The equilibrium of the simplified energy",
     words="Where the gradient of (3) vanishes, x = β softmax(βx).",
-    literal=lambda a: _residual(PRINTED_3),
-    corrected=lambda a: All(
+    literal=_residual(PRINTED_3),
+    corrected=All(
         (
             _residual(FIXED_3),
             Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution"),
@@ -160,8 +160,8 @@ claim(
     "Fixed points and self-attention",
     words="At the equilibrium of (3) a Hopfield network computes a form of self-attention, x = β "
     "softmax(βx).",
-    literal=lambda a: _residual(PRINTED_3),
-    corrected=lambda a: All(
+    literal=_residual(PRINTED_3),
+    corrected=All(
         (
             _residual(FIXED_3),
             Identity(
@@ -196,7 +196,7 @@ claim(
         "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal. Where tokens enter as keys "
         "too, the keys move as well."
     ),
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,), label="one query"),
             Identity(-grad(PAIRED, Q_), PULLED @ K, nonzero=(beta_,), label="update of the queries"),
@@ -238,8 +238,8 @@ claim(
     "Eq. (5)",
     "The energy of the Energy Transformer",
     words="Minus a log-sum-exp over keys for each query and head, minus a Hopfield energy of the tokens.",
-    literal=lambda a: Scoped(E_NAME, _energy_transformer(stray)),
-    corrected=lambda a: Scoped(E_NAME, _energy_transformer(width)),
+    literal=Scoped(E_NAME, _energy_transformer(stray)),
+    corrected=Scoped(E_NAME, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",
     where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; "
     r"$\beta>0$.",
@@ -261,8 +261,8 @@ claim(
     "Section 1, after (6)",
     "The scale of the scores as inverse temperature",
     words="1/d_k scales the softmax of (6) like the inverse temperature β.",
-    literal=lambda a: _scaled(1 / size(DK)),
-    corrected=lambda a: _scaled(1 / sqrt(size(DK))),
+    literal=_scaled(1 / size(DK)),
+    corrected=_scaled(1 / sqrt(size(DK))),
     correction_words="The factor in (6) is 1/√d_k.",
     rests_on=(HERE + "eq6",),
     legs=(legs.attention,),
@@ -286,10 +286,10 @@ claim(
     "Section 1, after (1)",
     "The network minimises its energy",
     words="The iterative updates of the network minimise (1) and converge.",
-    literal=lambda a: Limit(
+    literal=Limit(
         s_, stack(i, apply("sign", sum_over(j, w[i, j] * s[j]), r"\operatorname{sign}")), None, orbit=PAIR
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(
                 at_point(CLASSIC, s_, flipped) - CLASSIC,
@@ -335,10 +335,8 @@ claim(
     "Section 1, around (2)",
     "The sign of the memory energy",
     words="With E = Σ F and F(u) = u² stored patterns have the lowest energy among states with entries ±1.",
-    literal=lambda a: Extremum(
-        OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)
-    ),
-    corrected=lambda a: Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
+    literal=Extremum(OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)),
+    corrected=Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
     correction_words=(
         "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored "
         "pattern minimises minus "

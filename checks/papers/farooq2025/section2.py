@@ -34,9 +34,7 @@ claim(
     "Softmax attention",
     role="definition",
     words="The output is the softmax of the scaled scores times the values.",
-    literal=lambda a: Definition(
-        as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}")), row_softmax(SCORES) @ V
-    ),
+    literal=Definition(as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}")), row_softmax(SCORES) @ V),
     where=QUERY_WHERE,
     notes="That the softmax is taken over the keys, row by row, is fixed only by (7).",
 )
@@ -46,7 +44,7 @@ claim(
     "Eq. (7)",
     "The attention weights",
     words="An entry of A is one exponential over the sum of the exponentials of its row.",
-    literal=lambda a: Identity(
+    literal=Identity(
         row_softmax(SCORES)[i, j],
         weight(i, j) / zeta[i],
         given=(ZETA_RULE,),
@@ -63,7 +61,7 @@ claim(
     "Section 2, before (7)",
     "The scores in index notation",
     words="Entry (i, j) of the scaled score matrix is the scaled dot product of query i and key j.",
-    literal=lambda a: Identity(SCORES[i, j], Q[i].T @ K[j] / sqrt(size(en.DK))),
+    literal=Identity(SCORES[i, j], Q[i].T @ K[j] / sqrt(size(en.DK))),
     where=QUERY_WHERE,
 )
 
@@ -72,7 +70,7 @@ claim(
     "Section 2, after (7)",
     "Rows of the attention matrix sum to one",
     words="The attention weights of one query sum to one.",
-    literal=lambda a: Identity(sum_over(j, A[i, j]), as_term(1), given=(A_RULE,)),
+    literal=Identity(sum_over(j, A[i, j]), as_term(1), given=(A_RULE,)),
     rests_on=(HERE + "eq7",),
     legs=(legs.attention,),
     where=QUERY_WHERE,
@@ -86,7 +84,7 @@ claim(
     "The attention output",
     role="definition",
     words="The output is A times V.",
-    literal=lambda a: Definition(A_TILDE, AV),
+    literal=Definition(A_TILDE, AV),
     rests_on=(HERE + "eq7",),
     where=WHERE,
 )
@@ -96,7 +94,7 @@ claim(
     "Eq. (9)",
     "A row of the output",
     words="Row i of AV is the sum of the values weighted by row i of A.",
-    literal=lambda a: Identity(AV[i], sum_over(j, A[i, j] * V[j])),
+    literal=Identity(AV[i], sum_over(j, A[i, j] * V[j])),
     rests_on=(HERE + "eq8",),
     legs=(legs.attention,),
     where=WHERE,
@@ -108,7 +106,7 @@ claim(
     "The energy of attention",
     role="definition",
     words="A term linear in the state that couples it to the attention output, and half its squared norm.",
-    literal=lambda a: Definition(E_NAME, -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))),
+    literal=Definition(E_NAME, -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))),
     rests_on=(HERE + "eq6",),
     where=WHERE,
 )
@@ -118,7 +116,7 @@ claim(
     "Eq. (11)",
     "The energy in A and V",
     words="With A for the softmax, (10) is -tr(ZᵀAV) + tr(ZᵀZ)/2.",
-    literal=lambda a: Identity(
+    literal=Identity(
         -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z)),
         en.attention_energy(),
         given=(A_RULE,),
@@ -136,7 +134,7 @@ claim(
     "The Frobenius inner product",
     role="definition",
     words="The inner product of two matrices is the sum of the products of their entries.",
-    literal=lambda a: Definition(
+    literal=Definition(
         as_term(Tensor("<M,N>", (), r"\langle M,N\rangle_F")), sum_over(i, k, MATRIX_M[i, k] * MATRIX_N[i, k])
     ),
     where=r"$M,N\in\mathbb{R}^{n\times d_v}$.",
@@ -147,7 +145,7 @@ claim(
     "Eq. (13)",
     "The trace as an inner product",
     words="tr(ZᵀAV) is the sum over entries of Z times AV.",
-    literal=lambda a: Identity(PRINTED, sum_over(i, k, Z[i, k] * AV[i, k])),
+    literal=Identity(PRINTED, sum_over(i, k, Z[i, k] * AV[i, k])),
     rests_on=(HERE + "eq12",),
     legs=(legs.lift,),
     where=WHERE,
@@ -167,8 +165,8 @@ claim(
     "Eq. (14)",
     "The energy entry by entry",
     words="The energy is the sum over entries of Z times AV.",
-    literal=lambda a: Identity(en.attention_energy(), BY_ENTRY),
-    corrected=lambda a: Identity(en.attention_energy(), -BY_ENTRY + HALF * sum_over(i, k, Z[i, k] ** 2)),
+    literal=Identity(en.attention_energy(), BY_ENTRY),
+    corrected=Identity(en.attention_energy(), -BY_ENTRY + HALF * sum_over(i, k, Z[i, k] ** 2)),
     correction_words="The coupling enters with a minus, and half the squared norm of Z is added.",
     rests_on=(HERE + "eq11", HERE + "eq13"),
     where=WHERE,
@@ -180,8 +178,8 @@ claim(
     "Eq. (15)",
     "The energy by token pairs",
     words="After interchanging sums, the energy is a sum over pairs of tokens.",
-    literal=lambda a: Identity(en.attention_energy(), BY_TOKEN),
-    corrected=lambda a: Identity(en.attention_energy(), -BY_TOKEN + HALF * squared_norm(Z)),
+    literal=Identity(en.attention_energy(), BY_TOKEN),
+    corrected=Identity(en.attention_energy(), -BY_TOKEN + HALF * squared_norm(Z)),
     correction_words="The interchange is right; the sign and the quadratic term are restored.",
     rests_on=(HERE + "eq14", HERE + "prose-footnote3"),
     where=WHERE,
@@ -193,7 +191,7 @@ claim(
     "footnote 3",
     "The interchange of sums",
     words="The sums over i, k, j of (14) may be regrouped as in (15).",
-    literal=lambda a: Identity(
+    literal=Identity(
         BY_ENTRY,
         BY_TOKEN,
         chain=(
@@ -210,7 +208,7 @@ claim(
     "Eq. (16)",
     "The inner sum is a dot product",
     words="Σ_k Z_ik V_jk is entry (i, j) of ZVᵀ and the dot product of z_i and v_j.",
-    literal=lambda a: Identity(
+    literal=Identity(
         sum_over(k, Z[i, k] * V[j, k]),
         Z[i].T @ V[j],
         chain=(Link((Z @ V.T)[i, j], "product with the transpose"),),
@@ -223,8 +221,8 @@ claim(
     "Eq. (17)",
     "The energy in dot products",
     words="The energy is the sum over pairs of tokens of A_ij z_iᵀv_j.",
-    literal=lambda a: Identity(en.attention_energy(), PAIRS),
-    corrected=lambda a: Identity(en.attention_energy(), -PAIRS + HALF * sum_over(i, Z[i].T @ Z[i])),
+    literal=Identity(en.attention_energy(), PAIRS),
+    corrected=Identity(en.attention_energy(), -PAIRS + HALF * sum_over(i, Z[i].T @ Z[i])),
     correction_words="The coupling enters with a minus, and half the squared lengths of the states are "
     "added.",
     rests_on=(HERE + "eq15", HERE + "eq16"),
@@ -239,13 +237,13 @@ claim(
     "Eq. (18)",
     "The energy in full",
     words="The energy is minus the sum over pairs with the softmax written out.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(en.attention_energy(), -PRINTED, label="first equality"),
             Identity(-PRINTED, -FULL, given=(A_RULE,), label="second equality"),
         )
     ),
-    corrected=lambda a: Identity(en.attention_energy(), -FULL + HALF * trace(Z.T @ Z), given=(A_RULE,)),
+    corrected=Identity(en.attention_energy(), -FULL + HALF * trace(Z.T @ Z), given=(A_RULE,)),
     correction_words="The quadratic term of (11) is added; the double sum is right.",
     rests_on=(HERE + "eq7", HERE + "eq11"),
     legs=(legs.lift,),
@@ -260,7 +258,7 @@ claim(
     "Section 2, after (10)",
     "The energy is convex",
     words="The functional (10) is convex; the linear term does not affect that.",
-    literal=lambda a: All(
+    literal=All(
         (
             Convex(Program("(10)", (en.Z_,), en.attention_energy()), label="quadratic part"),
             Identity(en.attention_energy(), SECOND, label="completed square"),
@@ -278,7 +276,7 @@ claim(
     "Eq. (19)",
     "The differential of the coupling",
     words="The differential of tr(ZᵀAV) is tr((dZ)ᵀAV).",
-    literal=lambda a: Identity(
+    literal=Identity(
         Differential((), (PRINTED, en.Z_, dZ_, r"\operatorname{tr}(Z^{\top} A V)")),
         trace(DZ.T @ AV),
         chain=(Link(LINE - PRINTED, "f is linear, so its differential is its increment"),),
@@ -294,7 +292,7 @@ claim(
     "Eq. (20)",
     "Differential and gradient",
     words="The differential of a scalar function is the trace of its transposed gradient times dZ.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(
                 Differential((), (PRINTED, en.Z_, dZ_, "f")),
@@ -321,7 +319,7 @@ claim(
     "Eq. (21)",
     "The gradient of the coupling",
     words="The gradient of tr(ZᵀAV) is AV.",
-    literal=lambda a: Identity(grad(PRINTED, en.Z_, "f"), AV),
+    literal=Identity(grad(PRINTED, en.Z_, "f"), AV),
     rests_on=(HERE + "eq19", HERE + "eq20"),
     where=WHERE,
 )
@@ -331,8 +329,8 @@ claim(
     "Section 2.1, after (21)",
     "The differential of the quadratic term",
     words="The differential of tr(ZᵀZ)/2 is dZᵀZ.",
-    literal=lambda a: Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), DZ.T @ Z),
-    corrected=lambda a: All(
+    literal=Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), DZ.T @ Z),
+    corrected=All(
         (
             Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), trace(DZ.T @ Z), label="the differential"),
             Identity(grad(trace(HALF * (Z.T @ Z)), en.Z_, "g"), Z, label="the gradient"),
@@ -350,7 +348,7 @@ claim(
     "Trace identities",
     words="tr(AB) = tr(BA), tr(A) = tr(Aᵀ), and the differential of a trace is the trace of the "
     "differential.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(trace(B @ S), trace(S @ B), label="(i)"),
             Identity(trace(A), trace(A.T), label="(ii)"),
@@ -371,13 +369,13 @@ claim(
     "Eq. (22)",
     "The stationary point",
     words="The gradient of the energy vanishes at Z₀ = AV, which is the softmax of the scores.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(AV, row_softmax(SCORES), given=(A_RULE,), label="the last member"),
             Stationary(en.attention_energy(), en.Z_, AV, label="AV is stationary"),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(AV, row_softmax(SCORES) @ V, given=(A_RULE,), label="attention"),
             Stationary(en.attention_energy(), en.Z_, AV, label="AV is stationary"),
@@ -397,8 +395,8 @@ claim(
     "Abstract",
     "The gradient of the landscape is attention",
     words="The gradient of the energy landscape is the attention computation.",
-    literal=lambda a: Identity(grad(en.attention_energy(), en.Z_), AV),
-    corrected=lambda a: All(
+    literal=Identity(grad(en.attention_energy(), en.Z_), AV),
+    corrected=All(
         (
             Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="the gradient"),
             Identity(

@@ -30,8 +30,8 @@ claim(
     "Eq. (23)",
     "Attention weights as stored patterns",
     words="With ξ_i^μ = A_iμ, s_i = z_i and K = n, the energy (2) becomes (24).",
-    literal=lambda a: Identity(sum_over(mu, sum_over(i, A[i, mu] * Z[i])), PATTERNS),
-    corrected=lambda a: Identity(sum_over(mu, sum_over(i, k, A[i, mu] * V[mu, k] * Z[i, k])), PATTERNS),
+    literal=Identity(sum_over(mu, sum_over(i, A[i, mu] * Z[i])), PATTERNS),
+    corrected=Identity(sum_over(mu, sum_over(i, k, A[i, mu] * V[mu, k] * Z[i, k])), PATTERNS),
     correction_words=(
         "The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries A_iμ V_μk, of "
         "rank one: column "
@@ -51,7 +51,7 @@ claim(
     "Eq. (24)",
     "The sum over patterns",
     words="The double sum of (17), with the sum over j = μ outermost.",
-    literal=lambda a: Identity(en.pairing(), PATTERNS),
+    literal=Identity(en.pairing(), PATTERNS),
     rests_on=(HERE + "eq17",),
     legs=(legs.lift,),
     where=WHERE,
@@ -65,7 +65,7 @@ claim(
     "The energy with a function F",
     role="definition",
     words="F is applied to the contribution of each pattern.",
-    literal=lambda a: Definition(E_NAME, sum_over(mu, en.F(sum_over(i, A[i, mu] * (Z[i].T @ V[mu]))))),
+    literal=Definition(E_NAME, sum_over(mu, en.F(sum_over(i, A[i, mu] * (Z[i].T @ V[mu]))))),
     where=WHERE + r" $F:\mathbb{R}\to\mathbb{R}$.",
     notes="The attention energy of Section 2 is F(u) = -u with ½‖Z‖² added, not F(u) = u.",
 )
@@ -76,7 +76,7 @@ claim(
     "The alignment of a pattern with the state",
     role="definition",
     words="u_μ is linear in Z: the inner product of Z with column μ of A times row μ of V.",
-    literal=lambda a: Definition(U[mu], sum_over(i, A[i, mu] * (Z[i].T @ V[mu]))),
+    literal=Definition(U[mu], sum_over(i, A[i, mu] * (Z[i].T @ V[mu]))),
     where=WHERE,
 )
 
@@ -85,7 +85,7 @@ claim(
     "Eq. (27)",
     "The energy in the alignments",
     words="The energy is the sum of F over the alignments.",
-    literal=lambda a: Identity(
+    literal=Identity(
         sum_over(mu, en.F(sum_over(i, A[i, mu] * (Z[i].T @ V[mu])))), sum_over(j, en.F((A.T @ Z @ V.T)[j, j]))
     ),
     rests_on=(HERE + "eq25", HERE + "eq26"),
@@ -112,13 +112,13 @@ claim(
     "Eq. (28)",
     "An alignment as a trace",
     words="u_j is the trace of Zᵀ A e_j e_jᵀ Vᵀ.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(en.u(j), _trace(Z, V.T), label="shapes"),
             Identity(SQUARE_U, _trace(SQUARE_Z, SQUARE_V.T), label="value when d_v = n"),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(en.u(j), _trace(Z, V), label="first form"),
             Identity(en.u(j), trace(Z.T @ (A @ diag(unit(j))) @ V), label="A^j keeps column j"),
@@ -138,7 +138,7 @@ claim(
     "Section 7, after (72)",
     "The alignment of the initial state as a trace",
     words="u_j is the trace of Z⁽⁰⁾ᵀ A Vᵀ.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(
                 en.u(j, state=as_term(ZERO_STATE)), trace(as_term(ZERO_STATE).T @ A @ V.T), label="shapes"
@@ -147,7 +147,7 @@ claim(
             Scoped(U[j], trace(Z.T @ A @ V), label="the index j, even with V for its transpose"),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(en.u(j, state=as_term(ZERO_STATE)), _trace(as_term(ZERO_STATE), V), label="u_j"),
             Identity(sum_over(j, en.u(j)), trace(Z.T @ A @ V), label="their sum"),
@@ -183,7 +183,7 @@ claim(
     "A careful choice of F",
     words="A function F that is not constant can be chosen so that the energy without regulariser has its "
     "well at AV for all A, V.",
-    literal=lambda a: All((_one_token(1), _one_token(-1))),
+    literal=All((_one_token(1), _one_token(-1))),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=r"One token with one value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
     notes=(

@@ -39,7 +39,7 @@ claim(
     "The quadratic F",
     role="definition",
     words="F squares its argument.",
-    literal=lambda a: Definition(en.F(en.u(j)), en.u(j, i) ** 2),
+    literal=Definition(en.F(en.u(j)), en.u(j, i) ** 2),
     rests_on=(HERE + "eq26",),
     where=WHERE,
 )
@@ -50,7 +50,7 @@ claim(
     "The quadratic energy",
     role="definition",
     words="The sum of the squared alignments.",
-    literal=lambda a: Definition(E_NAME, sum_over(j, en.u(j, i) ** 2)),
+    literal=Definition(E_NAME, sum_over(j, en.u(j, i) ** 2)),
     rests_on=(HERE + "eq27", HERE + "eq29"),
     where=WHERE,
 )
@@ -61,12 +61,10 @@ claim(
     "footnote 5",
     "Maxima of the quadratic energy",
     words="The stationary state of the quadratic energy (30) is a maximum.",
-    literal=lambda a: Extremum(
+    literal=Extremum(
         SQUARE, en.Z_, zeros(N, DV), "a local maximum", witness=ONE_TOKEN, direction=((1,),), label="Z = 0"
     ),
-    corrected=lambda a: Extremum(
-        SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)
-    ),
+    corrected=Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)),
     correction_words="The stationary states are minima: the energy is a sum of squares and vanishes exactly "
     "where every u_j does.",
     rests_on=(HERE + "eq30",),
@@ -83,7 +81,7 @@ claim(
     "Section 4.2, end",
     "A positive quadratic form",
     words="With F(u) = u² the energy is a positive quadratic form.",
-    literal=lambda a: Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=BETWEEN),
+    literal=Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=BETWEEN),
     rests_on=(HERE + "eq30",),
     where=WHERE,
     notes=(
@@ -123,7 +121,7 @@ claim(
     "Eq. (32)",
     "The alignment entry by entry",
     words="The dot product in u_j is written out.",
-    literal=lambda a: Identity(en.u(j), sum_over(m, A[m, j] * sum_over(l, Z[m, l] * V[j, l]))),
+    literal=Identity(en.u(j), sum_over(m, A[m, j] * sum_over(l, Z[m, l] * V[j, l]))),
     rests_on=(HERE + "eq16", HERE + "eq26"),
     legs=(legs.lift,),
     where=WHERE,
@@ -134,7 +132,7 @@ claim(
     "Eq. (33)",
     "The derivative of an alignment",
     words="The derivative of u_j by Z_ik is A_ij V_jk.",
-    literal=lambda a: Identity(
+    literal=Identity(
         grad(en.u(j), en.Z_, "u_j")[i, k],
         A[i, j] * V[j, k],
         chain=(
@@ -154,7 +152,7 @@ claim(
     "Eq. (34)",
     "The gradient for any F",
     words="The (i, k) entry of the gradient is the sum of F'(u_j) A_ij V_jk.",
-    literal=lambda a: Identity(grad(ANY, en.Z_)[i, k], sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k])),
+    literal=Identity(grad(ANY, en.Z_)[i, k], sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k])),
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq31", HERE + "eq33"),
     legs=(legs.gradient,),
@@ -167,7 +165,7 @@ claim(
     "Section 4, before (35)",
     "The derivative of the quadratic F",
     words="F'(u_j) is twice the sum over m of A_mj z_iᵀv_j.",
-    literal=lambda a: Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)),
+    literal=Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)),
     corrected=lambda a: All(
         (
             Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_), label="the slope of u²"),
@@ -186,7 +184,7 @@ claim(
     "Eq. (35)",
     "The gradient of the quadratic energy",
     words="(34) with F' = 2u.",
-    literal=lambda a: Identity(GRADIENT[i, k], sum_over(j, 2 * en.u(j) * A[i, j] * V[j, k])),
+    literal=Identity(GRADIENT[i, k], sum_over(j, 2 * en.u(j) * A[i, j] * V[j, k])),
     rests_on=(HERE + "eq29", HERE + "eq34"),
     legs=(legs.gradient_quadratic,),
     where=WHERE,
@@ -198,7 +196,7 @@ claim(
     "Eq. (36)",
     "A dot product at Z = AV",
     words="At Z = AV, z_mᵀv_j is the sum of A_mp v_pᵀv_j.",
-    literal=lambda a: Identity(
+    literal=Identity(
         Z[m].T @ V[j],
         DOTS,
         given=(AT_AV,),
@@ -219,9 +217,7 @@ claim(
     "Eq. (37)",
     "The quadratic gradient at Z = AV",
     words="(36) put into (35).",
-    literal=lambda a: Identity(
-        at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * en.c(j) * A[i, j] * V[j, k])
-    ),
+    literal=Identity(at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * en.c(j) * A[i, j] * V[j, k])),
     assumes=(STATE,),
     rests_on=(HERE + "eq35", HERE + "eq36"),
     legs=(legs.stationary_quadratic,),
@@ -249,14 +245,14 @@ claim(
     "Eq. (38)",
     "The alignment coefficient",
     words="The bracket of (37) is v_jᵀAᵀA v_j, the squared norm of A v_j.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(en.c(j), DOUBLE, label="first equality"),
             Identity(DOUBLE, V[j].T @ A.T @ A @ V[j], label="shapes"),
             Identity(SQUARE_C, _squared(SQUARE_V), label="value when d_v = n"),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(en.c(j), IN_MATRICES, chain=(Link(DOUBLE, "finite sums"),), label="in matrices"),
             Identity(en.c(j), BY_ROWS, label="row j of Aᵀ(AV) times v_j"),
@@ -278,13 +274,13 @@ claim(
     "Eq. (39)",
     "The coefficient as a squared norm",
     words="c_j is the squared norm of A v_j.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(en.c(j), _squared(V), label="shapes"),
             Identity(SQUARE_C, _squared(SQUARE_V), label="value when d_v = n"),
         )
     ),
-    corrected=lambda a: Identity(at_point(en.u(j), en.Z_, AV), en.c(j)),
+    corrected=Identity(at_point(en.u(j), en.Z_, AV), en.c(j)),
     correction_words="c_j is the bracket of (37), the value of u_j at Z = AV.",
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment,),
@@ -297,7 +293,7 @@ claim(
     "Eq. (40)",
     "The gradient in the coefficients",
     words="At Z = AV the (i, k) entry of the gradient is the sum of 2 c_j A_ij V_jk.",
-    literal=lambda a: Identity(
+    literal=Identity(
         at_point(GRADIENT, en.Z_, AV)[i, k], sum_over(j, 2 * C_J[j] * A[i, j] * V[j, k]), given=(C_RULE,)
     ),
     assumes=(STATE,),
@@ -312,7 +308,7 @@ claim(
     "Eq. (41)",
     "The gradient at attention in matrix form",
     words="At Z = AV the gradient is 2ACV with C = diag(c_j).",
-    literal=lambda a: Identity(at_point(GRADIENT, en.Z_, AV), 2 * (A @ C @ V), given=(C_RULE,)),
+    literal=Identity(at_point(GRADIENT, en.Z_, AV), 2 * (A @ C @ V), given=(C_RULE,)),
     assumes=(STATE,),
     rests_on=(HERE + "eq40",),
     legs=(legs.stationary_quadratic,),
@@ -325,12 +321,12 @@ claim(
     "Section 4.1, after (41)",
     "The gradient at attention is not zero",
     words="The gradient of the quadratic energy at Z = AV does not vanish.",
-    literal=lambda a: Implication(
+    literal=Implication(
         (),
         Fact("the squared norm of the gradient at AV", squared_norm(at_point(GRADIENT, en.Z_, AV)), ">"),
         witness=(("A", ONE), ("V", Fraction(0))),
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(
                 trace(AV.T @ at_point(GRADIENT, en.Z_, AV)),
@@ -360,7 +356,7 @@ claim(
     "The regularised energy",
     role="definition",
     words="A regulariser R is added to the energy.",
-    literal=lambda a: Definition(ER_NAME, ANY + as_term(Tensor("R", (), "R(Z)"))),
+    literal=Definition(ER_NAME, ANY + as_term(Tensor("R", (), "R(Z)"))),
     where=WHERE,
 )
 
@@ -370,7 +366,7 @@ claim(
     "What the regulariser is for",
     role="definition",
     words="The gradient of the regularised energy, the sum of both gradients, shall vanish at Z = AV.",
-    literal=lambda a: Identity(grad(ANY + LINEAR, en.Z_, "E_R"), grad(ANY, en.Z_) + grad(LINEAR, en.Z_, "R")),
+    literal=Identity(grad(ANY + LINEAR, en.Z_, "E_R"), grad(ANY, en.Z_) + grad(LINEAR, en.Z_, "R")),
     rests_on=(HERE + "eq42",),
     where=WHERE + r" $R(Z)=\operatorname{tr}(Z^\top W)$ stands for a linear regulariser.",
     notes="The first equality is checked; the second is the requirement, which prose-always-regularisable "
@@ -382,7 +378,7 @@ claim(
     "Section 4.1, after (41)",
     "A regulariser always exists",
     words="For every F some regulariser makes the gradient vanish at Z = AV.",
-    literal=lambda a: Stationary(ANY + en.matching(), en.Z_, AV),
+    literal=Stationary(ANY + en.matching(), en.Z_, AV),
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34",),
     legs=(legs.stationary,),
@@ -399,7 +395,7 @@ claim(
     "Eq. (44)",
     "The condition on the regulariser",
     words="At Z = AV the gradient of R must be minus the gradient of E, which is -2ACV.",
-    literal=lambda a: Identity(-at_point(GRADIENT, en.Z_, AV), -2 * (A @ C @ V), given=(C_RULE,)),
+    literal=Identity(-at_point(GRADIENT, en.Z_, AV), -2 * (A @ C @ V), given=(C_RULE,)),
     assumes=(STATE,),
     rests_on=(HERE + "eq41", HERE + "eq43"),
     legs=(legs.stationary_quadratic,),
@@ -411,7 +407,7 @@ claim(
     "Eq. (45)",
     "The regulariser of the quadratic energy",
     words="R(Z) = -2 tr(ZᵀACV) satisfies (44).",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(grad(REGULARISER, en.Z_, "R"), -2 * (A @ C @ V), label="its gradient"),
             Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="AV is stationary"),
@@ -428,7 +424,7 @@ claim(
     "Section 4.2",
     "The simplest regulariser",
     words="(45) satisfies (44), and among linear functionals of Z it is the only one, up to a constant.",
-    literal=lambda a: All(
+    literal=All(
         (
             Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="it satisfies (44)"),
             Identity(
@@ -455,8 +451,8 @@ claim(
     "Eq. (46)",
     "The regularised quadratic energy with traces",
     words="The regularised energy with u_j as the trace of (28).",
-    literal=lambda a: Identity(SQUARE + REGULARISER, _trace_form(V.T), given=(C_RULE,)),
-    corrected=lambda a: Identity(SQUARE + REGULARISER, _trace_form(V), given=(C_RULE,)),
+    literal=Identity(SQUARE + REGULARISER, _trace_form(V.T), given=(C_RULE,)),
+    corrected=Identity(SQUARE + REGULARISER, _trace_form(V), given=(C_RULE,)),
     correction_words="V stands without a transpose in the first trace.",
     rests_on=(HERE + "eq28", HERE + "eq45"),
     where=WHERE,
@@ -469,7 +465,7 @@ claim(
     "The regularised quadratic energy in indices",
     words="The regularised energy is the sum of the squared alignments minus twice the sum of c_j A_ij "
     "z_iᵀv_j.",
-    literal=lambda a: Identity(SQUARE + REGULARISER, INDEX_FORM, given=(C_RULE,)),
+    literal=Identity(SQUARE + REGULARISER, INDEX_FORM, given=(C_RULE,)),
     rests_on=(HERE + "eq30", HERE + "eq42", HERE + "eq45"),
     legs=(solver_legs.quadratic_minimises,),
     where=WHERE,
@@ -501,8 +497,8 @@ claim(
     "Abstract",
     "Minima as wells",
     words="The minimum of the energy at the attention output is a well: AV is the only minimiser.",
-    literal=lambda a: _minimum("the only global minimum", TWO_WIDE),
-    corrected=lambda a: All(
+    literal=_minimum("the only global minimum", TWO_WIDE),
+    corrected=All(
         (
             _minimum("a global minimum"),
             Identity(

@@ -76,7 +76,7 @@ claim(
     "The polynomial F",
     role="definition",
     words="F raises the alignment to the power p.",
-    literal=lambda a: Definition(en.F(en.u(j)), power_p(en.u(j))),
+    literal=Definition(en.F(en.u(j)), power_p(en.u(j))),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq26",),
     where=WHERE,
@@ -90,7 +90,7 @@ claim(
     "The alignment again",
     role="definition",
     words="u_j as in (26).",
-    literal=lambda a: Definition(U[j], en.u(j)),
+    literal=Definition(U[j], en.u(j)),
     rests_on=(HERE + "eq26",),
     where=WHERE,
 )
@@ -101,7 +101,7 @@ claim(
     "The polynomial energy",
     role="definition",
     words="The sum of the p-th powers of the alignments.",
-    literal=lambda a: Definition(E_NAME, energy(Exponent())),
+    literal=Definition(E_NAME, energy(Exponent())),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq27", HERE + "eq48"),
     where=WHERE,
@@ -117,8 +117,8 @@ claim(
     "Eq. (51)",
     "The polynomial energy with traces",
     words="The energy with u_j as the trace of (28).",
-    literal=lambda a: family(lambda p: Identity(energy(p), _traces(p, V.T))),
-    corrected=lambda a: family(lambda p: Identity(energy(p), _traces(p, V))),
+    literal=family(lambda p: Identity(energy(p), _traces(p, V.T))),
+    corrected=family(lambda p: Identity(energy(p), _traces(p, V))),
     correction_words="V stands without a transpose.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq50"),
@@ -136,13 +136,13 @@ claim(
     "Eq. (52)",
     "The gradient of the polynomial energy",
     words="The gradient is its (i, k) entry, the sum of the derivatives of F(u_j).",
-    literal=lambda a: All(
+    literal=All(
         (
             family(lambda p: Identity(grad(energy(p), en.Z_), grad(energy(p), en.Z_)[i, k])),
             family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
         )
     ),
-    corrected=lambda a: family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
+    corrected=family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
     correction_words="The (i, k) entry of the gradient stands on the left.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50",),
@@ -163,7 +163,7 @@ claim(
     "Eq. (53)",
     "The derivative of the power",
     words="F'(u_j) is p times the (p - 1)-th power of u_j.",
-    literal=lambda a: Recurrence(
+    literal=Recurrence(
         _p * _u ** (_p - 1),
         (_p, _u),
         (Base("p = 1: the slope of u is 1", _p, 1, sp.Integer(1)),),
@@ -184,7 +184,7 @@ claim(
     "Eq. (54)",
     "The gradient for powers",
     words="(34) with F' = p u^(p-1).",
-    literal=lambda a: family(
+    literal=family(
         lambda p: Identity(
             grad(energy(p), en.Z_)[i, k],
             sum_over(j, p.term * p.of(en.u(j), -1) * A[i, j] * V[j, k]),
@@ -207,7 +207,7 @@ claim(
     "Eq. (55)",
     "The gradient for powers at Z = AV",
     words="(54) with the dot products of (36).",
-    literal=lambda a: family(
+    literal=family(
         lambda p: _at_attention(p, sum_over(j, p.term * p.of(coefficient(), -1) * A[i, j] * V[j, k]))
     ),
     assumes=(WHOLE, STATE),
@@ -230,13 +230,13 @@ claim(
     "Eq. (56)",
     "The gradient for powers in matrix form",
     words="At Z = AV the gradient is the sum of p c_j^(p-1) A_ij V_jk, which is A C^(p-1) V.",
-    literal=lambda a: All(
+    literal=All(
         (
             family(lambda p: _at_attention(p, _by_entries(p))),
             family(lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_POWER,)), (1, 2)),
         )
     ),
-    corrected=lambda a: family(
+    corrected=family(
         lambda p: Identity(grad(energy(p), en.Z_), p.term * _power_matrix(p), given=(AT_AV, C_POWER))
     ),
     correction_words="The matrix form has the factor p.",
@@ -252,10 +252,10 @@ claim(
     "Eq. (57)",
     "The condition on the regulariser for powers",
     words="The gradient of R must be -A C^(p-1) V, minus the gradient of E at Z = AV.",
-    literal=lambda a: family(
+    literal=family(
         lambda p: Identity(-grad(energy(p), en.Z_), -_power_matrix(p), given=(AT_AV, C_POWER)), (1, 2)
     ),
-    corrected=lambda a: family(
+    corrected=family(
         lambda p: Identity(-grad(energy(p), en.Z_), -(p.term * _power_matrix(p)), given=(AT_AV, C_POWER))
     ),
     correction_words="The gradient of R must be -p A C^(p-1) V.",
@@ -271,7 +271,7 @@ claim(
     "Eq. (58)",
     "The regulariser for powers",
     words="R(Z) = -p tr(Zᵀ A C^(p-1) V) makes Z = AV a stationary point.",
-    literal=lambda a: family(lambda p: Stationary(energy(p) + regulariser(p), en.Z_, AV, given=(C_POWER,))),
+    literal=family(lambda p: Stationary(energy(p) + regulariser(p), en.Z_, AV, given=(C_POWER,))),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq57",),
     legs=(legs.stationary_powers,),
@@ -283,10 +283,10 @@ claim(
     "Eq. (59)",
     "The regularised energy for powers with traces",
     words="The regularised energy with u_j as the trace of (28).",
-    literal=lambda a: family(
+    literal=family(
         lambda p: Identity(energy(p) + regulariser(p), _traces(p, V.T) + regulariser(p), given=(C_POWER,))
     ),
-    corrected=lambda a: family(
+    corrected=family(
         lambda p: Identity(energy(p) + regulariser(p), _traces(p, V) + regulariser(p), given=(C_POWER,))
     ),
     correction_words="V stands without a transpose in the first trace.",
@@ -311,13 +311,13 @@ claim(
     "Eq. (60)",
     "The regularised energy for powers in indices",
     words="The regularised energy is the sum of F(u_j), which is the sum of powers minus the weighted pairs.",
-    literal=lambda a: All(
+    literal=All(
         (
             family(lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_POWER,)), (1, 2)),
             family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
         )
     ),
-    corrected=lambda a: family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
+    corrected=family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
     correction_words="The member in the middle is E without R; the last member is right.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
@@ -361,13 +361,13 @@ claim(
     "Section 5, end",
     "Minima for powers",
     words="For every p, Z = AV is a stationary point; for p ≥ 2 it is a minimum.",
-    literal=lambda a: All(
+    literal=All(
         (
             family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
             family(_literal_minimum, (2, 3)),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
             Family(

@@ -32,7 +32,7 @@ claim(
     "The exponential F",
     role="definition",
     words="F is the exponential.",
-    literal=lambda a: Definition(en.F(en.u(j)), exp(en.u(j))),
+    literal=Definition(en.F(en.u(j)), exp(en.u(j))),
     rests_on=(HERE + "eq26",),
     where=WHERE,
 )
@@ -43,7 +43,7 @@ claim(
     "The exponential energy",
     role="definition",
     words="The sum of the exponentials of the alignments.",
-    literal=lambda a: Definition(E_NAME, ENERGY),
+    literal=Definition(E_NAME, ENERGY),
     rests_on=(HERE + "eq27", HERE + "eq61"),
     where=WHERE,
     notes="Printed without a left side.",
@@ -54,7 +54,7 @@ claim(
     "Section 6, after (62)",
     "The exponential is its own derivative",
     words="F' = F for the exponential.",
-    literal=lambda a: Identity(grad(exp(as_term(u_)), u_, "F(u)"), exp(as_term(u_))),
+    literal=Identity(grad(exp(as_term(u_)), u_, "F(u)"), exp(as_term(u_))),
     rests_on=(HERE + "eq61",),
 )
 
@@ -63,7 +63,7 @@ claim(
     "Eq. (63)",
     "The gradient of the exponential energy",
     words="(34) with F' = exp.",
-    literal=lambda a: Identity(grad(ENERGY, en.Z_)[i, k], sum_over(j, exp(en.u(j)) * A[i, j] * V[j, k])),
+    literal=Identity(grad(ENERGY, en.Z_)[i, k], sum_over(j, exp(en.u(j)) * A[i, j] * V[j, k])),
     rests_on=(HERE + "eq34", HERE + "eq61"),
     legs=(legs.gradient_exponential,),
     where=WHERE,
@@ -80,7 +80,7 @@ claim(
     "Eq. (64)",
     "The exponential gradient at Z = AV",
     words="At Z = AV the (i, k) entry of the gradient is the sum of exp(c_j) A_ij V_jk.",
-    literal=lambda a: _at_attention(sum_over(j, exp(C_J[j]) * A[i, j] * V[j, k]), i, k),
+    literal=_at_attention(sum_over(j, exp(C_J[j]) * A[i, j] * V[j, k]), i, k),
     assumes=(STATE,),
     rests_on=(HERE + "eq39", HERE + "eq63"),
     legs=(legs.stationary_exponential,),
@@ -94,7 +94,7 @@ claim(
     "Eq. (65)",
     "The exponential gradient in matrix form",
     words="At Z = AV the gradient is ACV with C = diag(exp(c_j)).",
-    literal=lambda a: _at_attention(EXP_C),
+    literal=_at_attention(EXP_C),
     assumes=(STATE,),
     rests_on=(HERE + "eq64",),
     legs=(legs.stationary_exponential,),
@@ -107,13 +107,13 @@ claim(
     "Eq. (66)",
     "The regulariser of the exponential energy",
     words="The regulariser is ZᵀACV.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(as_term(Tensor("R", (), "R(Z)")), R_PRINTED, label="a number equals a matrix"),
             Stationary(ENERGY + trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="even with a trace"),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Definition(
                 as_term(Tensor("R", (), "R(Z)")), -trace(R_PRINTED), given=(C_RULE,), label="a number"
@@ -133,7 +133,7 @@ claim(
     "Eq. (67)",
     "The regulariser of the exponential energy in indices",
     words="The regulariser is minus the sum over pairs with weights exp(c_j); it makes Z = AV stationary.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(R_INDEX, -trace(R_PRINTED), given=(C_RULE,), label="in matrices"),
             Stationary(ENERGY + R_INDEX, en.Z_, AV, label="AV is stationary"),
@@ -159,7 +159,7 @@ claim(
     "The regularised exponential energy",
     role="definition",
     words="The regulariser is added to the energy.",
-    literal=lambda a: Definition(ER_NAME, ENERGY + R_INDEX),
+    literal=Definition(ER_NAME, ENERGY + R_INDEX),
     rests_on=(HERE + "eq62", HERE + "eq67"),
     where=WHERE,
 )

@@ -70,9 +70,7 @@ claim(
     "Queries, keys and values",
     role="definition",
     words="Queries, keys and values are linear in the tokens.",
-    literal=lambda a: All(
-        tuple(Definition(as_term(left), X @ w) for left, w in ((Q, W_Q), (K, W_K), (V, W_V)))
-    ),
+    literal=All(tuple(Definition(as_term(left), X @ w) for left, w in ((Q, W_Q), (K, W_K), (V, W_V)))),
     where=INPUT,
 )
 
@@ -82,7 +80,7 @@ claim(
     "Scores and weights",
     role="definition",
     words="Scores are scaled dot products; weights are their row softmax, as in (7).",
-    literal=lambda a: All(
+    literal=All(
         (
             Definition(S[m, j], SCORE),
             Identity(
@@ -104,7 +102,7 @@ claim(
     "The initial state",
     role="definition",
     words="The iteration starts at the attention output.",
-    literal=lambda a: Definition(as_term(Tensor("Z0", (N, DV), "Z^{(0)}")), AV),
+    literal=Definition(as_term(Tensor("Z0", (N, DV), "Z^{(0)}")), AV),
     where=WHERE,
     notes="For F = u² the loop never moves from there: see prose-algorithm and tab1-step8.",
 )
@@ -114,7 +112,7 @@ claim(
     "Eq. (72)",
     "The alignments entry by entry",
     words="The dot product in u_j is written out.",
-    literal=lambda a: Identity(en.u(j), sum_over(m, k, A[m, j] * Z[m, k] * V[j, k])),
+    literal=Identity(en.u(j), sum_over(m, k, A[m, j] * Z[m, k] * V[j, k])),
     rests_on=(HERE + "eq16", HERE + "eq26"),
     legs=(legs.lift,),
     where=WHERE,
@@ -126,7 +124,7 @@ claim(
     "The energy of the algorithm",
     role="definition",
     words="The sum of F over the alignments, as in (27).",
-    literal=lambda a: Definition(E_NAME, en.energy(en.F)),
+    literal=Definition(E_NAME, en.energy(en.F)),
     rests_on=(HERE + "eq27",),
     where=WHERE,
 )
@@ -145,13 +143,13 @@ claim(
     "Eq. (74)",
     "The coefficients of the algorithm",
     words="c_j is a double sum, and equals v_jᵀAᵀA v_j.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(coefficient(), V[j].T @ A.T @ A @ V[j], label="shapes"),
             Identity(SQUARE_C, squared_norm(A @ SQUARE_V[j]), label="value when d_v = n"),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             Identity(coefficient(), (A.T @ A @ V @ V.T)[j, j], label="in matrices"),
             Identity(coefficient(), (A.T @ AV)[j].T @ V[j], label="row j of Aᵀ(AV) times v_j"),
@@ -182,7 +180,7 @@ claim(
     "Eq. (75)",
     "The regulariser of the algorithm",
     words="Minus twice the sum over pairs with weights c_j, in dot products and entry by entry.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(
                 TWICE, -2 * sum_over(i, j, k, C_J[j] * A[i, j] * Z[i, k] * V[j, k]), label="entry by entry"
@@ -233,7 +231,7 @@ claim(
     words="With the regulariser (75) the energy of any F has its stationary point at AV, as (43) demands.",
     theory="energy",
     literal=_eq76,
-    corrected=lambda a: All(
+    corrected=All(
         (
             Stationary(en.energy(en.F) + en.matching(), en.Z_, AV, label="any F"),
             _stationary(en.square),
@@ -287,7 +285,7 @@ claim(
             _rest(),
         )
     ),
-    corrected=lambda a: _rest(),
+    corrected=_rest(),
     correction_words="The left side is the gradient of E_R.",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34", HERE + "eq45", HERE + "eq76"),
@@ -306,7 +304,7 @@ claim(
     "Eq. (78)",
     "The gradient in matrix form",
     words="The gradient is A times the vector F'(u) - 2c times Vᵀ.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(grad(ANY_R, en.Z_, "E_R"), A @ SLOPES @ V.T, label="shapes"),
             Identity(
@@ -316,7 +314,7 @@ claim(
             ),
         )
     ),
-    corrected=lambda a: Identity(grad(ANY_R, en.Z_, "E_R"), MATRIX),
+    corrected=Identity(grad(ANY_R, en.Z_, "E_R"), MATRIX),
     correction_words="The vector stands on a diagonal, and V has no transpose.",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq77",),
@@ -330,7 +328,7 @@ claim(
     "Eq. (79)",
     "The descent step",
     words="One step subtracts η times the sum of (F'(u_j) - 2c_j) A_ij V_jk.",
-    literal=lambda a: Identity(STEP[i, k], Z[i, k] - as_term(en.ETA) * WEIGHTED),
+    literal=Identity(STEP[i, k], Z[i, k] - as_term(en.ETA) * WEIGHTED),
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq76", HERE + "eq77"),
     legs=(legs.gradient_printed,),
@@ -344,8 +342,8 @@ claim(
     "Eq. (80)",
     "The descent step in matrix form",
     words="(79) with A times the vector F'(u) - 2c times Vᵀ.",
-    literal=lambda a: Identity(STEP, Z - as_term(en.ETA) * (A @ SLOPES @ V.T)),
-    corrected=lambda a: Identity(STEP, Z - as_term(en.ETA) * MATRIX),
+    literal=Identity(STEP, Z - as_term(en.ETA) * (A @ SLOPES @ V.T)),
+    corrected=Identity(STEP, Z - as_term(en.ETA) * MATRIX),
     correction_words="The vector stands on a diagonal, and V has no transpose.",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq78", HERE + "eq79"),

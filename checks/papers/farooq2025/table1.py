@@ -89,7 +89,7 @@ claim(
     "Table 1, step 1",
     "Attention weights",
     words="Queries, keys, values, scores and weights are the same for both F: 0 operations more.",
-    literal=lambda a: All(
+    literal=All(
         (
             _no_difference("weights, quadratic less linear", WEIGHTS, _weights(), _weights()),
             Identity(
@@ -110,7 +110,7 @@ claim(
     "Table 1, step 2",
     "The initial state",
     words="Z = AV is the same for both F: 0 operations more.",
-    literal=lambda a: _no_difference("initial state, quadratic less linear", ATTENTION, AV, AV),
+    literal=_no_difference("initial state, quadratic less linear", ATTENTION, AV, AV),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq71",),
     where=SIZES,
@@ -121,7 +121,7 @@ claim(
     "Table 1, step 3",
     "The alignments",
     words="The alignments u_j are the same for both F: 0 operations more.",
-    literal=lambda a: All(
+    literal=All(
         (
             _no_difference("alignments, quadratic less linear", ALIGNMENTS, _alignments(), _alignments()),
             Identity(en.u(j), (A.T @ Z)[j].T @ V[j], label="the plan computes u_j"),
@@ -138,7 +138,7 @@ claim(
     "Table 1, step 4",
     "The energy",
     words="The sum of u_j² takes n operations more than the sum of u_j.",
-    literal=lambda a: Cost(
+    literal=Cost(
         "energy, quadratic less linear",
         (Assign(E_, (), sum_over(j, U[j] ** 2)),),
         "n",
@@ -178,7 +178,7 @@ claim(
     "Table 1, step 5",
     "The regulariser",
     words="The two forms of R for both F; the quadratic column takes n³ + n²d_v operations more for the c_j.",
-    literal=lambda a: All(
+    literal=All(
         (
             *R_FORMS,
             Cost(
@@ -192,7 +192,7 @@ claim(
             ),
         )
     ),
-    corrected=lambda a: All(
+    corrected=All(
         (
             *R_FORMS,
             Cost(
@@ -271,8 +271,8 @@ claim(
     "Table 1, step 6",
     "The gradients",
     words="The gradients of E, R and E_R for both F; the quadratic one takes n² operations more.",
-    literal=lambda a: All((*GRADIENTS, _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2"))),
-    corrected=lambda a: All(
+    literal=All((*GRADIENTS, _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2"))),
+    corrected=All(
         (
             *GRADIENTS,
             _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2 + n"),
@@ -310,8 +310,8 @@ claim(
     "Table 1, step 7",
     "The optimisation",
     words="The quadratic case takes T descent steps, which add (T - 1) n² d_v operations.",
-    literal=lambda a: All((DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v", STEP))),
-    corrected=lambda a: All(
+    literal=All((DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v", STEP))),
+    corrected=All(
         (
             DESCENT,
             STAYS,
@@ -403,8 +403,8 @@ claim(
     "Table 1, step 9",
     "Backpropagation",
     words="Backpropagation through the quadratic case takes n² operations more.",
-    literal=lambda a: Cost("adjoint of one descent step", BACK, "n**2", _adjoint()),
-    corrected=lambda a: All(
+    literal=Cost("adjoint of one descent step", BACK, "n**2", _adjoint()),
+    corrected=All(
         (
             Identity(
                 trace(WIDE.T @ _linear_part(BAR)),
@@ -433,7 +433,7 @@ claim(
     "Section 7",
     "The cost of the algorithm",
     words="The coefficients and T descent steps take at most a constant times n³ + T n² d_v operations.",
-    literal=lambda a: Cost(
+    literal=Cost(
         "c as printed and T steps",
         (*COEFFICIENTS, *_rounds("T")),
         "n**3 + T*n**2*d_v",

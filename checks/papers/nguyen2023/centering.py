@@ -76,8 +76,8 @@ claim(
     "Section 2.3.1",
     "Which keys lose weight by normalisation",
     words="A key that is too similar to the other keys is attended to less, and the other way round.",
-    literal=lambda a: _effect(),
-    corrected=lambda a: criterion(),
+    literal=_effect(),
+    corrected=criterion(),
     correction_words=(
         "A key loses weight exactly when its bias g_j exceeds -ln of the average of exp(-g) under the old"
         " weights; in (24) g_j is the scaled mean inner product of key j with all keys, itself included."

@@ -54,8 +54,8 @@ claim(
     "Eq. (37)",
     "The regression function on a convolved input",
     words="A linear function of the features of the convolved input at position i.",
-    literal=lambda a: All((function_of_x(), Definition(F_X, w @ phi_x / h_x, nonzero=(FIT.h_x,)))),
-    corrected=lambda a: Definition(
+    literal=All((function_of_x(), Definition(F_X, w @ phi_x / h_x, nonzero=(FIT.h_x,)))),
+    corrected=Definition(
         as_term(Tensor("f_i(X)", (DV,), r"f_i(\mathbf{X})")), FIT.prediction(), nonzero=(FIT.h_x,)
     ),
     correction_words=(
@@ -208,7 +208,7 @@ claim(
         "The convolved training input is the key, and its convolution with W_V the value; both are "
         "features of convolutions."
     ),
-    literal=lambda a: as_printed(),
+    literal=as_printed(),
     corrected=_cvt,
     correction_words=CVT_WORDS,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
@@ -229,7 +229,7 @@ claim(
     theory="svr",
     under=(("bias", "off"),),
     words="The convolutional projections of CvT come from (42) by the choices (44).",
-    literal=lambda a: as_printed(),
+    literal=as_printed(),
     corrected=_cvt,
     correction_words=CVT_WORDS,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),

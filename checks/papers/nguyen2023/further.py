@@ -48,8 +48,8 @@ claim(
     "Attention with a residual connection",
     role="definition",
     words="The input token is added to the output of attention.",
-    literal=lambda a: Definition(as_term(H)[i], as_term(X)[i] + ATTENTION),
-    corrected=lambda a: Definition(as_term(H)[i], as_term(X_V)[i] + ATTENTION),
+    literal=Definition(as_term(H)[i], as_term(X)[i] + ATTENTION),
+    corrected=Definition(as_term(H)[i], as_term(X_V)[i] + ATTENTION),
     correction_words="With D_x = D_v, so that the token can be added.",
     rests_on=("nguyen2023/eq2",),
     where=r"Tokens $\boldsymbol{x}_i\in\mathbb{R}^{D_x}$, values $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$.",
@@ -100,8 +100,8 @@ claim(
     "Section 2.1, below (5)",
     "Every pair is approximated with precision ε",
     words="There is a function f that approximates all pairs of keys and targets with precision ε.",
-    literal=lambda a: _any_targets(),
-    corrected=lambda a: _independent_features(),
+    literal=_any_targets(),
+    corrected=_independent_features(),
     correction_words=(
         "For keys with linearly independent features, such as distinct keys under the exponential kernel, "
         "some f meets "
@@ -194,7 +194,7 @@ claim(
         "coefficients of "
         "the expansion are in proportion to the errors of the fit."
     ),
-    literal=lambda a: Rule(
+    literal=Rule(
         OPTIMAL,
         Fact("coefficient times the other error, less the same exchanged", own * other - mine * error, "="),
         FITTED_BY_HALF,
@@ -304,7 +304,7 @@ claim(
         "(LRA), four "
         "heads with one, one, two and four tokens a key (ImageNet) are the scales that Appendix J lists."
     ),
-    literal=lambda a: _scales(),
+    literal=_scales(),
     rests_on=("nguyen2023/eq25",),
     notes="For the Long Range Arena Appendix A speaks of the other heads, Appendix J lists one: its models "
     "have two heads.",
@@ -319,13 +319,13 @@ claim(
     "Appendix A.3",
     "The baseline on ImageNet is DeiT-tiny",
     words="The baseline is DeiT-tiny, with 12 layers, 4 heads a layer and width 192.",
-    literal=lambda a: Arithmetic(
+    literal=Arithmetic(
         tuple(
             Figure(f"{name} of DeiT-tiny", Fraction(DEIT_TINY[name]), "=", Fraction(USED[name]), 0)
             for name in USED
         )
     ),
-    corrected=lambda a: Arithmetic(
+    corrected=Arithmetic(
         (
             Figure("layers of DeiT-tiny", Fraction(DEIT_TINY["layers"]), "=", Fraction(USED["layers"]), 0),
             Figure("width of DeiT-tiny", Fraction(DEIT_TINY["width"]), "=", Fraction(USED["width"]), 0),
@@ -380,7 +380,7 @@ claim(
     theory="svr",
     words="Recentering alone, with the mean weighted by β, is Attention-BN: (22) is simplified to (26).",
     literal=_simplified,
-    corrected=lambda a: _simplified_corrected(),
+    corrected=_simplified_corrected(),
     correction_words="(22) without the division by the deviation is (26) with β = 1.",
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26"),
     where=centering.BETA_WHERE,

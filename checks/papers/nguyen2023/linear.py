@@ -105,7 +105,7 @@ claim(
     theory="svr",
     under=UNDER,
     words="Attention-BN and Attention-SH with the linear kernel in place of the softmax kernel.",
-    literal=lambda a: _literal(),
+    literal=_literal(),
     corrected=_corrected,
     correction_words=(
         "The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over the keys "

@@ -33,7 +33,7 @@ claim(
     "Eq. (3)",
     "Multi-head attention as a sum over heads",
     words="Concatenating the heads' outputs and projecting is the same as projecting each head and adding.",
-    literal=lambda a: _eq3(),
+    literal=_eq3(),
     rests_on=("nguyen2023/eq1",),
     legs=(variant_heads.multihead_definition,),
     where=HEAD_WHERE + r" A column of the concatenation is a pair (head, coordinate).",
@@ -47,7 +47,7 @@ claim(
     "The multi-head regression function",
     role="definition",
     words="One regression function a head, each applied to its part of the input; projected and added.",
-    literal=lambda a: Definition(
+    literal=Definition(
         as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})")),
         combine(as_term(W_S)[s] @ as_term(PHI_X)[s] / as_term(H_X)[s] + as_term(B_S)[s]),
         nonzero=(H_X,),

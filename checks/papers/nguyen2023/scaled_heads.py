@@ -77,7 +77,7 @@ claim(
     "Attention with scaled heads",
     role="definition",
     words="Attention-SH: formula (25).",
-    literal=lambda a: Definition(OUT, SH),
+    literal=Definition(OUT, SH),
     rests_on=("nguyen2023/eq25",),
     legs=(variant_heads.sh_definition, variant_heads.sh_kernel),
     where=WHERE,
@@ -113,7 +113,7 @@ claim(
     "The normalised regression function of a head",
     role="definition",
     words="The function (19) for one head, with statistics of the head's own keys.",
-    literal=lambda a: Definition(
+    literal=Definition(
         as_term(Tensor("f^s(x)", (DV,), r"f^s(\boldsymbol{x})")), HEAD.prediction(), nonzero=(HEAD.h_x,)
     ),
     assumes=(H_NONZERO, BN_EPS),
@@ -130,7 +130,7 @@ for _id, _reference in (("eq47", "Eq. (47)"), ("eq50", "Eq. (50)")):
         "Mean and scale of a head's keys",
         role="definition",
         words="Mean, variance and inverse standard deviation of each coordinate, over the keys of one head.",
-        literal=lambda a: statistics(),
+        literal=statistics(),
         assumes=(BN_EPS,),
         rests_on=("nguyen2023/eq20",),
         legs=(variant_heads.head_statistics,),
@@ -146,7 +146,7 @@ claim(
     words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=lambda a: All((printed_h(), _expansion())),
+    literal=All((printed_h(), _expansion())),
     corrected=lambda a: All(
         (Convex(HEAD.under(a).program(), label="the head's program is convex"), _expansion(), derived_bn(a))
     ),
@@ -168,7 +168,7 @@ claim(
     "Attention-BN+SH",
     role="definition",
     words="Attention with scaled heads on queries and keys normalised by each head's own statistics.",
-    literal=lambda a: definition_49(),
+    literal=definition_49(),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq48", "nguyen2023/eq50"),
     legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
@@ -181,7 +181,7 @@ claim(
     "Batch normalised attention with scaled heads",
     role="definition",
     words="Attention-BN+SH: formula (49) with the statistics (50).",
-    literal=lambda a: All((definition_49(), *statistics().parts)),
+    literal=All((definition_49(), *statistics().parts)),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq49", "nguyen2023/eq50"),
     legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),

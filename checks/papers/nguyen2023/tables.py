@@ -355,7 +355,7 @@ claim(
         "Larger L2 distances between heads mean a lower risk of redundant heads; Attention-SH has the "
         "largest."
     ),
-    literal=lambda a: All(
+    literal=All(
         (_text(*(above(f"{COLUMNS[n]} minus softmax", MEAN[n] - MEAN[0], 0) for n in (BN, SH, BOTH))),)
     ),
     reason=TRAINING,

@@ -74,9 +74,7 @@ claim(
     "Softmax attention in matrix form",
     role="definition",
     words="The output is the row-wise softmax of the scaled scores, times the values.",
-    literal=lambda a: Definition(
-        as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)
-    ),
+    literal=Definition(as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)),
     legs=(rows.attention_engines,),
     where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
 )
@@ -87,7 +85,7 @@ claim(
     "Eq. (2)",
     "Softmax attention for one query",
     words="Row i of (1) is a weighted sum of the values with softmax weights over the keys.",
-    literal=lambda a: Identity(
+    literal=Identity(
         (row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V))[i],
         SUM_FORM,
         reason="row i of the matrix product, with the softmax written over the index j that it normalises",
@@ -105,7 +103,7 @@ claim(
     theory="svr",
     role="definition",
     words="A linear function of the features, scaled by a scalar function h, plus an intercept.",
-    literal=lambda a: Definition(as_term(f_x), w @ phi_x / h_x + b, nonzero=(svr.h_x,)),
+    literal=Definition(as_term(f_x), w @ phi_x / h_x + b, nonzero=(svr.h_x,)),
     assumes=(H_NONZERO,),
     where=NOTATION,
     notes="With the features (12) the width of Φ is infinite and the product with W is a convergent series.",
@@ -268,7 +266,7 @@ EQ12 = claim(
     "The feature map of the exponential kernel",
     theory="svr",
     words="Φ lists all monomials, block t holding the l_t = binom(D + t - 1, t) monomials of degree t.",
-    literal=lambda a: Recurrence(
+    literal=Recurrence(
         BINOMIAL,
         (_D, _t),
         (
@@ -295,7 +293,7 @@ EQ13 = claim(
     "The exponential as a sum over monomials",
     theory="svr",
     words="exp(x·y) is its power series, and each power of x·y is a sum over the monomials of that degree.",
-    literal=lambda a: Recurrence(
+    literal=Recurrence(
         (_S + _z) ** _t / sp.factorial(_t),
         (_t,),
         (Base("degree 0: both sides are 1", _t, 0, sp.Integer(1)),),
@@ -402,8 +400,8 @@ claim(
     "Bounds on the multipliers and the values",
     theory="svr",
     words="α and α̃ lie in [0, C], their product vanishes, and v_j(d) lies in [-C/h(k_j), C/h(k_j)].",
-    literal=lambda a: remark1(">=", False),
-    corrected=lambda a: remark1(">", True),
+    literal=remark1(">=", False),
+    corrected=remark1(">", True),
     correction_words="The bounds on α hold as stated; the product vanishes if ε > 0, and the interval for "
     "v_j(d) needs h(k_j) > 0.",
     assumes=(EPS_POSITIVE, H_POSITIVE),
@@ -446,7 +444,7 @@ claim(
         "Φ(x)ᵀΦ(k_j)/h(x) v_j + b, for "
         "all keys and values."
     ),
-    literal=lambda a: Identity(w @ phi_x / h_x + b, LINE_TWO, given=(W_RULE,), nonzero=(svr.h_x,)),
+    literal=Identity(w @ phi_x / h_x + b, LINE_TWO, given=(W_RULE,), nonzero=(svr.h_x,)),
     assumes=(H_NONZERO,),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq10"),
     where=NOTATION,

@@ -90,7 +90,7 @@ claim(
     "Eq. (7)",
     "Query and key matrices of head 1",
     words="W_Q = W_K keeps the covariates of a stacked vector and puts zeros in place of the outcomes.",
-    literal=lambda a: Stacked(QUERY_KEY @ example(i), blocks(as_term(n.x_i)[i], zeros(CLASSES))),
+    literal=Stacked(QUERY_KEY @ example(i), blocks(as_term(n.x_i)[i], zeros(CLASSES))),
     where=BLOCKS,
     notes="The kernel is then evaluated at padded covariates; that the padding changes nothing is part of "
     "(9).",
@@ -101,7 +101,7 @@ claim(
     "Eq. (8)",
     "Value matrix",
     words="W_V keeps -α times the residual of a stacked vector and puts zeros in place of the covariates.",
-    literal=lambda a: Stacked(VALUE @ example(i), blocks(zeros(D), -(n.alpha * n.residual))),
+    literal=Stacked(VALUE @ example(i), blocks(zeros(D), -(n.alpha * n.residual))),
     where=BLOCKS,
     notes="For categorical data -αI becomes the diagonal matrix of the rates; see (11) for the block that is "
     "correct.",
@@ -162,7 +162,7 @@ claim(
     "Appendix A",
     "The first d columns of P_1 and P_2 are arbitrary",
     words="Head outputs start with d zeros, so P o is the same for any first d columns of P.",
-    literal=lambda a: Stacked(
+    literal=Stacked(
         blocks([as_term(free_top), as_term(kept_top)], [as_term(free_low), as_term(kept_low)])
         @ blocks(zeros(D), as_term(out)),
         blocks([zeros(D, D), as_term(kept_top)], [zeros(CLASSES, D), as_term(kept_low)])

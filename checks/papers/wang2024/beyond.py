@@ -136,13 +136,13 @@ claim(
     "The components of f lie in the function space of the kernel",
     words="Each component of the f that gradient descent reaches lies in the reproducing kernel Hilbert "
     "space of κ.",
-    literal=lambda _: Identity(
+    literal=Identity(
         n.update(n.alpha, as_term(fd.y)[i]),
         zeros(CLASSES),
         given=(at_zero,),
         label="linear kernel: f vanishes at x = 0",
     ),
-    corrected=lambda _: Identity(
+    corrected=Identity(
         expanded + n.update(n.alpha, n.residual),
         sum_over(i, (as_term(a_i)[i] + n.alpha / size(N) * n.residual) * (n.kappa[i] + 1)),
         label="f stays a combination of κ(x_i, ·) + 1",
@@ -188,8 +188,8 @@ claim(
     "Keys 1 to N, or a mask weight of zero on the query",
     words="Attention over the N examples equals attention over all N + 1 vectors with mask weights 1, …, 1, "
     "0.",
-    literal=lambda _: masked(False),
-    corrected=lambda _: masked(True),
+    literal=masked(False),
+    corrected=masked(True),
     correction_words="For softmax the mask must act before the normalisation.",
     where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention "
     r"weight.",
@@ -212,8 +212,8 @@ claim(
     "The output as a probability",
     words="The updated components approximate probabilities, so no softmax is applied to them: they lie "
     "between 0 and 1.",
-    literal=lambda _: Rule((), Fact("1 - h_1", 1 - first_h, ">="), h_point),
-    corrected=lambda _: Identity(
+    literal=Rule((), Fact("1 - h_1", 1 - first_h, ">="), h_point),
+    corrected=Identity(
         1 - sum_over(c, moved_h[c]),
         complement + n.update(n.alpha, code_0 - done_0),
         label="class 0 as complement",

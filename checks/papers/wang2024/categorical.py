@@ -126,7 +126,7 @@ claim(
     "Section 3",
     "Derivative of a softmax component by its own latent output",
     words="∂h_c/∂f_c = p(Y = c) p(Y ≠ c).",
-    literal=lambda a: softmax_derivative(),
+    literal=softmax_derivative(),
     assumes=(replace(REFERENCE, knob="", value=""),),
     where=WHERE,
     notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = "
@@ -169,9 +169,7 @@ claim(
     theory="functional_descent",
     words="To first order in Δf, h_c changes by (∂h_c/∂f_c) Δf_c.",
     literal=lambda a: taylor(a.jacobian),
-    corrected=lambda a: All(
-        (taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed"))
-    ),
+    corrected=All((taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed"))),
     correction_words=(
         "To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, …, C-1; for "
         "C = 2 this is the "
@@ -223,8 +221,8 @@ claim(
     "Section 3",
     "Zero functions start the softmax at 1/C",
     words="With zero parameters f_{θ_0} = 0, Δf_{θ_k} = 0 (as printed), h_{θ_0} = Δh_{θ_0} = 1/C.",
-    literal=lambda a: initial_state(True),
-    corrected=lambda a: initial_state(False),
+    literal=initial_state(True),
+    corrected=initial_state(False),
     correction_words="Δf_{θ_0} = 0; the index k is 0.",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
@@ -324,7 +322,7 @@ claim(
     theory="functional_descent",
     words=STEP_WORDS,
     literal=printed_step,
-    corrected=lambda a: All(repaired_steps()),
+    corrected=All(repaired_steps()),
     correction_words=STEP_CORRECTION,
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON),
     rests_on=STEP_RESTS,
@@ -377,7 +375,7 @@ claim(
     theory="functional_descent",
     words=STEP_WORDS + " Attention with the value block -diag(α_k^(c)) carries the update out.",
     literal=eq11_literal,
-    corrected=lambda a: eq11_corrected(),
+    corrected=eq11_corrected(),
     correction_words=STEP_CORRECTION,
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq4", "wang2024/eq10"),

@@ -100,10 +100,8 @@ claim(
     "Appendix A",
     "Zero query and key matrices, chi-squared kernel",
     words="With W_Q = W_K = 0 the kernel is a constant for all keys and queries.",
-    literal=lambda _: constant(
-        fk.chi_squared(ZERO_MATRIX @ EVERY_KEY, ZERO_MATRIX @ EVERY_QUERY), as_term(1)
-    ),
-    corrected=lambda _: constant(fk.chi_squared(TINY, TINY), as_term(1)),
+    literal=constant(fk.chi_squared(ZERO_MATRIX @ EVERY_KEY, ZERO_MATRIX @ EVERY_QUERY), as_term(1)),
+    corrected=constant(fk.chi_squared(TINY, TINY), as_term(1)),
     correction_words=(
         "Every term is 0/0 at zero vectors. With 0/0 := 0, the limit along equal positive vectors at which "
         "the kernel is 1, the "
@@ -133,8 +131,8 @@ claim(
     "Appendix A",
     "Zero query or key matrices, sigmoid kernel",
     words="With W_K = 0 or W_Q = 0 the kernel is tanh c for all keys and queries, and serves head 2.",
-    literal=lambda _: every_way(fk.sigmoid, fk.tanh(offset), False),
-    corrected=lambda _: every_way(fk.sigmoid, fk.tanh(offset), True),
+    literal=every_way(fk.sigmoid, fk.tanh(offset), False),
+    corrected=every_way(fk.sigmoid, fk.tanh(offset), True),
     correction_words="The same for c ≠ 0, with P_2 = I/(N tanh c).",
     assumes=(MASKED, Assumption("constant_nonzero", "tanh c ≠ 0, that is c ≠ 0")),
     rests_on=("wang2024/eq10",),
@@ -148,8 +146,8 @@ claim(
     "Appendix A",
     "Zero query or key matrices, polynomial kernel",
     words="With W_K = 0 or W_Q = 0 the kernel is c^d for all keys and queries, and serves head 2.",
-    literal=lambda _: every_way(fk.polynomial, offset**fk.DEGREE, False),
-    corrected=lambda _: every_way(fk.polynomial, offset**fk.DEGREE, True),
+    literal=every_way(fk.polynomial, offset**fk.DEGREE, False),
+    corrected=every_way(fk.polynomial, offset**fk.DEGREE, True),
     correction_words="The same for c ≠ 0, with P_2 = I/(N c^d).",
     assumes=(MASKED, Assumption("constant_nonzero", "c ≠ 0")),
     rests_on=("wang2024/eq10",),
@@ -163,13 +161,13 @@ claim(
     "Appendix A",
     "Zero keys, softmax attention",
     words="W_K e = 0, printed with d + 1 entries, gives the attention 1/N.",
-    literal=lambda _: All(
+    literal=All(
         (
             Stacked(ZERO_MATRIX @ example(i), zeros(STACKED.join((D, "1"))), label="the zero vector"),
             Identity(ATTENTION, 1 / size(N), label="the attention"),
         )
     ),
-    corrected=lambda _: All(
+    corrected=All(
         (
             VANISHES,
             Identity(ATTENTION, 1 / size(N), label="the attention"),
@@ -243,7 +241,7 @@ claim(
         "is 0, over the C classes "
         "at x = 0 the values sum to 0, and a cosine changes sign with its key."
     ),
-    literal=lambda _: no_constant(),
+    literal=no_constant(),
     assumes=(
         Assumption(
             "covariates of both signs",

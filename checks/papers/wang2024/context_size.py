@@ -105,8 +105,8 @@ claim(
         "performance does not depend on "
         "the size of the context."
     ),
-    literal=lambda _: All((OTHER_KERNELS, SOFTMAX, performance())),
-    corrected=lambda _: All((OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR)),
+    literal=All((OTHER_KERNELS, SOFTMAX, performance())),
+    corrected=All((OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR)),
     correction_words=(
         "Softmax attention with the factor 1/N of training kept returns the same when every example is "
         "repeated, because its "

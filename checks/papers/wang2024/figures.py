@@ -36,7 +36,7 @@ claim(
     "Data generation by quadrants",
     role="definition",
     words="In each quadrant one category has probability 0.8 and the two others 0.1.",
-    literal=lambda _: Arithmetic(
+    literal=Arithmetic(
         (Figure("0.8 + 2 · 0.1", Fraction(8, 10) + 2 * Fraction(1, 10), "=", Fraction(1), 1),)
     ),
     where=SETTING,
@@ -50,7 +50,7 @@ claim(
     role="empirical",
     words="The maps of the designed and of the trained Transformer look alike, for 100 × 100 queries at "
     "once.",
-    literal=lambda _: Arithmetic((count("100 · 100 queries", 100 * 100, 10_000),)),
+    literal=Arithmetic((count("100 · 100 queries", 100 * 100, 10_000),)),
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
@@ -95,7 +95,7 @@ claim(
     role="empirical",
     words="With averaged VGG features, three classes and ten examples each, linear and softmax attention "
     "reach accuracy 0.91.",
-    literal=lambda _: Arithmetic(
+    literal=Arithmetic(
         (count("3 classes · 10 examples", 3 * 10, 30), count("900 + 100 classes", 900 + 100, 1000))
     ),
     rests_on=("wang2024/eq11",),
@@ -145,7 +145,7 @@ claim(
     role="empirical",
     words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after "
     "any number of layers.",
-    literal=lambda _: odd_around_uniform(),
+    literal=odd_around_uniform(),
     rests_on=("wang2024/eq11",),
     where=SETTING + r" $v_c$ arbitrary before the layer; $r_i$ the residuals.",
     reason=TRAINING,

@@ -60,7 +60,7 @@ claim(
     "Appendix A",
     "The linear kernel is Mercer",
     words="xᵀy is positive semidefinite on the whole space.",
-    literal=lambda _: mercer(fk.linear(x[i], x[j]), ANYWHERE, {}, inner_product()),
+    literal=mercer(fk.linear(x[i], x[j]), ANYWHERE, {}, inner_product()),
     where=WHERE,
 )
 
@@ -69,7 +69,7 @@ claim(
     "Appendix A",
     "The RBF kernel is Mercer",
     words="exp(-‖x - y‖²/σ²) is positive semidefinite on the whole space, for every σ ≠ 0.",
-    literal=lambda _: mercer(
+    literal=mercer(
         fk.rbf(x[i], x[j]),
         ANYWHERE,
         {},
@@ -85,7 +85,7 @@ claim(
     "Appendix A",
     "The Laplacian kernel is Mercer",
     words="exp(-‖x - y‖₁/σ²) is positive semidefinite on the whole space.",
-    literal=lambda _: mercer(
+    literal=mercer(
         fk.laplacian(x[i], x[j]),
         ANYWHERE,
         {},
@@ -112,7 +112,7 @@ claim(
     "Appendix A",
     "The sigmoid kernel is not Mercer",
     words="tanh(γ xᵀy + c) is not positive semidefinite.",
-    literal=lambda _: NEVER,
+    literal=NEVER,
     where=WHERE + r" $h\ne0$ any vector of the domain with $\pm h$ and $h/2$ in it; $xy$ in units of $h$.",
     notes=(
         "Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also on "
@@ -139,8 +139,8 @@ claim(
     "Appendix A",
     "The polynomial kernel is Mercer",
     words="(γ xᵀy + c)^d is positive semidefinite; γ and c are not restricted.",
-    literal=lambda _: polynomials("real"),
-    corrected=lambda _: polynomials(">= 0"),
+    literal=polynomials("real"),
+    corrected=polynomials(">= 0"),
     correction_words="For γ ≥ 0 and c ≥ 0.",
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
@@ -158,10 +158,10 @@ claim(
     "Appendix A",
     "The cosine kernel is Mercer",
     words="xᵀy/(‖x‖‖y‖) is positive semidefinite on the whole space.",
-    literal=lambda _: mercer(
+    literal=mercer(
         fk.cosine(x[i], x[j]), ANYWHERE, {}, Scaled(1 / sqrt(squared_norm(x[i])), i, inner_product())
     ),
-    corrected=lambda _: mercer(
+    corrected=mercer(
         fk.cosine(x[i], x[j]), "R^d without 0", {}, Scaled(1 / sqrt(squared_norm(x[i])), i, inner_product())
     ),
     correction_words="Without the point 0, at which it is 0/0.",
@@ -185,8 +185,8 @@ claim(
     "Appendix A",
     "The chi-squared kernel is Mercer",
     words="exp(-γ Σ_a (x_a - y_a)²/(x_a + y_a)) is positive semidefinite, on the covariates of the paper.",
-    literal=lambda _: chi_squared(X, "[-1, 1]^d", "real"),
-    corrected=lambda _: chi_squared(XP, "(0, inf)^d", ">= 0"),
+    literal=chi_squared(X, "[-1, 1]^d", "real"),
+    corrected=chi_squared(XP, "(0, inf)^d", ">= 0"),
     correction_words="For positive covariates and γ ≥ 0; with 0/0 := 0 also for nonnegative ones, by "
     "continuity.",
     assumes=(DOMAIN,),
@@ -203,10 +203,10 @@ claim(
     "Appendix C",
     "The exponential kernel is Mercer",
     words="exp(λ xᵀy) with a learned real λ is positive semidefinite.",
-    literal=lambda _: mercer(
+    literal=mercer(
         fk.exponential(x[i], x[j]), "[-1, 1]^d", {fk.rate: "real"}, Exp(Multiple(rate, inner_product()))
     ),
-    corrected=lambda _: mercer(
+    corrected=mercer(
         fk.exponential(x[i], x[j]), ANYWHERE, {fk.rate: ">= 0"}, Exp(Multiple(rate, inner_product()))
     ),
     correction_words="For λ ≥ 0, on the whole space.",
@@ -235,7 +235,7 @@ claim(
     "Section 4",
     "The softmax kernel is not Mercer",
     words="exp(λ x_iᵀx_j)/Σ_i exp(λ x_iᵀx_j) is not a Mercer kernel.",
-    literal=lambda _: All(
+    literal=All(
         (
             Example(
                 (Fact("κ(x_i, x_j) - κ(x_j, x_i)", kernel_ij - kernel_ji, "!="),),

@@ -124,7 +124,7 @@ claim(
     "The increments sum to the current function",
     words="For the latent f (start 0) and for the softmax h (start 1/C), the increments up to k-1 sum to the "
     "function at k-1.",
-    literal=lambda a: All(
+    literal=All(
         (
             Identity(
                 as_term(U0),
@@ -155,7 +155,7 @@ claim(
     "Layer input plus layer output",
     words="Adding (0, -Δf_k) to (x, y - Σ_{k'<k} Δf_{k'}) gives the same vector with one more increment "
     "subtracted.",
-    literal=lambda a: Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,)),
+    literal=Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,)),
     where=WHERE + r" At the query $y_{N+1}=0$.",
     notes=(
         "That attention produces the middle vector is the content of (9) and (10). The sentence after (2) "
@@ -169,7 +169,7 @@ claim(
     "Layer input plus layer output, in the Appendix",
     words="Equation (2) again, with the input of layer k named e_{j,k-1}; at the first layer it is (x_j, "
     "y_j).",
-    literal=lambda a: All(
+    literal=All(
         (
             Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,), label="layer k"),
             Stacked(
@@ -252,8 +252,8 @@ claim(
         "After layer L the vector at the query is (0, -Σ_{k'} Δf_{k'}), and its inner product with (0_d, -1) "
         "is the prediction."
     ),
-    literal=lambda a: readout_literal(),
-    corrected=lambda a: readout_corrected(),
+    literal=readout_literal(),
+    corrected=readout_corrected(),
     correction_words=(
         "After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is its product "
         "with the "

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from checks.claim import Options
+from checks.claim import Options, built
 from checks.kinds.arithmetic import Arithmetic
 from checks.papers.chen2023 import attention, duality, symbols, table_data, triplets, zero_value
 from checks.papers.chen2023 import enumerations as legs
@@ -150,7 +150,7 @@ def test_a_changed_number_is_found(id: str) -> None:
     from checks.statement import parts
 
     claim = CLAIMS[f"chen2023/{id}"]
-    statement = claim.literal(None)
+    statement = built(claim.literal, None)
     figures = [f for p in parts(statement) if isinstance(p, Arithmetic) for f in p.figures]
     assert figures
     for figure in figures:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from checks.claim import Options
+from checks.claim import Options, built
 from checks.leg import Climbing, Named
 from checks.papers.farooq2025.legs import solvers as solver_legs
 from checks.papers.farooq2025.legs import tensors as legs
@@ -91,7 +91,7 @@ def test_no_proved_identity_survives_a_wrong_sign(name: str) -> None:
 
     claim = CLAIMS[name]
     for statement in (claim.literal, claim.corrected):
-        for part in parts(statement(assumptions_for(claim, {}))) if statement else ():
+        for part in parts(built(statement, assumptions_for(claim, {}))) if statement else ():
             if isinstance(part, Identity) and identity(part, 0, False).proved and part.rhs.latex() != "0":
                 assert identity(flipped(part), 0, False).holds is False
 

@@ -187,7 +187,7 @@ def test_the_two_routes_to_a_derivative_share_no_code():
 
 
 def test_a_certificate_of_another_kernel_proves_nothing():
-    right = CLAIMS["wang2024/prose-mercer-rbf"].literal(None)
+    right = CLAIMS["wang2024/prose-mercer-rbf"].literal
     wrong = replace(right, kernel=fk.rbf(mercer.x[mercer.i], mercer.x[mercer.j]) * 2)
     assert judge(wrong).holds is not True
 
