@@ -7,7 +7,7 @@ make it True, an exact counterexample makes it False, anything else leaves it No
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checks.evidence import Evidence, Mutants
@@ -64,6 +64,17 @@ class Finding:
         if self.open_legs is None:
             return _legs(self.evidence)
         return self.open_legs | _legs(self.evidence[self.own :])
+
+    def copy(self) -> Finding:
+        """The same finding with lists of its own."""
+        mutants = replace(self.mutants, survivors=list(self.mutants.survivors))
+        return replace(
+            self,
+            evidence=list(self.evidence),
+            steps=[dict(step) for step in self.steps],
+            mutants=mutants,
+            failing=list(self.failing),
+        )
 
     def merge(self, other: Finding, label: str) -> None:
         """Add the finding of one part of a larger statement."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from checks import statement as st
@@ -50,11 +50,17 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
     found = []
     for part in pieces:
         started = time.perf_counter()
-        finding = run(part, seed, with_mutants)
+        finding = _judged(part, seed, with_mutants).copy()
         elapsed = time.perf_counter() - started
         finding.evidence = [_timed(e, elapsed / max(1, len(finding.evidence))) for e in finding.evidence]
         found.append((part.label if len(pieces) > 1 else "", finding))
     return conjunction(found)
+
+
+@lru_cache(maxsize=64)
+def _judged(part: Any, seed: int, with_mutants: bool) -> Finding:
+    """What `run` finds; a correction often keeps most parts of what is printed."""
+    return run(part, seed, with_mutants)
 
 
 def run(part: Any, seed: int, with_mutants: bool) -> Finding:
