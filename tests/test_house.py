@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from checks.run.registry import modules
+from checks.leg import Named
+from checks.run.registry import load, modules
 
 ROOT = Path(__file__).parents[1]
 OWN = ("derivations", "solvers", "checks", "book")
@@ -107,3 +108,8 @@ def test_the_check_sees_what_it_looks_for() -> None:
 def test_declarations_of_claims_load_neither_torch_nor_cvxpy() -> None:
     assert len(modules()) > 40 and all(name in FILES for name in modules())
     assert not [name for name in modules() if loads(name) & {"torch", "cvxpy"}]
+
+
+def test_every_leg_that_a_claim_names_is_there() -> None:
+    named = {leg for c in load().values() for leg in (*c.legs, *c.failing) if isinstance(leg, Named)}
+    assert len(named) > 100 and all(callable(leg.load()) for leg in named)

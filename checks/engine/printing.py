@@ -57,4 +57,6 @@ def _statement_latex(part: Any) -> str:
             return f"{part.lhs.latex()} = {part.rhs.latex()}"
         case st.Definition():
             return f"{part.name.latex()} := {part.meaning.latex()}"
+        case st.All():
+            return r",\quad ".join(map(part_latex, part.parts))
     return part.statement_latex()

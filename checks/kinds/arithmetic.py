@@ -27,7 +27,8 @@ class Figure:
     digits: int = 2
 
     def __post_init__(self) -> None:
-        if not all(isinstance(x, int | Fraction) for x in (self.computed, self.printed)) or self.digits < 0:
+        exact = all(type(x) in (int, Fraction) for x in (self.computed, self.printed))
+        if not exact or not isinstance(self.digits, int) or self.digits < 0:
             raise ValueError(f"{self.words}: figures are exact numbers with 0 or more decimals")
 
     def holds(self) -> bool:

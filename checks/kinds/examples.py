@@ -109,8 +109,11 @@ def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
         raise Malformed("an index of the point is out of its range")
     loose = sorted(ix.free_indices(expr) - fixed.keys(), key=lambda i: i.name)
     sizes, instance = dict(point.sizes), point.instance(given)
-    choices = product(*(range(sizes[i.dim]) for i in loose))
-    return [instance.value(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
+    try:
+        choices = product(*(range(sizes[i.dim]) for i in loose))
+        return [instance.value(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
+    except KeyError as missing:
+        raise Malformed(f"the point gives no value to {missing.args[0]}") from None
 
 
 def true_at(fact: Fact, point: Point, given: tuple[Given, ...]) -> bool | None:

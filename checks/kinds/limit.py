@@ -19,6 +19,7 @@ from checks.kinds.examples import Point
 from checks.statement import Given, Identity, Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.functions import IN_SYMPY
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term
 
@@ -84,7 +85,11 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
         return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
     span, stated = _interval(s.rate, s.size), _stated(s)
     detail = f"|rate| < 1 exactly for step sizes in {span}"
-    if finding.proved and not stated.is_subset(span):
+    inside = None if span is None else stated.is_subset(span)
+    if inside is None:
+        why = "for which step sizes |rate| < 1 is not known"
+        return Finding([Evidence("derivation", "exact-symbolic", None, why)], steps=finding.steps)
+    if finding.proved and not inside:
         finding.counterexample = f"{detail}, not in {stated}"
         finding.evidence = [e for e in finding.evidence if not e.settles]
         finding.evidence.append(Evidence("derivation", "exact-symbolic", False, detail))
@@ -121,11 +126,14 @@ def _recurrence(s: Limit, step: Term, goes: Term) -> Identity:
     return Identity(step - goes, s.rate * (as_term(s.state) - goes), s.given, reason=reason)
 
 
-def _interval(rate: Term, size: Tensor) -> sp.Set:
-    """The step sizes at which the rate has absolute value below one."""
+def _interval(rate: Term, size: Tensor) -> sp.Set | None:
+    """The step sizes at which the rate has absolute value below one; None where SymPy does not know them."""
     eta = sp.Symbol("eta", real=True)
-    value = evaluate(rate.entry(), {}, lambda tensor, entry: {size: eta}[tensor], FUNCTIONS)
-    return sp.solveset(sp.Abs(value) < 1, eta, domain=sp.S.Reals)
+    value = evaluate(rate.entry(), {}, lambda tensor, entry: {size: eta}[tensor], IN_SYMPY)
+    try:
+        return sp.solveset(sp.Abs(value) < 1, eta, domain=sp.S.Reals)
+    except (NotImplementedError, ValueError, TypeError):
+        return None
 
 
 def _stated(s: Limit) -> sp.Set:
@@ -238,7 +246,7 @@ def _mutate(s: Limit, span: sp.Set, seed: int) -> Mutants:
     wider += [replace(s, high=s.high + half)] if s.high is not None else []
     for changed in wider:
         result.tried += 1
-        if not _stated(changed).is_subset(span):
+        if _stated(changed).is_subset(span) is False:
             result.killed += 1
         else:
             result.survivors.append(f"step sizes in {_stated(changed)}")

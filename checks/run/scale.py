@@ -92,7 +92,7 @@ class Results:
 
 @dataclass
 class Run:
-    """Runs the parts of a climb on the device, one after the other, on all ranks alike (`ladder.Runner`)."""
+    """Runs the parts of a climb on the device, one after the other, on all ranks alike (`lengths.Runner`)."""
 
     results: Results
     ranks: Ranks

@@ -12,6 +12,7 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
+from checks.kinds.limit import ETA, Limit
 from checks.kinds.programs import Dual
 from checks.kinds.stationary import Stationary
 from checks.statement import Definition, Fact, Given, Identity
@@ -149,6 +150,10 @@ PAIRS = [
     Pair("differs/a-power-of-a-matrix-read-as-a-product", lambda: Identity(ANY**2, ANY @ ANY), "entry by entry", lambda: Differs(ANY**2, ANY @ ANY)),
     Pair("identity/exponential-of-a-trace", lambda: Identity(exp(trace(ANY)), sum_over(i, exp(ANY[i, i]))), "n = 2",
          lambda: Identity(trace(exp(ANY)), sum_over(i, exp(ANY[i, i])))),
+    Pair("limit/a-rate-that-sympy-cannot-bound", lambda: Limit(Z, 2 * z, zero, rate=as_term(2)), "z doubles",
+         lambda: Limit(Z, z * apply("clip", as_term(ETA)), zero, rate=apply("clip", as_term(ETA)), high=Fraction(1))),
+    Pair("example/a-size-that-is-not-given", lambda: Example((Fact("s", size("n{+}m") - 3, "="),), Point((("n{+}m", 2),), ())), "2 is not 3",
+         lambda: Example((Fact("s", size("n") - 2, "="),), Point((("n", 2),), ()))),
     Pair("implication/a-sum-over-an-index-of-the-same-letter", lambda: implied(x - Fraction(1, 2), ">=", x - 1, ">=", 1), "x = 1/2",
          lambda: implied(x - 1, ">=", 2 * x - 2, ">=", 2)),
 ]  # fmt: skip
