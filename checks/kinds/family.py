@@ -10,6 +10,8 @@ from checks.engine.judge import ENGINES, run
 from checks.engine.printing import part_latex
 from checks.statement import Kind, parts
 
+_OPEN, _CLOSE = r"\begin{gathered}", r"\end{gathered}"
+
 
 @dataclass(frozen=True)
 class Family(Kind):
@@ -30,9 +32,10 @@ class Family(Kind):
             return r",\quad ".join(rf"{part_latex(case)}\ \ {{({name})}}" for name, case in self.cases)
         values = r",\ ".join([*(name for name, _ in self.cases), r"\dots"])
         shown = part_latex(self.general)
-        return (
-            rf"{shown} \qquad {{({values})}}" if self.cases else shown
-        )  # braces: no line breaks inside them
+        if not self.cases:
+            return shown
+        lines = shown.removeprefix(_OPEN).removesuffix(_CLOSE) if shown.startswith(_OPEN) else shown
+        return rf"{_OPEN}{lines} \\ ({values}){_CLOSE}"
 
 
 def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
