@@ -8,7 +8,7 @@ from typing import Any
 
 from book import figure
 from book.ledger import Claim, Ledger, paper_name
-from book.markup import Room, badge, code, display, link, prose, scroll, table, text
+from book.markup import Room, badge, code, display, folded, link, literal, prose, scroll, table, text
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 
@@ -248,8 +248,10 @@ def _again(claim: Claim) -> str:
     parts = [f"```console\n$ {claim.command}\n```"] if claim.command else []
     if claim.source:
         parts.append(f"Declared in {code(claim.source)}.")
-    if claim.engine_backend:
-        parts.append(f"Engine: {text(claim.engine_backend)}.")
+    if claim.engines:
+        parts.append(f"Decided by {', '.join(map(code, claim.engines))}.")
+    if claim.declaration:
+        parts.append(folded("The declaration", literal(claim.declaration, "python")))
     return "\n\n".join(parts)
 
 

@@ -87,8 +87,9 @@ class Claim:
     steps: list[dict[str, Any]] = field(default_factory=list)
     evidence: list[dict[str, Any]] = field(default_factory=list)
     mutants: dict[str, Any] = field(default_factory=dict)
-    engine_backend: str | None = None
+    engines: list[str] = field(default_factory=list)
     source: str = ""
+    declaration: str = ""
     command: str = ""
     notes: str = ""
     picture: str | None = None

@@ -159,10 +159,10 @@ def _block(body: str) -> str:
     return f"```{{math}}\n:nowrap:\n\n{body}\n```"
 
 
-def literal(source: str) -> str:
-    """A block of text shown exactly as it is."""
+def literal(source: str, language: str = "text") -> str:
+    """A block of text, or of code, shown exactly as it is."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", source)), default=0))
-    return f"{fence}text\n{source.strip()}\n{fence}"
+    return f"{fence}{language}\n{source.strip()}\n{fence}"
 
 
 def prose(source: str) -> str:

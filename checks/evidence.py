@@ -95,6 +95,8 @@ class Record:
     knobs: list[str] = field(default_factory=list)
     notes: str = ""
     source: str = ""
+    declaration: str = ""
+    engines: list[str] = field(default_factory=list)
     command: str = ""
     weakened_by: list[str] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)

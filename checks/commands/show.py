@@ -84,7 +84,8 @@ def run(a: argparse.Namespace) -> int:
     if record.notes:
         head("Notes")
         OUT.print(f"  {unicode_math(record.notes)}", markup=False)
-    OUT.print(f"\nsource: {record.source}   run again: {record.command}", style="dim")
+    engines = f"   decided by: {', '.join(record.engines)}" if record.engines else ""
+    OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim")
     return 0
 
 

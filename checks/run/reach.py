@@ -64,6 +64,14 @@ def reach(path: Path, line: int, modules: tuple[tuple[str, Path], ...]) -> str:
     return "\n".join(found[place] for place in sorted(found))
 
 
+def written(path: Path, line: int) -> str:
+    """The top-level statement at a line of a file, as it stands there; "" where there is none."""
+    if not path.is_file():
+        return ""
+    statements = _parsed(path, path.stat().st_mtime_ns).statements
+    return next((s.text for s in statements if s.first <= line <= s.last), "")
+
+
 def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) -> Iterator[Target]:
     """What a statement mentions: names of its own module as ("", name), others with their module."""
     aliases = {**module.aliases, **dict(statement.imports)}

@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.claim import Claim, Leg, Options, built
+from checks.claim import ROOT, Claim, Leg, Options, built
 from checks.engine.finding import Finding, Inconsistent
-from checks.engine.judge import judge
+from checks.engine.judge import ENGINES, judge
 from checks.engine.printing import part_latex
 from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
@@ -30,6 +30,7 @@ from checks.run.catalogue import note
 from checks.run.content import key
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
+from checks.run.reach import written
 from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
@@ -153,8 +154,15 @@ def _blank(claim: Claim) -> Record:
         knobs=[a.knob for a in claim.assumes if a.knob],
         notes=claim.notes if not claim.reason else f"{claim.notes}\n\n{claim.reason}".strip(),
         source=claim.source,
+        declaration=_declaration(claim),
         command=f"attest verify {claim.id}",
     )
+
+
+def _declaration(claim: Claim) -> str:
+    """The text that declares a claim of the project."""
+    path, _, line = claim.source.rpartition(":")
+    return written(ROOT / path, int(line)) if path else ""
 
 
 def _fill(
@@ -165,6 +173,8 @@ def _fill(
     statement = built(claim.literal, assumptions)
     repair = built(claim.corrected, assumptions) if claim.corrected else None
     record.kind = kind(statement)
+    modules = {ENGINES[type(p)].__module__ for p in (*parts(statement), *(parts(repair) if repair else ()))}
+    record.engines = sorted(f"{m.replace('.', '/')}.py" for m in modules)
     record.statement = {"latex": latex(statement), "words": claim.words}
     both = corrected is not None and repair is not None
     record.evidence = [_worded(e, "as printed: " if both else "") for e in literal.evidence]

@@ -73,6 +73,7 @@ def test_every_claim_has_a_page_with_its_parts(ledger, pages):
     for claim in ledger.claims:
         page = pages[f"{claim.doc}.md"]
         assert claim.command in page and claim.source in page and markup.badge(claim.verdict) in page
+        assert claim.declaration in page and all(engine in page for engine in claim.engines)
         assert all(piece["not_run"] is None or piece["not_run"] in page for piece in claim.evidence)
         assert ("## Counterexample" in page) == bool(claim.counterexample)
         for base in claim.rests_on:
