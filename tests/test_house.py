@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -113,3 +115,15 @@ def test_declarations_of_claims_load_neither_torch_nor_cvxpy() -> None:
 def test_every_leg_that_a_claim_names_is_there() -> None:
     named = {leg for c in load().values() for leg in (*c.legs, *c.failing) if isinstance(leg, Named)}
     assert len(named) > 100 and all(callable(leg.load()) for leg in named)
+
+
+def test_importing_the_papers_derives_nothing() -> None:
+    program = (
+        "import derivations.calculus.differentiate as d, derivations.calculus.program as p\n"
+        "def derived(*_, **__): raise AssertionError('derived at import')\n"
+        "d.gradient = p.dualise = p.gradient = derived\n"
+        "from checks.run.registry import load\n"
+        "assert len(load()) > 300"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -84,7 +84,7 @@ claim(
     words="The expansion of (19); with h the kernel sum over the keys it gives Attention-BN.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=_eq21(),
+    literal=lambda a: _eq21(),
     corrected=eq21_corrected,
     correction_words="h must sum the kernel over the normalised keys, as the normaliser of (22) does.",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, STATISTICS_OF_KEYS, BN_EPS),

@@ -146,7 +146,7 @@ claim(
     words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=All((printed_h(), _expansion())),
+    literal=lambda a: All((printed_h(), _expansion())),
     corrected=lambda a: All(
         (Convex(HEAD.under(a).program(), label="the head's program is convex"), _expansion(), derived_bn(a))
     ),

@@ -126,7 +126,7 @@ claim(
     "Section 3",
     "Derivative of a softmax component by its own latent output",
     words="∂h_c/∂f_c = p(Y = c) p(Y ≠ c).",
-    literal=softmax_derivative(),
+    literal=lambda a: softmax_derivative(),
     assumes=(replace(REFERENCE, knob="", value=""),),
     where=WHERE,
     notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = "
