@@ -101,9 +101,7 @@ def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
         step(f"count: {s.what}", latex, "read off the sizes of every product that the routine makes", same)
     )
     finding.counterexample = _first_difference(s, s.formula, "the formula")
-    detail = (
-        f"counted {found}, read off at {len(s.looked_at())} sizes of a routine that does not branch on them"
-    )
+    detail = f"counted {found}, read off at {len(s.looked_at())} sizes"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail, settles=True))
     detail = f"another counter agrees with what was read off at {len(s.looked_at())} sizes"
     finding.evidence.append(Evidence("exact", "exact-rational", same, detail))

@@ -56,7 +56,8 @@ class Limit(Kind):
         eta = self.size.latex or self.size.name
         goes = self.limit.latex() if self.limit is not None else r"\text{some limit}"
         above = f" < {self.high}" if self.high is not None else ""
-        span = rf" \qquad ({self.low} < {eta}{above})" if above or self.low else ""
+        said = self.size.positive and self.low == 0 and not above  # by the promise that stands below
+        span = "" if said else rf" \qquad ({self.low} < {eta}{above})"
         return rf"{name} \leftarrow {self.step.latex()}, \qquad {name} \to {goes}{span}"
 
 

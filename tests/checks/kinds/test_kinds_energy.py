@@ -211,3 +211,15 @@ def test_family_is_refuted_by_one_case() -> None:
 def test_differs_is_refuted_only_by_a_proof() -> None:
     assert judged(Differs(z**2, z**3)).proved
     assert judged(Differs((z + 1) ** 2, z**2 + 2 * z + 1)).holds is False
+
+
+@pytest.mark.parametrize("promised, low, high, shown", [
+    (True, 0, None, ""), (False, 0, None, r"(0 < \eta)"), (True, 5, None, r"(5 < \eta)"), (True, 0, 2, r"(0 < \eta < 2)"),
+])  # fmt: skip
+def test_a_limit_shows_the_range_that_no_promise_says(
+    promised: bool, low: int, high: int | None, shown: str
+) -> None:
+    state, step_size = Tensor("s", ()), Tensor("eta", (), r"\eta", positive=promised)
+    end = None if high is None else Fraction(high)
+    printed = Limit(state, as_term(state) / 2, as_term(0), step_size, low=Fraction(low), high=end)
+    assert printed.statement_latex().endswith(shown or r"s \to 0")
