@@ -66,13 +66,13 @@ def check(statement: Any) -> None:
 
 def _symbols(statement: Any) -> None:
     """A reader must be able to tell two different symbols apart."""
-    _names(statement)
+    terms, indices = list(all_terms(statement)), set(_indices(statement))
+    _names(statement, terms, indices)
     if nonzero := getattr(statement, "nonzero", ()):
         occurring = tensors_of(replace(statement, nonzero=())) | {EXPONENT}
         for tensor in nonzero:
             if tensor not in occurring:
                 raise Malformed(f"{tensor.name} is assumed not to vanish, and occurs nowhere")
-    terms = list(all_terms(statement))
     sizes = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
     bodies = [t.args[0] for t in terms if isinstance(t, SumOver | Stack)]
     bodies += [t.data[1] for t in terms if isinstance(t, Moved)]
@@ -86,7 +86,7 @@ def _symbols(statement: Any) -> None:
                 raise Malformed(f"the index {i.name} runs over two ranges at once")
     scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
     scalars |= {EXPONENT.name} if any(isinstance(t, SymbolicPower) for t in terms) else set()
-    names = {i.name for i in _indices(statement)}
+    names = {i.name for i in indices}
     for scalar in scalars:
         if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
             raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")
@@ -96,7 +96,6 @@ def _symbols(statement: Any) -> None:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     seen: dict[Any, Tensor] = {}
     templates: dict[str, Tensor] = {}
-    indices = set(_indices(statement))
     if any(isinstance(t, SymbolicPower) for t in terms):
         seen = {EXPONENT.name: EXPONENT, _printed(EXPONENT): EXPONENT}
     for tensor in sorted(tensors_of(statement), key=repr):
@@ -118,17 +117,15 @@ def _symbols(statement: Any) -> None:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
 
 
-def _names(statement: Any) -> None:
+def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
     """Indices have names of their own, and sizes that are written as sums are no second symbols beside
     their parts.
     """
-    indices = set(_indices(statement))
     for index in indices:
         if index.name.endswith("#"):
             raise Malformed(f"the name {index.name} is kept for what engines make themselves")
         if index != ONE and (index.name != index.name.strip() or index.name[:1].isdigit()):
             raise Malformed(f"an index has a letter as its name, not {index.name!r}")
-    terms = [t for term in terms_of(statement) for _, t in subterms(term)]
     numbers = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
     if both := numbers & {i.name for i in indices}:
         raise Malformed(f"{', '.join(sorted(both))} is a size and an index")

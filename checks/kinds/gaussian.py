@@ -35,8 +35,7 @@ class GaussianMean(Kind):
             rf"{sp.latex(self.value)}"
         )
         others = sorted((self.integrand.free_symbols | self.value.free_symbols) - {self.w}, key=str)
-        signs = {s: "> 0" if s.is_positive else r"\ge 0" if s.is_nonnegative else "" for s in others}
-        where = r",\ ".join(f"{sp.latex(s)} {sign}" for s, sign in signs.items() if sign)
+        where = r",\ ".join(f"{sp.latex(s)} > 0" for s in others if s.is_positive)
         return rf"{mean} \qquad ({where})" if where else mean
 
 

@@ -45,9 +45,8 @@ def require_memory(max_tokens: int, device: Any, available: int | None = None) -
     free = available_bytes(torch.device(device)) if available is None else available
     if needed > free:
         raise TensorError(
-            f"tensor checks up to {max_tokens} tokens need about {needed / GIB:.2g} GiB and {free / GIB:.2g} "
-            "GiB are "
-            f"available; use a smaller --max-tokens"
+            f"tensor checks up to {max_tokens} tokens need about {needed / GIB:.2g} GiB and "
+            f"{free / GIB:.2g} GiB are available; use a smaller --max-tokens"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.papers.bridge.views import ATTENTION_ROW
+from checks.papers.bridge.views_formulas import ATTENTION_ROW
 from checks.papers.nguyen2023.legs.rows import rows_against_engine
 from derivations.theories.svr import regression as svr
 

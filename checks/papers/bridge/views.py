@@ -10,13 +10,14 @@ from fractions import Fraction
 
 from checks.claim import Assumption, claim
 from checks.leg import Legs
+from checks.papers.bridge.views_formulas import ATTENTION_ROW, Q
 from checks.statement import All, Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Program, Raw, convexity, dualise
-from derivations.calculus.term import Term, as_term, row_softmax, size, softmax, sqrt, stack, sum_over
+from derivations.calculus.term import Term, as_term, row_softmax, size, sqrt, stack, sum_over
 from derivations.theories import ksvd
 from derivations.theories.energy import forms as en
 from derivations.theories.functional_descent import updates as fd
@@ -87,17 +88,12 @@ def step_is_an_expansion(_: object) -> All:
 
 
 # the energy in the symbols of the regression: states Z_i for the queries q_i
-Q = Tensor("Q", (svr.N, svr.D), r"\mathbf{Q}", r"\boldsymbol{q}_{%1}", r"\boldsymbol{q}_{%1}(%2)")
 NAMES = {en.N: svr.N, en.DV: svr.DV}
 STATE = Tensor("Z", (svr.N, svr.DV), "Z", "z_{%1}", "Z_{%1%2}")
 A = Tensor("A", (svr.N, svr.N), "A", "A_{%1}", "A_{%1%2}")
 SYMBOLS = {en.A_: A, en.V_: svr.v, en.Z_: STATE}
 SOFTMAX = row_softmax(as_term(Q) @ as_term(svr.k).T / sqrt(size(svr.D)))
 A_RULE = Given(A, (svr.i, svr.j), SOFTMAX[svr.i, svr.j], "the attention matrix")
-ATTENTION_ROW = sum_over(
-    svr.j,
-    softmax(svr.j, as_term(Q)[svr.i].T @ as_term(svr.k)[svr.j] / sqrt(size(svr.D))) * as_term(svr.v)[svr.j],
-)
 
 
 def energy_program() -> Program:

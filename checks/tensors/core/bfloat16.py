@@ -65,9 +65,8 @@ def factor(
     return middle / exact[steps], middle / exact[steps - 1]
 
 
-def accepts(tokens: int, kernel: Kernel, device: str | torch.device = "cpu") -> bool:
-    """Whether the factor may be 1 up to the error of exp. What lies within 2^-11 of 1 is not told apart: a 1
-    added to the normaliser from 2,048 tokens on.
+def accepts(found: tuple[Fraction, Fraction] | None) -> bool:
+    """Whether a factor between these two may be 1 up to the error of exp. What lies within 2^-11 of 1 is not
+    told apart: a 1 added to the normaliser from 2,048 tokens on.
     """
-    found = factor(tokens, kernel, device)
     return found is not None and found[0] <= 1 + EXP_ERROR and found[1] >= 1 - EXP_ERROR

@@ -31,7 +31,7 @@ def wrong(add: float = 0.0, factor: float = 1.0) -> bf.Kernel:
 
 @pytest.mark.parametrize("tokens", (1024, 4096, 32768))
 def test_torchs_kernel_and_exact_attention_are_accepted(tokens: int) -> None:
-    assert bf.accepts(tokens, torch_kernel)
+    assert bf.accepts(bf.factor(tokens, torch_kernel))
     low, high = bf.factor(tokens, wrong()) or (0, 0)
     assert low <= 1 <= high and high - low < 6e-5
 
@@ -39,21 +39,21 @@ def test_torchs_kernel_and_exact_attention_are_accepted(tokens: int) -> None:
 @pytest.mark.parametrize("tokens", (1024, 4096, 32768))
 @pytest.mark.parametrize("scaled", (1.001, 0.999, 1.0006))
 def test_a_scaled_output_is_rejected_at_every_length(tokens: int, scaled: float) -> None:
-    assert not bf.accepts(tokens, wrong(factor=scaled))
+    assert not bf.accepts(bf.factor(tokens, wrong(factor=scaled)))
     low, high = bf.factor(tokens, wrong(factor=scaled)) or (0, 0)
     assert low <= scaled <= high
 
 
 def test_a_wrong_normaliser_is_rejected_where_it_is_further_off_than_exp() -> None:
     for add in (1.0, -1.0):
-        assert not bf.accepts(1024, wrong(add=add))
-        assert bf.accepts(4096, wrong(add=add))  # 1 in 4,096 is half of what exp itself may be off
+        assert not bf.accepts(bf.factor(1024, wrong(add=add)))
+        assert bf.accepts(bf.factor(4096, wrong(add=add)))  # 1 in 4,096 is half of what exp itself may be off
 
 
 def test_a_kernel_that_mixes_up_columns_or_returns_nothing_of_the_kind_is_rejected() -> None:
-    assert not bf.accepts(1024, lambda q, k, v: torch_kernel(q, k, v).flip(-1))
-    assert not bf.accepts(1024, lambda q, k, v: 0 * torch_kernel(q, k, v))
-    assert not bf.accepts(1024, lambda q, k, v: v[..., :1, :])
+    assert not bf.accepts(bf.factor(1024, lambda q, k, v: torch_kernel(q, k, v).flip(-1)))
+    assert not bf.accepts(bf.factor(1024, lambda q, k, v: 0 * torch_kernel(q, k, v)))
+    assert not bf.accepts(bf.factor(1024, lambda q, k, v: v[..., :1, :]))
 
 
 @pytest.mark.parametrize("tokens", (1024, 131072))

@@ -56,7 +56,7 @@ def _kernel_factor(n: int, options: Options) -> Evidence:
     return Evidence(
         "tensor",
         "certified-float",
-        found is not None and low <= 1 + bfloat16.EXP_ERROR and high >= 1 - bfloat16.EXP_ERROR,
+        bfloat16.accepts(found),
         detail if found else "no factor explains the kernel's output",
         error=float(max(low - 1, 1 - high, Fraction(0))),
         bound=float(bfloat16.EXP_ERROR),

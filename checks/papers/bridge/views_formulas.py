@@ -1,0 +1,13 @@
+"""The formula that the views share: row i of softmax attention in the symbols of the regression."""
+
+from __future__ import annotations
+
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import as_term, size, softmax, sqrt, sum_over
+from derivations.theories.svr import regression as svr
+
+Q = Tensor("Q", (svr.N, svr.D), r"\mathbf{Q}", r"\boldsymbol{q}_{%1}", r"\boldsymbol{q}_{%1}(%2)")
+ATTENTION_ROW = sum_over(
+    svr.j,
+    softmax(svr.j, as_term(Q)[svr.i].T @ as_term(svr.k)[svr.j] / sqrt(size(svr.D))) * as_term(svr.v)[svr.j],
+)
