@@ -140,7 +140,7 @@ def test_ablation_tries_the_examples_of_a_placeholder() -> None:
     assert found == {"downsampling = first": False, "downsampling = largest": True}
 
 
-@pytest.mark.parametrize("knobs", [{"beta": "1"}, {"scales": "1,1,4", "downsampling": "largest"}, {"mask": "window:8"},
+@pytest.mark.parametrize("knobs", [{"beta": "1"}, {"beta": "0"}, {"scales": "1,1,4", "downsampling": "largest"}, {"mask": "window:8"},
                                    {"mask": "all"}, {"kernel_size": "2", "kernel_size_2d": "3"}, {"kernel_size": "1"}])  # fmt: skip
 def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     """Formulas, derived expansions and torch's layers agree for other choices too."""
@@ -150,7 +150,7 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     from checks.papers.nguyen2023.legs import versions as variant_versions
 
     own, options = replace(PAPER, bias="off", **knobs), Options(max_tokens=256)
-    legs = {"beta": [variant_legs.beta_definition, variant_heads.beta_sh_definition],
+    legs = {"beta": [variant_legs.beta_definition, variant_legs.beta_as_bias, variant_heads.beta_sh_definition],
             "scales": [variant_heads.sh_definition, variant_heads.sh_kernel],
             "mask": [variant_versions.sparse_definition, variant_versions.sparse_versions],
             "kernel_size": [variant_inputs.conv1d, variant_inputs.conv2d]}[next(iter(knobs))]  # fmt: skip

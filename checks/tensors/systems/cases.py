@@ -15,6 +15,7 @@ from checks.tensors.systems.nguyen2023 import Head
 from derivations.theories.svr import choices as read
 from derivations.theories.svr.regression import SvrAssumptions
 
+WIDTH = 64  # of queries and keys
 BN_EPS = 0.05  # the ε of (20): large, so that leaving it out shows in float32
 
 
@@ -57,9 +58,9 @@ def choices(assumptions: SvrAssumptions | None = None, n: int = 0) -> Choices:
 
 @lru_cache(maxsize=4)
 def raw_heads(n: int, options: Options, count: int = 1, d_v: int = 8) -> tuple[Head, ...]:
-    """Heads of 64-wide queries and keys whose coordinates have different means and deviations."""
-    found = make_instance(n, 64, d_v, heads=(count,), seed=options.seed, device=options.device)
-    stretch = 0.6 + 0.1 * (torch.arange(64, device=found.q.device) % 8)
+    """Heads of queries and keys, `WIDTH` wide, whose coordinates have different means and deviations."""
+    found = make_instance(n, WIDTH, d_v, heads=(count,), seed=options.seed, device=options.device)
+    stretch = 0.6 + 0.1 * (torch.arange(WIDTH, device=found.q.device) % 8)
     return tuple(
         systems.head(q * stretch + 0.3, k * stretch + 0.3, v) for q, k, v in zip(*found, strict=True)
     )

@@ -2,8 +2,8 @@
 outside them.
 
 A formula is an index expression that was declared or derived; `checks.tensors.core.formula` evaluates it at
-sampled queries on tensors that carry error bounds (`systems_nguyen_bounded`). Its mutants and other wrong
-formulas, evaluated as plain numbers, must fall outside the bound at some of these queries.
+sampled queries on tensors that carry error bounds (`checks.tensors.systems.bounded`). Its mutants and other
+wrong formulas, evaluated as plain numbers, must fall outside the bound at some of these queries.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ depends on the query, on queries and keys that were normalised, centred, pooled 
     CvT projections      (44)                    attend(projected_by_convolution(tokens, kernels, grid))
 
 Their linear and sparse versions are the same with ``kernel`` and ``kept``. Preparation runs in float64 on
-tensors that carry proved error bounds (`systems_nguyen_bounded`), attention in any dtype on the streamed
-engine, memory O(N d).
+tensors that carry proved error bounds (`checks.tensors.systems.bounded`), attention in any dtype on the
+streamed engine, memory O(N d).
 
 How the preparation enters the error. Let the prepared q_i, k_j lie within r_i, s_j (vectors of radii) of the
 exact ones. By Cauchy-Schwarz each scaled score moves by at most

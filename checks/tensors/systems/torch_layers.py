@@ -1,10 +1,10 @@
 """The preparations of nguyen2023 again, by torch's own layers: batch normalisation, average pooling,
 convolution.
 
-The second implementation that `systems_nguyen` is compared with, followed by torch's own attention. Values
-come from torch; the radii hold for any order of additions, so those of `systems_nguyen` serve where torch
-forms the same sums. Batch normalisation forms x α + β with α = 1/sqrt(σ² + ε), β = -μ α from a two-pass
-variance (torch's Normalization.cpp), which rounds otherwise: its radius is computed for that form.
+The second implementation that `checks.tensors.systems.nguyen2023` is compared with, followed by torch's own
+attention. Values come from torch; the radii hold for any order of additions, so those of the first serve
+where torch forms the same sums. Batch normalisation forms x α + β with α = 1/sqrt(σ² + ε), β = -μ α from a
+two-pass variance (torch's Normalization.cpp), which rounds otherwise: its radius is computed for that form.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from checks.papers.nguyen2023.legs import optima as variant_optima
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.formulas import Formula, agree, engines, of_all_pairs, worst_of
+from checks.tensors.systems.row import Case, output
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import d, i
 
@@ -30,11 +31,11 @@ SMALL = Options(max_tokens=256)
 
 
 def bn_formula(n: int = 256) -> Formula:
-    return Formula(bn.attention_bn(bn.q_[i]), (i, d), (variant_legs.bn_table(n, SMALL),))
+    return Formula(bn.attention_bn(bn.q_[i]), (i, d), (variant_legs.bn_table(Case(n, None, SMALL)),))
 
 
 def test_a_declared_formula_agrees_with_its_system():
-    found = agree("(22)", bn_formula(), variant_legs.bn_system(256, SMALL), 256, SMALL)
+    found = agree("(22)", bn_formula(), output(variant_legs.BN, Case(256, None, SMALL)), 256, SMALL)
     assert found.passed and found.error < found.bound < 1e-9
 
 
@@ -53,7 +54,7 @@ def test_a_formula_does_not_agree_with_another_system(wrong):
 
 
 def test_a_wrong_formula_does_not_agree_with_the_system():
-    system = variant_legs.bn_system(256, SMALL)
+    system = output(variant_legs.BN, Case(256, None, SMALL))
     plus = bn.soft(bn.qd * bn.kd + bn.inner_mean)
     assert agree("sign", replace(bn_formula(), term=plus), system, 256, SMALL, mutate=False).passed is False
     assert (
@@ -64,13 +65,18 @@ def test_a_wrong_formula_does_not_agree_with_the_system():
 
 def test_a_wrong_version_that_cannot_be_told_apart_fails_the_leg():
     found = agree(
-        "(22)", bn_formula(), variant_legs.bn_system(256, SMALL), 256, SMALL, {"itself": bn_formula()}
+        "(22)",
+        bn_formula(),
+        output(variant_legs.BN, Case(256, None, SMALL)),
+        256,
+        SMALL,
+        {"itself": bn_formula()},
     )
     assert found.passed is False and "itself" in found.not_rejected
 
 
 def test_a_blurred_system_cannot_pass_because_mutants_survive():
-    system = variant_legs.bn_system(256, SMALL)
+    system = output(variant_legs.BN, Case(256, None, SMALL))
     blurred = Bounded(system.value, torch.full_like(system.value, 10.0))
     found = agree("(22)", bn_formula(), blurred, 256, SMALL)
     assert found.passed is False and found.not_rejected
@@ -91,6 +97,19 @@ def test_two_engines_disagree_where_one_is_wrong():
     assert (
         engines("plain", ours, same, backend, 256, SMALL, {"itself": lambda rows: same[rows]}).passed is False
     )
+
+
+def test_a_row_compares_what_it_is_asked_for_and_fails_where_one_side_is_wrong():
+    (right,) = variant_legs.BN.leg("torch").at(256, None, SMALL)
+    assert right.passed and right.wrong == 6
+    by_torch = replace(variant_legs.BN, by_torch=lambda case: [variant_legs.raw(case)])
+    (wrong,) = by_torch.leg("torch").at(256, None, SMALL)
+    assert wrong.passed is False
+    itself = replace(variant_legs.BN, wrong=lambda case: {"itself": variant_legs.BN.by_torch(case)})
+    (idle,) = itself.leg("torch").at(256, None, SMALL)
+    assert idle.passed is False and idle.not_rejected == ("itself",)
+    with pytest.raises(ValueError, match="not compared with proved"):
+        variant_legs.BN.leg("proved")
 
 
 def test_the_mixing_matrix_is_the_convolution():
@@ -183,7 +202,8 @@ def test_every_program_is_solved_exactly_and_met_by_its_system(leg):
 
 
 def test_the_scaled_heads_formula_needs_every_head():
-    tables, system = variant_heads.sh_tables(256, SMALL), variant_heads.sh_system(256, SMALL)
+    case = Case(256, None, SMALL)
+    tables, system = variant_heads.sh_tables(case), output(variant_heads.SH, case)
     whole = Formula(scaled_heads.SH, (i, d), tables)
     assert agree("(25)", whole, system, 256, SMALL, mutate=False).passed
     assert agree("(25)", replace(whole, tables=tables[:1]), system, 256, SMALL, mutate=False).passed is False

@@ -1,14 +1,10 @@
-"""Legs of residual attention with projections and of attention on convolutions: formulas against systems.
-
-A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared
-with the system of `checks.tensors.systems.nguyen2023`; torch's own layers and attention kernel are the second
-engine. Both sides carry proved error bounds.
+"""Residual attention with projections and attention on convolutions as rows: formulas, derived expansions and
+torch's layers against the systems of `checks.tensors.systems.nguyen2023`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,93 +12,110 @@ import torch
 
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import climbing, skipped
+from checks.leg import Climbing, climbing, skipped
 from checks.papers.nguyen2023 import convolution_formulas as cv
 from checks.papers.nguyen2023 import residual_formulas as re
 from checks.papers.nguyen2023.convolution_formulas import GRID
+from checks.papers.nguyen2023.legs.attentions import raw
+from checks.papers.nguyen2023.legs.heads import DENSE
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
 from checks.tensors.systems.bounded import Bounded
-from checks.tensors.systems.cases import choices, in_bfloat16, raw_heads, table
-from checks.tensors.systems.formulas import Formula, agree, engines, given
+from checks.tensors.systems.cases import WIDTH, choices, in_bfloat16, raw_heads, table
+from checks.tensors.systems.formulas import given
+from checks.tensors.systems.nguyen2023 import Head
+from checks.tensors.systems.row import Case, Heads, Line, Row, Wrong
 from derivations.calculus.index import Index
-from derivations.theories.svr.regression import d, i
-
-DENSE = 4096  # tokens up to which a formula that names an N x N matrix is evaluated
-
+from derivations.theories.svr.regression import d
 
 # ---------------------------------------------------------------- residual and projections
 
 
 @lru_cache(maxsize=2)
-def tokens_and_maps(n: int, options: Options) -> tuple[Any, Any]:
+def tokens_and_maps(n: int, options: Options) -> tuple[Bounded, torch.Tensor]:
     """Tokens (n, 64) and three projections (64, 64) each."""
-
     generator = torch.Generator().manual_seed(options.seed + 2)
-    maps = torch.randn(3, 64, 64, generator=generator, dtype=torch.float64).to(options.device) / 8
+    maps = torch.randn(3, WIDTH, WIDTH, generator=generator, dtype=torch.float64).to(options.device) / 8
     return raw_heads(n, options)[0].k, maps
 
 
-@climbing(refuses=in_bfloat16)
-def residual_projections(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Residual attention with projections: formula, derived expansion, and torch's linear layers and
-    kernel.
-    """
+def _inputs(case: Case) -> tuple[Bounded, torch.Tensor]:
+    return tokens_and_maps(case.n, case.options)
 
-    tokens, maps = tokens_and_maps(n, options)
-    system = systems.residual(tokens, *maps, dtype=options.dtype)
-    names = {"x_train": tokens, **{f"W_{c}": Bounded(m) for c, m in zip("QKV", maps, strict=True)}}
-    statement = re.outside()
-    formula = Formula(statement.rhs, (i, d), (names,))
-    yield agree("projections and residual", formula, system, n, options)
-    expansion = replace(formula, term=statement.lhs, tables=(given(names, statement.given),))
-    one = replace(formula, tables=({**names, "W_Q": names["W_K"]},))
-    without = replace(formula, term=statement.rhs.args[1])
-    wrong = {"one projection for queries and keys": one, "no residual": without}
-    yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
 
-    def layer(order: tuple[int, int, int], rows: Any = None, shortcut: bool = True) -> tuple[Any, str]:
-        parts = [
-            Bounded(
-                torch.nn.functional.linear(tokens.value, maps[m]), systems.projected(tokens, maps[m]).error
-            )
-            for m in order
-        ]
-        out, backend = systems.fused_attend(systems.Head(*parts), rows=rows, dtype=options.dtype)
-        here = tokens if rows is None else tokens[rows]
-        return (here + out if shortcut else out), backend
+def _tokens_added(case: Case, outs: Sequence[Bounded], rows: torch.Tensor | None) -> Bounded:
+    tokens = _inputs(case)[0]
+    return (tokens if rows is None else tokens[rows]) + outs[0]
 
-    kernel, backend = layer((0, 1, 2))
-    others = {
-        "one projection for queries and keys": lambda rows: layer((1, 1, 2), rows)[0],
-        "queries and keys exchanged": lambda rows: layer((1, 0, 2), rows)[0],
-        "no residual": lambda rows: layer((0, 1, 2), rows, False)[0],
+
+def _projected(case: Case) -> Heads:
+    tokens, maps = _inputs(case)
+    return [Head(*(systems.projected(tokens, m) for m in maps))]
+
+
+def _by_linear_layers(case: Case, order: tuple[int, int, int] = (0, 1, 2)) -> Heads:
+    tokens, maps = _inputs(case)
+
+    def layer(m: torch.Tensor) -> Bounded:
+        return Bounded(torch.nn.functional.linear(tokens.value, m), systems.projected(tokens, m).error)
+
+    return [Head(*(layer(maps[m]) for m in order))]
+
+
+def _residual_names(case: Case) -> dict[str, Any]:
+    tokens, maps = _inputs(case)
+    return {"x_train": tokens, **{f"W_{c}": Bounded(m) for c, m in zip("QKV", maps, strict=True)}}
+
+
+def _residual_expansion(case: Case) -> Iterable[Line]:
+    statement, names = re.outside(), _residual_names(case)
+    wrong: dict[str, Any] = {
+        "one projection for queries and keys": (given({**names, "W_Q": names["W_K"]}, statement.given),),
+        "no residual": statement.rhs.args[1],
     }
-    yield engines(
-        "linear layers and scaled_dot_product_attention", system, kernel, backend, n, options, others
-    )
+    tables = (given(names, statement.given),)
+    yield Line("derived expansion", statement.lhs, tables, wrong=wrong, mutate=False)
+
+
+def _wrong_residual(case: Case) -> dict[str, Wrong]:
+    own = _by_linear_layers(case)[0]
+    return {
+        "one projection for queries and keys": _by_linear_layers(case, (1, 1, 2)),
+        "queries and keys exchanged": _by_linear_layers(case, (1, 0, 2)),
+        "no residual": lambda rows: systems.fused_attend(own, rows=rows, dtype=case.options.dtype)[0],
+    }
+
+
+RESIDUAL = Row(
+    prepared=_projected,
+    printed=lambda case: [Line("projections and residual", re.outside().rhs, (_residual_names(case),))],
+    derived=_residual_expansion,
+    by_torch=_by_linear_layers,
+    wrong=_wrong_residual,
+    words="linear layers and scaled_dot_product_attention",
+    finish=_tokens_added,
+)
+residual_projections = RESIDUAL.leg("printed", "derived", "torch")
 
 
 @climbing(refuses=in_bfloat16)
-def one_projection(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
+def one_projection(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
     """The expansion of (33) for a fixed projection, at training inputs and at other ones, against the
     system.
     """
-
-    tokens, maps = tokens_and_maps(n, options)
-    values, others = systems.projected(tokens, maps[2]), raw_heads(n, options)[0].q
+    case = Case(n, assumptions, options)
+    tokens, maps = _inputs(case)
+    values = systems.projected(tokens, maps[2])
     names = {"x_train": tokens, "v": values, "W_proj": Bounded(maps[0])}
-    for statement, queries, what in zip(
-        re.self_and_cross().parts, (tokens, others), ("self", "cross"), strict=True
-    ):
-        own = systems.Head(systems.projected(queries, maps[0]), systems.projected(tokens, maps[0]), values)
+    parts = zip(re.self_and_cross().parts, (tokens, raw(case).q), ("self", "cross"), strict=True)
+    for statement, queries, what in parts:
+        own = Head(systems.projected(queries, maps[0]), systems.projected(tokens, maps[0]), values)
         system = queries + systems.attend(own, dtype=options.dtype)
-        symbols = {**names, "x_query": queries}
-        formula = Formula(statement.rhs, (i, d), (symbols,), own=("x_query",))
-        yield agree(f"{what}-attention", formula, system, n, options)
-        wrong = {"no residual": replace(formula, term=statement.rhs.args[0])}
-        expansion = replace(formula, term=statement.lhs)
-        yield agree(f"{what}-attention, derived", expansion, system, n, options, wrong, mutate=False)
+        tables = ({**names, "x_query": queries},)
+        yield Line(f"{what}-attention", statement.rhs, tables, ("x_query",)).evidence(system, case)
+        wrong = {"no residual": statement.rhs.args[0]}
+        derived = f"{what}-attention, derived"
+        yield Line(derived, statement.lhs, tables, ("x_query",), wrong, mutate=False).evidence(system, case)
 
 
 # ---------------------------------------------------------------- convolutions
@@ -131,86 +144,102 @@ def conv_kernel_of(options: Options, *shape: int) -> Any:
     return taps / taps.norm()
 
 
-def _conv(shape: tuple[int, ...], dim: str, n: int, options: Options) -> Iterable[Evidence]:
-    """Attention on convolved queries and keys: formula, derived expansion, torch's layers."""
+def _taps(case: Case, planar: bool) -> torch.Tensor:
+    """The kernel of the assumptions: 5 taps in the experiments, 2 x 2 on a grid of 32 rows."""
+    own = choices(case.assumptions)
+    return conv_kernel_of(case.options, *((own.taps_2d,) * 2 if planar else (own.taps,)))
 
-    own, kernel = raw_heads(n, options)[0], conv_kernel_of(options, *shape)
-    grid = (32, n // 32) if len(shape) == 2 else None
-    system = systems.attend(systems.convolved(own, kernel, grid), dtype=options.dtype)
-    if n <= DENSE:
-        at, over = Index("i", dim), Index("j", dim)
-        mix = mixing(kernel, n, grid[1] if grid else None)
-        names = {**table(own), "T": Bounded(mix)}
-        formula = Formula(cv.conv_attention(dim, at, over), (at, d), (names,))
-        yield agree("formula with the matrix T", formula, system, n, options)
+
+def _grid(case: Case, planar: bool) -> tuple[int, int] | None:
+    return (ROWS, case.n // ROWS) if planar else None
+
+
+def _convolution(planar: bool) -> Climbing:
+    """Attention on convolved queries and keys, on a sequence or a grid."""
+    dim = GRID if planar else "N"
+
+    def lines(case: Case, derived: bool) -> Iterable[Line]:
+        kernel, grid = _taps(case, planar), _grid(case, planar)
+        at, over, mix = Index("i", dim), Index("j", dim), mixing(kernel, case.n, grid[1] if grid else None)
+        names = {**table(raw(case)), "T": Bounded(mix)}
+        if not derived:
+            term = cv.conv_attention(dim, at, over)
+            yield Line("formula with the matrix T", term, (names,), at=(at, d))
+            return
         turned = {**names, "T": Bounded(mix.T.contiguous())}
-        wrong = {"kernel mirrored": replace(formula, tables=(turned,))} if max(shape) > 1 else {}
-        expansion = replace(formula, term=cv.derived_attention(dim).lhs)
-        yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
-    else:
-        yield skipped(
-            n, options, f"the declared formula names the N by N matrix T, formed up to {DENSE} tokens"
-        )
-    found, backend = systems.fused_attend(layers.convolved(own, kernel, grid), dtype=options.dtype)
-    mixed, mirrored = (layers.convolved(own, k, grid) for k in (kernel, kernel.flip(*range(kernel.ndim))))
-    heads = {
-        "not convolved": own,
-        "kernel mirrored": mirrored,
-        "keys only": mixed._replace(q=own.q),
-        "values as well": mixed._replace(v=layers.convolve(own.v, kernel, grid)),
-    }
-    if max(shape) == 1:  # one tap, which is 1 or -1: nothing is mixed and the sign cancels
-        heads = {"keys only, with the other sign": own._replace(k=-own.k)}
-    others = {
-        name: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
-        for name, h in heads.items()
-    }
-    yield engines(
-        f"conv{len(shape)}d and scaled_dot_product_attention", system, found, backend, n, options, others
+        wrong = {"kernel mirrored": (turned,)} if max(kernel.shape) > 1 else {}
+        term = cv.derived_attention(dim).lhs
+        yield Line("derived expansion", term, (names,), wrong=wrong, mutate=False, at=(at, d))
+
+    def wrong(case: Case) -> dict[str, Wrong]:
+        own, kernel, grid = raw(case), _taps(case, planar), _grid(case, planar)
+        if max(kernel.shape) == 1:  # one tap, which is 1 or -1: nothing is mixed and the sign cancels
+            return {"keys only, with the other sign": [own._replace(k=-own.k)]}
+        mirrored = kernel.flip(*range(kernel.ndim))
+        mixed, turned = (layers.convolved(own, k, grid) for k in (kernel, mirrored))
+        heads = {
+            "not convolved": own,
+            "kernel mirrored": turned,
+            "keys only": mixed._replace(q=own.q),
+            "values as well": mixed._replace(v=layers.convolve(own.v, kernel, grid)),
+        }
+        return {name: [head] for name, head in heads.items()}
+
+    row = Row(
+        prepared=lambda case: [systems.convolved(raw(case), _taps(case, planar), _grid(case, planar))],
+        printed=lambda case: lines(case, derived=False),
+        derived=lambda case: lines(case, derived=True),
+        by_torch=lambda case: [layers.convolved(raw(case), _taps(case, planar), _grid(case, planar))],
+        wrong=wrong,
+        words=f"conv{1 + planar}d and scaled_dot_product_attention",
     )
 
+    @climbing(refuses=in_bfloat16)
+    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
+        case = Case(n, assumptions, options)
+        if n <= DENSE:
+            yield from row.evidence("printed", case)
+            yield from row.evidence("derived", case)
+        else:
+            why = f"the declared formula names the N by N matrix T, formed up to {DENSE} tokens"
+            yield skipped(n, options, why)
+        yield from row.evidence("torch", case)
 
-@climbing(refuses=in_bfloat16)
-def conv1d(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Attention-Conv1D with the kernel of the assumptions, 5 taps in the experiments."""
-
-    return _conv((choices(assumptions).taps,), "N", n, options)
+    return check
 
 
-@climbing(refuses=in_bfloat16)
-def conv2d(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Attention-Conv2D with the kernel of the assumptions, 2 x 2 in the experiments, on a grid of 32 rows."""
-
-    return _conv((choices(assumptions).taps_2d,) * 2, GRID, n, options)
+ROWS = 32  # of the grid
+conv1d, conv2d = _convolution(planar=False), _convolution(planar=True)
 
 
-@climbing(refuses=in_bfloat16)
-def cvt(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """CvT's projections: attention on three convolutions of one input, formula, derived expansion,
-    torch's layers.
-    """
+def _cvt_heads(case: Case, convolve: Any = layers.convolve, order: str = "qkv") -> Heads:
+    """CvT's projections: queries, keys and values as three convolutions of one input."""
+    taps = dict(zip("qkv", conv_kernel_of(case.options, 3, 3, 3), strict=True))
+    return [Head(*(convolve(raw(case).k, taps[c], _grid(case, True)) for c in order))]
 
-    tokens, grid = raw_heads(n, options)[0].k, (32, n // 32)
-    taps = conv_kernel_of(options, 3, 3, 3)
-    system = systems.attend(systems.projected_by_convolution(tokens, tuple(taps), grid), dtype=options.dtype)
-    q, k, v = (layers.convolve(tokens, kernel, grid) for kernel in taps)
+
+def _cvt_lines(case: Case, derived: bool) -> Iterable[Line]:
+    q, k, v = _cvt_heads(case)[0]
     statement, names = cv._cvt(), {"conv_Q": q, "conv_K": k, "conv_V": v}
-    formula = Formula(statement.rhs, (cv.i, d), (names,))
-    yield agree("attention on convolutions", formula, system, n, options)
+    if not derived:
+        yield Line("attention on convolutions", statement.rhs, (names,), at=(cv.i, d))
+        return
     wrong = {
-        "one convolution for queries and keys": replace(formula, tables=({**names, "conv_Q": k},)),
-        "one for keys and values": replace(formula, tables=({**names, "conv_V": k},)),
+        "one convolution for queries and keys": ({**names, "conv_Q": k},),
+        "one for keys and values": ({**names, "conv_V": k},),
     }
-    yield agree(
-        "derived expansion", replace(formula, term=statement.lhs), system, n, options, wrong, mutate=False
-    )
-    found, backend = systems.fused_attend(systems.Head(q, k, v), dtype=options.dtype)
-    heads = {
-        "one convolution for queries and keys": systems.Head(k, k, v),
-        "one for keys and values": systems.Head(q, k, k),
-    }
-    others = {
-        name: lambda rows, h=h: systems.fused_attend(h, rows=rows, dtype=options.dtype)[0]
-        for name, h in heads.items()
-    }
-    yield engines("conv2d and scaled_dot_product_attention", system, found, backend, n, options, others)
+    yield Line("derived expansion", statement.lhs, (names,), wrong=wrong, mutate=False, at=(cv.i, d))
+
+
+CVT = Row(
+    prepared=lambda case: _cvt_heads(case, systems.convolve),
+    printed=lambda case: _cvt_lines(case, derived=False),
+    derived=lambda case: _cvt_lines(case, derived=True),
+    by_torch=_cvt_heads,
+    wrong=lambda case: {
+        "one convolution for queries and keys": _cvt_heads(case, order="kkv"),
+        "one for keys and values": _cvt_heads(case, order="qkk"),
+    },
+    words="conv2d and scaled_dot_product_attention",
+)
+cvt = CVT.leg("printed", "derived", "torch")

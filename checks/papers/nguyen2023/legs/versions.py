@@ -1,14 +1,13 @@
-"""Legs of the linear and sparse versions of Attention-BN, -SH and -BN+SH, and of sparse attention itself.
-
-A claim's formula, and the expansion that the dualiser derives, are evaluated at sampled queries and compared
-with the system of `checks.tensors.systems.nguyen2023`; torch's own layers and masked attention are the second
-engine (torch has no linear attention). Both sides carry proved error bounds.
+"""The linear and sparse versions of Attention-BN, -SH and -BN+SH, and sparse attention itself, as rows:
+formulas, derived expansions and torch's masked attention against the systems of
+`checks.tensors.systems.nguyen2023` (torch has no linear attention).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,9 +18,14 @@ from checks.leg import climbing
 from checks.papers.nguyen2023 import linear_formulas as linear
 from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
 from checks.papers.nguyen2023 import sparse_formulas as sparse
-from checks.papers.nguyen2023.legs.attentions import bn_table
-from checks.papers.nguyen2023.legs.heads import pooled_heads, prepared_heads, sh_tables
-from checks.tensors.core.inputs import sampled_rows
+from checks.papers.nguyen2023.legs.attentions import bn_table, raw
+from checks.papers.nguyen2023.legs.heads import (
+    normalised_heads,
+    papers,
+    pooled_heads,
+    projected_and_added,
+    sh_tables,
+)
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
 from checks.tensors.systems.bounded import Bounded
@@ -32,55 +36,96 @@ from checks.tensors.systems.cases import (
     heads_of_x,
     in_bfloat16,
     projections,
-    raw_heads,
 )
-from checks.tensors.systems.formulas import Formula, agree, engines, given
+from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import kept_keys
+from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term
-from derivations.theories.svr.regression import SvrAssumptions, d, i
+from derivations.theories.svr.regression import SvrAssumptions
 
 PAPER = SvrAssumptions(bias="off")
 
 # ---------------------------------------------------------------- linear versions
 
 
-@climbing(refuses=in_bfloat16)
-def linear_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Linear Attention-BN, -SH and -BN+SH: formula and derived expansion against the systems."""
+def _in_order(*rows: Row, columns: tuple[str, ...]) -> Any:
+    """A leg that compares several rows, one after the other."""
 
-    bn, sh, bn_sh = linear._corrected().parts
-    names = bn_table(n, options)
-    names = {**names, "x": names["Q"], "k": names["K"], "v": names["V"]}
-    own = systems.normalised(raw_heads(n, options)[0], BN_EPS)
-    system = systems.attend(own, kernel="linear", dtype=options.dtype)
-    formula = Formula(bn.rhs, (i, d), (names,), own=("x",))
-    wrong = {"not normalised": replace(formula, term=linear.katharopoulos().rhs)}
-    yield from _formula_and_expansion("Linear Attention-BN", formula, bn.lhs, system, n, options, wrong)
+    @climbing(refuses=in_bfloat16)
+    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
+        for row in rows:
+            for column in columns:
+                yield from row.evidence(column, Case(n, assumptions, options))
 
-    heads = pooled_heads(n, options)
-    weights = projections(options, len(heads))
-    system = systems.multihead(heads, weights, kernel="linear", dtype=options.dtype)
-    tables = tuple(heads_of_x(h, weights[s]) for s, h in enumerate(heads))
-    formula = Formula(sh.rhs, (i, d), tables, own=("x^s",))
-    wrong = {"one head alone": replace(formula, tables=tables[:1])}
-    yield from _formula_and_expansion("Linear Attention-SH", formula, sh.lhs, system, n, options, wrong)
+    return check
 
-    normalised = prepared_heads(n, options, "normalised")
-    system = systems.multihead(normalised, weights, kernel="linear", dtype=options.dtype)
-    formula = Formula(bn_sh.rhs, (i, d), sh_tables(n, options, scaled_heads.STATISTICS_S))
-    softmax = replace(formula, term=scaled_heads.BN_SH)
-    yield from _formula_and_expansion(
-        "Linear Attention-BN+SH", formula, bn_sh.lhs, system, n, options, {"softmax": softmax}
+
+def _linear_row(
+    name: str,
+    part: int,
+    prepared: Callable[[Case], Heads],
+    tables: Callable[[Case], Tables],
+    own: tuple[str, ...],
+    wrong: Callable[[Tables], dict[str, Term | Tables]],
+    **more: Any,
+) -> Row:
+    """A linear version: the formula of the corrected statement and the expansion of its program."""
+
+    def line(case: Case, derived: bool) -> Iterable[Line]:
+        statement, values = linear._corrected().parts[part], tables(papers(case))
+        if derived:
+            yield Line(f"{name}, derived", statement.lhs, values, own, wrong(values), mutate=False)
+        else:
+            yield Line(name, statement.rhs, values, own)
+
+    return Row(
+        prepared=lambda case: prepared(papers(case)),
+        printed=partial(line, derived=False),
+        derived=partial(line, derived=True),
+        kernel="linear",
+        **more,
     )
 
 
-def _formula_and_expansion(
-    what: str, formula: Any, derived: Term, system: Any, n: int, options: Options, wrong: dict[str, Any]
-) -> Iterable[Evidence]:
+def _bn_values(case: Case) -> Tables:
+    names = bn_table(case)
+    return ({**names, "x": names["Q"], "k": names["K"], "v": names["V"]},)
 
-    yield agree(what, formula, system, n, options)
-    yield agree(f"{what}, derived", replace(formula, term=derived), system, n, options, wrong, mutate=False)
+
+def _sh_values(case: Case) -> Tables:
+    heads = pooled_heads(case)
+    weights = projections(case.options, len(heads))
+    return tuple(heads_of_x(h, weights[s]) for s, h in enumerate(heads))
+
+
+LINEAR_BN = _linear_row(
+    "Linear Attention-BN",
+    0,
+    lambda case: [systems.normalised(raw(case), BN_EPS)],
+    _bn_values,
+    ("x",),
+    lambda tables: {"not normalised": linear.katharopoulos().rhs},
+)
+LINEAR_SH = _linear_row(
+    "Linear Attention-SH",
+    1,
+    pooled_heads,
+    _sh_values,
+    ("x^s",),
+    lambda tables: {"one head alone": tables[:1]},
+    finish=projected_and_added,
+)
+LINEAR_BN_SH = _linear_row(
+    "Linear Attention-BN+SH",
+    2,
+    normalised_heads,
+    lambda case: sh_tables(case, scaled_heads.STATISTICS_S),
+    (),
+    lambda tables: {"softmax": scaled_heads.BN_SH},
+    finish=projected_and_added,
+)
+linear_versions = _in_order(LINEAR_BN, LINEAR_SH, LINEAR_BN_SH, columns=("printed", "derived"))
 
 
 # ---------------------------------------------------------------- a subset of the keys
@@ -95,7 +140,6 @@ def substituted(term: Term, tensor: Tensor, value: Term) -> Term:
 
 def _gather(x: Any, n: int, kept: int, pattern: str, shift: int = 0) -> Callable[[Any], Any]:
     """The kept keys or values of each query, (len(rows), kept, d); ``shift``: those of another query."""
-
     return lambda rows: x[kept_keys((rows + shift) % n, len(x), kept, pattern, n)]
 
 
@@ -109,133 +153,133 @@ def _member(n: int, keys: int, kept: int, pattern: str) -> Callable[[Any], Any]:
     return rows_of
 
 
-@climbing(refuses=in_bfloat16)
-def sparse_definition(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Masked and renormalised softmax, and the expansion of the fit to the subset, against the
-    gathering system.
-    """
+def kept_of(case: Case) -> tuple[int, str]:
+    """How many keys the assumptions let a query keep, and which."""
+    chosen = choices(case.assumptions, case.n)
+    return min(chosen.kept, case.n), chosen.pattern
 
-    own, chosen = raw_heads(n, options)[0], choices(assumptions, n)
-    kept, pattern = min(chosen.kept, n), chosen.pattern
-    system = systems.attend(own, kept=kept, pattern=pattern, dtype=options.dtype)
+
+def _masked(case: Case) -> Iterable[Line]:
+    own, (kept, pattern) = raw(case), kept_of(case)
     mask, (normaliser, _) = sparse._mask(), sparse._mask().given
-    names = {"x": own.q, "1_M(x)": _member(n, n, kept, pattern), "k": own.k, "v": own.v}
-    term = substituted(mask.lhs, normaliser.tensor, normaliser.value)
-    formula = Formula(term, (i, d), (names,), own=("x", "1_M(x)"))
-    wrong = {}
-    if kept < n:
-        everything = sparse.sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
-        other = substituted(mask.lhs, normaliser.tensor, everything)
-        wrong = {"the h of the text, over all keys": replace(formula, term=other)}
-    # with every key kept a mutant that forgets the mask says the same
-    yield agree("masked and renormalised", formula, system, n, options, wrong, mutate=kept < n)
-    names = {"x": own.q, "k_m": _gather(own.k, n, kept, pattern), "v": _gather(own.v, n, kept, pattern)}
-    expansion = Formula(sparse.corrected(PAPER).parts[2].lhs, (i, d), (names,), own=("x", "k_m", "v"))
-    shifted = {**names, "k_m": _gather(own.k, n, kept, pattern, 1)}
-    wrong = {"the next query's keys": replace(expansion, tables=(shifted,))}
-    yield agree("derived expansion", expansion, system, n, options, wrong, mutate=False)
+    names = {"x": own.q, "1_M(x)": _member(case.n, case.n, kept, pattern), "k": own.k, "v": own.v}
+    everything = sparse.sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
+    other = substituted(mask.lhs, normaliser.tensor, everything)
+    few = kept < case.n  # with every key kept a mutant that forgets the mask says the same
+    yield Line(
+        "masked and renormalised",
+        substituted(mask.lhs, normaliser.tensor, normaliser.value),
+        (names,),
+        ("x", "1_M(x)"),
+        {"the h of the text, over all keys": other} if few else {},
+        mutate=few,
+    )
 
 
-@climbing(refuses=in_bfloat16)
-def sparse_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Sparse attention by torch's attention with a mask, at sampled queries; float64 at every dtype
-    asked for.
-    """
+def _fit_to_the_subset(case: Case) -> Iterable[Line]:
+    own, at = raw(case), (case.n, *kept_of(case))
+    names = {"x": own.q, "k_m": _gather(own.k, *at), "v": _gather(own.v, *at)}
+    shifted = {**names, "k_m": _gather(own.k, *at, shift=1)}
+    term = sparse.corrected(PAPER).parts[2].lhs
+    wrong = {"the next query's keys": (shifted,)}
+    yield Line("derived expansion", term, (names,), ("x", "k_m", "v"), wrong, mutate=False)
 
-    own, chosen = raw_heads(n, options)[0], choices(assumptions, n)
-    kept, pattern = min(chosen.kept, n), chosen.pattern
-    rows = sampled_rows(n, 32, options.seed).to(own.q.value.device)
-    ours = systems.attend(own, kept=kept, pattern=pattern)[rows]
 
-    def masked(at: Any, many: int) -> Any:
-        return layers.masked_rows(own, at, many, pattern)
-
-    wrong = {"all keys": lambda at: masked(rows[at], n)} if kept < n else {}
+def _wrong_masks(case: Case) -> dict[str, Wrong]:
+    kept, pattern = kept_of(case)
+    other = {"all keys": case.n} if kept < case.n else {}
     if kept > 1:
-        wrong["half as many keys"] = lambda at: masked(rows[at], kept // 2)
-    what, exact = "scaled_dot_product_attention with a mask", replace(options, dtype="float64")
-    return [engines(what, ours, masked(rows, kept), "math", n, exact, wrong)]
+        other["half as many keys"] = kept // 2
+
+    def masked(many: int, rows: torch.Tensor) -> Bounded:
+        return layers.masked_rows(raw(case), rows, many, pattern)
+
+    return {name: partial(masked, many) for name, many in other.items()}
+
+
+SPARSE = Row(
+    prepared=lambda case: [raw(case)],
+    printed=_masked,
+    derived=_fit_to_the_subset,
+    by_torch=lambda case: [raw(case)],
+    wrong=_wrong_masks,
+    words="scaled_dot_product_attention with a mask",
+    kept=kept_of,
+)
+sparse_definition, sparse_kernel = SPARSE.leg("printed", "derived"), SPARSE.leg("torch")
 
 
 # ---------------------------------------------------------------- sparse versions
 
-VERSIONS = {"BN": ("normalised", "1"), "SH": ("", None), "BN+SH": ("normalised", None)}
 
+def _sparse_row(name: str, scales: str | None, normalise: bool) -> Row:
+    """A sparse version of one unscaled head (``scales`` "1") or of those that the assumptions name."""
 
-def _version(name: str, n: int, options: Options, assumptions: Any) -> tuple[list[Any], list[Any], Any, str]:
-    """Heads as they are and prepared, their projections, and the preparation; Attention-BN is one
-    unscaled head.
-    """
+    def chosen(case: Case) -> Case:
+        return case._replace(assumptions=replace(case.assumptions, scales=scales)) if scales else case
 
-    prepare, scales = VERSIONS[name]
-    own = replace(assumptions, scales=scales) if scales else assumptions
-    heads = list(pooled_heads(n, options, own))
-    return heads, prepared_heads(n, options, prepare, own), projections(options, len(heads)), prepare
+    def prepared(case: Case) -> Heads:
+        return (normalised_heads if normalise else pooled_heads)(chosen(case))
 
+    def by_torch(case: Case, scaled: bool) -> Heads:
+        return [layers.normalised(h, BN_EPS) if scaled else h for h in pooled_heads(chosen(case))]
 
-@climbing(refuses=in_bfloat16)
-def sparse_versions(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """Sparse Attention-BN, -SH and -BN+SH: the derived expansion and the formula against the gathering
-    systems.
-    """
-
-    chosen = choices(assumptions, n)
-    for name in VERSIONS:
-        raw, heads, weights, prepare = _version(name, n, options, assumptions)
-        system = systems.multihead(
-            heads, weights, kept=chosen.kept, pattern=chosen.pattern, dtype=options.dtype
+    def lines(case: Case, derived: bool) -> Iterable[Line]:
+        statement = sparse.version(PAPER, normalise=normalise)
+        what, term = (
+            (f"sparse Attention-{name}, derived", statement.lhs)
+            if derived
+            else (f"sparse Attention-{name}", statement.rhs)
         )
-        tables = []
-        for s, h in enumerate(raw):
-            kept = min(chosen.kept, len(h.k))
-            keys, values = (_gather(x[:, None], n, kept, chosen.pattern) for x in (h.k, h.v))
-            known = {"k^s": h.k[None], "eps": constant(BN_EPS, options)}
-            tables.append(
-                {
-                    **given(known, scaled_heads.STATISTICS_S),
-                    "W_O": Bounded(weights[s])[None],
-                    "x^s": h.q[:, None],
-                    "k_m^s": lambda rows, f=keys: f(rows).permute(0, 2, 1, 3),
-                    "v_m^s": lambda rows, f=values: f(rows).permute(0, 2, 1, 3),
-                }
-            )
-        statement = sparse.version(PAPER, normalise=prepare == "normalised")
-        formula = Formula(statement.rhs, (i, d), tuple(tables), own=("x^s", "k_m^s", "v_m^s"))
-        other = sparse.version(PAPER, normalise=prepare != "normalised").rhs
-        wrong = {"normalised or not": replace(formula, term=other)}
-        what = f"sparse Attention-{name}"
-        yield from _formula_and_expansion(what, formula, statement.lhs, system, n, options, wrong)
+        other = sparse.version(PAPER, normalise=not normalise).rhs
+        wrong = {"normalised or not": other} if derived else {}
+        yield Line(what, term, _kept_tables(chosen(case)), ("x^s", "k_m^s", "v_m^s"), wrong, not derived)
+
+    def wrong(case: Case) -> dict[str, Wrong]:
+        heads, (kept, pattern) = by_torch(case, normalise), kept_of(case)
+        found: dict[str, Wrong] = {"normalised or not": by_torch(case, not normalise)}
+        if any(kept < len(h.k) for h in heads):
+            found["all keys"] = lambda rows: row.attended(case, heads, rows, (case.n, pattern))[0]
+        return found
+
+    row = Row(
+        prepared=prepared,
+        printed=partial(lines, derived=False),
+        derived=partial(lines, derived=True),
+        by_torch=partial(by_torch, scaled=normalise),
+        wrong=wrong,
+        words=f"sparse Attention-{name}: scaled_dot_product_attention with a mask",
+        finish=projected_and_added,
+        kept=kept_of,
+    )
+    return row
 
 
-@climbing(refuses=in_bfloat16)
-def sparse_versions_kernel(n: int, assumptions: Any, options: Options) -> Iterable[Evidence]:
-    """The sparse versions by torch's layers and masked attention, at sampled queries; float64 at every
-    dtype.
-    """
+def _kept_tables(case: Case) -> Tables:
+    """A table for each head: raw keys with their statistics, and those that a query keeps."""
+    heads, (most, pattern) = pooled_heads(case), kept_of(case)
+    weights = projections(case.options, len(heads))
+    tables = []
+    for s, h in enumerate(heads):
+        kept = min(most, len(h.k))
+        keys, values = (_gather(x[:, None], case.n, kept, pattern) for x in (h.k, h.v))
+        known = {"k^s": h.k[None], "eps": constant(BN_EPS, case.options)}
+        tables.append(
+            {
+                **given(known, scaled_heads.STATISTICS_S),
+                "W_O": Bounded(weights[s])[None],
+                "x^s": h.q[:, None],
+                "k_m^s": lambda rows, f=keys: f(rows).permute(0, 2, 1, 3),
+                "v_m^s": lambda rows, f=values: f(rows).permute(0, 2, 1, 3),
+            }
+        )
+    return tuple(tables)
 
-    chosen = choices(assumptions, n)
-    for name in VERSIONS:
-        raw, heads, weights, prepare = _version(name, n, options, assumptions)
-        rows = sampled_rows(n, 32, options.seed).to(raw[0].q.value.device)
-        ours = systems.multihead(heads, weights, kept=chosen.kept, pattern=chosen.pattern)[rows]
 
-        def run(
-            at: Any, change: Callable[[Any], Any], every: bool = False, raw: Any = raw, w: Any = weights
-        ) -> Any:
-            outs = []
-            for h in raw:
-                kept = len(h.k) if every else min(chosen.kept, len(h.k))
-                outs.append(layers.masked_rows(change(h), at, kept, chosen.pattern))
-            return systems.combine(outs, w)
-
-        def scaled(h: Any, prepare: str = prepare) -> Any:
-            return layers.normalised(h, BN_EPS) if prepare else h
-
-        def other(h: Any, prepare: str = prepare) -> Any:
-            return h if prepare else layers.normalised(h, BN_EPS)
-
-        wrong = {"normalised or not": lambda at, rows=rows, run=run, f=other: run(rows[at], f)}
-        if any(chosen.kept < len(h.k) for h in raw):
-            wrong["all keys"] = lambda at, rows=rows, run=run, f=scaled: run(rows[at], f, True)
-        what = f"sparse Attention-{name}: scaled_dot_product_attention with a mask"
-        yield engines(what, ours, run(rows, scaled), "math", n, replace(options, dtype="float64"), wrong)
+VERSIONS = (
+    _sparse_row("BN", "1", True),
+    _sparse_row("SH", None, False),
+    _sparse_row("BN+SH", None, True),
+)
+sparse_versions = _in_order(*VERSIONS, columns=("printed", "derived"))
+sparse_versions_kernel = _in_order(*VERSIONS, columns=("torch",))
