@@ -23,7 +23,8 @@ import torch
 from torch import nn
 
 from checks.experiments.experiment import Experiment, Part, Watch
-from checks.tensors.systems.primal import CanonicalAttention, KsvdLoss, PrimalAttention, PrimalScores
+from checks.tensors.systems.attention import CanonicalAttention
+from checks.tensors.systems.primal import KsvdLoss, PrimalAttention, PrimalScores
 
 Settings = dict[str, Any]
 LOSSES = {"primal, released loss": "released", "primal, loss (11)": "paper"}

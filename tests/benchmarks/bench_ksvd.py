@@ -27,7 +27,8 @@ from checks.tensors.core import stream
 from checks.tensors.core.inputs import make_instance
 from checks.tensors.ksvd.products import SoftmaxProducts
 from checks.tensors.ksvd.triplets import check_softmax_triplets
-from checks.tensors.systems.primal import CanonicalAttention, PrimalAttention
+from checks.tensors.systems.attention import CanonicalAttention
+from checks.tensors.systems.primal import PrimalAttention
 from solvers.krylov import top_triplets
 
 FASTER, ACCURATE = 10, 1e-12  # than numpy's dense SVD; values

@@ -64,7 +64,8 @@ def whole(kind: str, layer: Layer, n: int) -> int:
 
 def module(kind: str, layer: Layer, n: int) -> Any:
     """The "canonical" or "primal" module of these sizes, for sequences of N tokens."""
-    from checks.tensors.systems.primal import CanonicalAttention, PrimalAttention
+    from checks.tensors.systems.attention import CanonicalAttention
+    from checks.tensors.systems.primal import PrimalAttention
 
     if kind == "canonical":
         return CanonicalAttention(layer.width, layer.heads)

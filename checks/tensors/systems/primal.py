@@ -1,5 +1,4 @@
-"""Primal-Attention and the KSVD loss of chen2023 as torch modules, and the canonical attention it is compared
-with.
+"""Primal-Attention and the KSVD loss of chen2023 as torch modules.
 
 Shapes: x (B, N, d) in, (B, N, d) out; H heads of width p = d / H, s directions; f(X) has m rows. Where paper
 and released implementation differ, a knob says which: the objective (mean over tokens, L² for Lambda), the
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize, scaled_dot_product_attention
+from torch.nn.functional import normalize
 
 from checks.tensors.core.arrays import TensorError
 
@@ -167,22 +166,3 @@ class KsvdLoss(nn.Module):
                 each = each.mean(0, keepdim=True)
             total = total + each.square().mean()
         return self.eta * total
-
-
-class CanonicalAttention(nn.Module):
-    """Softmax attention of (1) to (3) in H heads with scores <q, k> / sqrt(p): x (B, N, d) -> (B, N, d)."""
-
-    def __init__(self, width: int, heads: int, *, causal: bool = False, bias: bool = True) -> None:
-        super().__init__()
-        if width % heads:
-            raise TensorError(f"width {width} does not divide into {heads} heads")
-        self.heads, self.causal = heads, causal
-        self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias) for _ in range(4))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = (
-            layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for layer in (self.query, self.key, self.value)
-        )
-        out = scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        return self.output(out.transpose(1, 2).flatten(2))

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from checks.tensors.core.arrays import TensorError
+from checks.tensors.systems.attention import CanonicalAttention
 from checks.tensors.systems.primal import (
-    CanonicalAttention,
     KsvdLoss,
     PrimalAttention,
     PrimalScores,
