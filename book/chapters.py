@@ -48,6 +48,7 @@ BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "assumptions": overview.assumptions,
     "graph-list": overview.graph_list,
     "systems": systems.systems,
+    "modules": systems.modules,
 }
 PARTS: dict[str, Callable[[Claim], str]] = {
     "formula": claim_page.formula,

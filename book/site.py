@@ -103,7 +103,7 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
     for chapter in across["chapters"]:
         if chapter["file"] == variants.CHANGE and worked:
             chapter["sections"] = worked
-    parts += [across, _part("Reference", ["command-line", "python", "bibliography"])]
+    parts += [across, _part("Reference", ["command-line", "modules", "python", "bibliography"])]
     return {"format": "jb-book", "root": "index", "parts": parts}
 
 

@@ -6,7 +6,8 @@ papers.
 
 from __future__ import annotations
 
-import sys
+import inspect
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -175,12 +176,8 @@ def _declared_at() -> tuple[str, str]:
     """The module that is being imported, and the line in it: also where a helper of another module
     makes the claim.
     """
-    frame = sys._getframe(2)
-    outer = frame
-    while outer.f_back is not None and outer.f_code.co_name != "<module>":
-        outer = outer.f_back
-    if outer.f_code.co_name != "<module>":
-        outer = frame
+    callers = [frame for frame, _ in traceback.walk_stack(inspect.currentframe())][2:]
+    outer = next((frame for frame in callers if frame.f_code.co_name == "<module>"), callers[0])
     where = Path(outer.f_code.co_filename).resolve()
     name = where.relative_to(ROOT).as_posix() if where.is_relative_to(ROOT) else where.name
     return outer.f_globals.get("__name__", ""), f"{name}:{outer.f_lineno}"

@@ -109,7 +109,7 @@ def never_zero(base: ix.Expr, given: tuple[Given, ...], nonzero: tuple[Tensor, .
 
 def positive_under(base: ix.Expr, given: tuple[Given, ...] = (), nonzero: tuple[Tensor, ...] = ()) -> bool:
     """Whether ``base`` is visibly > 0 under the hypotheses."""
-    return signs_under(base, given, nonzero) <= sg.POSITIVE
+    return signs_under(base, given, nonzero) <= fn.POSITIVE
 
 
 def open_demands(
@@ -118,7 +118,7 @@ def open_demands(
     """What the expressions and the definitions need in order to be defined and do not visibly have,
     each once.
     """
-    found: dict[tuple, sg.Demand] = {}
+    found: dict[tuple[Any, ...], sg.Demand] = {}
     for expr in [*expressions, *(g.value.entry() for g in given)]:
         for demand in sg.demands(expr):
             if not signs_under(demand.base, given, nonzero) <= demand.signs:

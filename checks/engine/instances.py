@@ -25,7 +25,7 @@ EXPONENTS = [Fraction(n) for n in (1, 2, 3, 4)]
 POOL = [Fraction(n) for n in (-2, -1, 1, 2, 3)] + [Fraction(1, 2), Fraction(-1, 2), Fraction(0)]
 
 
-class _Functions(dict):
+class _Functions(dict[str, Any]):
     """The functions with a meaning; an unknown one is a fixed polynomial of degree four with rational
     coefficients.
     """
@@ -201,7 +201,7 @@ def draw(
     sizes: Mapping[str, int],
     pool: list[Fraction] | None = None,
     nonzero: tuple[Tensor, ...] = (),
-) -> dict:
+) -> dict[Any, Any]:
     """Random values for all entries, from a pool or anywhere; those promised positive or nonzero are so."""
     values: dict[tuple[Tensor, tuple[int, ...]], Any] = {}
     for tensor in tensors:

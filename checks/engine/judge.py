@@ -218,7 +218,7 @@ def _shrink(
 ) -> str:
     """Make a counterexample simpler entry by entry, as long as it stays one."""
 
-    def differs(values: dict) -> bool:
+    def differs(values: dict[Any, Any]) -> bool:
         trial = Instance(instance.sizes, values, instance.given)
         return trial.admissible(nonzero) and trial.same(sides[0], sides[1], at) is False
 

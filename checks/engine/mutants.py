@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from derivations.calculus.index import Index
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import (
     Apply,
     Frac,
@@ -88,7 +88,7 @@ def _bound(term: Term) -> set[Index]:
     return {n.data for _, n in subterms(term) if isinstance(n, (SumOver, Stack, Softmax))}
 
 
-def _changes(node: Term, scope: set[Index], names: set) -> Iterator[tuple[str, Term]]:
+def _changes(node: Term, scope: set[Index], names: set[Tensor]) -> Iterator[tuple[str, Term]]:
     match node:
         case Sum_(args):
             for n, arg in enumerate(args):
@@ -129,9 +129,9 @@ def _changes(node: Term, scope: set[Index], names: set) -> Iterator[tuple[str, T
         case Apply(args):
             yield "negative argument", replace(node, args=(Neg((args[0],)),))
     if isinstance(node, Symbol):
-        for other in sorted(names, key=lambda t: t.name):
-            if other != node.data and other.dims == node.data.dims:
-                yield f"{node.data.name} replaced by {other.name}", Symbol((), other)
+        for tensor in sorted(names, key=lambda t: t.name):
+            if tensor != node.data and tensor.dims == node.data.dims:
+                yield f"{node.data.name} replaced by {tensor.name}", Symbol((), tensor)
 
 
 def _other_indices(node: Pick, scope: set[Index]) -> Iterator[tuple[str, Term]]:

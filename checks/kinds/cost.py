@@ -220,7 +220,7 @@ def _plain(value: Any) -> Fraction:
     return value.value if isinstance(value, _Number) else Fraction(value)
 
 
-class _Opaque(dict):
+class _Opaque(dict[str, Any]):
     """Functions cost nothing here: their values are some number."""
 
     def __missing__(self, name: str) -> Any:
@@ -252,7 +252,7 @@ def _rounds(line: Assign, sizes: dict[str, int]) -> int:
 
 
 def _assign(
-    line: Assign, sizes: dict[str, int], lookup: Any, values: dict
+    line: Assign, sizes: dict[str, int], lookup: Any, values: dict[Any, Any]
 ) -> set[tuple[Tensor, tuple[int, ...]]]:
     at = tuple(Index(f"e{n}#", d) for n, d in enumerate(line.term.shape()))
     places = (*line.at, *at)

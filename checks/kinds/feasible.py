@@ -160,7 +160,9 @@ def _system(statement: Solvable) -> list[list[Fraction]]:
         for choice in product(*(range(sizes[i.dim]) for i in loose)):
             where = {**fixed, **dict(zip(loose, choice, strict=True))}
 
-            def value(unit: tuple[int, ...] | None, expr: ix.Expr = expr, where: dict = where) -> Fraction:
+            def value(
+                unit: tuple[int, ...] | None, expr: ix.Expr = expr, where: dict[Any, Any] = where
+            ) -> Fraction:
                 put = {(statement.unknown, e): Fraction(int(e == unit)) for e in entries}
                 moved = Instance(sizes, {**instance.values, **put}, statement.given)
                 return Exponential.of(moved.evaluate(expr, where)).rational()

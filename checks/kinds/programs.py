@@ -104,7 +104,7 @@ def _program_mutants(statement: Convex) -> Mutants:
     return result
 
 
-def _quadratic_part(program: Any) -> tuple:
+def _quadratic_part(program: Any) -> tuple[Any, ...]:
     return tuple(
         item for item in nf.normal(program.objective.entry()) if degree_in(item[0], program.variables) == 2
     )

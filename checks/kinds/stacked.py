@@ -16,8 +16,8 @@ from checks.engine.mutants import mutants
 from checks.evidence import Mutants
 from checks.statement import Given, Identity, Kind
 from derivations.calculus import index as ix
-from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Eye, Ones, Part, Term, Zeros, as_term, replace_at, subterms, summands
+from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.term import Eye, Ones, Part, Term, Zeros, as_term, replace_at, subterms
 
 ZERO = ix.Num(Fraction(0))
 

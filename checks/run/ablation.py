@@ -8,7 +8,8 @@ from typing import Any
 
 from checks import statement as st
 from checks.claim import Assumption, Claim, built
-from checks.engine.judge import Finding, judge
+from checks.engine.finding import Finding
+from checks.engine.judge import judge
 from checks.kinds.implication import Implication
 from checks.run.theories import THEORIES
 

@@ -70,7 +70,7 @@ def accept(records: list[Record]) -> None:
     write_atomically(EXPECTED, json.dumps(dict(sorted(table.items(), key=_order)), indent=1) + "\n")
 
 
-def _order(item: tuple[str, str]) -> tuple:
+def _order(item: tuple[str, str]) -> tuple[Any, ...]:
     paper, _, rest = item[0].partition("/")
     letters = rest.rstrip("0123456789.")
     number = rest[len(letters) :]

@@ -156,7 +156,7 @@ def _within(printed: Any, repaired: Any, order: Any) -> bool:
     return printed is None or (repaired is not None and order(printed, repaired))
 
 
-def _asserts(part: Any) -> tuple:
+def _asserts(part: Any) -> tuple[Any, ...]:
     """What kind of thing a statement asserts: its class, and whatever it says besides formulas."""
     plain = [
         (f.name, getattr(part, f.name))
@@ -193,7 +193,7 @@ def _kept(printed: Any, repair: Any) -> float:
     return sum(b.size for b in blocks) / len(before)
 
 
-def _under(part: Any) -> tuple:
+def _under(part: Any) -> tuple[Any, ...]:
     """The formulas that a statement is made under: hypotheses and definitions."""
     hypotheses = getattr(part, "hypotheses", ()) or ()
     facts = tuple(_bare(h.term if isinstance(h, Fact) else h) for h in hypotheses)
@@ -210,7 +210,7 @@ def _symbols(item: Any) -> Iterator[str]:
         yield str(item)
 
 
-def said(part: Any) -> tuple:
+def said(part: Any) -> tuple[Any, ...]:
     """What a statement says, without what it is said under: a relation and its terms, as nested tuples."""
     if isinstance(part, Implication | Rule):
         return part.conclusion.relation, _bare(part.conclusion.term)

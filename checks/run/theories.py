@@ -8,6 +8,7 @@ from typing import Any
 
 from derivations.calculus.program import Step
 from derivations.theories import ksvd
+from derivations.theories.energy import choices as energy_choices
 from derivations.theories.energy import steps as energy
 from derivations.theories.functional_descent import steps as functional_steps
 from derivations.theories.functional_descent.updates import FunctionalAssumptions
@@ -32,7 +33,13 @@ class Theory:
 
 
 THEORIES = {
-    "energy": Theory("energy", energy.EnergyAssumptions(), energy.KNOBS, energy.validate, energy.derive),
+    "energy": Theory(
+        "energy",
+        energy_choices.EnergyAssumptions(),
+        energy_choices.KNOBS,
+        energy.validate,
+        energy.derive,
+    ),
     "functional_descent": Theory(
         "functional_descent",
         FunctionalAssumptions(),

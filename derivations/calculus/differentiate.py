@@ -125,7 +125,7 @@ def sympy_lookup(tensor: ix.Tensor, entry: tuple[int, ...]) -> sp.Symbol:
     return _symbol(tensor.name, tuple(sorted(entry)) if tensor.symmetric else entry, tensor.positive)
 
 
-class _SympyFunctions(dict):
+class _SympyFunctions(dict[str, Any]):
     """exp, log and roots as SymPy has them; any other name as an undefined function and its derivatives."""
 
     def __missing__(self, name: str) -> Any:

@@ -36,9 +36,9 @@ class Token(NamedTuple):
 
 # ("T", tensor, tokens) | ("D", dim) | ("N", prime) | ("C", function, order, form) | ("P", form) |
 # ("delta", …)
-Atom = tuple
-Mono = tuple  # ((dims of bound tokens…), height, ((atom, exponent), …))
-Form = tuple  # (((mono), coefficient), …) sorted
+Atom = tuple[Any, ...]
+Mono = tuple[Any, ...]  # ((dims of bound tokens…), height, ((atom, exponent), …))
+Form = tuple[Any, ...]  # (((mono), coefficient), …) sorted
 
 ZERO: Form = ()
 POSITIVE_FUNCTIONS = ("exp", "elu1", "cosh")
@@ -50,12 +50,12 @@ def _key(value: Any) -> str:
 
 
 @lru_cache(maxsize=200_000)
-def _tokens(atom: Any) -> frozenset:
+def _tokens(atom: Any) -> frozenset[Token]:
     """The index tokens inside an atom or form, its own bound ones included."""
     if isinstance(atom, Token):
         return frozenset([atom])
     if isinstance(atom, tuple):
-        found: frozenset = frozenset()
+        found: frozenset[Token] = frozenset()
         for part in atom:
             found |= _tokens(part)
         return found
@@ -230,13 +230,13 @@ def _components(bound: list[Token], factors: list[tuple[Atom, Fraction]]) -> lis
 
 def _arranged(
     bound: list[Token], factors: list[tuple[Atom, Fraction]], height: int
-) -> tuple[list[Token], tuple]:
+) -> tuple[list[Token], tuple[Any, ...]]:
     """The order of the indices of one component that names its factors smallest, and the factors so named."""
     factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
     groups: dict[tuple[str, str], list[Token]] = {}
     for token in bound:
         groups.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
-    best: tuple | None = None
+    best: tuple[Any, ...] | None = None
     order: list[Token] = []
     for choice in product(*(_arrangements(groups[k], factors) for k in sorted(groups))):
         flat = [t for group in choice for t in group]
@@ -491,10 +491,10 @@ def is_zero(form: Form, depth: int = 6) -> bool:
     return False
 
 
-def _outer(atom: Atom) -> frozenset:
+def _outer(atom: Atom) -> frozenset[Token]:
     """The tokens of an atom that are not bound inside the atom itself."""
     if atom[0] == "P":
-        inner: frozenset = frozenset()
+        inner: frozenset[Token] = frozenset()
         for (dims, height, factors), _ in atom[1]:
             bound = set(_bound(height, dims))
             for a, _ in factors:
@@ -570,7 +570,8 @@ def _pair(
                 one[0] != "T"
                 or two[0] != "T"
                 or one is two
-                or (one[1], two[1], e1, e2) != (first, second, 1, 1)
+                or (one[1], two[1]) != (first, second)
+                or not e1 == e2 == 1
             ):
                 continue
             for shared in set(one[2]) & set(two[2]) & set(bound):

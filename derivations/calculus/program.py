@@ -10,6 +10,7 @@ turns the same object into numbers for cvxpy, so that derivation and solver cann
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -349,7 +350,9 @@ def _back_substitute(result: Dual, new: Tensor) -> None:
             )
 
 
-def _solve_for(form: nf.Form, variable: Tensor, at: tuple[Index, ...], program: Program):
+def _solve_for(
+    form: nf.Form, variable: Tensor, at: tuple[Index, ...], program: Program
+) -> Callable[[tuple[Index, ...]], ix.Expr] | None:
     """The value of ``variable`` from form = 0 as a function of its indices, or None."""
     for matrix, inverse in program.inverses:
         if any(_has(mono, matrix) and _has(mono, variable) for mono, _ in form):

@@ -106,7 +106,7 @@ def series_functions(length: int) -> dict[str, Any]:
     return _Only({"exp": exp})
 
 
-class _Only(dict):
+class _Only(dict[str, Any]):
     """Functions of series; of any other than the listed ones no series is known."""
 
     def __missing__(self, name: str) -> Any:

@@ -9,6 +9,7 @@ dual program has no optimum and is not used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -265,7 +266,7 @@ def in_weights(a: KsvdAssumptions) -> ix.Expr:
     w_e, w_r = weights(a)
     query, key = feature_rows(a)
 
-    def score(w: Tensor, features: Term, token: Index):
+    def score(w: Tensor, features: Term, token: Index) -> Callable[..., ix.Expr]:
         term = projected(a, w).T @ features
         return lambda row, column: ix.rename(term.entry(column), {token: row})
 

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from checks.claim import claim
-from checks.engine.judge import apply_definitions
+from checks.engine.hypotheses import apply_definitions
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point, Rule

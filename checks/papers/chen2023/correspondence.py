@@ -18,7 +18,6 @@ from checks.papers.chen2023.symbols import (
     NOTATION,
     PRIMAL,
     K,
-    Sigma,
     e,
     entry,
     h_r,
@@ -37,7 +36,7 @@ from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Zeros, as_term, eye, size, squared_norm, stack, sum_over, trace
 from derivations.theories import ksvd
-from derivations.theories.ksvd import KsvdAssumptions, N, P, PrintedDiagonal, S
+from derivations.theories.ksvd import KsvdAssumptions, N, P, PrintedDiagonal, S, Sigma
 
 tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 

@@ -6,11 +6,11 @@ from checks.claim import claim
 from checks.kinds.examples import Point, Rule
 from checks.kinds.follows import Equation, Follows
 from checks.leg import Legs
-from checks.papers.chen2023.symbols import N, entry, i
+from checks.papers.chen2023.symbols import entry, i
 from checks.statement import All, Fact, Given
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Ones, as_term, squared_norm, trace
-from derivations.theories.ksvd import PrintedDiagonal
+from derivations.theories.ksvd import N, PrintedDiagonal
 
 solver_legs = Legs("checks.papers.chen2023.legs.solvers")
 tensor_legs = Legs("checks.papers.chen2023.legs.tensors")

@@ -4,6 +4,8 @@ directions to (7).
 
 from __future__ import annotations
 
+from typing import Any
+
 from checks.claim import claim
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.programs import WellPosed
@@ -78,7 +80,7 @@ def ray(a: KsvdAssumptions) -> Ray:
     return Ray(t, values, Size((), ksvd.rows(a)) * Size((), S), squares)
 
 
-def _program_parts(a: KsvdAssumptions) -> tuple:
+def _program_parts(a: KsvdAssumptions) -> tuple[Any, ...]:
     program = ksvd.primal(a)
     data = (ksvd.lam, ksvd.phi_q, ksvd.phi_k, *(() if a.f_X == "identity" else (ksvd.transformation(a),)))
     return (

@@ -13,7 +13,6 @@ from checks.kinds.follows import Follows
 from checks.papers.chen2023.symbols import (
     EIGEN,
     SMALL,
-    Sigma,
     column,
     h_e,
     h_r,
@@ -42,7 +41,7 @@ from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, as_term, size, squared_norm, sum_over, trace
 from derivations.theories import ksvd
-from derivations.theories.ksvd import N, PrintedDiagonal, S
+from derivations.theories.ksvd import N, PrintedDiagonal, S, Sigma
 
 half = as_term(ksvd.HALF)
 

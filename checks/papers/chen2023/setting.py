@@ -5,11 +5,11 @@ from __future__ import annotations
 from checks.claim import claim
 from checks.kinds.examples import Example, Point
 from checks.leg import Legs
-from checks.papers.chen2023.symbols import N, entry, i, j
+from checks.papers.chen2023.symbols import entry, i, j
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Ones, Term, as_term, exp, size, softmax, sqrt, sum_over
-from derivations.theories.ksvd import PrintedDiagonal
+from derivations.theories.ksvd import N, PrintedDiagonal
 
 tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 

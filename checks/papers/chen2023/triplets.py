@@ -60,7 +60,11 @@ UNIT_R = Equation(h_r.T @ h_r, ONE_S, R_I, "orthonormal columns: this residual v
 third = Fraction(1, 3)
 
 
-def solution(kernel: tuple, values: tuple, left: tuple, right: tuple) -> Point:
+Entries = tuple[int | Fraction, ...]
+Rows = tuple[Entries, ...]
+
+
+def solution(kernel: Rows, values: Entries, left: Rows, right: Rows) -> Point:
     """K, the diagonal of Σ, H_e and H_r as nested tuples."""
     sizes = ((N, len(kernel)), (S, len(values)))
     return Point(sizes, ((ksvd.K, kernel), (ksvd.sigma, values), (ksvd.h_e, left), (ksvd.h_r, right)))

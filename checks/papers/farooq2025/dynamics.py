@@ -24,10 +24,11 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, apply, as_term, squared_norm, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy import steps as theory
+from derivations.theories.energy.choices import EnergyAssumptions
 from derivations.theories.energy.extrema import slope_values
 from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, m, r_
 from derivations.theories.energy.shape import shape_of
-from derivations.theories.energy.steps import EnergyAssumptions, stationary
+from derivations.theories.energy.steps import stationary
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")

@@ -31,8 +31,8 @@ from derivations.calculus.term import (
 )
 from derivations.theories.energy import forms as en
 from derivations.theories.energy import steps as theory
+from derivations.theories.energy.choices import EnergyAssumptions
 from derivations.theories.energy.forms import AV, C_J, DK, DV, DX, A, N, V, Z, i, j, k, m
-from derivations.theories.energy.steps import EnergyAssumptions
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")

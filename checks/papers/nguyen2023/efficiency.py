@@ -127,7 +127,7 @@ class Counter:
                     seen.append((*args[0].shape, args[1].shape[-1]))
                 return function(*args, **(kwargs or {}))
 
-        with Watch():
+        with Watch():  # type: ignore[no-untyped-call]
             forward(torch.empty(n, width, device="meta"), self.scales, wide, self.normalise, self.together)
         return tuple(seen)
 
@@ -230,7 +230,7 @@ def peak(
             return result
 
     tokens = torch.full((n, width), 0.5, requires_grad=train, device=device)
-    with Watch(), torch.set_grad_enabled(train):
+    with Watch(), torch.set_grad_enabled(train):  # type: ignore[no-untyped-call]
         result = forward(tokens, scales, 2 * width, normalise, together, 0.1 if train else 0.0)
         if train:
             result.sum().backward()

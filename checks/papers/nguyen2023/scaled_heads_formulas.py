@@ -105,7 +105,7 @@ def derived(query: Term, key: Term, a: SvrAssumptions = PAPER) -> Term:
     return combine(stack(d, Raw((), _at_query(expr))))
 
 
-def _at_query(expr):  # the query of head s at token i in place of x
+def _at_query(expr: ix.Expr) -> ix.Expr:  # the query of head s at token i in place of x
 
     return ix.define(expr, X1, lambda at: ix.At(Q_S, (s, i, at)))
 

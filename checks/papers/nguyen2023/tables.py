@@ -9,6 +9,7 @@ read here as a statement about the printed means.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from checks.claim import claim
 from checks.kinds.arithmetic import Arithmetic, Figure
@@ -77,7 +78,7 @@ def best(table: Table, column: int) -> tuple[Figure, ...]:
     )
 
 
-def _table(number: int, title: str, words: str, literal: All, notes: str = "", **rest) -> None:
+def _table(number: int, title: str, words: str, literal: All, notes: str = "", **rest: Any) -> None:
     claim(
         f"nguyen2023/tab{number}",
         f"Table {number}",

@@ -8,8 +8,8 @@ from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
 from checks.statement import All, Given
-from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import STACKED, Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
+from derivations.calculus.index import STACKED, Index, Tensor
+from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, D, FunctionalAssumptions, N, i

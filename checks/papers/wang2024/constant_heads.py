@@ -14,9 +14,8 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.attention import example
 from checks.papers.wang2024.notation import MASKED, WHERE, c, cp
 from checks.statement import All, Given, Identity
-from derivations.calculus.index import Index, Tensor
+from derivations.calculus.index import STACKED, Index, Tensor
 from derivations.calculus.term import (
-    STACKED,
     Term,
     as_term,
     blocks,

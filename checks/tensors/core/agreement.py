@@ -9,7 +9,8 @@ import torch
 
 from checks.evidence import Evidence
 from checks.tensors.core import bounds, fused, stream
-from checks.tensors.core.arrays import TensorError, dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.arrays import dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.core.mutants import MUTANTS, Sampled
 

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import torch
 
-from checks.tensors.core.arrays import TensorError, dtype_name, resolve_dtype, resolve_scale, working_dtype
+from checks.tensors.core.arrays import dtype_name, resolve_dtype, resolve_scale, working_dtype
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.stream import Pass, Tile, default_tile
 
 # Bounds are themselves computed in float64 with a few hundred roundings; this much covers them.

@@ -33,7 +33,8 @@ import torch
 import torch.distributed as dist
 
 from checks.tensors.core import fused, stream
-from checks.tensors.core.arrays import TensorError, resolve_device
+from checks.tensors.core.arrays import resolve_device
+from checks.tensors.core.errors import TensorError
 
 FEWEST = 1024  # below so many queries every rank computes all of them: sharing costs more than it saves
 STRIPS = 16  # at least so many, so that up to 16 ranks have work

@@ -15,7 +15,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from checks.tensors.core.arrays import (
-    TensorError,
     check_attention_shapes,
     chunk_rows,
     dtype_name,
@@ -24,6 +23,7 @@ from checks.tensors.core.arrays import (
     resolve_scale,
     slices,
 )
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.stream import logsumexp_rows, sharing_now
 
 BACKENDS = {

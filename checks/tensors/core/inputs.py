@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from checks.tensors.core.arrays import TensorError, resolve_device, resolve_dtype
+from checks.tensors.core.arrays import resolve_device, resolve_dtype
+from checks.tensors.core.errors import TensorError
 
 BLOCK = 1024
 

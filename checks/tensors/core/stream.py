@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from checks.tensors.core.arrays import (
-    TensorError,
     check_attention_shapes,
     chunk_rows,
     exact_matmul,
@@ -31,6 +30,7 @@ from checks.tensors.core.arrays import (
     slices,
     working_dtype,
 )
+from checks.tensors.core.errors import TensorError
 
 # (query indices (b, 1), key indices (1, w)) -> bool, broadcastable to (b, w); True: attend
 MaskRule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]

@@ -14,7 +14,8 @@ import torch
 
 from checks.tensors.core import bounds, fused, stream
 from checks.tensors.core.agreement import Comparison, TensorRecord, compare
-from checks.tensors.core.arrays import TensorError, dtype_name, peak_bytes, slices
+from checks.tensors.core.arrays import dtype_name, peak_bytes, slices
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.descent import Potential, coefficients, potential, slope_sized, start
 from checks.tensors.energy.operators import AttentionMap, Sized, exactly

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from checks.tensors.core import bounds
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.energy.operators import AttentionMap, Sized
 
 Function = Callable[[torch.Tensor], torch.Tensor]

@@ -14,13 +14,8 @@ from functools import cached_property
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.arrays import (
-    TensorError,
-    check_attention_shapes,
-    prepare,
-    resolve_scale,
-    working_dtype,
-)
+from checks.tensors.core.arrays import check_attention_shapes, prepare, resolve_scale, working_dtype
+from checks.tensors.core.errors import TensorError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from checks.tensors.core.agreement import Comparison, TensorRecord
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.checks import (
     against,

@@ -17,8 +17,8 @@ from itertools import product
 
 import torch
 
-from checks.tensors.core.arrays import TensorError
 from checks.tensors.core.bounds import gamma, unit_roundoff
+from checks.tensors.core.errors import TensorError
 from checks.tensors.functional_descent.kernels import DEGREE, Kernel
 
 UNIT = unit_roundoff("float64")

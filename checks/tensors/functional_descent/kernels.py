@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 
 # name -> parameters with their starting values
 PARAMETERS: dict[str, dict[str, float]] = {

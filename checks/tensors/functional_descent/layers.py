@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from checks.tensors.core.arrays import TensorError, chunk_rows, slices
+from checks.tensors.core.arrays import chunk_rows, slices
+from checks.tensors.core.errors import TensorError
 from checks.tensors.functional_descent.kernels import Kernel
 
 JACOBIANS = ("diagonal", "full")

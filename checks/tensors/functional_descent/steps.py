@@ -32,8 +32,9 @@ from itertools import chain, pairwise
 import torch
 
 from checks.tensors.core.agreement import TensorRecord, compare
-from checks.tensors.core.arrays import TensorError, peak_bytes, slices
+from checks.tensors.core.arrays import peak_bytes, slices
 from checks.tensors.core.bounds import SAFETY, gamma
+from checks.tensors.core.errors import TensorError
 from checks.tensors.functional_descent.features import EXP, UNIT, Features, features
 from checks.tensors.functional_descent.kernels import Kernel
 from checks.tensors.functional_descent.layers import DescentTransformer, codes, head

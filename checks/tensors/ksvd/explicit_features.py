@@ -23,8 +23,9 @@ from typing import Any
 import torch
 
 from checks.tensors.core.agreement import Comparison, TensorRecord
-from checks.tensors.core.arrays import TensorError, peak_bytes, prepare, slices
+from checks.tensors.core.arrays import peak_bytes, prepare, slices
 from checks.tensors.core.bounds import SAFETY, gamma
+from checks.tensors.core.errors import TensorError
 from checks.tensors.ksvd.arithmetic import BLOCK, UNIT, Bounded, over_tokens, same
 
 OBJECTIVES = ("paper", "released")

@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import make_instance
 
 FEATURE_MAPS = ("cosine", "exponential", "identity")

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from checks.tensors.core import stream
-from checks.tensors.core.arrays import TensorError, chunk_rows, exact_matmul, prepare, resolve_scale, slices
+from checks.tensors.core.arrays import chunk_rows, exact_matmul, prepare, resolve_scale, slices
+from checks.tensors.core.errors import TensorError
 
 STRIP_BYTES = 1 << 22  # a strip of full rows of weights: small enough to stay in cache up to N = 32,768
 KEEP_BYTES = 1 << 29  # all strips: the whole of A at N = 8,192, and nothing at greater lengths

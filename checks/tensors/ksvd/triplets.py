@@ -24,7 +24,8 @@ import torch
 
 from checks.tensors.core import bounds, stream
 from checks.tensors.core.agreement import Comparison, TensorRecord
-from checks.tensors.core.arrays import TensorError, dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.arrays import dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.errors import TensorError
 from checks.tensors.ksvd.products import SoftmaxProducts
 
 GRAM_BLOCK = 256  # tokens a block in the inner products of the vectors with each other

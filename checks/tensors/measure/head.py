@@ -15,14 +15,8 @@ from dataclasses import asdict, dataclass, replace
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.arrays import (
-    TensorError,
-    check_attention_shapes,
-    dtype_name,
-    peak_bytes,
-    prepare,
-    resolve_scale,
-)
+from checks.tensors.core.arrays import check_attention_shapes, dtype_name, peak_bytes, prepare, resolve_scale
+from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.load import Head
 from checks.tensors.measure.matrix import AttentionMatrix, Product, Spectrum, spectrum
 from checks.tensors.svr.converse import Fit, certify, fit_keys

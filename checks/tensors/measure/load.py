@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 
 SUFFIXES = (".npz", ".safetensors", ".pt", ".pth")
 LAYOUT = "q, k and v, alone or as PREFIX.q, of shape (N, d), (heads, N, d) or (layers, heads, N, d)"

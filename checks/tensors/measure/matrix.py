@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 
 DENSE_TOKENS = 1024  # up to here the whole matrix is kept and its singular values are all computed
 ROW_BYTES = 1 << 25  # of one block of rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.head import Settings, bytes_needed
 from checks.tensors.measure.load import Layer
 

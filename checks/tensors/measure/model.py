@@ -18,7 +18,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.load import Head
 
 _NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
@@ -82,7 +82,7 @@ class _Recorder(TorchFunctionMode):
         self.captured = captured
 
     def __torch_function__(
-        self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
         if function is scaled_dot_product_attention:

@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.model import run_model
 
 SYMBOLS, HIDDEN = 24, 24  # symbol 24 says: hidden

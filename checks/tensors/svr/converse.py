@@ -24,7 +24,6 @@ import torch
 from checks.tensors.core import bounds, fused, stream
 from checks.tensors.core.agreement import ROWS_AT_ONCE, Comparison, compare
 from checks.tensors.core.arrays import (
-    TensorError,
     check_attention_shapes,
     dtype_name,
     peak_bytes,
@@ -32,6 +31,7 @@ from checks.tensors.core.arrays import (
     resolve_scale,
     slices,
 )
+from checks.tensors.core.errors import TensorError
 
 
 @dataclass(frozen=True)

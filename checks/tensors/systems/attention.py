@@ -26,7 +26,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from checks.tensors.core import stream
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 from checks.tensors.systems.nguyen2023 import KERNELS, kept_keys
 from derivations.theories.svr.choices import MASKS
 

@@ -25,8 +25,8 @@ from typing import Any
 
 import torch
 
-from checks.tensors.core.arrays import TensorError
 from checks.tensors.core.bounds import gamma, unit_roundoff
+from checks.tensors.core.errors import TensorError
 from checks.tensors.core.formula import contract
 
 U = unit_roundoff("float64")

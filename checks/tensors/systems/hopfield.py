@@ -11,7 +11,8 @@ import math
 import torch
 from torch import nn
 
-from checks.tensors.core.arrays import DENSE_LIMIT, TensorError
+from checks.tensors.core.arrays import DENSE_LIMIT
+from checks.tensors.core.errors import TensorError
 from checks.tensors.energy.descent import REGULARISERS, Potential, potential
 
 ALIGNMENTS = ("first member", "second member")

@@ -38,7 +38,8 @@ from typing import NamedTuple
 import torch
 
 from checks.tensors.core import bounds, fused, stream
-from checks.tensors.core.arrays import TensorError, resolve_dtype, resolve_scale, slices, working_dtype
+from checks.tensors.core.arrays import resolve_dtype, resolve_scale, slices, working_dtype
+from checks.tensors.core.errors import TensorError
 from checks.tensors.systems.bounded import Bounded, einsum
 
 KERNELS = ("softmax", "linear")

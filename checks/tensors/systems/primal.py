@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 
-from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.errors import TensorError
 
 
 class PrimalScores(NamedTuple):

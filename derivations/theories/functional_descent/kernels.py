@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 
 from derivations.calculus import index as ix
-from derivations.calculus.index import Index, Tensor
+from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.parse import parse
 from derivations.calculus.term import (
     Apply,
@@ -23,7 +23,6 @@ from derivations.calculus.term import (
     softmax,
     sqrt,
     squared_norm,
-    summands,
 )
 
 sigma = Tensor(

@@ -22,7 +22,7 @@ from checks.tensors.core.inputs import make_instance
 from checks.tensors.ksvd import explicit_features as kp
 from checks.tensors.ksvd import explicit_features as ksvd_primal
 from checks.tensors.ksvd import statements as ksvd_statements
-from checks.tensors.ksvd.arithmetic import Bounded, same
+from checks.tensors.ksvd.arithmetic import UNIT, Bounded, same
 from checks.tensors.ksvd.explicit_features import record, solution
 from checks.tensors.ksvd.features import make_features
 from checks.tensors.ksvd.lagrangian import conditions
@@ -202,7 +202,7 @@ def weighted_rows(n: int, a: Any, options: Options) -> Evidence:
         rows, columns, ones = (x.to(s.phi_q.device) for x in (rows, columns, column))
         found = kp.dual_scores(rows[s.some], columns, None, ones)
         # the weights themselves are rounded: a sum of N + p terms and one division
-        return Bounded(found.value, found.error + (4 * (n + WIDTH)) * kp.UNIT * found.value.abs())
+        return Bounded(found.value, found.error + (4 * (n + WIDTH)) * UNIT * found.value.abs())
 
     rows_sum = kp.Part(
         (same("rows of K sum to 1", row_sums(weighted, phi_k), one),),

@@ -206,7 +206,7 @@ def largest_tensor(run: Callable[[], Any]) -> int:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with Watch() as watch:
+        with Watch() as watch:  # type: ignore[no-untyped-call]
             run()
     finally:
         torch.set_num_threads(threads)

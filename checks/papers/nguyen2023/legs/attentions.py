@@ -32,7 +32,8 @@ from checks.tensors.systems.cases import (
 from checks.tensors.systems.formulas import Formula, agree, given
 from checks.tensors.systems.nguyen2023 import Head
 from checks.tensors.systems.row import Case, Heads, Line, Row, Wrong
-from derivations.calculus.term import as_term
+from derivations.calculus.term import as_term, softmax, sum_over
+from derivations.theories.svr.regression import i, j
 
 # ---------------------------------------------------------------- softmax and linear attention
 
@@ -70,8 +71,7 @@ softmax_expansion = SOFTMAX.leg("printed", "derived", "torch")
 
 
 def _linear_expansion(case: Case) -> Iterable[Line]:
-    softmax = linear.softmax(linear.j, linear.x.T @ linear.k[linear.j]) * linear.v[linear.j]
-    wrong = {"softmax": linear.sum_over(linear.j, softmax)}
+    wrong = {"softmax": sum_over(j, softmax(j, linear.x.T @ linear.k[j]) * linear.v[j])}
     term = linear.katharopoulos().lhs
     yield Line("derived expansion", term, (of_query(case),), ("x",), wrong, mutate=False)
 
@@ -100,9 +100,9 @@ def bn_table(case: Case, assumptions: Any = None) -> dict[str, Any]:
 
 def _bn_expansion(case: Case) -> Iterable[Line]:
     names = bn_table(case)
-    scores = bn.softmax(bn.j, bn.score(as_term(bn.x), bn.k_[bn.j]))
+    scores = softmax(j, bn.score(as_term(bn.x), bn.k_[j]))
     wrong = {
-        "raw keys": bn.sum_over(bn.j, scores * bn.v_[bn.j]),
+        "raw keys": sum_over(j, scores * bn.v_[j]),
         "query not centred": bn.attention_bn(as_term(bn.x) + bn.m),
     }
     tables = ({**names, "x": names["Q"]},)
@@ -126,7 +126,7 @@ def _wrong_bn(case: Case) -> dict[str, Wrong]:
 
 BN = Row(
     prepared=lambda case: [systems.normalised(raw(case), BN_EPS)],
-    printed=lambda case: [Line("(22) with (20)", bn.attention_bn(bn.q_[bn.i]), (bn_table(case),))],
+    printed=lambda case: [Line("(22) with (20)", bn.attention_bn(bn.q_[i]), (bn_table(case),))],
     derived=_bn_expansion,
     by_torch=lambda case: [layers.normalised(raw(case), BN_EPS)],
     wrong=_wrong_bn,
@@ -160,7 +160,7 @@ def beta_of(case: Case) -> float:
 
 def beta_table(case: Case) -> dict[str, Any]:
     """Raw inputs, β and the declared mean."""
-    return given({**table(raw(case)), "beta": constant(beta_of(case), case.options)}, (ce.MEAN,))
+    return given({**table(raw(case)), "beta": constant(beta_of(case), case.options)}, (bn.MEAN,))
 
 
 def _centred(case: Case) -> Heads:

@@ -41,7 +41,7 @@ from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import kept_keys
 from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, exp, sum_over
 from derivations.theories.svr.regression import SvrAssumptions
 
 PAPER = SvrAssumptions(bias="off")
@@ -163,7 +163,7 @@ def _masked(case: Case) -> Iterable[Line]:
     own, (kept, pattern) = raw(case), kept_of(case)
     mask, (normaliser, _) = sparse._mask(), sparse._mask().given
     names = {"x": own.q, "1_M(x)": _member(case.n, case.n, kept, pattern), "k": own.k, "v": own.v}
-    everything = sparse.sum_over(sparse.jp, sparse.exp(sparse.score(sparse.jp)))
+    everything = sum_over(sparse.jp, exp(sparse.score(sparse.jp)))
     other = substituted(mask.lhs, normaliser.tensor, everything)
     few = kept < case.n  # with every key kept a mutant that forgets the mask says the same
     yield Line(
