@@ -71,15 +71,33 @@ def _plain(words: str) -> str:
 
 
 def _number(figure: Figure) -> str:
-    value = figure.computed
-    shown = str(value) if value.denominator == 1 else f"{float(value):.{figure.digits + 2}f}"
+    rounded = figure.relation == "rounds to"
+    shown = _rounded(figure.computed, figure.digits + 2) if rounded else _exact(figure.computed, 0)
     relation = {"rounds to": r"\approx", "<=": r"\le", ">=": r"\ge"}.get(figure.relation, figure.relation)
-    printed = (
-        f"{float(figure.printed):.{figure.digits}f}"
-        if figure.printed.denominator != 1
-        else str(figure.printed)
-    )
-    return f"{shown} {relation} {printed}"
+    return f"{shown} {relation} {_exact(figure.printed, figure.digits)}"
+
+
+_LONGEST = 12
+"""Decimals up to which an exact number is shown as one; beyond, and where they never end, as a fraction."""
+
+
+def _exact(value: Fraction, least: int) -> str:
+    """A number as it is: whole, in decimals (at least so many), or as a fraction."""
+    value = Fraction(value)
+    places = next((n for n in range(_LONGEST + 1) if (value * 10**n).denominator == 1), None)
+    if places is None:
+        sign = "-" if value < 0 else ""
+        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+    return _rounded(value, max(places, least) if places else 0)
+
+
+def _rounded(value: Fraction, digits: int) -> str:
+    """A number rounded to so many decimals; a whole one without any."""
+    if value.denominator == 1:
+        return str(value)
+    whole, part = divmod(abs(round(value * 10**digits)), 10**digits)
+    sign = "-" if value < 0 and (whole or part) else ""
+    return f"{sign}{whole}" + (f".{part:0{digits}d}" if digits else "")
 
 
 def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
@@ -96,8 +114,8 @@ def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for f in wrong:
         text = (
-            f"{f.words}: recomputed {float(f.computed):.{f.digits + 2}f}, which is not {f.relation} "
-            f"{float(f.printed):.{f.digits}f}"
+            f"{f.words}: recomputed {_rounded(f.computed, f.digits + 2)}, which is not {f.relation} "
+            f"{_rounded(f.printed, f.digits)}"
         )
         finding.counterexample = f"{finding.counterexample}; {text}" if finding.counterexample else text
     if with_mutants and not wrong:

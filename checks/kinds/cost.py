@@ -45,6 +45,7 @@ class Assign:
     times: str = "1"
 
 
+_RESERVED = {"t", "u", "u_2"}
 Plan = tuple[Assign, ...]
 Held = tuple[ix.Expr, tuple[Index, ...]]
 """One entry of what a line of a plan holds, and the indices of that entry."""
@@ -85,6 +86,8 @@ class Cost(Kind):
         bound = sp.latex(self.expression(self.printed), order="none")
         kind = r"\#\text{multiplications}" if self.measure == "products" else r"\#\text{numbers stored}"
         left = rf"{kind}(\text{{{self.what}}})"
+        if self.base_computes is not None:
+            left += rf" - {kind}\left({self.base_computes.latex()}\right)"
         where = ",\\ ".join(
             rf"{sp.latex(self.expression(s))} = {sp.latex(self.expression(x))}" for s, x in self.domain
         )
@@ -100,9 +103,8 @@ class Cost(Kind):
 
     def expression(self, text: str) -> sp.Expr:
         """A count or size in the statement's symbols. Raises Malformed for one that is not listed."""
-        names = {**_names(self.sizes), "t": T}
-        names |= {x: sp.Symbol(x, nonnegative=True) for x in ("u", "u_2")}
-        return polynomial(text, names)
+        domain = {x: sp.Symbol(x, nonnegative=True) for x in _RESERVED - {"t"}}
+        return polynomial(text, {**_names(self.sizes), "t": T, **domain})
 
 
 def polynomial(text: str, names: Mapping[str, Any]) -> Any:
@@ -321,8 +323,10 @@ def _check(s: Cost) -> None:
     used = set().union(*(s.expression(value).free_symbols for _, value in s.domain))
     if len(set(put)) < len(put) or used & set(put):
         raise Malformed("a domain puts each size once, in symbols that stay")
-    if any(s.expression(line.times).is_number and line.times != "1" for line in s.plan + s.base):
-        raise Malformed("rounds are counted by a size")
+    if reserved := {*s.sizes} & _RESERVED:
+        raise Malformed(f"{', '.join(sorted(reserved))}: these letters belong to a ray and to a domain")
+    if not all(_counts(s.expression(line.times)) for line in s.plan + s.base):
+        raise Malformed("rounds are 1, or counted by sizes: a whole number that is never negative")
     if any(
         set(i.dim for i in line.at) & {"1"} or len(set(line.at)) < len(line.at) for line in s.plan + s.base
     ):
@@ -447,6 +451,14 @@ def _from_one(value: sp.Expr) -> bool:
         t for t in sp.Add.make_args(polynomial) if not any(str(x).startswith("u") for x in t.free_symbols)
     ]
     return all(c.is_integer and c >= 1 for c in terms) and bool(counts)
+
+
+def _counts(times: sp.Expr) -> bool:
+    """Whether an expression is visibly a whole number, never negative, for all sizes from 1 on."""
+    if times.is_number:
+        return bool(times == 1)
+    shifted = sp.expand(times.subs({x: x + 1 for x in times.free_symbols}, simultaneous=True))
+    return all(c.is_integer and c >= 0 for c in sp.Poly(shifted, *shifted.free_symbols).coeffs())
 
 
 def _mutate(s: Cost, counted: sp.Expr, seed: int) -> Mutants:

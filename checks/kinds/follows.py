@@ -139,16 +139,23 @@ def instances(statement: Follows, seed: int) -> list[Instance]:
 
     rng = random.Random(f"{seed} {statement.family}")
     sides = [e for h in statement.hypotheses for e in (_entry(h.lhs), _entry(h.rhs))]
+    sides += [_entry(as_term(t)) for t in statement.nonzero]
     needed = base_tensors([*sides, _entry(statement.lhs), _entry(statement.rhs)], statement.given)
+    if statement.family not in FAMILIES:
+        raise Malformed(f"a family is one of {', '.join(FAMILIES)}")
     found = []
     for _ in range(INSTANCES):
         sizes, named = FAMILIES[statement.family](rng)
+        if stray := {t.name for t in needed} - named.keys():
+            raise Malformed(f"family '{statement.family}' gives no values for {', '.join(sorted(stray))}")
         values = {(t, at): v for t in needed for at, v in nested_entries(named[t.name], len(t.dims))}
         if any(t.positive and v <= 0 for (t, _), v in values.items()) or any(
             t.symmetric and v != values[t, at[::-1]] for (t, at), v in values.items()
         ):
             raise ValueError(f"family '{statement.family}' does not keep what is promised of its symbols")
         instance = Instance(sizes, values, statement.given)
+        if not instance.admissible(statement.nonzero):
+            raise Malformed(f"what is assumed not to vanish does so in the family '{statement.family}'")
         for h in statement.hypotheses:
             if not all(x == y for x, y in _values(h.lhs, h.rhs, instance)):
                 equation = f"{h.lhs.latex()} = {h.rhs.latex()}"

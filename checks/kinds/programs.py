@@ -4,14 +4,13 @@ dual has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 from checks.engine.finding import Finding
-from checks.engine.instances import exact_instances, solved
+from checks.engine.instances import Instance, exact_instances, solved
 from checks.engine.judge import ENGINES, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
@@ -151,22 +150,22 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
     readings = {v: _readings(t.entry(), result.at[v]) for v, t in printed.items() if v in result.conditions}
     same = {v: any(_same_condition(result.conditions[v], e) for e in each) for v, each in readings.items()}
+    exprs = [t.entry() for t in printed.values()]
+    derived = list(result.conditions.values())
     wrong = [
         f"no condition from {v.name} is printed"
-        for v, derived in result.conditions.items()
-        if v not in printed and _other_zeros(derived, ix.Num(Fraction(0)), seed)
+        for v, e in result.conditions.items()
+        if v not in printed and _escapes(exprs, e, statement.program, seed)
     ]
     wrong += [
         f"{v.name} gives no such condition"
         for v, term in printed.items()
-        if v not in result.conditions and _other_zeros(ix.Num(Fraction(0)), term.entry(), seed)
+        if v not in result.conditions and _escapes(derived, term.entry(), statement.program, seed)
     ]
-    wrong += [
-        f"the condition from {v.name} is another one"
-        for v, agrees in same.items()
-        if not agrees and all(_other_zeros(result.conditions[v], e, seed) for e in readings[v])
-    ]
-    exprs = [t.entry() for t in printed.values()]
+    for v in (v for v, agrees in same.items() if not agrees):
+        strong = all(_escapes(derived, e, statement.program, seed) for e in readings[v])
+        if strong or _escapes(exprs, result.conditions[v], statement.program, seed):
+            wrong.append(f"the condition from {v.name} is another one")
     defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
     settled = (
         defined_
@@ -218,18 +217,42 @@ def _same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:
     return nf.equal(derived, printed) or nf.equal(derived, -printed)
 
 
-def _other_zeros(derived: ix.Expr, printed: ix.Expr, seed: int) -> bool:
-    """Whether an exact instance shows that two conditions do not vanish at the same places.
+def _escapes(conditions: list[ix.Expr], other: ix.Expr, program: Any, seed: int) -> bool:
+    """Whether at an exact instance all conditions vanish and another expression does not.
 
-    One solves for a variable in which a condition is affine: there it vanishes and the other must not.
+    The program's promises hold there, and no multiplier of an inequality is negative.
     """
-    for one, two in ((derived, printed), (printed, derived)):
-        for instance, points in exact_instances([one, two], (), seed, 4, True):
-            for at in points:
-                for changed in solved(instance, one, at):
-                    if changed.sign(one, at) == 0 and changed.sign(two, at) in (-1, 1):
-                        return True
+    signed = [c.multiplier for c in program.constraints if not c.equality]
+    everything = [*conditions, other]
+    for instance, points in exact_instances(everything, (), seed, 6, True, nonzero=program.nonzero):
+        for at in points:
+            for changed in _vanishing(instance, conditions, at):
+                kept = changed.admissible(program.nonzero) and not any(
+                    value < 0 for (tensor, _), value in changed.values.items() if tensor in signed
+                )
+                if kept and changed.sign(other, at) in (-1, 1) and _all_vanish(changed, conditions):
+                    return True
     return False
+
+
+def _vanishing(instance: Instance, conditions: list[ix.Expr], at: dict[Index, int]) -> Iterator[Instance]:
+    """The instance with entries changed, one for each condition in turn, so that they vanish there."""
+    if not conditions:
+        yield instance
+        return
+    for changed in solved(instance, conditions[0], at):
+        if changed.sign(conditions[0], at) == 0:
+            yield from _vanishing(changed, conditions[1:], at)
+
+
+def _all_vanish(instance: Instance, conditions: list[ix.Expr]) -> bool:
+    """Whether the conditions hold for all values of their indices."""
+    for condition in conditions:
+        free = sorted(ix.free_indices(condition), key=lambda i: i.name)
+        for place in product(*(range(instance.sizes[i.dim]) for i in free)):
+            if instance.sign(condition, dict(zip(free, place, strict=True))) != 0:
+                return False
+    return True
 
 
 ENGINES[Convex] = convex

@@ -129,13 +129,14 @@ def _words(program: Program, ray: Ray) -> str:
     expr = _along(program.objective.entry(), ray)
     sizes = {dim: 1 for dim in dimensions([expr], ())}
     ones = {(x, (0,) * len(x.dims)): Fraction(1) for x in base_tensors([expr], ())}
-    values = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
-    sample = ", ".join(f"{v} at t = {t}" for t, v in values.items())
     end = "above" if program.maximise else "below"
-    return (
-        f"along {shown} all constraints hold and the objective is unbounded {end}; with all dimensions "
-        f"and data 1: {sample}"
-    )
+    found = f"along {shown} all constraints hold and the objective is unbounded {end}"
+    try:
+        at = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
+    except ZeroDivisionError:
+        return found
+    sample = ", ".join(f"{v} at t = {t}" for t, v in at.items())
+    return f"{found}; with all dimensions and data 1: {sample}"
 
 
 def _plain(term: Term) -> str:

@@ -10,10 +10,13 @@ from typing import Any
 
 import sympy as sp
 
+from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
+from checks.kinds.family import Family
 from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.scope import Scoped
+from checks.kinds.stacked import Stacked
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
@@ -24,8 +27,8 @@ def repair_of(literal: Any, corrected: Any) -> str:
     """Whether a correction is one: "offered", or "idle" where it says nothing, the same, its denial, or
     something about other things. That it is the smallest one is for a reader to judge.
     """
-    printed = parts(literal)
-    said = [p for p in parts(corrected) if not _idle(p, printed)]
+    printed = tuple(_leaves(literal))
+    said = [p for p in _leaves(corrected) if not _idle(p, printed)]
     if not said or corrected == literal:
         return "idle"
     before = named(literal) or sizes(
@@ -35,10 +38,24 @@ def repair_of(literal: Any, corrected: Any) -> str:
     return "idle" if before and not before & after else "offered"
 
 
+def _leaves(statement: Any) -> Iterator[Any]:
+    """The parts of a statement, those of a family's cases in its place."""
+    for part in parts(statement):
+        if isinstance(part, Family):
+            for inner in (part.general, *(case for _, case in part.cases)):
+                if inner is not None:
+                    yield from _leaves(inner)
+        else:
+            yield part
+
+
 def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     """A statement of one side, of one instance, or that what is printed fails."""
-    if isinstance(repair, Identity) and bare(repair.lhs) == bare(repair.rhs):
+    if isinstance(repair, Identity | Stacked) and bare(repair.lhs) == bare(repair.rhs):
         return True
+    if all(isinstance(p, Arithmetic) for p in printed):  # numbers are repaired by numbers
+        known = {fact for p in printed for f in p.figures for fact in (f.words, f.computed)}
+        return not any({f.words, f.computed} & known for f in getattr(repair, "figures", ()))
     if isinstance(repair, Differs):
         return not any(isinstance(p, Differs) for p in printed)
     if isinstance(repair, Convex | WellPosed):
