@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import sympy as sp
@@ -90,9 +90,11 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
     if quick:
         judged = [_text([built(part, assumptions) if part else None for part in parts]), repr(options.seed)]
     else:
-        functions = [source(f) for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
+        functions = [f for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
         judged = [
-            *functions,
+            *map(source, functions),
+            *(_text(part) for part in parts if not callable(part)),
+            *(text for f in functions for text in _values_of(f, set())),
             repr(assumptions),
             repr(options if claim.legs or claim.failing else options.seed),
         ]
@@ -156,6 +158,35 @@ def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
         yield from _hidden(list(state.values()), seen)
 
 
+def _values_of(function: Any, seen: set[int]) -> Iterator[str]:
+    """The values, as they are now, of the names that a function mentions, directly or through functions of
+    the papers' packages: whatever gave them these values, and wherever.
+    """
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    if code is None or id(code) in seen:
+        return
+    seen.add(id(code))
+    todo, names = [code], set()
+    while todo:
+        inner = todo.pop()
+        names |= set(inner.co_names)
+        todo += [c for c in inner.co_consts if isinstance(c, CodeType)]
+    spaces = [inspect.unwrap(function).__globals__]
+    spaces += [vars(v) for n in names if _is_own(v := spaces[0].get(n))]
+    for space in spaces:
+        for name in sorted(names & space.keys()):
+            value = space[name]
+            if inspect.isfunction(value):
+                if _is_declaration(value.__module__):
+                    yield from _values_of(value, seen)
+            elif not isinstance(value, type | ModuleType):
+                yield f"{name} = {_text(value)}"
+
+
+def _is_own(value: Any) -> bool:
+    return isinstance(value, ModuleType) and _is_declaration(value.__name__)
+
+
 def source(function: Any) -> str:
     """The text of a leg, and of every definition of the papers' packages that it mentions, directly or
     through others.
@@ -165,7 +196,7 @@ def source(function: Any) -> str:
     """
     if isinstance(function, Named) and function.module in _files():
         own = _files()[function.module]
-        return reach(own, _line(own, function.name), _declarations())
+        return f"{function.name}\n{reach(own, 0, _declarations())}"
     function = inspect.unwrap(function) if callable(function) else function
     if isinstance(function, partial):
         return source(function.func) + _text(function.args) + _text(sorted(function.keywords.items()))
@@ -196,18 +227,6 @@ def _declared(claim: Claim) -> str:
     module = getattr(sys.modules.get(claim.module), "__file__", None)
     beside = sorted(Path(module).parent.glob("*.py")) if module else []
     return "".join(hashlib.sha256(p.read_bytes()).hexdigest() for p in beside)
-
-
-@cache
-def _line(path: Path, name: str) -> int:
-    """The line of a module in which a name is given its meaning. Raises LookupError."""
-    for node in ast.parse(path.read_bytes()).body:
-        defines = [node.name] if isinstance(node, ast.FunctionDef) else []
-        if isinstance(node, ast.Assign):
-            defines = [t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
-        if name in defines:
-            return node.lineno
-    raise LookupError(f"{path.name} defines no leg {name}")
 
 
 @lru_cache(maxsize=1)

@@ -30,6 +30,7 @@ class _Statement:
     attributes: frozenset[tuple[str, str]]
     bare: frozenset[str]
     imports: tuple[tuple[str, Target], ...]
+    acts: bool
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,21 @@ class _Module:
 
 def reach(path: Path, line: int, modules: tuple[tuple[str, Path], ...]) -> str:
     """The text of the statement at a line of a file, and of all that it reaches in that file and in
-    ``modules``.
+    ``modules``; with line 0 of the whole file, and with it of everything that acts in a file that is reached:
+    what is not loaded cannot be asked for its values.
     """
     files = dict(modules)
     found: dict[tuple[str, int], str] = {}
     todo: list[tuple[Path, int]] = []
     module = _parsed(path, path.stat().st_mtime_ns)
-    todo += [(path, n) for n, s in enumerate(module.statements) if s.first <= line <= s.last]
+    todo += [(path, n) for n, s in enumerate(module.statements) if not line or s.first <= line <= s.last]
     while todo:
         where, n = todo.pop()
         if (str(where), n) in found:
             continue
         module = _parsed(where, where.stat().st_mtime_ns)
+        if not line:
+            todo += [(where, k) for k, s in enumerate(module.statements) if s.acts]
         found[str(where), n] = module.statements[n].text
         for name, wanted in _mentions(module, module.statements[n], files):
             if name == "":
@@ -87,6 +91,9 @@ def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) ->
             continue
         yield (whole[base], attribute)
         yield (f"{whole[base]}.{attribute}", "")  # where the attribute is a module, all of it
+    for name, target in statement.imports:
+        if name == "*":
+            yield target
 
 
 @lru_cache(maxsize=4096)
@@ -97,7 +104,7 @@ def _parsed(path: Path, changed: int) -> _Module:
     for node in ast.parse(text).body:
         decorated = [d.lineno for d in getattr(node, "decorator_list", ())]
         first, last = min([node.lineno, *decorated]), node.end_lineno or node.lineno
-        statements.append(_statement(node, first, last, "\n".join(lines[first - 1 : last])))
+        statements.append(_statement(node, first, last, "\n".join(lines[first - 1 : last]), path))
     aliases = {name: target for s in statements for name, target in s.imports if _at_top(s)}
     defined: dict[str, list[int]] = {}
     for n, s in enumerate(statements):
@@ -110,7 +117,7 @@ def _at_top(statement: _Statement) -> bool:
     return statement.text.lstrip().startswith(("import ", "from ", "if ", "try"))
 
 
-def _statement(node: ast.stmt, first: int, last: int, text: str) -> _Statement:
+def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> _Statement:
     names: set[str] = set()
     attributes: set[tuple[str, str]] = set()
     based: set[int] = set()
@@ -129,8 +136,10 @@ def _statement(node: ast.stmt, first: int, last: int, text: str) -> _Statement:
                     )
                     for a in found
                 ]
-            case ast.ImportFrom(module=module, names=found) if module:
-                imports += [(a.asname or a.name, (module, a.name)) for a in found]
+            case ast.ImportFrom(module=module, names=found, level=level):
+                module = ".".join(filter(None, (_package(path, level), module)))
+                for a in found:
+                    imports.append((a.asname or a.name, (module, "" if a.name == "*" else a.name)))
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             names.add(inner.id)
@@ -145,7 +154,41 @@ def _statement(node: ast.stmt, first: int, last: int, text: str) -> _Statement:
         frozenset(attributes),
         frozenset(bare),
         tuple(imports),
+        _acts(node),
     )
+
+
+def _package(path: Path, level: int) -> str:
+    """The package that a relative import of so many dots starts from, "" for an absolute one."""
+    if not level:
+        return ""
+    folder = path.parents[level - 1]
+    names = []
+    while (folder / "__init__.py").exists():
+        names.append(folder.name)
+        folder = folder.parent
+    return ".".join(reversed(names))
+
+
+_QUIET = ("cache", "climbing", "dataclass", "lru_cache")
+"""Decorators that change nothing but what they decorate."""
+
+
+def _acts(node: ast.stmt) -> bool:
+    """Whether a top-level statement may change what others define: anything but a definition by name, an
+    import (a star may bring any name) or the declaration of a claim.
+    """
+    match node:
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return True
+        case ast.Import() | ast.ImportFrom() | ast.Assign() | ast.AnnAssign() | ast.Expr(ast.Constant()):
+            return False
+        case ast.FunctionDef(decorator_list=marks) | ast.ClassDef(decorator_list=marks):
+            calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in marks)
+            return not all(isinstance(c, ast.Name) and c.id in _QUIET for c in calls)
+        case ast.Expr(ast.Call(ast.Name("claim"))):
+            return False
+    return True
 
 
 def _defines(node: ast.stmt) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from checks.claim import CLAIMS
-from checks.run.content import source
+from checks.claim import CLAIMS, Claim, Options
+from checks.run.content import key, source
 from checks.run.reach import reach
 from checks.run.registry import load
 
@@ -91,3 +92,49 @@ def test_every_leg_of_every_claim_has_a_text() -> None:
     load()
     for claim in CLAIMS.values():
         assert all(len(source(f)) > 50 for f in (*claim.legs, *claim.failing)), claim.id
+
+
+BY_ANY_MEANS = {
+    "a loop": "ROWS = []\nfor n in (1, 2, {n}):\n    ROWS.append(n)\n",
+    "a function": "def fill(x, *v):\n    x.extend(v)\nROWS = []\nfill(ROWS, 1, 2, {n})\n",
+    "a method by its class": "ROWS = []\nlist.extend(ROWS, (1, 2, {n}))\n",
+    "an attribute": "class H:\n    rows = [1, 2]\nH.rows.append({n})\nROWS = H.rows\n",
+    "an item": "D = {{'a': []}}\nD['a'].extend((1, 2, {n}))\nROWS = D['a']\n",
+    "a condition": "ROWS = []\nif True:\n    ROWS.extend((1, 2, {n}))\n",
+    "a decorator": "ROWS = [1, 2]\ndef add(n):\n    def mark(f):\n        ROWS.append(n)\n        return f\n"
+    "    return mark\n@add({n})\ndef f():\n    pass\n",
+    "setattr": "class H:\n    pass\nsetattr(H, 'rows', [1, 2, {n}])\nROWS = H.rows\n",
+    "globals": "globals()['ROWS'] = [1, 2, {n}]\n",
+    "a global statement": "def put(n):\n    global ROWS\n    ROWS = [1, 2, n]\nput({n})\n",
+    "a file": "import json, pathlib\nROWS = json.loads(pathlib.Path('{file}').read_text())\n",
+}
+
+
+@pytest.mark.parametrize("means", BY_ANY_MEANS)
+def test_what_a_name_stands_for_counts_however_it_came_to_it(means: str, tmp_path: Path) -> None:
+    keys = []
+    for n in (3, 3, 4):
+        (tmp_path / "data.json").write_text(f"[1, 2, {n}]")
+        module = ModuleType("checks.papers.bridge.made")
+        body = BY_ANY_MEANS[means].format(n=n, file=tmp_path / "data.json")
+        exec(compile(body + "def lit(a):\n    return sum(ROWS)\n", "made.py", "exec"), vars(module))
+        made = Claim("bridge/made", "r", "t", module.lit, "w", module=module.__name__, source="made.py:1")
+        keys.append(key(made, None, Options()))
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_leg_counts_with_its_module_and_all_that_acts_in_what_it_reaches(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    texts = {
+        "legs": "from .rows import ROWS\nfrom .stars import *\ndef leg():\n    return ROWS, seen\n",
+        "rows": "ROWS = []\nOTHER = 1\nfor n in (1, 2):\n    ROWS.append(n)\n",
+        "stars": "seen = 7\n",
+    }
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text)
+    modules = tuple((f"package.{name}", package / f"{name}.py") for name in texts)
+    found = reach(package / "legs.py", 0, modules)
+    assert all(piece in found for piece in ("def leg", "ROWS.append(n)", "seen = 7"))
+    assert "OTHER" not in found
