@@ -111,6 +111,7 @@ class Kind:
 
     label: str = ""
     nested: ClassVar[bool] = False
+    at_points: ClassVar[bool] = False  # refuted only at a point where all that it needs was looked at
 
     def statement_latex(self) -> str:
         """The statement as displayed mathematics."""

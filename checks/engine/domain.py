@@ -30,7 +30,8 @@ def guard(statement: Any, finding: Finding) -> Finding:
     """The finding, without its proof or refutation where something inside the statement is not shown to be
     defined: it may not be where the counterexample is.
     """
-    if not finding.proved and finding.holds is not False:
+    refuted = finding.holds is False and not getattr(statement, "at_points", False)
+    if not finding.proved and not refuted:
         return finding
     try:
         open_ones = [d for d in hidden_demands(statement) if not _signs(d.base, statement) <= d.signs]
@@ -39,7 +40,6 @@ def guard(statement: Any, finding: Finding) -> Finding:
     if open_ones:
         shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in open_ones[:3])
         detail = f"not shown inside a derived formula: {shown}"
-        refuted = finding.holds is False
         finding.evidence = [
             replace(e, passed=None, detail=detail)
             if (e.passed is False if refuted else e.settles and e.passed)

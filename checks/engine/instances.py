@@ -6,6 +6,7 @@ Instances are seeded, so a run can be repeated. A symbol that a hypothesis defin
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
@@ -234,9 +235,51 @@ def _size_choices(
                 for inner in ix.walk(node.base):
                     if isinstance(inner, ix.Dim):
                         powers[inner.name] = max(powers.get(inner.name, 1), node.exponent.denominator)
-    for base in (1, 2, 3):
-        yield {d: fixed.get(d, (min(base, 2) ** powers[d]) if powers[d] > 1 else base) for d in dims}
-    yield {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
+    choices = [
+        {d: fixed.get(d, (min(base, 2) ** powers[d]) if powers[d] > 1 else base) for d in dims}
+        for base in (1, 2, 3)
+    ]
+    choices.append(
+        {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
+    )
+    yield from (sizes for sizes in map(_as_written, choices) if sizes is not None)
+
+
+_WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\w))?'*|\d+|[-+/]|\S")
+
+
+def _as_written(sizes: dict[str, int]) -> dict[str, int] | None:
+    """The sizes, with those whose names are written with others, as N - 1 and 2N are, as these say; None
+    where one of them would be no size.
+    """
+    found = dict(sizes)
+    for name in sorted(sizes, key=len):
+        value = _value(name, found)
+        if value is not None and (value.denominator != 1 or value < 1):
+            return None
+        found[name] = int(value) if value is not None else found[name]
+    return found
+
+
+def _value(name: str, sizes: dict[str, int]) -> Fraction | None:
+    """What a name says of other sizes: sums and differences of products; None where it is a letter of its
+    own.
+    """
+    words = _WORD.findall(re.sub(r"\{([-+])\}|\\,", r"\1", name))
+    if len(words) == 1 or not all(w in "+-/" or w.isdigit() or w in sizes for w in words):
+        return None
+    total, term, sign, divides = Fraction(0), None, 1, False
+    for word in [*words, "+"]:
+        if word in "+-":
+            total, term = total + sign * (term if term is not None else 0), None
+            sign, divides = (1 if word == "+" else -1), False
+        elif word == "/":
+            divides = True
+        else:
+            factor = Fraction(int(word) if word.isdigit() else sizes[word])
+            term = (term if term is not None else Fraction(1)) * (1 / factor if divides else factor)
+            divides = False
+    return total
 
 
 def exact_instances(

@@ -352,20 +352,16 @@ def unbound(term: Term) -> set[Index]:
     without effect.
     """
     at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))
-    printed, bound = _printed_indices(term)
-    return (ix.free_indices(term.entry(*at)) - set(at)) | (printed - bound)
+    return (ix.free_indices(term.entry(*at)) - set(at)) | _printed_indices(term)
 
 
-def _printed_indices(term: Term) -> tuple[set[Index], set[Index]]:
-    """The indices of the entries and rows that a term prints, and those that its sums and stacks bind."""
+def _printed_indices(term: Term) -> set[Index]:
+    """The indices of the entries and rows that a term prints and no sum or stack around them binds."""
     own = term.data if isinstance(term.data, tuple) else (term.data,)
     indices = {item for item in own if isinstance(item, Index)}
-    places = isinstance(term, Pick | Softmax | Kronecker | Unit)
-    printed, bound = (indices, set()) if places else (set(), indices)
-    for part in (*term.args, *(item for item in own if isinstance(item, Term))):
-        more, closed = _printed_indices(part)
-        printed, bound = printed | more, bound | closed
-    return printed, bound
+    inside = (_printed_indices(part) for part in (*term.args, *(x for x in own if isinstance(x, Term))))
+    printed = set().union(*inside)
+    return printed | indices if isinstance(term, Pick | Softmax | Kronecker | Unit) else printed - indices
 
 
 def _evaluated(

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from checks.statement import Kind, Malformed, terms_of
+from checks.statement import Kind, Malformed, tensors_of, terms_of
 from derivations.calculus.functions import KNOWN, is_unknown
 from derivations.calculus.gradients import Differential, Formula, Gradient
 from derivations.calculus.index import Tensor
+from derivations.calculus.naming import is_function_name
 from derivations.calculus.parse import parse
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Apply, NonConformable, Power, Term, subterms
+from derivations.calculus.term import Apply, NonConformable, Power, Size, Stack, SumOver, Term, subterms
 
 ENTRYWISE = r"\text{powers and functions of arrays entry by entry}"
 
@@ -28,19 +29,38 @@ def notation(statement: Any) -> list[str]:
     functions: dict[str, str] = {}
     symbols: dict[str, str] = {}
     entrywise = False
+    symbols_of = {_printed(t) for t in tensors_of(statement)}
+    taken = {shown for t in tensors_of(statement) for shown in (_printed(t), t.name)} | set(_sizes(statement))
     for term in all_terms(statement):
         for name, meaning in _named(term):
+            if name in symbols_of:
+                raise Malformed(f"{name} stands for a symbol and for {meaning}")
             if names.setdefault(name, meaning) != meaning:
                 raise Malformed(f"{name} stands for {names[name]} and for {meaning}")
         if isinstance(term, Apply):
             name, symbol = term.data[0], term.data[1].strip()
             other = symbol.lstrip("\\")
+            if symbol in taken or (is_unknown(name) and (other in _OTHERS or not is_function_name(symbol))):
+                raise Malformed(f"the function {name} is printed {symbol}, which is no name of its own")
             if symbols.setdefault(name, symbol) != symbol:
                 raise Malformed(f"the function {name} is printed {symbols[name]} and {symbol}")
             if functions.setdefault(symbol, name) != name or (other in KNOWN and other != name):
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
         entrywise |= isinstance(term, Apply | Power) and _is_array(term)
     return [f"{name} = {meaning}" for name, meaning in names.items()] + [ENTRYWISE] * entrywise
+
+
+_OTHERS = ("ln", "sqrt", "lg", "d")
+
+
+def _sizes(statement: Any) -> Iterator[str]:
+    for tensor in tensors_of(statement):
+        yield from tensor.dims
+    for term in all_terms(statement):
+        if isinstance(term, Size):
+            yield term.data
+        if isinstance(term, SumOver | Stack):
+            yield from (term.data.name, term.data.dim)
 
 
 def all_terms(statement: Any) -> Iterator[Term]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, product
@@ -13,17 +13,20 @@ import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
 from checks.engine.notation import all_terms, notation
-from checks.statement import Fact, Given, Identity, Link, Malformed, tensors_of, terms_of
+from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
-from derivations.calculus.gradients import Derived, Differential, Moved, SymbolicPower
+from derivations.calculus.gradients import Derived, Differential, Formula, Kronecker, Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
     Apply,
+    Eye,
     NonConformable,
+    Number,
+    Ones,
     Part,
     Pick,
     Size,
@@ -31,6 +34,7 @@ from derivations.calculus.term import (
     SumOver,
     Symbol,
     Term,
+    Zeros,
     as_term,
     replace_at,
     subterms,
@@ -46,6 +50,7 @@ def check(statement: Any) -> None:
     _numbers_and_symbols(statement)
     try:
         _symbols(statement)
+        _alike(statement)
         notation(statement)
         _derived_terms(statement)
         _inner_shapes(statement)
@@ -117,6 +122,48 @@ def _symbols(statement: Any) -> None:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
 
 
+def _alike(statement: Any) -> None:
+    """No two symbols, entries, sizes or values of functions that mean something else are printed alike, nor
+    are the two sides.
+    """
+    if isinstance(statement, Kind) and statement.nested:
+        return
+    seen: dict[str, Term] = {}
+    for term in (*_leaves(terms_of(statement)), *_sides(statement)):
+        shown = re.sub(r"[{}\s]|\\[,;:! ]", "", term.latex())
+        if not shown:
+            raise Malformed("a symbol is printed as nothing")
+        other = seen.setdefault(shown, term)
+        if other != term and not _same(other, term):
+            raise Malformed(f"two different formulas are printed {term.latex()}")
+
+
+def _leaves(terms: Iterable[Term]) -> Iterator[Term]:
+    """What is printed by a name of its own: also inside derived terms."""
+    for term in terms:
+        inner = term
+        while isinstance(inner, Pick):
+            inner = inner.args[0]
+        if isinstance(inner, Symbol | Size | Number | Kronecker | Formula | Apply):
+            yield term
+        if not isinstance(inner, Symbol):
+            more = term.data if isinstance(term.data, tuple) else ()
+            yield from _leaves((*inner.args, *(x for x in more if isinstance(x, Term))))
+
+
+def _sides(statement: Any) -> tuple[Term, ...]:
+    sides = (getattr(statement, name, None) for name in ("lhs", "rhs"))
+    return tuple(side for side in sides if isinstance(side, Term))
+
+
+def _same(one: Term, two: Term) -> bool:
+    try:
+        at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(one.shape()))
+        return one.shape() == two.shape() and nf.equal(one.entry(*at), two.entry(*at))
+    except (NonConformable, ValueError, ZeroDivisionError):
+        return False
+
+
 def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
     """Indices have names of their own, and sizes that are written as sums are no second symbols beside
     their parts.
@@ -124,20 +171,33 @@ def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
     for index in indices:
         if index.name.endswith("#"):
             raise Malformed(f"the name {index.name} is kept for what engines make themselves")
-        if index != ONE and (index.name != index.name.strip() or index.name[:1].isdigit()):
+        if index != ONE and not _INDEX.fullmatch(index.name):
             raise Malformed(f"an index has a letter as its name, not {index.name!r}")
     numbers = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
     if both := numbers & {i.name for i in indices}:
         raise Malformed(f"{', '.join(sorted(both))} is a size and an index")
     dims = {part for t in tensors_of(statement) for d in t.dims for part in summands(d)}
     dims |= {part for i in indices for part in summands(i.dim)} | numbers
-    dims |= {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex)}
-    for number, dim in product(numbers, dims):
-        if number != dim and (number in _WORD.findall(dim) or dim in _WORD.findall(number)):
-            raise Malformed(f"the sizes {number} and {dim} are taken for two symbols")
+    dims |= {part for t in terms for d in _dims(t) for part in summands(d)}
+    for dim in dims - {"1"}:
+        if not re.match(r"\{?\\?[A-Za-z]", dim) and not re.match(r"\d+\{?\\?[A-Za-z]", dim):
+            raise Malformed(f"a dimension has a name, not {dim!r}")
+    scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex) if name}
+    for one, two in product(numbers, dims | scalars):
+        if one != two and (one in _WORD.findall(two) or two in _WORD.findall(one)):
+            raise Malformed(f"the sizes {one} and {two} are taken for two symbols")
+    if both := dims & scalars:
+        raise Malformed(f"{', '.join(sorted(both))} is a symbol and a size")
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_INDEX = re.compile(r"(?:[A-Za-z]|\\[A-Za-z]+)[A-Za-z0-9'*]*(?:#\d+)?")
+
+
+def _dims(term: Term) -> tuple[str, ...]:
+    """The dimensions that a term writes itself, as a unit matrix does."""
+    data = term.data if isinstance(term.data, tuple) else (term.data,)
+    return tuple(d for d in data if isinstance(d, str)) if isinstance(term, Eye | Ones | Zeros) else ()
 
 
 def _indices(item: Any) -> Iterator[Index]:
@@ -241,11 +301,18 @@ def _through(arg: Term, meaning: Term) -> bool:
     """Whether a value depends on a function's argument alone: put a new symbol for it, and nothing of
     it is left.
     """
+    at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(arg.shape()))
+    if at:  # a function of an array is taken of each entry, and is the same one for all
+        if not isinstance(arg, Symbol) or meaning.shape() != arg.shape():
+            return False
+        own, tensor = meaning.entry(*at), arg.data
+        others = ix.define(own, tensor, lambda *i: ix.as_expr(0) if i == at else ix.At(tensor, i))
+        return tensor not in ix.tensors(others) and ix.free_indices(others).isdisjoint(at)
     if isinstance(arg, Symbol):
         return True
     value = arg.entry()
     for path, node in subterms(meaning):
-        if not node.shape() and nf.equal(node.entry(), value):
+        if node != as_term(0) and not node.shape() and nf.equal(node.entry(), value):
             return _through(arg, replace_at(meaning, path, as_term(0)))
     rest = {i for expr in entries(meaning) for i in ix.free_indices(expr)}
     return _tensors(meaning).isdisjoint(ix.tensors(value)) and rest.isdisjoint(ix.free_indices(value))

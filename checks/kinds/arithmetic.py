@@ -71,8 +71,8 @@ def _plain(words: str) -> str:
 
 
 def _number(figure: Figure) -> str:
-    rounded = figure.relation == "rounds to"
-    shown = _rounded(figure.computed, figure.digits + 2) if rounded else _exact(figure.computed, 0)
+    near = figure.relation == "rounds to"
+    shown = rounded(figure.computed, figure.digits + 2) if near else _exact(figure.computed, 0)
     relation = {"rounds to": r"\approx", "<=": r"\le", ">=": r"\ge"}.get(figure.relation, figure.relation)
     return f"{shown} {relation} {_exact(figure.printed, figure.digits)}"
 
@@ -88,10 +88,10 @@ def _exact(value: Fraction, least: int) -> str:
     if places is None:
         sign = "-" if value < 0 else ""
         return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
-    return _rounded(value, max(places, least) if places else 0)
+    return rounded(value, max(places, least) if places else 0)
 
 
-def _rounded(value: Fraction, digits: int) -> str:
+def rounded(value: Fraction, digits: int) -> str:
     """A number rounded to so many decimals; a whole one without any."""
     if value.denominator == 1:
         return str(value)
@@ -114,8 +114,8 @@ def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for f in wrong:
         text = (
-            f"{f.words}: recomputed {_rounded(f.computed, f.digits + 2)}, which is not {f.relation} "
-            f"{_rounded(f.printed, f.digits)}"
+            f"{f.words}: recomputed {rounded(f.computed, f.digits + 2)}, which is not {f.relation} "
+            f"{rounded(f.printed, f.digits)}"
         )
         finding.counterexample = f"{finding.counterexample}; {text}" if finding.counterexample else text
     if with_mutants and not wrong:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence
+from checks.kinds.arithmetic import rounded
 from checks.statement import Kind, Malformed
 
 
@@ -61,7 +62,7 @@ class Averages(Kind):
     def statement_latex(self) -> str:
         """One line a column."""
         lines = [
-            rf"\text{{{c.name}: }} {float(c.mean):.4f} \approx {float(c.printed):.{c.digits}f}"
+            rf"\text{{{c.name}: }} {rounded(c.mean, 4)} \approx {rounded(c.printed, c.digits)}"
             for c in self.columns
         ]
         return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
@@ -81,13 +82,13 @@ def averages(statement: Averages, seed: int, with_mutants: bool) -> Finding:
         detail += f"; only with the rounding of the rows: {', '.join(loose)}"
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for c in statement.columns:
-        latex = rf"\text{{{c.name}: }} \tfrac{{1}}{{{len(c.entries)}}}\textstyle\sum = {float(c.mean):.4f}"
-        reason = f"printed {float(c.printed):.{c.digits}f}: " + _reading(c)
+        latex = rf"\text{{{c.name}: }} \tfrac{{1}}{{{len(c.entries)}}}\textstyle\sum = {rounded(c.mean, 4)}"
+        reason = f"printed {rounded(c.printed, c.digits)}: " + _reading(c)
         step = {"title": c.name, "latex": latex, "reason": reason, "grade": "exact-rational"}
         finding.steps.append({**step, "passed": c.possible})
     texts = [
-        f"{c.name}: the mean of the {len(c.entries)} printed rows is {float(c.mean):.4f}, printed "
-        f"{float(c.printed):.{c.digits}f}; rounding allows {float(Fraction(1, 10**c.digits)):.{c.digits}f}"
+        f"{c.name}: the mean of the {len(c.entries)} printed rows is {rounded(c.mean, 4)}, printed "
+        f"{rounded(c.printed, c.digits)}; rounding allows {rounded(Fraction(1, 10**c.digits), c.digits)}"
         for c in wrong
     ]
     finding.counterexample = "; ".join(texts) or None

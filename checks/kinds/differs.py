@@ -8,11 +8,13 @@ from checks.engine.finding import Finding
 from checks.engine.hypotheses import check_given
 from checks.engine.instances import describe, exact_instances
 from checks.engine.judge import ENGINES, conformable, identity
+from checks.engine.notation import all_terms
 from checks.evidence import Evidence
 from checks.statement import Given, Identity, Kind, Malformed
 from derivations.calculus.functions import is_unknown
+from derivations.calculus.gradients import Bregman
 from derivations.calculus.index import Index
-from derivations.calculus.term import Apply, Term, subterms
+from derivations.calculus.term import Apply, Term
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,8 @@ class Differs(Kind):
 
     def statement_latex(self) -> str:
         """The inequality, with its quantifier."""
-        unknown = {
-            t.data[0] for side in (self.lhs, self.rhs) for _, t in subterms(side) if isinstance(t, Apply)
-        }
+        unknown = {t.data[0] for t in all_terms(self) if isinstance(t, Apply)}
+        unknown |= {t.data for t in all_terms(self) if isinstance(t, Bregman)}
         some = ", ".join(sorted(filter(is_unknown, unknown)))
         words = f"for some values and some {some}" if some else "for some values"
         return rf"{self.lhs.latex()} \ne {self.rhs.latex()} \quad \text{{{words}}}"

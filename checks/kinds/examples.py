@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
@@ -139,6 +139,7 @@ class Rule(Kind):
     hypotheses hold there exactly and the conclusion does not. Otherwise nothing is settled.
     """
 
+    at_points: ClassVar[bool] = True
     hypotheses: tuple[Fact, ...]
     conclusion: Fact
     point: Point
@@ -154,6 +155,7 @@ class Rule(Kind):
 class Example(Kind):
     """At this exact instance these facts hold: an existence statement, settled by the instance."""
 
+    at_points: ClassVar[bool] = True
     facts: tuple[Fact, ...]
     point: Point
     given: tuple[Given, ...] = ()
@@ -188,7 +190,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
         statement.point, at=pinned
     )  # an index of the hypotheses alone runs over its whole range
     kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]
-    kept.append(not any(hidden_demands(statement)) and _defined(statement.given, statement.point))
+    kept.append(_defined(statement, statement.point))
     if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:
         got = values_of(statement.conclusion.term, statement.point, statement.given)
         shown = ", ".join(map(str, got))
@@ -203,13 +205,20 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _defined(given: tuple[Given, ...], point: Point) -> bool:
-    """Whether every definition has a value at a point, also where no fact uses it."""
-    instance = point.instance(given)
+def _defined(statement: Any, point: Point) -> bool:
+    """Whether at a point every definition has a value, also where no fact uses it, and every formula inside
+    another, for all values of its indices.
+    """
+    instance = point.instance(statement.given)
     try:
-        for g in given:
+        for g in statement.given:
             for entry in entries_of(g.tensor.dims, instance.sizes):
                 instance.lookup(g.tensor, entry, balls=True)
+        for demand in hidden_demands(statement):
+            loose = sorted(ix.free_indices(demand.base), key=lambda i: i.name)
+            for place in entries_of(tuple(i.dim for i in loose), instance.sizes):
+                if instance.sign(demand.base, dict(zip(loose, place, strict=True))) not in demand.signs:
+                    return False
     except (NotExact, ZeroDivisionError, KeyError):
         return False
     return True
@@ -227,7 +236,7 @@ def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     missing = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is None]
     ends = {"fails": wrong, "undefined or not decided": missing}
     said = "; ".join(f"{words}: {', '.join(names)}" for words, names in ends.items() if names)
-    if not said and (any(hidden_demands(statement)) or not _defined(given, point)):
+    if not said and not _defined(statement, point):
         said, missing = "not shown to be defined", ["a definition"]
     detail = f"{point.words(given)}: {said or 'all facts hold exactly'}"
     whole = False if wrong else None if missing else True

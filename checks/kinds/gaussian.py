@@ -133,7 +133,8 @@ def _points(statement: GaussianMean) -> list[dict[sp.Symbol, sp.Rational]]:
 def _differs(found: sp.Expr, statement: GaussianMean) -> str | None:
     for point in _points(statement):
         left, right = found.subs(point), statement.value.subs(point)
-        if abs(sp.N(left - right, _DIGITS)) > sp.Float(10) ** (-_DIGITS // 2):
+        apart = sp.Abs(sp.N(left - right, _DIGITS))
+        if apart.is_Float and apart > sp.Float(10) ** (-_DIGITS // 2):
             at = ", ".join(f"{s} = {x}" for s, x in point.items())
             return f"{at}: the mean is {sp.simplify(left)}, not {sp.simplify(right)}"
     return None

@@ -19,7 +19,7 @@ from checks.kinds.examples import Point
 from checks.statement import Given, Identity, Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.components import NotExact, evaluate
-from derivations.calculus.functions import IN_SYMPY
+from derivations.calculus.functions import IN_SYMPY, is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term
 
@@ -111,7 +111,12 @@ def _check(s: Limit) -> None:
         if s.state in used:
             raise Malformed(f"the {name} depends on the state")
         if name == "rate" and (
-            used - {s.size} or any(isinstance(n, ix.Dim) for n in ix.walk(term.entry(*at)))
+            used - {s.size}
+            or ix.free_indices(term.entry(*at))
+            or any(
+                isinstance(n, ix.Dim | ix.Sum) or (isinstance(n, ix.Call) and is_unknown(n.function))
+                for n in ix.walk(term.entry(*at))
+            )
         ):
             raise Malformed("the rate depends on more than the step size")
     keep_promises(s.state, s.step, s.given)

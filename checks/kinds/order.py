@@ -35,7 +35,7 @@ from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.differentiate import SYMPY_FUNCTIONS, DerivativeMismatch
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.series import Series, series_functions
-from derivations.calculus.term import Number, Term
+from derivations.calculus.term import Number, Term, as_term
 
 _STRIDE = 4  # the two routes to a derivative are compared at every fourth instance
 
@@ -60,10 +60,15 @@ class Order(Kind):
     def statement_latex(self) -> str:
         """The two sides and the order of their difference."""
         power = rf"^{{{self.order}}}" if self.order > 1 else ""
-        chosen = ",\\ ".join(rf"{g.tensor.latex or g.tensor.name} = {g.value.latex()}" for g in self.choice)
+        chosen = ",\\ ".join(map(_chosen, self.choice))
         end = rf"\qquad ({chosen})" if chosen else ""
         name = self.small.latex or self.small.name
         return rf"{self.exact.latex()} = {self.approximate.latex()} + O({name}{power}){end}"
+
+
+def _chosen(given: Given) -> str:
+    own = as_term(given.tensor)
+    return f"{(own[given.at] if given.at else own).latex()} = {given.value.latex()}"
 
 
 def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:

@@ -63,6 +63,11 @@ class Recurrence(Kind):
             lines.append(rf"{own}\big|_{{{z} = 0}} = {sp.latex(self.slope[1])}")
         lines.append(rf"{left} = {sp.latex(self.rule)}")
         closed = rf"{own} = {sp.latex(self.closed)}"
+        every = {s for e in (self.closed, self.rule, *(b.value for b in self.base)) for s in e.free_symbols}
+        known = ((">", "is_positive"), (r"\ge", "is_nonnegative"), (r"\ne", "is_nonzero"))
+        for symbol in sorted(every, key=str):
+            sign = next((shown for shown, asked in known if getattr(symbol, asked)), "")
+            lines += [rf"{sp.latex(symbol)} {sign} 0"] if sign else []
         where = r",\ ".join(lines)
         return rf"{closed} \quad\text{{where}}\quad {where}"
 

@@ -53,7 +53,8 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     """A statement of one side, of one instance, or that what is printed fails."""
     if isinstance(repair, Identity | Stacked) and bare(repair.lhs) == bare(repair.rhs):
         return True
-    if all(isinstance(p, Arithmetic) for p in printed):  # numbers are repaired by numbers
+    numbers = all(isinstance(p, Arithmetic) for p in printed)
+    if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {fact for p in printed for f in p.figures for fact in (f.words, f.computed)}
         return not any({f.words, f.computed} & known for f in getattr(repair, "figures", ()))
     if isinstance(repair, Differs):

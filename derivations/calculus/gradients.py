@@ -10,12 +10,24 @@ from fractions import Fraction
 from functools import lru_cache
 
 from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
 from derivations.calculus import term
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.functions import EXPONENT, check_name
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import is_atom
 from derivations.calculus.parse import parse
-from derivations.calculus.term import NonConformable, Shape, Term, as_term, show_shapes, subterms
+from derivations.calculus.printing import to_expr
+from derivations.calculus.term import (
+    NonConformable,
+    Shape,
+    Term,
+    as_term,
+    show_shapes,
+    side_by_side,
+    subterms,
+)
 
 _PARAMETER = Tensor("t#", (), "t")  # a name that no printed symbol has
 
@@ -53,8 +65,7 @@ class Kronecker(Term):
         return ix.Delta(*self.data)
 
     def latex(self) -> str:
-        left, right = self.data
-        return rf"\delta_{{{left.latex}{right.latex}}}"
+        return rf"\delta_{{{side_by_side(self.data)}}}"
 
 
 class SymbolicPower(Term):
@@ -170,7 +181,8 @@ class Gradient(Derived):
 
     def latex(self) -> str:
         _, tensor, name = self.data
-        return rf"\nabla_{{{tensor.latex or tensor.name}}} {name}"
+        scalar = name if is_atom(name) else rf"\left({name}\right)"
+        return rf"\nabla_{{{tensor.latex or tensor.name}}} {scalar}"
 
 
 def _places_of(term: Term) -> tuple[Index, ...]:
@@ -287,7 +299,14 @@ def power_p(base: Term, shift: int = 0) -> Term:
 
 
 def formula(text: str, arg: Term, order: int = 0) -> Term:
-    """A user's F(u), or a derivative of it."""
+    """A user's F(u), or a derivative of it. Raises ValueError for one that is printed as another function,
+    where what is left out when it is simplified asks for more than the rest.
+    """
+    written = parse(text, {"u": _U.scalar})
+    shown = {(nf.normal(d.base), d.signs) for d in sg.demands(to_expr(nf.normal(written)))}
+    for demand in sg.demands(written):
+        if not sg.signs(demand.base) <= demand.signs and (nf.normal(demand.base), demand.signs) not in shown:
+            raise ValueError(f"{text} is simplified to what is defined elsewhere too: write it out")
     return Formula((as_term(arg),), (text, order))
 
 

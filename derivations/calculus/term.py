@@ -8,7 +8,8 @@ the paper. Each operation is one small class with three rules: shape, entry and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -17,6 +18,7 @@ from typing import Any
 from derivations.calculus import index as ix
 from derivations.calculus.functions import check_name
 from derivations.calculus.index import STACKED, Index, Tensor, summands
+from derivations.calculus.naming import is_atom, is_product
 
 Shape = tuple[str, ...]
 ONE = Index("1", "1")
@@ -122,7 +124,7 @@ class Symbol(Term):
 
     @property
     def level(self) -> int:  # type: ignore[override]
-        return _LOOSE if _is_sum(self.latex()) else _ATOM
+        return level_of(self.latex())
 
     def entry(self, *at: Index) -> ix.Expr:
         return ix.At(self.data, at)
@@ -163,7 +165,7 @@ class Size(Term):
 
     @property
     def level(self) -> int:  # type: ignore[override]
-        return _LOOSE if _is_sum(self.data.replace(STACKED, "+")) else _ATOM
+        return level_of(self.data.replace(STACKED, "+"))
 
     def latex(self) -> str:
         return self.data
@@ -172,9 +174,13 @@ class Size(Term):
 class Pick(Term):
     """An entry or a row: the leading dimensions fixed at indices."""
 
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return level_of(self.latex())
+
     def hidden(self) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-        """The whole object, where a repeated index picks only part of it."""
-        return ((self.args[0],) if len(set(self.data)) < len(self.data) else ()), ()
+        """The whole object: what is picked out of it need not show what the rest asks for."""
+        return self.args, ()
 
     def shape(self) -> Shape:
         whole = self.args[0].shape()
@@ -192,16 +198,16 @@ class Pick(Term):
         inner, picked = self.args[0], self.data
         while isinstance(inner, Pick):  # X[s][j] prints as X[s, j]
             inner, picked = inner.args[0], inner.data + picked
-        names = [i.latex for i in picked]
         if isinstance(inner, Symbol):
-            full = len(names) == len(inner.data.dims)
+            full = len(picked) == len(inner.data.dims)
             template = inner.data.entry_latex if full else inner.data.row_latex
-            if template and f"%{len(names) + 1}" not in template:
-                for n, name in enumerate(names, 1):
-                    template = template.replace(f"%{n}", name)
+            if f"%{len(picked)}" in template and f"%{len(picked) + 1}" not in template:
+                if any(len(i.latex.strip()) > 1 and not i.latex.startswith("\\") for i in picked):
+                    template = re.sub(r"(%\d)(?=%\d)", r"\1,", template)
+                for n, i in enumerate(picked, 1):
+                    template = template.replace(f"%{n}", i.latex)
                 return template
-        separator = "" if all(len(n) == 1 or n.endswith(" ") for n in names) else ","
-        return rf"{_base(inner.wrapped(_ATOM))}_{{{separator.join(names)}}}"
+        return rf"{_base(inner.wrapped(_ATOM))}_{{{side_by_side(picked)}}}"
 
 
 class Sum_(Term):
@@ -692,16 +698,15 @@ def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
         yield rf"\left({text}\right)" if reach & _open_sums(a) and text == a.latex() else text
 
 
-def _is_sum(name: str) -> bool:
-    """Whether a name is printed as a sum, a difference or a negative: outside braces and brackets there
-    is a sign.
-    """
-    depth = 0
-    for character in name:
-        depth += (character in "{([") - (character in "})]")
-        if character in "+-" and depth == 0:
-            return True
-    return False
+def level_of(name: str) -> int:
+    """How tightly a printed name holds together."""
+    return _ATOM if is_atom(name) else _PRODUCT if is_product(name) else _LOOSE
+
+
+def side_by_side(indices: Sequence[Index]) -> str:
+    """Indices as a subscript, with commas where one of them is longer than a letter."""
+    names = [i.latex for i in indices]
+    return ("" if all(len(n) == 1 or n.endswith(" ") for n in names) else ",").join(names)
 
 
 def _base(latex: str) -> str:

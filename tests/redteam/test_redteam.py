@@ -6,12 +6,12 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.statement import Malformed
-from redteam import attacks, consequences, counts, displays, identities, outside, programs
+from redteam import attacks, consequences, counts, displays, identities, names, outside, programs
 from redteam.pair import Pair
 
 PAIRS = {
     p.name: p
-    for module in (identities, consequences, programs, attacks, counts, outside, displays)
+    for module in (identities, consequences, programs, attacks, counts, outside, displays, names)
     for p in module.PAIRS
 }
 
@@ -42,7 +42,10 @@ def test_the_red_team_is_large_and_every_kind_has_its_share() -> None:
     kinds = [name.partition("/")[0] for name in PAIRS]
     assert (
         len(PAIRS)
-        == sum(len(m.PAIRS) for m in (identities, consequences, programs, attacks, counts, outside, displays))
+        == sum(
+            len(m.PAIRS)
+            for m in (identities, consequences, programs, attacks, counts, outside, displays, names)
+        )
         >= 200
     )
     assert min(kinds.count(kind) for kind in set(kinds)) >= 5

@@ -1,0 +1,162 @@
+"""Statements that were true of the symbols and false as printed, parts that nothing asked for, points at which
+nothing is defined.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.cost import Assign, Cost
+from checks.kinds.counting import Grows
+from checks.kinds.differs import Differs
+from checks.kinds.examples import Point
+from checks.kinds.extremum import Extremum
+from checks.kinds.feasible import ConvexProgram, Solvable
+from checks.kinds.follows import Equation, Follows
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Dual
+from checks.kinds.scope import Scoped
+from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded, Ray
+from checks.statement import Definition, Fact, Given, Identity
+from derivations.calculus.gradients import formula, grad, kronecker
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.psd import Features, Multiple, OverCoordinates, Plus
+from derivations.calculus.term import (
+    Term,
+    apply,
+    as_term,
+    eye,
+    size,
+    sqrt,
+    stack,
+    sum_over,
+    trace,
+    zeros,
+)
+from redteam.pair import Pair
+
+X, Y, C, MU, NU, LAM = (Tensor(name) for name in ("x", "y", "c", "mu", "nu", "lam"))
+x, y, c, mu, nu = map(as_term, (X, Y, C, MU, NU))
+zero, one = as_term(0), as_term(1)
+V, W, A = Tensor("v", ("n",)), Tensor("w", ("n",)), Tensor("A", ("n", "n"))
+v, w, a = map(as_term, (V, W, A))
+i, j, k = (Index(letter, "n") for letter in "ijk")
+slope = grad(y + apply("log", c), Y)  # 1, where c > 0
+POINTS, GAMMA = Tensor("p", ("N", "d"), "P", "p_{%1}", "p_{%1}(%2)"), Tensor("gam")
+points, gamma = as_term(POINTS), as_term(GAMMA)
+r, s, t, coordinate = Index("i", "N"), Index("j", "N"), Index("m", "N"), Index("a", "d")
+RAY = Ray(Tensor("t"), ((X, (), as_term(Tensor("t"))),), one)
+RES, D = Tensor("R"), Tensor("D")
+U = as_term(Tensor("U", ("N", "r"), "U"))
+
+
+def program(objective: Term, *constraints: Constraint) -> Program:
+    """A program in x alone."""
+    return Program("p", (X,), objective, constraints)
+
+
+def blind(inner: Index) -> Positive:
+    """A kernel with a part that vanishes at γ = 0, 1, 2, where it is looked at; ``inner`` is summed over."""
+    f = lambda at: sum_over(coordinate, points[at, coordinate])  # noqa: E731
+    factor = (gamma * (gamma - 1) * (gamma - 2)) ** 2
+    linear = sum_over(coordinate, points[r, coordinate] * points[s, coordinate])
+    wrong = inner == r
+    other = sum_over(t, f(t) * f(s)) if wrong else f(r) * f(s)
+    part = OverCoordinates(Features(f(r), r), r) if wrong else Features(f(r), r)
+    certificate = Plus((Features(points[r, coordinate], r, coordinate), Multiple(factor, part)))
+    return Positive(linear + factor * other, POINTS, r, s, "R^d", ((GAMMA, ">= 0"),), certificate)
+
+
+def cost(times: str, printed: str) -> Cost:
+    """So many rounds of two products a token."""
+    n = Index("i", "n")
+    plan = (Assign(W, (n,), v[n] * v[n] * v[n], times),)
+    return Cost("w", plan, printed, stack(n, v[n] ** 3), sizes=("n", "T"))
+
+
+def width(value: Term) -> Follows:
+    """tr UᵀU = r, and a definition that says it is not."""
+    rule = (Given(D, (), trace(U.T @ U) - size("r") + value, "r"),)
+    certificate = (size("N") - 4) * as_term(RES) / as_term(D) if value == zero else zero
+    hypothesis = Equation(trace(U.T @ U), size("r"), RES)
+    left, right = (size("N"), as_term(4)) if value == zero else (as_term(D), as_term(D))
+    return Follows(
+        (hypothesis,),
+        left,
+        right,
+        certificate,
+        "rational singular value decompositions",
+        nonzero=(D,),
+        given=rule,
+    )
+
+
+PAIRS = [
+    Pair("identity/picked-out-of-what-has-no-value", lambda: Identity(stack(i, sqrt(v[i] - v[j]))[j], zero), "v = (0, 1), j = 2",
+         lambda: Identity(stack(i, sqrt((v[i] - v[j]) ** 2))[j], zero)),
+    Pair("identity/picked-twice-out-of-a-logarithm", lambda: Identity(apply("log", eye("n"))[k][k], zero), "log 0",
+         lambda: Identity((2 * eye("n"))[k][k], as_term(2))),
+    Pair("identity/picked-out-of-one-over-a-delta", lambda: Identity(stack(i, 1 / kronecker(i, j))[j], one), "1/0 at i ≠ j",
+         lambda: Identity(stack(i, 1 / (1 + kronecker(i, j)))[j], as_term(Fraction(1, 2)))),
+    Pair("definition/a-function-of-entries-that-mixes-them", lambda: Definition(apply("f", a), a @ a), "f(A_11) depends on A_12",
+         lambda: Definition(apply("f", a), a**2)),
+    Pair("definition/a-function-that-transposes", lambda: Definition(apply("f", a), a.T), "f(1) = 2 and f(1) = 3",
+         lambda: Definition(apply("f", a), 2 * a)),
+    Pair("definition/a-function-with-something-else-in-it", lambda: Definition(apply("f", v), v + w), "f(0) = 1 and f(0) = 2",
+         lambda: Definition(apply("f", v), x * v)),
+    Pair("scoped/bound-elsewhere", lambda: Scoped(x, zeros("n")[i] + sum_over(i, v[i])), "the first i", lambda: Scoped(x, sum_over(i, zeros("n")[i] + v[i]))),
+    Pair("identity/an-index-printed-as-another", lambda: Identity(sum_over(i, v[Index("i#b", "n")]), size("n") * v[Index("i#b", "n")]), "v = (1, 2)",
+         lambda: Identity(sum_over(i, v[j]), size("n") * v[j])),
+    Pair("identity/an-index-of-the-engine", lambda: Identity(sum_over(j, v[j] * v[Index("?5", "n")]), v[Index("?5", "n")] * sum_over(j, v[j])),
+         "its own names", lambda: Identity(sum_over(j, v[j] * v[k]), v[k] * sum_over(j, v[j]))),
+    Pair("differs/a-size-of-another-written-out", lambda: Differs(sum_over(Index("i", "n-1"), one) + 1, sum_over(i, one)), "n - 1 + 1 = n",
+         lambda: Differs(sum_over(Index("i", "n-1"), one), sum_over(i, one))),
+    Pair("differs/twice-a-size", lambda: Differs(trace(eye("2n")), 2 * trace(eye("n"))), "2n = 2n", lambda: Differs(trace(eye("2n")), trace(eye("n")))),
+    Pair("differs/a-symbol-and-a-size", lambda: Differs(as_term(Tensor("n")), sum_over(i, one)), "n is n", lambda: Differs(x, sum_over(i, one))),
+    Pair("identity/a-negative-size", lambda: Identity(sum_over(Index("i", "-1"), one), size("-1")), "an empty sum", lambda: Identity(sum_over(i, one), size("n"))),
+    Pair("identity/a-function-printed-as-a-sum", lambda: Identity(x * apply("f", y, "1+f"), apply("f", y, "1+f") * x), "x 1 + f(y)",
+         lambda: Identity(x * apply("f", y), apply("f", y) * x)),
+    Pair("differs/a-formula-and-a-function", lambda: Differs(formula("u^2", x), apply("F", x)), "F(x) ≠ F(x)", lambda: Differs(formula("u^2", x), apply("g", x))),
+    Pair("differs/rows-printed-alike", lambda: Differs(*(as_term(Tensor(n, ("n", "d"), n, "z_{%1}"))[i] for n in "PQ")), "z_i ≠ z_i",
+         lambda: Differs(*(as_term(Tensor(n, ("n", "d"), n))[i] for n in "PQ"))),
+    Pair("differs/a-number-for-a-name", lambda: Differs(as_term(Tensor("q", (), "1")), one), "1 ≠ 1", lambda: Differs(as_term(Tensor("q")), one)),
+    Pair("identity/an-invisible-name", lambda: Identity(as_term(Tensor("q", (), "{}")) * x, x * as_term(Tensor("q", (), "{}"))), "x = x",
+         lambda: Identity(as_term(Tensor("q")) * x, x * as_term(Tensor("q")))),
+    Pair("differs/a-function-named-as-a-symbol", lambda: Differs(apply("x", y + 1), x * (y + 1)), "x(y + 1)", lambda: Differs(apply("f", y + 1), x * (y + 1))),
+    Pair("positive/a-sum-over-the-points", lambda: blind(r), "γ = 3, x = (1, 2), c = (3, -2): -107", lambda: blind(t)),
+    Pair("follows/hypotheses-against-a-definition", lambda: width(zero), "D = 0 is assumed not to vanish", lambda: width(one)),
+    Pair("cost/rounds-below-zero", lambda: cost("4-T", "(4-T)*2*n"), "T = 5", lambda: cost("T", "2*n*T")),
+    Pair("cost/a-fraction-of-a-round", lambda: cost("T+(T-1)*(T-2)*(T-3)/7", "2*n*(T+(T-1)*(T-2)*(T-3)/7)"), "T = 4: 4 6/7 rounds",
+         lambda: cost("T-1", "2*n*(T-1)")),
+    Pair("arithmetic/numbers-of-their-own", lambda: Arithmetic((Figure("p", Fraction(1, 3), "=", Fraction(33, 100), 2),)), "1/3",
+         lambda: Arithmetic((Figure("p", Fraction(1, 3), "rounds to", Fraction(33, 100), 2),))),
+    # what is true must not fail where the counterexample is no point of the statement
+    Pair("identity/refuted-outside-a-logarithm", lambda: Identity(slope * apply("abs", c), -c), "c = 1", lambda: Identity(slope * apply("abs", c), c)),
+    Pair("solvable/refuted-outside-a-logarithm", lambda: Solvable(X, (Fact("e", x * x + slope, "="),), Point((), ((C, 1), (Y, 1)))), "x² = -1",
+         lambda: Solvable(X, (Fact("e", c * x - slope, "="),), Point((), ((C, 0), (Y, 1))))),
+    Pair("stationary/refuted-outside-a-logarithm", lambda: Stationary(x**2 + slope * x, X, zero), "1",
+         lambda: Stationary(x**2 + (apply("abs", c) - c) * x * slope, X, zero)),
+    Pair("extremum/refuted-outside-a-logarithm", lambda: Extremum(-(x**2) * slope, X, zero, "a global minimum"), "x = 1",
+         lambda: Extremum(c * x**2 * slope, X, zero, "a global minimum", above=x**2)),
+    Pair("extremum/along-what-has-no-value", lambda: Extremum(x**2, X, one, "the only global minimum"), "x = 0",
+         lambda: Extremum(x**3 * (x - 1) ** 2 / x, X, one, "the only global minimum", witness=Point((), ()), direction=-1)),
+    Pair("extremum/another-lower-bound", lambda: Extremum(-(x**2), X, zero, "bounded below"), "x²",
+         lambda: Extremum(x**2 - 2 * x, X, zero, "bounded below", above=x**2)),
+    Pair("convex/refuted-outside-a-logarithm",
+         lambda: ConvexProgram(program(-(x**2) + apply("log", c), Constraint(x, one, LAM)), (("c", 1),), (("x", 1),), (("x", -1),)), "-x²",
+         lambda: ConvexProgram(program(x**2 + apply("log", c), Constraint(c * x**2, c, LAM)), (("c", -1),), (("x", 1),), (("x", -1),))),
+    Pair("bounded/refuted-outside-a-root", lambda: Bounded(program(-(x**2)), None), "-x²",
+         lambda: Bounded(program(-(x**2) * grad(y + sqrt(1 - x**2), Y)), RAY)),
+    Pair("dual/zeros-outside-what-is-promised", lambda: Dual(program(x, Constraint(-x, c, MU)), ((X, 1 + mu),)), "μ = 1, not -1",
+         lambda: Dual(program(x, Constraint(-x, c, MU)), ((X, (1 - mu) * (1 + mu)),))),
+    Pair("dual/the-same-conditions-in-another-form",
+         lambda: Dual(Program("p", (X, Y), x + y, (Constraint(-x, c, MU), Constraint(-x - y, c, NU))), ((X, 1 - mu - nu), (Y, 2 - nu))), "ν = 1",
+         lambda: Dual(Program("p", (X, Y), x + y, (Constraint(-x, c, MU), Constraint(-x - y, c, NU))), ((X, 1 - mu - nu), (Y, -mu)))),
+    Pair("grows/at-sizes-that-are-none", lambda: Grows("g", -sp.Symbol("z", positive=True), sp.Symbol("z", positive=True), ((sp.Symbol("z", positive=True), (1, 2)),)),
+         "it falls", lambda: Grows("g", sp.Symbol("z", positive=True) ** 2, sp.Symbol("z", positive=True), ((sp.Symbol("z", positive=True), (1, 2)),))),
+]  # fmt: skip
