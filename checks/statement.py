@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, free
 
 
 class Malformed(ValueError):
@@ -122,9 +122,19 @@ Statement = Kind | Identity | Definition | All
 
 
 def follows_latex(hypotheses: tuple[Fact, ...], conclusion: Fact) -> str:
-    """Hypotheses and conclusion as printed."""
-    left = r",\quad ".join(h.latex() for h in hypotheses)
-    return rf"{left} \;\Longrightarrow\; {conclusion.latex()}" if left else conclusion.latex()
+    """Hypotheses and conclusion as printed, with what their indices run over: those of the conclusion all of
+    it, others a hypothesis alone.
+    """
+    if not hypotheses:
+        return conclusion.latex()
+    shared = free(conclusion.term)
+    left = r",\quad ".join(h.latex() + _for_all(free(h.term) - shared, r"\ ") for h in hypotheses)
+    return rf"{left} \;\Longrightarrow\; {conclusion.latex()}" + _for_all(shared, r"\qquad ")
+
+
+def _for_all(indices: set[Index], before: str) -> str:
+    names = ", ".join(sorted({i.latex.strip() for i in indices}))
+    return rf"{before}\text{{(each }} {names}\text{{)}}" if names else ""
 
 
 def parts(statement: Statement) -> tuple[Any, ...]:

@@ -186,9 +186,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
             return Finding([shapes], counterexample=shapes.detail)
     shared = ix.free_indices(statement.conclusion.term.entry())
     pinned = tuple((i, n) for i, n in statement.point.at if i in shared)
-    everywhere = replace(
-        statement.point, at=pinned
-    )  # an index of the hypotheses alone runs over its whole range
+    everywhere = replace(statement.point, at=pinned)  # an index of a hypothesis alone takes all its values
     kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]
     kept.append(_defined(statement, statement.point))
     if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:

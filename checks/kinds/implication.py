@@ -9,7 +9,15 @@ from typing import Any
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import facts_of
-from checks.engine.instances import FUNCTIONS, Instance, describe, dimensions, exact_instances, solved
+from checks.engine.instances import (
+    FUNCTIONS,
+    Instance,
+    describe,
+    dimensions,
+    entries_of,
+    exact_instances,
+    solved,
+)
 from checks.engine.judge import ENGINES, ENOUGH, conformable, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
@@ -141,13 +149,15 @@ def _satisfied(statement: Implication, seed: int) -> tuple[str, int, str | None]
     """
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
     shown, count = "", 0
-    for instance, points in exact_instances(terms, (), seed, 40, True):
+    for instance, points in exact_instances(terms, (), seed, 40, True, spread=True):
         for at in points[:2]:
             point = _moved_onto(instance, statement, at)
             if point is None:
                 continue
             sign = point.sign(terms[-1], at)
             if sign is not None and not _allowed(sign, statement.conclusion.relation):
+                if not _everywhere(point, statement, at):
+                    continue
                 text = (
                     f"{describe(point, at)}: every hypothesis holds, but {statement.conclusion.name} does not"
                 )
@@ -177,6 +187,20 @@ def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]
             return None
         instance = moved[1]
     return None
+
+
+def _everywhere(point: Instance, statement: Implication, at: dict[Index, int]) -> bool:
+    """Whether every hypothesis holds for all values of the indices that the conclusion does not have."""
+    shared = ix.free_indices(statement.conclusion.term.entry())
+    pinned = {i: n for i, n in at.items() if i in shared}
+    for h in statement.hypotheses:
+        expr = h.term.entry()
+        loose = sorted(ix.free_indices(expr) - shared, key=lambda i: i.name)
+        for place in entries_of(tuple(i.dim for i in loose), point.sizes):
+            sign = point.sign(expr, {**pinned, **dict(zip(loose, place, strict=True))})
+            if sign is None or not _allowed(sign, h.relation):
+                return False
+    return True
 
 
 def _allowed(sign: int, relation: str) -> bool:
