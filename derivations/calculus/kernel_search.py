@@ -132,6 +132,8 @@ def _sets() -> Iterator[tuple[Point, ...]]:
     for count in (1, 2):
         yield from combinations(line, count)
     yield from list(combinations(line, 3))[::4]
+    for h in (Fraction(1, 4), Fraction(1, 16)):  # near each other the curvature decides
+        yield ((-h,), (Fraction(0),), (h,))
     yield from combinations(plane[:8], 2)
     yield from _CORNERS
 

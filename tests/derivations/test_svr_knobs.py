@@ -169,6 +169,7 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     ("functional_descent", "kernel", "1/(40-dot)", "not shown to have a value for every inner product u: 40 "
                                                    "- u"),
     ("svr", "feature_map", "xx*dot", "it is not symmetric"),
+    ("functional_descent", "kernel", "exp(-(xx-2*dot+yy)^(5/4))", "at (-1/4), (0), (1/4) with c = (1, -2, 1)"),
     ("svr", "feature_map", "sqrt(dot)", "the kernel has no value at (1), (-1)"),
     ("svr", "feature_map", "1+dot^2-dot^4/1000000000", "dot^4 has the coefficient -1/1000000000"),
     ("functional_descent", "kernel", "sqrt(dot^2+1)", "no features have this kernel: at (1, 0), (1, 1)"),
