@@ -57,9 +57,9 @@ def _variable_scale(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Array
 
     It is |x_j| or, if larger, the smallest sum of absolute terms among the constraints that tie the variable
     to data or to other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative
-    error of 1. An inequality that is far from tight ties nothing: a variable that no other constraint ties
-    has the value at which its own curvature would balance its stationarity row, or, without curvature, what
-    that inequality may round to (`LOOSE`). No other variable lends its size, however large it is.
+    error of 1. Of an inequality that is far from tight the right side does not count: it may be anything. Of
+    a variable with curvature that no other constraint ties it is also the value at which its curvature would
+    balance its stationarity row. No other variable lends its size, however large it is.
     """
     balance = (
         np.abs(qp.P) @ np.abs(x) + np.abs(qp.q) + np.abs(qp.G.T) @ np.abs(y) + np.abs(qp.A.T) @ np.abs(z)
@@ -70,19 +70,14 @@ def _variable_scale(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Array
     terms = rows @ np.abs(x) + right
     tying = ((rows != 0).sum(axis=1) > 1) | (right != 0)
     far = np.concatenate([2 * (qp.h - qp.G @ x) > terms[: qp.h.size], np.zeros(qp.b.size, dtype=bool)])
+    terms = np.where(far, terms - right, terms)
     for j in range(scale.size):
-        near, loose = (np.flatnonzero((rows[:, j] != 0) & tying & kind) for kind in (~far, far))
-        if near.size:
-            scale[j] = max(scale[j], (terms[near] / rows[near, j]).min())
-        elif qp.P[j, j] > 0:
+        own = np.flatnonzero((rows[:, j] != 0) & tying)
+        if own.size:
+            scale[j] = max(scale[j], (terms[own] / rows[own, j]).min())
+        if qp.P[j, j] > 0 and far[own].all():
             scale[j] = max(scale[j], balance[j] / qp.P[j, j])
-        elif loose.size:
-            scale[j] = max(scale[j], (terms[loose] / rows[loose, j]).min() * LOOSE)
     return scale
-
-
-LOOSE = Fraction(1, 2**26)
-"""The root of float64's rounding unit: an error that a tolerance near it accepts is rounding of the row."""
 
 
 def _multiplier_scale(B: Array, y: Array, rows: Array, anchored: Array) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import facts_of, signs_under
+from checks.engine.hypotheses import UNDEFINED, facts_of, signs_under
 from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import entries
 from checks.statement import terms_of
@@ -31,6 +31,7 @@ def guard(statement: Any, finding: Finding) -> Finding:
     defined: it may not be where the counterexample is.
     """
     refuted = finding.holds is False and not getattr(statement, "at_points", False)
+    refuted &= not any(e.detail.endswith(UNDEFINED) for e in finding.evidence if e.passed is False)
     if not finding.proved and not refuted:
         return finding
     try:

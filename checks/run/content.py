@@ -172,7 +172,7 @@ def _values_of(function: Any, seen: set[int]) -> Iterator[str]:
         names |= set(inner.co_names)
         todo += [c for c in inner.co_consts if isinstance(c, CodeType)]
     spaces = [inspect.unwrap(function).__globals__]
-    spaces += [vars(v) for n in names if _is_own(v := spaces[0].get(n))]
+    spaces += [vars(v) for n in sorted(names) if _is_own(v := spaces[0].get(n))]
     for space in spaces:
         for name in sorted(names & space.keys()):
             value = space[name]

@@ -298,3 +298,18 @@ def test_semidefinite_form_with_rounding_is_solved() -> None:
     qp = QuadraticProgram(P=np.outer(v, v), q=-v, G=np.eye(30), h=np.ones(30))
     s = solve(qp)
     assert certify(qp, s.x, s.y, s.z).accepts(1e-7)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e12, 1e20])
+def test_a_far_constraint_lends_no_variable_its_size(far: float) -> None:
+    """However far it is, a wrong answer is as wrong as before; the right one is accepted."""
+    curved = QuadraticProgram(np.eye(2), np.array([-1.0, -1]), G=np.array([[1.0, 1]]), h=np.array([far]))
+    nothing = np.zeros(0)
+    assert certify(curved, np.zeros(2), np.zeros(1), nothing).worst > 1e-2
+    assert certify(curved, np.ones(2), np.zeros(1), nothing).accepts(0)
+    flat = QuadraticProgram(
+        np.zeros((2, 2)), np.ones(2), G=np.array([[-1.0, 0], [0, -1], [1, 1]]), h=np.array([0, 0, far])
+    )
+    prices = np.array([1.0, 1, 0])
+    assert certify(flat, np.array([-1000.0, 1000]), prices, nothing).worst > 1e-2
+    assert certify(flat, np.zeros(2), prices, nothing).accepts(0)
