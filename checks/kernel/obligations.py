@@ -1,0 +1,98 @@
+"""The theorems behind a statement, from the object that its engine decides, and what no theorem covers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from checks.kernel.consequences import follows, implication
+from checks.kernel.equalities import equalities
+from checks.kernel.theorem import Theorem
+from checks.kernel.trees import NotCovered
+from checks.kinds.family import Family
+from checks.kinds.follows import Follows
+from checks.kinds.implication import Implication
+from checks.kinds.stacked import Pruned, Stacked
+from checks.statement import Definition, Identity, parts
+from derivations.calculus.index import summands
+from derivations.calculus.term import NonConformable, Part
+
+
+@dataclass
+class Exported:
+    """The theorems of one part of a statement in an order in which each uses earlier ones only, and why
+    something of it has none. ``settled``: there is nothing that could be shown.
+    """
+
+    kind: str
+    theorems: list[Theorem] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    settled: bool = False
+
+    @property
+    def covered(self) -> bool:
+        """Whether all of it has theorems."""
+        return bool(self.theorems) and not self.missing
+
+
+def _identity(name: str, part: Identity) -> list[Theorem]:
+    return equalities(name, part)
+
+
+def _stacked(name: str, part: Stacked) -> list[Theorem]:
+    found = []
+    for n, dims in enumerate(product(*(summands(dim) for dim in part.lhs.shape())), 1):
+        left, right = (Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs))
+        found += equalities(f"{name}_block{n}", Identity(left, right, part.given, nonzero=part.nonzero))
+    return found
+
+
+def _follows(name: str, part: Follows) -> list[Theorem]:
+    return [follows(name, part)]
+
+
+def _implication(name: str, part: Implication) -> list[Theorem]:
+    return [implication(name, part)]
+
+
+EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
+    Identity: _identity,
+    Stacked: _stacked,
+    Follows: _follows,
+    Implication: _implication,
+}
+
+
+def export(name: str, statement: Any) -> list[Exported]:
+    """What is exported of each part of a statement, under names that begin with ``name``."""
+    pieces = parts(statement)
+    return [_part(name if len(pieces) == 1 else f"{name}_part{n}", p) for n, p in enumerate(pieces, 1)]
+
+
+def _part(name: str, part: Any) -> Exported:
+    kind = type(part).__name__
+    if isinstance(part, Definition):
+        return Exported(kind, missing=["a definition: there is nothing to prove"], settled=True)
+    if isinstance(part, Family):
+        return _family(name, part)
+    if type(part) not in EXPORTERS:
+        return Exported(kind, missing=[f"no theorems are made of statements of the kind {kind}"])
+    try:
+        return Exported(kind, EXPORTERS[type(part)](name, part))
+    except NotCovered as why:
+        return Exported(kind, missing=[str(why)])
+    except NonConformable as why:
+        return Exported(kind, missing=[f"shapes do not agree: {why}"])
+
+
+def _family(name: str, part: Family) -> Exported:
+    """The statement for every value of the parameter alone where it is there: the cases are instances of it."""
+    cases = [case for _, case in part.cases] if part.general is None else [part.general]
+    whole = Exported("Family")
+    for n, case in enumerate(cases, 1):
+        for inner in export(name if len(cases) == 1 else f"{name}_case{n}", case):
+            whole.theorems += inner.theorems
+            whole.missing += inner.missing
+    return whole
