@@ -152,12 +152,11 @@ def implication(name: str, s: Implication) -> Theorem:
     lines.append(filled(f"{context.readable(conclusion, level=49)} {relation} 0."))
     frozen = _Frozen(context)
     proof = ["Proof.", context.intro(), *_strict(context, s, names, frozen), *context.setup()]
-    frozen_left, frozen_right = context.deep(frozen.of(left), ()), context.deep(frozen.of(right), ())
     proof += [
-        "  pose proof (identity the_data the_model []",
-        filled(frozen_left, "    "),
-        filled(frozen_right, "    "),
-        f"    {YES} promises) as is_identity.",
+        "  pose proof (identity the_data the_model the_ranges",
+        filled(context.deep(frozen.of(left)), "    "),
+        filled(context.deep(frozen.of(right)), "    "),
+        f"    {YES} promises {context.places()}) as is_identity.",
         filled(f"assert (shown : {context.readable(left)} = {context.readable(right)}) by exact is_identity."),
         "  clear is_identity.",
     ]

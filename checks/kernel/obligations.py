@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from checks.kernel.consequences import follows, implication
+from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
@@ -15,6 +16,7 @@ from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stationary import Stationary
 from checks.statement import Definition, Identity, parts
 from derivations.calculus.index import summands
 from derivations.calculus.term import NonConformable, Part
@@ -38,7 +40,7 @@ class Exported:
 
 
 def _identity(name: str, part: Identity) -> list[Theorem]:
-    return equalities(name, part)
+    return [*equalities(name, part), *joined(name, part)]
 
 
 def _stacked(name: str, part: Stacked) -> list[Theorem]:
@@ -62,6 +64,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Stacked: _stacked,
     Follows: _follows,
     Implication: _implication,
+    Stationary: stationary,
 }
 
 
@@ -80,7 +83,7 @@ def _part(name: str, part: Any) -> Exported:
     if type(part) not in EXPORTERS:
         return Exported(kind, missing=[f"no theorems are made of statements of the kind {kind}"])
     try:
-        return Exported(kind, EXPORTERS[type(part)](name, part))
+        return Exported(kind, [*EXPORTERS[type(part)](name, part), *derivatives(name, part)])
     except NotCovered as why:
         return Exported(kind, missing=[str(why)])
     except NonConformable as why:

@@ -144,9 +144,9 @@ class Context:
         if positive:
             self.promises["positive", tensor] = positive
 
-    def put(self, expr: ix.Expr) -> ix.Expr:
-        """The expression that the checker sees: definitions put in."""
-        expr = apply_definitions(expr, self.definitions)
+    def put(self, expr: ix.Expr, but: Tensor | None = None) -> ix.Expr:
+        """The expression that the checker sees: definitions put in, but that of one tensor of the model."""
+        expr = apply_definitions(expr, tuple(g for g in self.definitions if g.tensor != but))
         return fn.by_exponentials(expr) if self.expanded else expr
 
     def by_exponentials(self) -> list[tuple[str, int]]:
@@ -157,9 +157,9 @@ class Context:
         calls = (n for n in everything if isinstance(n, ix.Call) and n.order == 0)
         return list(dict.fromkeys((n.function, 0) for n in calls if _by_exp(n.function)))
 
-    def deep(self, expr: ix.Expr, scope: tuple[Index, ...] | None = None) -> str:
-        """The checker's tree of an expression."""
-        return f"{deep(self.put(expr), tuple(self.free) if scope is None else scope, self.symbols)}%nat"
+    def deep(self, expr: ix.Expr, but: Tensor | None = None) -> str:
+        """The checker's tree of an expression, as `put` gives it."""
+        return f"{deep(self.put(expr, but), tuple(self.free), self.symbols)}%nat"
 
     def readable(self, expr: ix.Expr, scope: Mapping[Index, str] | None = None, level: int = 50) -> str:
         """The formula of an expression."""

@@ -9,6 +9,15 @@ Definition bump (M : model) (t : nat) (vals : list nat) (h : R) : model :=
   {| dims := dims M; fn := fn M;
      ten := fun u ix => if Nat.eqb u t && leqb ix vals then ten M u ix + h else ten M u ix |}.
 
+(* the same in readable statements, for arrays with 0 to 3 indices *)
+Definition moved0 (z h : R) : R := z + h.
+Definition moved1 (Z : nat -> R) (i : nat) (h : R) : nat -> R :=
+  fun a => if (Nat.eqb a i && true)%bool then Z a + h else Z a.
+Definition moved2 (Z : nat -> nat -> R) (i j : nat) (h : R) : nat -> nat -> R :=
+  fun a b => if (Nat.eqb a i && (Nat.eqb b j && true))%bool then Z a b + h else Z a b.
+Definition moved3 (Z : nat -> nat -> nat -> R) (i j k : nat) (h : R) : nat -> nat -> nat -> R :=
+  fun a b c => if (Nat.eqb a i && (Nat.eqb b j && (Nat.eqb c k && true)))%bool then Z a b c + h else Z a b c.
+
 Fixpoint deltas (ix js : list nat) : expr :=
   match ix, js with [], [] => Num 1 | i :: ix', j :: js' => Mul (Delta i j) (deltas ix' js') | _,
     _ => Num 0 end.
@@ -204,5 +213,5 @@ Proof.
 Qed.
 
 (* What the generated proofs run: the only function in the list of logarithms is the logarithm. *)
-Ltac logarithms := let f := fresh in let H := fresh in
+Ltac logarithms := let f := fresh in let H := fresh in let x := fresh in
   intros f H x; apply inb_In in H; cbn in H; repeat (destruct H as [<-|H]; [reflexivity|]); contradiction.
