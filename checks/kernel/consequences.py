@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, Context, Theorem, conjunction, filled, listed, loose
@@ -13,7 +14,6 @@ from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
-
 
 # ---------------------------------------------------------------- matrix equations
 
@@ -26,9 +26,9 @@ def follows(name: str, s: Follows) -> Theorem:
     lhs, rhs, factor, squares = s.lhs.entry(*at), s.rhs.entry(*at), s.factor.entry(), s.squares.entry(*at)
     certificate = s.certificate.entry(*at)
     put = certificate
-    for h in s.hypotheses:
-        put = ix.define(put, h.residual, lambda *i, h=h: h.difference(*i))
-    hypotheses = [_Hypothesis(h) for h in s.hypotheses]
+    for equation in s.hypotheses:
+        put = ix.define(put, equation.residual, equation.difference)
+    hypotheses = [_Hypothesis(equation) for equation in s.hypotheses]
     exprs = (lhs, rhs, factor, squares, put, *(h.expr for h in hypotheses))
     context = Context(exprs, s.given, s.nonzero, at)
     inner = {i for h in hypotheses for i in h.at}
@@ -157,7 +157,9 @@ def implication(name: str, s: Implication) -> Theorem:
         filled(context.deep(frozen.of(left)), "    "),
         filled(context.deep(frozen.of(right)), "    "),
         f"    {YES} promises {context.places()}) as is_identity.",
-        filled(f"assert (shown : {context.readable(left)} = {context.readable(right)}) by exact is_identity."),
+        filled(
+            f"assert (shown : {context.readable(left)} = {context.readable(right)}) by exact is_identity."
+        ),
         "  clear is_identity.",
     ]
     for n, (h, m) in enumerate(multipliers):
@@ -180,6 +182,10 @@ def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, re
         filled(f"assert (sign{n} : 0 {sign} {context.readable(multiplier, level=49)}) by signs."),
         filled(f"assert (use{n} : 0 {sign} {product}) by (apply {lemma}; [exact sign{n} | lra])."),
     ]
+
+
+def _constant(text: str, names: list[str]) -> str:
+    return text
 
 
 class _Frozen:
@@ -208,7 +214,7 @@ class _Frozen:
             promise = self.context.promises.get(("positive", tensor), "")
             proof = " ".join([promise, *(f"{n} range_{n}" for n in at)]) if promise else ""
             text = self.context.entry(tensor, at)
-            self.context.alias(new, lambda _, text=text: text, proof and f"({proof})")
+            self.context.alias(new, partial(_constant, text), proof and f"({proof})")
         return self.table[tensor, indices]
 
 

@@ -1,7 +1,7 @@
 """Theorems about derivatives: Rocq's ``derivable_pt_lim`` of the formula itself, entry by entry.
 
-A gradient that a statement prints is a derivative of the real function, so that our differentiation need not be
-believed; a stationary point is one where that derivative is zero.
+A gradient that a statement prints is a derivative of the real function, so that our differentiation need not
+be believed; a stationary point is one where that derivative is zero.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def _printed_one(name: str, term: Term, given: tuple[Given, ...], nonzero: tuple
     inner, tensor, direction, _ = term.data
     at = places("e", inner.shape())
     t = Tensor("t#", ())
-    moved = ix.define(
-        inner.entry(*at), tensor, lambda *i: ix.At(tensor, i) + t.scalar * ix.At(direction, i)
-    )
+    moved = ix.define(inner.entry(*at), tensor, lambda *i: ix.At(tensor, i) + t.scalar * ix.At(direction, i))
     start = Given(t, (), as_term(0), "the start of the line")
     formula = gradient(moved, t, ())
     return slope(name, moved, t, (), formula, (*given, start), nonzero, at, value=term.entry(*at))
@@ -63,7 +61,9 @@ def joined(name: str, statement: Identity) -> list[Theorem]:
             at = places("d", tensor.dims)
             formulas = side.entry(*at), other.entry(*at)
             own = (statement.given, statement.nonzero)
-            return [slope(f"{name}_gradient", energy.entry(), tensor, at, formulas[0], *own, value=formulas[1])]
+            return [
+                slope(f"{name}_gradient", energy.entry(), tensor, at, formulas[0], *own, value=formulas[1])
+            ]
     return []
 
 
@@ -90,7 +90,7 @@ def slope(
     first: tuple[Index, ...] = (),
     value: ix.Expr | None = None,
 ) -> Theorem:
-    """The derivative of ``energy`` by ``tensor[at]`` is ``formula``, and equal to ``value`` under definitions.
+    """The derivative of ``energy`` by ``tensor[at]`` is ``formula``, and ``value`` under definitions.
 
     A definition of the tensor itself is the point at which the derivative is taken.
     """
@@ -163,10 +163,10 @@ def _differentiation(
     following = listed(own.index(_next(f)) if f in functions else n for n, f in enumerate(own))
     logarithms = listed(own.index(f) for f in own if f == ("log", 0))
     numbers = listed(own.index(f) for f in functions)
-    entry = listed(context.free.index(i) for i in plain(at))
+    number, entry = context.symbols.tensors.index(tensor), listed(context.free.index(i) for i in plain(at))
     return [
-        f"  pose proof (gradient the_data the_model (fun f => nth f {following} f)%nat ({numbers} : list nat)%nat",
-        f"    ({logarithms} : list nat)%nat {context.symbols.tensors.index(tensor)}%nat",
+        f"  pose proof (gradient the_data the_model (fun f => nth f {following} f)%nat",
+        f"    ({numbers} : list nat)%nat ({logarithms} : list nat)%nat {number}%nat",
         f"    ({entry} : list nat)%nat the_ranges",
         filled(context.deep(energy, tensor), "    "),
         filled(context.deep(formula, tensor), "    "),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from checks.engine.hypotheses import apply_definitions
 from checks.kernel.theorem import YES, Context, Theorem, filled
 from checks.statement import Given, Identity
@@ -30,7 +32,7 @@ def chain(
     at: tuple[Index, ...],
 ) -> list[Theorem]:
     """The theorems of a chain of equal expressions, all under the same hypotheses. Raises NotCovered."""
-    pairs = list(zip(exprs[:-1], exprs[1:], strict=True))
+    pairs = list(pairwise(exprs))
     expanded = not all(_same(*(apply_definitions(e, given) for e in pair)) for pair in pairs)
     context = Context(tuple(exprs), given, nonzero, at, expanded=expanded)
     if len(pairs) == 1:

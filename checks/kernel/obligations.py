@@ -91,7 +91,7 @@ def _part(name: str, part: Any) -> Exported:
 
 
 def _family(name: str, part: Family) -> Exported:
-    """The statement for every value of the parameter alone where it is there: the cases are instances of it."""
+    """The general statement alone where there is one: the cases are instances of it."""
     cases = [case for _, case in part.cases] if part.general is None else [part.general]
     whole = Exported("Family")
     for n, case in enumerate(cases, 1):

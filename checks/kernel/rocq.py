@@ -124,8 +124,8 @@ def ask(text: str, seconds: float = 120) -> tuple[bool, str]:
 def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outcome]:
     """What becomes of theorems, as it is found; those of one group may use each other.
 
-    ``seconds`` is the time for one theorem. In a batch that fails each group is tried alone, and in a group that
-    fails each theorem after those that were accepted. Raises RocqError.
+    ``seconds`` is the time for one theorem. In a batch that fails each group is tried alone, and in a group
+    that fails each theorem after those that were accepted. Raises RocqError.
     """
     build()
     batches: list[list[list[Theorem]]] = [[]]

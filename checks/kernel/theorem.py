@@ -93,8 +93,9 @@ class Context:
     """What theorems about the same symbols share.
 
     ``exprs`` are the formulas, ``given`` and ``nonzero`` a statement's hypotheses, ``first`` the indices that
-    come first among the free ones. ``aliases`` are tensors of the model only: names for formulas, as text from
-    the names of their indices. ``vanishing`` has expressions without indices that do not vanish, and the proofs.
+    come first among the free ones. ``aliases`` are tensors of the model only: names for formulas, as text
+    from the names of their indices. ``vanishing`` has expressions without indices that do not vanish, and
+    the proofs.
     ``expanded``: whether functions with a formula by exponentials are written by it.
     """
 
@@ -208,29 +209,28 @@ class Context:
         if sizes:
             lines.append(filled(" ".join(f"(0 < {s.dim(d)})%nat ->" for d in s.dims)))
         for what, tensor, says in self._promised():
-            self.promises[what, tensor], line = self.hypothesis(self._each(tensor, says))
+            self.promises[what, tensor], line = self.hypothesis(says)
             lines.append(line)
         for function in self.positive_functions():
             lines.append(self.hypothesis(f"forall x, 0 < {s.function(function)} x")[1])
         return [*lines, *self._definitions()]
 
-    def _promised(self) -> list[tuple[str, Tensor, Callable[[list[str]], str]]]:
-        found: list[tuple[str, Tensor, Callable[[list[str]], str]]] = []
+    def _promised(self) -> list[tuple[str, Tensor, str]]:
+        """What is promised of each tensor that is not defined."""
+        found = []
         for t in self.base:
             if t.positive:
-                found.append(("positive", t, lambda n, t=t: f"0 < {self.entry(t, n)}"))
+                found.append(("positive", t, self._each(t, "0 < {}")))
             if t in self.nonzero:
-                found.append(("nonzero", t, lambda n, t=t: f"{self.entry(t, n)} <> 0"))
-            if self._symmetric(t):
-                found.append(("symmetric", t, lambda n, t=t: f"{self.entry(t, n)} = {self.entry(t, n[::-1])}"))
+                found.append(("nonzero", t, self._each(t, "{} <> 0")))
+            if t.symmetric and len(plain_dims(t)) == 2:
+                found.append(("symmetric", t, self._each(t, f"{{}} = {self.entry(t, ['i1', 'i0'])}")))
         return found
 
-    def _symmetric(self, tensor: Tensor) -> bool:
-        return tensor.symmetric and len(plain_dims(tensor)) == 2
-
-    def _each(self, tensor: Tensor, says: Callable[[list[str]], str]) -> str:
+    def _each(self, tensor: Tensor, says: str) -> str:
+        """What is said of every entry of a tensor."""
         names = [f"i{n}" for n, _ in enumerate(plain_dims(tensor))]
-        return self.within(names, plain_dims(tensor)) + says(names)
+        return self.within(names, plain_dims(tensor)) + says.format(self.entry(tensor, names))
 
     def _definitions(self) -> list[str]:
         lines = []
@@ -248,7 +248,7 @@ class Context:
             lines.append(filled(f"let {self.symbols.tensor(g.tensor)} := {head}{body} in"))
             self.intros.append(self.symbols.tensor(g.tensor))
             if g.tensor in self.nonzero:
-                text = self._each(g.tensor, lambda n, t=g.tensor: f"{self.entry(t, n)} <> 0")
+                text = self._each(g.tensor, "{} <> 0")
                 self.promises["nonzero", g.tensor], line = self.hypothesis(text)
                 lines.append(line)
         return lines
@@ -276,7 +276,8 @@ class Context:
             f"    d_pos := {self._numbers('positive')}; d_nz := {self._numbers('nonzero')};"
             f" d_posf := {positive}; d_sym := {self._numbers('symmetric')};",
             filled(f"d_facts := {listed(stated)} |}})%nat).", "    "),
-            f"  set (the_model := {{| dims := fun the_dim => nth the_dim {listed(s.dim(d) for d in s.dims)} 1%nat;",
+            "  set (the_model := {|",
+            filled(f"dims := fun the_dim => nth the_dim {listed(map(s.dim, s.dims))} 1%nat;", "    "),
             *[filled(line, "    ") for line in self._values()],
             f"  set (the_ranges := ({ranges} : list nat)%nat).",
             "  assert (promises : meets the_data the_model).",

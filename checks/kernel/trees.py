@@ -16,10 +16,12 @@ Function = tuple[str, int]
 """A function of one number by its name, and the order of its derivative."""
 
 RESERVED = frozenset(
-    "R S O I nat sum exp sqrt ln delta INR IZR forall exists let fun in if then else end match with as at fix"
-    " Prop Set Type left right pair fst snd cos sin PI e using where return Num Dim At Delta Add Mul Inv Sqrt Exp"
-    " Call Sum dims ten fn the_data the_model the_ranges promises the_dim the_tensor the_function the_entry h".split()
-    + [f"{name}{n}" for name in ("i", "at") for n in range(8)]
+    (
+        "R S O I nat sum exp sqrt ln delta INR IZR forall exists let fun in if then else end match with as at"
+        " fix Prop Set Type left right pair fst snd cos sin PI e using where return Num Dim At Delta Add Mul"
+        " Inv Sqrt Exp Call Sum dims ten fn the_data the_model the_ranges promises the_dim the_tensor"
+        " the_function the_entry h i0 i1 i2 i3 at0 at1 at2 at3"
+    ).split()
 )
 """Words of Rocq, and names of its library and of the generated proofs, that no symbol may have."""
 

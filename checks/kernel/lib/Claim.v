@@ -289,7 +289,7 @@ Ltac signs := repeat match goal with
   | |- 0 <= _ + _ => apply Rplus_le_le_0_compat
   | _ => solve [auto | lra] end.
 
-(* What the generated proofs run: every size is positive; every function in the list of positive ones is so. *)
+(* What the generated proofs run: every size is positive; the functions listed as positive are so. *)
 Ltac sizes := let d := fresh in
   intros d; cbn; repeat (destruct d as [|d]; [assumption|]); destruct d; exact Nat.lt_0_1.
 Ltac functions := let f := fresh in let x := fresh in let H := fresh in

@@ -1,4 +1,4 @@
-(* Index expressions (the trees of derivations/calculus/index.py), their value in a model, renaming, ranges. *)
+(* Index expressions (as in derivations/calculus/index.py), their value in a model, renaming, ranges. *)
 Require Import Reals List Lia Lra Bool ZArith.
 Require Import Attest.Sums.
 Import ListNotations.
