@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from checks.kernel.consequences import follows, implication
+from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
 from checks.kernel.theorem import Theorem
@@ -83,7 +84,10 @@ def _part(name: str, part: Any) -> Exported:
     if type(part) not in EXPORTERS:
         return Exported(kind, missing=[f"no theorems are made of statements of the kind {kind}"])
     try:
-        return Exported(kind, [*EXPORTERS[type(part)](name, part), *derivatives(name, part)])
+        theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
+        if isinstance(part, Identity | Stacked | Follows):
+            theorems += defined(name, part)
+        return Exported(kind, theorems)
     except NotCovered as why:
         return Exported(kind, missing=[str(why)])
     except NonConformable as why:

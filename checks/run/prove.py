@@ -88,7 +88,7 @@ def axioms() -> list[str]:
                           "Print Assumptions soundness.")  # fmt: skip
     if not good:
         raise rocq.RocqError(f"Rocq does not print its assumptions: {said[:300]}")
-    return [re.sub(r"\s+", " ", line) for line in re.findall(r"^\S+ : .*(?:\n  .*)*", said, re.M)]
+    return [re.sub(r"\s+", " ", line) for line in re.findall(r"^\S+(?: |\n +): .*(?:\n +.*)*", said, re.M)]
 
 
 def remembered(fresh: Exports, proofs: Proofs) -> dict[str, rocq.Outcome]:

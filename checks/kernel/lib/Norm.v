@@ -95,16 +95,15 @@ Definition byfact (G : list nat) (e : expr) : bool :=
       anyb (fun x => eqv G x e) (pieces (ren (fun n => nth n c O) (snd f))))
     (choices G (fst f))) (facts F).
 
-Fixpoint nz0 (G : list nat) (e : expr) : bool :=
+Fixpoint nz (G : list nat) (e : expr) : bool :=
   pos e |||
   match e with
   | Num z => negb (Z.eqb z 0)
   | At t _ => nzT F t
-  | Mul a b => nz0 G a &&& nz0 G b
-  | Inv a => nz0 G a
+  | Mul a b => nz G a &&& nz G b
+  | Inv a => nz G a
   | _ => false
-  end.
-Definition nz G e := nz0 G e ||| byfact G e.
+  end ||| byfact G e.
 
 (* ---- monomials *)
 Definition mmul (m1 m2 : mono) : mono :=

@@ -208,17 +208,15 @@ Proof.
   rewrite <- (eqv_spec _ _ _ _ H V). apply (pieces_spec _ _ _ Hx). rewrite eval_ren.
   apply (k_facts _ _ K _ _ _ Hin). now apply (fits_spec G).
 Qed.
-Lemma nz0_spec G e s : nz0 F G e = true -> eval M s e <> 0.
+Lemma nz_spec G e s : nz F Z0 G e = true -> valid M G s -> eval M s e <> 0.
 Proof.
-  induction e; intros H; cbn [nz0] in H; apply lazy_or in H as [H|H]; try discriminate;
-    try (apply (pos_spec _ s) in H; lra); simpl.
+  intros H V. induction e; cbn [nz] in H; apply lazy_or in H as [H|H]; try (now apply (byfact_spec G));
+    apply lazy_or in H as [H|H]; try discriminate; try (apply (pos_spec _ s) in H; lra); simpl.
   - apply negb_true_iff, Z.eqb_neq in H. now apply not_0_IZR.
   - now apply (k_nzT _ _ K).
   - apply lazy_and in H as [H1 H2]. apply Rmult_integral_contrapositive; auto.
   - apply Rinv_neq_0_compat; auto.
 Qed.
-Lemma nz_spec G e s : nz F Z0 G e = true -> valid M G s -> eval M s e <> 0.
-Proof. intros H V. apply lazy_or in H as [H|H]; [now apply (nz0_spec G)|now apply (byfact_spec G)]. Qed.
 
 (* ---- cancelling *)
 Lemma root_spec G e r s : valid M G s -> fprod s (root F Z0 G e r) = eval M s e * fprod s r.
