@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from checks.engine.domain import hidden_demands
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, Context, Theorem, conjunction, filled, listed, loose
 from checks.kernel.trees import NotCovered, plain
@@ -13,6 +14,8 @@ from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
 
 # ---------------------------------------------------------------- matrix equations
@@ -169,6 +172,43 @@ def implication(name: str, s: Implication) -> Theorem:
     lemma = {"=": "finish_eq", ">=": "finish_ge", ">": "finish_gt"}[relation]
     proof.append(filled(f"apply ({lemma} ({text})); [exact is_factor | lra]."))
     return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
+
+
+def implication_defined(name: str, s: Implication) -> list[Theorem]:
+    """The theorem that the conclusion and the multipliers are defined where the hypotheses are and hold, if
+    anything need be shown.
+    """
+    stated = [d for h in s.hypotheses for d in sg.demands(h.term.entry())]
+    asked = [
+        d for e in (s.conclusion.term.entry(), *(m.entry() for _, m in s.multipliers)) for d in sg.demands(e)
+    ]
+    asked += hidden_demands(s)
+    known = {(d.base, signs) for d in stated for signs in _SAYS if d.signs <= signs}
+    asked = [d for d in dict.fromkeys(asked) if (d.base, d.signs) not in known]
+    if not asked:
+        return []
+    hypotheses = tuple(h.term.entry() for h in s.hypotheses)
+    context = Context((*hypotheses, *(d.base for d in (*stated, *asked))))
+    lines = [f"Theorem {name}_defined :", *context.header()]
+    if context.free:
+        lines.append(filled(context.everywhere()))
+        context.intros += context.places().split()
+    for demand in dict.fromkeys(stated):
+        lines.append(context.hypothesis(_said(context, demand))[1])
+    for h in s.hypotheses:
+        lines.append(context.hypothesis(f"{context.readable(h.term.entry())} {h.relation} 0")[1])
+    lines += [filled(f"({_said(context, d)}) /\\") for d in asked]
+    proof = ["Proof.", context.intro(), "  repeat split; nonzero_signs.", "Qed."]
+    return [Theorem(f"{name}_defined", "\n".join([*lines, "  True."]), "\n".join(proof))]
+
+
+_SAYS = {sg.NONZERO: "{} <> 0", POSITIVE: "0 < {}", NONNEGATIVE: "0 <= {}"}
+
+
+def _said(context: Context, demand: sg.Demand) -> str:
+    if demand.signs not in _SAYS:
+        raise NotCovered("a formula that is defined at other places than where something has a sign")
+    return _SAYS[demand.signs].format(context.readable(demand.base, level=49))
 
 
 def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, relation: str) -> list[str]:

@@ -1,20 +1,24 @@
-"""Theorems that formulas are defined: Rocq gives 1 / 0, the root of -1 and ln 0 a value, mathematics does not."""
+"""Theorems that formulas are defined: for Rocq 1 / 0, the root of -1 and ln 0 have values, elsewhere not."""
 
 from __future__ import annotations
 
 from itertools import product
 from typing import Any
 
+from checks.engine.domain import hidden_demands
+from checks.kernel.derivatives import point_of
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, Context, Theorem, filled, listed, loose
 from checks.kernel.trees import NotCovered
 from checks.kinds.follows import Follows
 from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stationary import Stationary
 from checks.statement import Identity
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
+from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, summands
 from derivations.calculus.term import Part
 
@@ -23,13 +27,20 @@ _LEMMAS = {sg.NONZERO: ("nonvanishing", "{} <> 0"), POSITIVE: ("positive", "0 < 
 
 
 def defined(name: str, statement: Any) -> list[Theorem]:
-    """The theorem that everything in an equality or a consequence is defined, if anything need be shown.
+    """The theorem that everything in an equality, a consequence or an energy is defined, also what its
+    entries do not show, if anything need be shown.
 
     Raises NotCovered for a demand that is no sign.
     """
     given, nonzero = statement.given, statement.nonzero
-    exprs = (*_formulas(statement), *(g.value.entry() for g in given))
-    demands = _each_once([d for expr in exprs for d in sg.demands(expr) if _open(d.base)])
+    if isinstance(statement, Stationary):
+        given, nonzero = (*given, point_of(statement)), tuple(t for t in nonzero if t != statement.variable)
+    asked = [d for expr in _formulas(statement) for d in sg.demands(expr)]
+    asked += [d for g in given for d in sg.demands(g.value.entry())]
+    asked += hidden_demands(statement)
+    if isinstance(statement, Stationary):
+        asked += sg.interior(statement.energy.entry())
+    demands = _each_once([d for d in asked if _open(d.base)])
     if not demands:
         return []
     context = Context(tuple(d.base for d in demands), given, nonzero)
@@ -62,6 +73,8 @@ def _formulas(statement: Any) -> list[ix.Expr]:
             at = places("e", dims)
             found += [Pruned((Part((s,), dims),)).entry(*at) for s in (statement.lhs, statement.rhs)]
         return found
+    if isinstance(statement, Stationary):
+        return [grad(statement.energy, statement.variable).entry(*places("d", statement.variable.dims))]
     assert isinstance(statement, Follows)
     at = places("w", statement.certificate.shape())
     sides = [s.entry(*at[: len(s.shape())]) for s in (statement.lhs, statement.rhs)]
@@ -69,8 +82,11 @@ def _formulas(statement: Any) -> list[ix.Expr]:
 
 
 def _open(base: ix.Expr) -> bool:
-    """Whether there is anything to show: numbers and sizes have the sign that they are seen to have."""
-    return any(isinstance(n, ix.At | ix.Call | ix.Delta) for n in ix.walk(base))
+    """Whether there is anything to show: products of sizes and positive numbers are positive."""
+    return not all(
+        isinstance(n, ix.Dim | ix.Mul | ix.Pow) or (isinstance(n, ix.Num) and n.value > 0)
+        for n in ix.walk(base)
+    )
 
 
 def _each_once(demands: list[sg.Demand]) -> list[sg.Demand]:

@@ -71,12 +71,18 @@ def stationary(name: str, s: Stationary) -> list[Theorem]:
     """The derivative by every entry vanishes at the point. Raises NotCovered."""
     if s.variable.positive or s.variable.symmetric:
         raise NotCovered("a stationary point of a variable with a promise")
-    own = places("z", s.variable.dims)
-    point = Given(s.variable, own, s.point[own] if own else s.point, "the point")
     nonzero = tuple(t for t in s.nonzero if t != s.variable)
     at = places("d", s.variable.dims)
     formula = grad(s.energy, s.variable).entry(*at)
-    return [slope(name, s.energy.entry(), s.variable, at, formula, (*s.given, point), nonzero, value=ZERO)]
+    return [
+        slope(name, s.energy.entry(), s.variable, at, formula, (*s.given, point_of(s)), nonzero, value=ZERO)
+    ]
+
+
+def point_of(s: Stationary) -> Given:
+    """The point as a definition of the variable."""
+    own = places("z", s.variable.dims)
+    return Given(s.variable, own, s.point[own] if own else s.point, "the point")
 
 
 def slope(

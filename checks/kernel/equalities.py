@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from checks.engine.hypotheses import apply_definitions
 from checks.kernel.theorem import YES, Context, Theorem, filled
+from checks.kernel.trees import NotCovered
 from checks.statement import Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -16,6 +17,8 @@ def equalities(name: str, statement: Identity) -> list[Theorem]:
     """The theorems of an identity, the last of which says ``lhs = rhs``. Raises NotCovered."""
     at = places("e", statement.lhs.shape())
     terms = [statement.lhs, *(link.term for link in statement.chain), statement.rhs]
+    if len({t.shape() for t in terms}) > 1:
+        raise NotCovered("the sides have different shapes")
     return chain(name, [t.entry(*at) for t in terms], statement.given, statement.nonzero, at)
 
 

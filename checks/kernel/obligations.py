@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from checks.kernel.consequences import follows, implication
+from checks.engine.wellformed import check
+from checks.kernel.consequences import follows, implication, implication_defined
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
@@ -18,7 +19,7 @@ from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary
-from checks.statement import Definition, Identity, parts
+from checks.statement import Definition, Identity, Malformed, parts
 from derivations.calculus.index import summands
 from derivations.calculus.term import NonConformable, Part
 
@@ -57,7 +58,7 @@ def _follows(name: str, part: Follows) -> list[Theorem]:
 
 
 def _implication(name: str, part: Implication) -> list[Theorem]:
-    return [implication(name, part)]
+    return [implication(name, part), *implication_defined(name, part)]
 
 
 EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
@@ -84,19 +85,22 @@ def _part(name: str, part: Any) -> Exported:
     if type(part) not in EXPORTERS:
         return Exported(kind, missing=[f"no theorems are made of statements of the kind {kind}"])
     try:
+        check(part)
         theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
-        if isinstance(part, Identity | Stacked | Follows):
+        if isinstance(part, Identity | Stacked | Follows | Stationary):
             theorems += defined(name, part)
         return Exported(kind, theorems)
     except NotCovered as why:
         return Exported(kind, missing=[str(why)])
     except NonConformable as why:
         return Exported(kind, missing=[f"shapes do not agree: {why}"])
+    except Malformed as why:
+        return Exported(kind, missing=[f"the engine refuses it as well: {why}"])
 
 
 def _family(name: str, part: Family) -> Exported:
-    """The general statement alone where there is one: the cases are instances of it."""
-    cases = [case for _, case in part.cases] if part.general is None else [part.general]
+    """Every case, and the general statement: that the cases are instances of it is not assumed."""
+    cases = [case for _, case in part.cases] + ([] if part.general is None else [part.general])
     whole = Exported("Family")
     for n, case in enumerate(cases, 1):
         for inner in export(name if len(cases) == 1 else f"{name}_case{n}", case):

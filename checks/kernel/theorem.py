@@ -158,9 +158,7 @@ class Context:
         calls = (n for n in everything if isinstance(n, ix.Call) and n.order == 0)
         return list(dict.fromkeys((n.function, 0) for n in calls if _by_exp(n.function)))
 
-    def deep(
-        self, expr: ix.Expr, but: Tensor | None = None, scope: tuple[Index, ...] | None = None
-    ) -> str:
+    def deep(self, expr: ix.Expr, but: Tensor | None = None, scope: tuple[Index, ...] | None = None) -> str:
         """The checker's tree of an expression, as `put` gives it; its free indices are all, or ``scope``."""
         return f"{deep(self.put(expr, but), tuple(self.free) if scope is None else scope, self.symbols)}%nat"
 

@@ -98,12 +98,23 @@ class Symbols:
         return self._names[kind, thing]
 
 
+_SPELLED = (
+    *(("^-1", "_inv"), ("-", "_minus_"), ("~", "_tilde"), ("'", "_p"), ("+", "_plus_")),
+    *(("Δ", "delta_"), ("Σ", "sum_"), ("\\", ""), ("{", ""), ("}", "")),
+)
+"""How signs in names are spelled."""
+
+
 def _unused(text: str, taken: set[str]) -> str:
-    base = re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"[\\{}]", "", text.replace("'", "_p"))).strip("_")
+    text = re.sub(r"^\|(.*)\|$", r"norm_\1", text)
+    for sign, word in _SPELLED:
+        text = text.replace(sign, word)
+    base = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
     if not base[:1].isalpha():
         base = f"x{base}"
+    base = f"{base}_" if base in RESERVED else base
     name, n = base, 2
-    while name in taken or name in RESERVED:
+    while name in taken:
         name, n = f"{base}{n}", n + 1
     return name
 

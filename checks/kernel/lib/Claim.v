@@ -289,6 +289,11 @@ Ltac signs := repeat match goal with
   | |- 0 <= _ + _ => apply Rplus_le_le_0_compat
   | _ => solve [auto | lra] end.
 
+Ltac nonzero_signs := match goal with
+  | |- True => exact I
+  | |- _ <> 0 => first [assumption | apply Rgt_not_eq; unfold Rgt; signs | apply Rlt_not_eq; signs]
+  | _ => signs end.
+
 (* What the generated proofs run: every size is positive; the functions listed as positive are so. *)
 Ltac sizes := let d := fresh in
   intros d; cbn; repeat (destruct d as [|d]; [assumption|]); destruct d; exact Nat.lt_0_1.
