@@ -12,6 +12,7 @@ from checks.kernel.consequences import follows, implication, implication_defined
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
+from checks.kernel.falsity import failing
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
 from checks.kinds.family import Family
@@ -19,7 +20,7 @@ from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary
-from checks.statement import Definition, Identity, Malformed, parts
+from checks.statement import Definition, Identity, Malformed, kind, parts
 from derivations.calculus.index import summands
 from derivations.calculus.term import NonConformable, Part
 
@@ -76,26 +77,38 @@ def export(name: str, statement: Any) -> list[Exported]:
     return [_part(name if len(pieces) == 1 else f"{name}_part{n}", p) for n, p in enumerate(pieces, 1)]
 
 
+def refuted(name: str, statement: Any) -> list[Exported]:
+    """The theorems that parts of a statement fail, and why there is none where there is none."""
+    whole = Exported(kind(statement))
+    try:
+        whole.theorems = failing(name, statement)
+    except (NotCovered, NonConformable, Malformed) as why:
+        whole.missing.append(str(why))
+    if not whole.theorems and not whole.missing:
+        whole.missing.append("no exact instance of an equality refutes it")
+    return [whole]
+
+
 def _part(name: str, part: Any) -> Exported:
-    kind = type(part).__name__
+    own = type(part).__name__
     if isinstance(part, Definition):
-        return Exported(kind, missing=["a definition: there is nothing to prove"], settled=True)
+        return Exported(own, missing=["a definition: there is nothing to prove"], settled=True)
     if isinstance(part, Family):
         return _family(name, part)
     if type(part) not in EXPORTERS:
-        return Exported(kind, missing=[f"no theorems are made of statements of the kind {kind}"])
+        return Exported(own, missing=[f"no theorems are made of statements of the kind {own}"])
     try:
         check(part)
         theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
         if isinstance(part, Identity | Stacked | Follows | Stationary):
             theorems += defined(name, part)
-        return Exported(kind, theorems)
+        return Exported(own, theorems)
     except NotCovered as why:
-        return Exported(kind, missing=[str(why)])
+        return Exported(own, missing=[str(why)])
     except NonConformable as why:
-        return Exported(kind, missing=[f"shapes do not agree: {why}"])
+        return Exported(own, missing=[f"shapes do not agree: {why}"])
     except Malformed as why:
-        return Exported(kind, missing=[f"the engine refuses it as well: {why}"])
+        return Exported(own, missing=[f"the engine refuses it as well: {why}"])
 
 
 def _family(name: str, part: Family) -> Exported:

@@ -19,10 +19,10 @@ from checks.claim import ROOT
 from checks.kernel.theorem import Theorem
 
 LIBRARY = Path(__file__).parent / "lib"
-FILES = ("Sums", "Expr", "Norm", "Sound", "Claim", "Deriv")
+FILES = ("Sums", "Expr", "Norm", "Sound", "Claim", "Deriv", "Point")
 """The library's files, each after those that it needs."""
 MISSING = "not run: Rocq is not installed (apt-get install coq)"
-PREAMBLE = f"""Require Import Reals List ZArith Lia Lra.
+PREAMBLE = f"""Require Import Reals QArith List ZArith Lia Lra.
 From Attest Require Import {" ".join(FILES)}.
 Import ListNotations.
 Open Scope R_scope.

@@ -108,6 +108,7 @@ class Context:
     symbols: Symbols = field(default_factory=Symbols)
     intros: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
+    sizes: list[str] = field(default_factory=list)
     vanishing: list[tuple[ix.Expr, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -205,8 +206,8 @@ class Context:
         names = [name for name, _ in binders]
         self.intros += names
         self.arguments += names
-        sizes = [self.hypothesis(f"(0 < {s.dim(d)})%nat")[0] for d in s.dims]
-        if sizes:
+        self.sizes = [self.hypothesis(f"(0 < {s.dim(d)})%nat")[0] for d in s.dims]
+        if self.sizes:
             lines.append(filled(" ".join(f"(0 < {s.dim(d)})%nat ->" for d in s.dims)))
         for what, tensor, says in self._promised():
             self.promises[what, tensor], line = self.hypothesis(says)

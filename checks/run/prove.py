@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from checks.claim import Claim, built
 from checks.kernel import rocq
-from checks.kernel.obligations import Exported, export
+from checks.kernel.obligations import Exported, export, refuted
 from checks.run import ledger
 from checks.run.proofs import ClaimProofs, Part, Proof, Proofs, hash_of
 from checks.run.verify import assumptions_for, latex
@@ -45,6 +45,8 @@ def exports(claim: Claim) -> Exports:
         return Exports(claim.id, verdict, "")
     statement = built(version, assumptions_for(claim, {}))
     found = Exports(claim.id, verdict, hash_of(latex(statement)))
+    if verdict != "proved" and claim.literal is not None:
+        found.refuted = refuted(name_of(claim.id), built(claim.literal, assumptions_for(claim, {})))
     if verdict != "refuted":
         found.parts = export(name_of(claim.id), statement)
     return found
