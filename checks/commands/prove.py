@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
 from checks.commands.console import OUT, complain, progress_bar
@@ -62,7 +63,7 @@ def _parts(which: str, parts: list[proofs.Part]) -> None:
         OUT.print(f"\n[bold]{which}part {n}: {part.kind}[/]")
         for proof in part.theorems:
             OUT.print(proof.statement, markup=False, highlight=False, soft_wrap=True)
-            OUT.print(f"[{COLOURS[proof.outcome]}]{proof.outcome}[/] {proof.said}", soft_wrap=True)
+            OUT.print(f"[{COLOURS[proof.outcome]}]{proof.outcome}[/] {escape(proof.said)}", soft_wrap=True)
         for why in part.missing:
             OUT.print(f"not covered: {why}", markup=False, highlight=False)
 

@@ -29,8 +29,9 @@ _DEGREE = 4
 
 
 def failing(name: str, statement: Any) -> list[Theorem]:
-    """A theorem for every equality of a statement that fails at an exact instance. Raises NotCovered where one
-    fails that Rocq cannot be told.
+    """A theorem for every equality of a statement that fails at an exact instance.
+
+    Raises NotCovered where one fails that Rocq cannot be told.
     """
     found = []
     for n, equality in enumerate(_equalities(statement), 1):
@@ -98,8 +99,8 @@ def _refutation(
     lines += [filled(context.readable(sides[0])), filled(f"= {context.readable(sides[1])}).")]
     values = _values(context, instance)
     applied = [values.get(a) or proofs[a] for a in context.arguments]
-    where = [str(point.get(i, 0)) for i in context.free]
-    sizes = [instance.sizes[i.dim] for i in context.free]
+    where = [f"{point.get(i, 0)}%nat" for i in context.free]
+    sizes = [f"{instance.sizes[i.dim]}%nat" for i in context.free]
     applied += [f"{n} (proj1 (Nat.ltb_lt {n} {size}) eq_refl)" for n, size in zip(where, sizes, strict=True)]
     proof = [
         "Proof.",
@@ -157,7 +158,7 @@ def _full(tensor: Tensor, scope: tuple[Index, ...]) -> tuple[Index, ...]:
 def _values(context: Context, instance: Instance) -> dict[str, str]:
     """What is put for sizes, tensors and functions, and the proofs that sizes are positive."""
     own = context.symbols
-    values = {own.dim(d): str(instance.sizes[d]) for d in own.dims}
+    values = {own.dim(d): f"{instance.sizes[d]}%nat" for d in own.dims}
     for n, d in enumerate(own.dims):
         values[context.sizes[n]] = f"(Nat.lt_0_succ {instance.sizes[d] - 1})"
     for t in context.base:
@@ -210,8 +211,5 @@ def _point(context: Context, instance: Instance) -> list[str]:
         tensors.append(f"fun the_entry => match the_entry with {listed(names)} => {value} | _ => 1%Q end")
     sizes = listed(instance.sizes[d] for d in own.dims)
     functions = listed(map(_polynomial, own.functions))
-    return [
-        filled(
-            f"set (the_point := {{| p_dims := {sizes}%nat; p_ten := {listed(tensors)}; p_fn := {functions} |}})."
-        )
-    ]
+    point = f"p_dims := {sizes}%nat; p_ten := {listed(tensors)}; p_fn := {functions}"
+    return [filled(f"set (the_point := {{| {point} |}}).")]

@@ -161,5 +161,5 @@ def _one_by_one(theorems: list[Theorem], seconds: float) -> list[Outcome]:
         good, said = ask("\n\n".join(t.text for t in (*accepted, theorem)), seconds * (2 + len(accepted)))
         if good:
             accepted.append(theorem)
-        found.append(Outcome(theorem.name, "checked" if good else "failed", "" if good else said[-600:]))
+        found.append(Outcome(theorem.name, "checked" if good else "failed", "" if good else said[-300:]))
     return found
