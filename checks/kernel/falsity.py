@@ -14,36 +14,42 @@ from typing import Any
 from checks.engine.hypotheses import check_given
 from checks.engine.instances import FUNCTIONS, Instance, exact_instances
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, Theorem, filled, listed
+from checks.kernel.theorem import YES, Context, Theorem, filled, listed, loose
 from checks.kernel.trees import Function, NotCovered, plain, plain_dims
+from checks.kinds.examples import Rule
 from checks.kinds.family import Family
 from checks.kinds.stacked import Pruned, Stacked
-from checks.statement import Identity, parts
+from checks.statement import Given, Identity, Malformed, parts
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.term import Part
+from derivations.calculus.term import NonConformable, Part
 
 _DEGREE = 4
 """Of the polynomials that stand for unknown functions in instances."""
 
 
-def failing(name: str, statement: Any) -> list[Theorem]:
-    """A theorem for every equality of a statement that fails at an exact instance.
-
-    Raises NotCovered where one fails that Rocq cannot be told.
+def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
+    """A theorem for every equality of a statement that fails at an exact instance, and for every rule that
+    its offered point breaks; and why something that may fail has none.
     """
-    found = []
-    for n, equality in enumerate(_equalities(statement), 1):
-        if theorem := _fails(f"{name}_fails{n}", equality):
-            found.append(theorem)
-    return found
+    found: list[Theorem] = []
+    missing: list[str] = []
+    for n, piece in enumerate(_pieces(statement), 1):
+        try:
+            own = f"{name}_fails{n}"
+            theorem = _broken(own, piece) if isinstance(piece, Rule) else _fails(own, piece)
+        except (NotCovered, NonConformable, Malformed) as why:
+            missing.append(str(why))
+        else:
+            found += [theorem] if theorem else []
+    return found, missing
 
 
-def _equalities(statement: Any) -> Iterator[Identity]:
-    """The equalities that a statement asserts."""
+def _pieces(statement: Any) -> Iterator[Identity | Rule]:
+    """The equalities and rules that a statement asserts."""
     for part in parts(statement):
-        if isinstance(part, Identity):
+        if isinstance(part, Identity | Rule):
             yield part
         elif isinstance(part, Stacked):
             for dims in product(*(summands(dim) for dim in part.lhs.shape())):
@@ -51,7 +57,7 @@ def _equalities(statement: Any) -> Iterator[Identity]:
                 yield Identity(left, right, part.given, nonzero=part.nonzero)
         elif isinstance(part, Family):
             for _, case in part.cases:
-                yield from _equalities(case)
+                yield from _pieces(case)
 
 
 def _fails(name: str, s: Identity) -> Theorem | None:
@@ -75,6 +81,80 @@ def _instance(left: ix.Expr, right: ix.Expr, s: Identity) -> tuple[Instance, dic
     return None
 
 
+def _broken(name: str, s: Rule) -> Theorem | None:
+    """The theorem that a rule does not hold, by its own point."""
+    instance = s.point.instance(s.given)
+    conclusion = s.conclusion.term.entry()
+    facts = [(h.term.entry(), h.relation) for h in s.hypotheses]
+    if any(order for _, order in _called(s.given, (conclusion, *(e for e, _ in facts)))):
+        raise NotCovered("a rule about derivatives")
+    context = Context((conclusion, *(e for e, _ in facts)), s.given, expanded=True)
+    shared = context.free = loose([conclusion])
+    where = _where(s, instance, shared)
+    if where is None:
+        return None
+    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    proofs, values = _promised(context), _values(context, instance)
+    applied = [values.get(a) or proofs[a] for a in context.arguments]
+    if shared:
+        lines.append(filled(context.everywhere()))
+    applied += [_in_range(where[i], instance.sizes[i.dim]) for i in shared]
+    tail = f"{listed(where[i] for i in shared)}%nat"
+    for expr, relation in facts:
+        line, proof = _fact(context, expr, relation, shared, tail)
+        lines.append(line)
+        applied.append(proof)
+    relation = s.conclusion.relation
+    lines.append(filled(f"{context.readable(conclusion, level=49)} {_SIGNS[relation]} 0)."))
+    number, tree = _NUMBERS[relation], context.deep(conclusion)
+    told = [
+        "Proof.",
+        "  intros claim.",
+        *_point(context, instance),
+        filled(f"exact (broken the_point {tail} {number}%nat {tree} {YES}"),
+        filled(f"(claim {' '.join(applied)})).", "    "),
+        "Qed.",
+    ]
+    return Theorem(name, "\n".join(lines), "\n".join(told))
+
+
+_SIGNS = {"=": "=", "!=": "<>", ">=": ">=", ">": ">"}
+_NUMBERS = {"=": 0, "!=": 1, ">=": 2, ">": 3}
+
+
+def _where(s: Rule, instance: Instance, shared: list[Index]) -> dict[Index, int] | None:
+    """Values of the indices at which the conclusion fails."""
+    fixed = {i: n - 1 for i, n in s.point.at}
+    choices = [[fixed[i]] if i in fixed else range(instance.sizes[i.dim]) for i in shared]
+    for chosen in product(*choices):
+        where = dict(zip(shared, chosen, strict=True))
+        sign = instance.sign(s.conclusion.term.entry(), {**fixed, **where})
+        if (
+            sign is not None
+            and not {"=": sign == 0, "!=": sign != 0, ">=": sign >= 0, ">": sign > 0}[s.conclusion.relation]
+        ):
+            return where
+    return None
+
+
+def _in_range(n: int, size: int) -> str:
+    """An index and the proof that it is in its range."""
+    return f"{n}%nat (proj1 (Nat.ltb_lt {n}%nat {size}%nat) eq_refl)"
+
+
+def _fact(context: Context, expr: ix.Expr, relation: str, shared: list[Index], tail: str) -> tuple[str, str]:
+    """The line of a hypothesis, for all values of its own indices, and its proof at the point."""
+    own = [i for i in loose([expr]) if i not in shared]
+    names = dict(context.scope)
+    for i in own:
+        names.setdefault(i, context.symbols.index(i, names))
+    ranges = context.within([names[i] for i in own], [i.dim for i in own])
+    line = filled(f"({ranges}{context.readable(expr, names, 49)} {_SIGNS[relation]} 0) ->")
+    dims = f"({listed(context.symbols.dims.index(i.dim) for i in own)} : list nat)%nat"
+    tree = context.deep(expr, scope=(*own, *shared))
+    return line, f"(fact the_point {dims} {tail} {_NUMBERS[relation]}%nat {tree} {YES})"
+
+
 def _refutation(
     name: str,
     s: Identity,
@@ -83,7 +163,7 @@ def _refutation(
     instance: Instance,
     point: dict[Index, int],
 ) -> Theorem:
-    called = _called(s, sides)
+    called = _called(s.given, sides)
     mentioned = tuple(ix.Call(name, ix.Num(Fraction(0)), order) for name, order in called)
     context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True)
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
@@ -100,8 +180,7 @@ def _refutation(
     values = _values(context, instance)
     applied = [values.get(a) or proofs[a] for a in context.arguments]
     where = [f"{point.get(i, 0)}%nat" for i in context.free]
-    sizes = [f"{instance.sizes[i.dim]}%nat" for i in context.free]
-    applied += [f"{n} (proj1 (Nat.ltb_lt {n} {size}) eq_refl)" for n, size in zip(where, sizes, strict=True)]
+    applied += [_in_range(point.get(i, 0), instance.sizes[i.dim]) for i in context.free]
     proof = [
         "Proof.",
         "  intros claim.",
@@ -115,12 +194,12 @@ def _refutation(
     return Theorem(name, "\n".join(lines), "\n".join(proof))
 
 
-def _called(s: Identity, sides: tuple[ix.Expr, ...]) -> list[Function]:
+def _called(given: tuple[Given, ...], sides: tuple[ix.Expr, ...]) -> list[Function]:
     """The unknown functions with all derivatives up to the highest that occurs. Raises NotCovered for a known
     function that is not written by exponentials.
     """
     orders: dict[str, int] = {}
-    for expr in (*sides, *(g.value.entry() for g in s.given)):
+    for expr in (*sides, *(g.value.entry() for g in given)):
         for node in ix.walk(expr):
             if isinstance(node, ix.Call) and node.function != "exp":
                 by_exp = node.function in fn.KNOWN and fn.KNOWN[node.function].by_exp and node.order == 0

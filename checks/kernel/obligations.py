@@ -80,10 +80,7 @@ def export(name: str, statement: Any) -> list[Exported]:
 def refuted(name: str, statement: Any) -> list[Exported]:
     """The theorems that parts of a statement fail, and why there is none where there is none."""
     whole = Exported(kind(statement))
-    try:
-        whole.theorems = failing(name, statement)
-    except (NotCovered, NonConformable, Malformed) as why:
-        whole.missing.append(str(why))
+    whole.theorems, whole.missing = failing(name, statement)
     if not whole.theorems and not whole.missing:
         whole.missing.append("no exact instance of an equality refutes it")
     return [whole]

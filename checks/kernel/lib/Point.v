@@ -140,12 +140,12 @@ Proof.
 Qed.
 
 (* ---- exponentials: exp x >= (1 + x / n)^n and exp x = 1 / exp (-x), rounded outwards *)
-Definition grain : BinNums.positive := 1208925819614629174706176.
+Definition grain : BinNums.positive := 2037035976334486086268445688409378161051468393665936250636140449354381299763336706183397376.
 Definition down (q : Q) : Q := (Qnum q * Zpos grain / Zpos (Qden q))%Z # grain.
 Fixpoint square_down (k : nat) (q : Q) : Q := match k with O => q | S n => square_down n (down (q * q)) end.
-Definition halvings : nat := 20.
+Definition halvings : nat := 100.
 Definition exp_low (x : Q) : option Q :=
-  let q := down (1 + x * (1 # 1048576)) in if lt 0 q then Some (square_down halvings q) else None.
+  let q := down (1 + x * (1 # 1267650600228229401496703205376)) in if lt 0 q then Some (square_down halvings q) else None.
 Definition iexp (i : interval) : option interval :=
   if Qeq_bool (fst i) 0 &&& Qeq_bool (snd i) 0 then Some (exactly 1) else
   match exp_low (fst i), exp_low (- snd i) with
@@ -175,10 +175,10 @@ Proof.
   unfold exp_low. set (q := down _). destruct (lt 0 q) eqn:E; [|discriminate]. intros H.
   assert (square_down halvings q = l) as <- by congruence.
   apply lt_spec in E. rewrite Q2R_0 in E.
-  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 1048576)) by (unfold halvings; simpl; field).
-  apply square_down_spec. split; [lra|]. apply Rle_trans with (1 + Q2R x * / 1048576); [|apply exp_ineq1_le].
-  apply Rle_trans with (Q2R (1 + x * (1 # 1048576))); [apply down_spec|].
-  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 1048576)) with (/ 1048576); [lra|].
+  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 1267650600228229401496703205376)) by (unfold halvings; simpl; field).
+  apply square_down_spec. split; [lra|]. apply Rle_trans with (1 + Q2R x * / 1267650600228229401496703205376); [|apply exp_ineq1_le].
+  apply Rle_trans with (Q2R (1 + x * (1 # 1267650600228229401496703205376))); [apply down_spec|].
+  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 1267650600228229401496703205376)) with (/ 1267650600228229401496703205376); [lra|].
   unfold Q2R; simpl. lra.
 Qed.
 Lemma exp_mono a b : a <= b -> exp a <= exp b.
@@ -306,3 +306,42 @@ Proof. apply everywhere_spec. intros ix H. now apply agree_spec. Qed.
 Theorem refuted P ix a b : differ P (cat ix origin) a b = true ->
   eval (at_point P) (cat ix origin) a = eval (at_point P) (cat ix origin) b -> False.
 Proof. intros H E. now apply (differ_spec P (cat ix origin) a b H). Qed.
+
+(* ---- rules with hypotheses: [tail] are the values of the indices that hypotheses and conclusion share *)
+Definition at_most (P : point) (s : nat -> nat) (a b : expr) : bool :=
+  match bounds P s a, bounds P s b with Some i, Some j => Qle_bool (snd i) (fst j) | _, _ => false end.
+Lemma at_most_spec P s a b : at_most P s a b = true -> eval (at_point P) s a <= eval (at_point P) s b.
+Proof.
+  unfold at_most. destruct (bounds P s a) as [[]|] eqn:A; [|discriminate].
+  destruct (bounds P s b) as [[]|] eqn:B; [|discriminate]. apply bounds_spec in A, B. unfold contains in *.
+  cbn [fst snd] in *. intros H. apply le_spec in H; lra.
+Qed.
+
+Definition test (P : point) (s : nat -> nat) (rel : nat) (a : expr) : bool :=
+  match rel with
+  | O => agree_at P s a (Num 0) | S O => differ P s a (Num 0)
+  | S (S O) => at_most P s (Num 0) a | _ => above P s a (Num 0) end.
+Definition says (rel : nat) (x : R) : Prop :=
+  match rel with O => x = 0 | S O => x <> 0 | S (S O) => x >= 0 | _ => x > 0 end.
+Definition fails (P : point) (s : nat -> nat) (rel : nat) (a : expr) : bool :=
+  match rel with
+  | O => differ P s a (Num 0) | S O => agree_at P s a (Num 0)
+  | S (S O) => above P s (Num 0) a | _ => at_most P s a (Num 0) end.
+Theorem fact P G tail rel a : everywhere P G (fun ix => test P (cat (ix ++ tail) origin) rel a) = true ->
+  all_in (dims (at_point P)) G (fun ix => says rel (eval (at_point P) (cat (ix ++ tail) origin) a)).
+Proof.
+  apply everywhere_spec. intros ix. destruct rel as [|[|[|]]]; simpl; intros H.
+  - now apply agree_spec in H.
+  - now apply differ_spec in H.
+  - apply at_most_spec in H. now apply Rle_ge.
+  - now apply above_spec in H.
+Qed.
+Theorem broken P tail rel a : fails P (cat tail origin) rel a = true ->
+  says rel (eval (at_point P) (cat tail origin) a) -> False.
+Proof.
+  destruct rel as [|[|[|]]]; simpl; intros H S.
+  - now apply differ_spec in H.
+  - now apply agree_spec in H.
+  - apply above_spec in H. simpl in H. lra.
+  - apply at_most_spec in H. simpl in H. lra.
+Qed.
