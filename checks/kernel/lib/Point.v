@@ -139,46 +139,54 @@ Proof.
       change (Qnum b * Z.pos (Qden b * fine * fine))%Z with (under b); lia.
 Qed.
 
-(* ---- exponentials: exp x >= (1 + x / n)^n and exp x = 1 / exp (-x), rounded outwards *)
-Definition grain : BinNums.positive := 2037035976334486086268445688409378161051468393665936250636140449354381299763336706183397376.
-Definition down (q : Q) : Q := (Qnum q * Zpos grain / Zpos (Qden q))%Z # grain.
-Fixpoint square_down (k : nat) (q : Q) : Q := match k with O => q | S n => square_down n (down (q * q)) end.
-Definition halvings : nat := 100.
+(* ---- exponentials: exp x >= (1 + x / n)^n and exp x = 1 / exp (-x), rounded outwards to multiples of 1 / grain *)
+Definition halvings : nat := 72.
+Definition grain : BinNums.positive := 1427247692705959881058285969449495136382746624.
+Fixpoint squares (k : nat) (z : Z) : Z := match k with O => z | S n => squares n (Z.shiftr (z * z) 150) end.
 Definition exp_low (x : Q) : option Q :=
-  let q := down (1 + x * (1 # 1267650600228229401496703205376)) in if lt 0 q then Some (square_down halvings q) else None.
+  let q := (1 + x * (1 # 4722366482869645213696))%Q in let z := (Qnum q * Zpos grain / Zpos (Qden q))%Z in
+  if Z.ltb 0 z then Some (squares halvings z # grain) else None.
 Definition iexp (i : interval) : option interval :=
   if Qeq_bool (fst i) 0 &&& Qeq_bool (snd i) 0 then Some (exactly 1) else
   match exp_low (fst i), exp_low (- snd i) with
   | Some l, Some u => if lt 0 u then Some (l, Qred (/ u)) else None
   | _, _ => None
   end.
-Lemma down_spec q : Q2R (down q) <= Q2R q.
+Lemma down_spec q : Q2R ((Qnum q * Zpos grain / Zpos (Qden q))%Z # grain) <= Q2R q.
+Proof. apply Qle_Rle. unfold Qle. cbn [Qnum Qden]. rewrite Z.mul_comm. now apply Z.mul_div_le. Qed.
+Lemma shift_spec z : (Z.shiftr (z * z) 150 * Zpos grain <= z * z)%Z.
 Proof.
-  apply Qle_Rle. unfold down, Qle. cbn [Qnum Qden]. rewrite Z.mul_comm.
-  apply Z.mul_div_le. reflexivity.
+  rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 150)%Z with (Zpos grain). rewrite Z.mul_comm.
+  now apply Z.mul_div_le.
 Qed.
-Lemma down_pos q : 0 <= Q2R q -> 0 <= Q2R (down q).
+Lemma over_grain z : Q2R (z # grain) = IZR z * / IZR (Zpos grain).
+Proof. reflexivity. Qed.
+Lemma squares_spec k : forall z y, (0 <= z)%Z -> Q2R (z # grain) <= exp y ->
+  Q2R (squares k z # grain) <= exp (2 ^ k * y).
 Proof.
-  intros H. rewrite <- Q2R_0 in *. apply Qle_Rle. apply Rle_Qle in H. unfold down, Qle in *.
-  cbn [Qnum Qden] in *. rewrite Z.mul_1_r in *. rewrite Z.mul_0_l in *. apply Z.div_pos; lia.
-Qed.
-Lemma square_down_spec k : forall q y, 0 <= Q2R q <= exp y -> 0 <= Q2R (square_down k q) <= exp (2 ^ k * y).
-Proof.
-  induction k; intros q y [H1 H2]; simpl; [rewrite Rmult_1_l; auto|].
+  induction k; intros z y H0 H1; cbn [squares pow]; [now rewrite Rmult_1_l|].
   replace (2 * 2 ^ k * y) with (2 ^ k * (y + y)) by ring. apply IHk.
-  assert (P : 0 <= Q2R (q * q)) by (rewrite Q2R_mult; nra). split; [now apply down_pos|].
-  apply Rle_trans with (Q2R (q * q)); [apply down_spec|]. rewrite Q2R_mult, exp_plus. nra.
+  - apply Z.shiftr_nonneg. nia.
+  - assert (G : 0 < IZR (Zpos grain)) by (now apply IZR_lt).
+    pose proof (IZR_le _ _ (shift_spec z)) as L. rewrite !mult_IZR in L. rewrite exp_plus, over_grain in *.
+    apply IZR_le in H0. set (g := IZR (Zpos grain)) in *. set (w := IZR (Z.shiftr (z * z) 150)) in *.
+    set (v := IZR z) in *. assert (I : 0 < / g) by now apply Rinv_0_lt_compat.
+    assert (P : 0 <= v * / g) by (apply Rmult_le_pos; lra).
+    apply Rle_trans with (v * / g * (v * / g)); [|apply Rmult_le_compat; lra].
+    replace (w * / g) with (w * g * (/ g * / g)) by (field; lra).
+    replace (v * / g * (v * / g)) with (v * v * (/ g * / g)) by ring.
+    apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|exact L].
 Qed.
-Local Opaque square_down.
+Local Opaque squares.
 Lemma exp_low_spec x l : exp_low x = Some l -> Q2R l <= exp (Q2R x).
 Proof.
-  unfold exp_low. set (q := down _). destruct (lt 0 q) eqn:E; [|discriminate]. intros H.
-  assert (square_down halvings q = l) as <- by congruence.
-  apply lt_spec in E. rewrite Q2R_0 in E.
-  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 1267650600228229401496703205376)) by (unfold halvings; simpl; field).
-  apply square_down_spec. split; [lra|]. apply Rle_trans with (1 + Q2R x * / 1267650600228229401496703205376); [|apply exp_ineq1_le].
-  apply Rle_trans with (Q2R (1 + x * (1 # 1267650600228229401496703205376))); [apply down_spec|].
-  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 1267650600228229401496703205376)) with (/ 1267650600228229401496703205376); [lra|].
+  unfold exp_low. set (q := (1 + x * _)%Q). set (z := (Qnum q * _ / _)%Z).
+  destruct (Z.ltb 0 z) eqn:E; [|discriminate]. intros H. assert (squares halvings z # grain = l) as <- by congruence.
+  apply Z.ltb_lt in E.
+  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 4722366482869645213696)) by (unfold halvings; simpl; field).
+  apply squares_spec; [lia|]. apply Rle_trans with (1 + Q2R x * / 4722366482869645213696); [|apply exp_ineq1_le].
+  apply Rle_trans with (Q2R q); [apply down_spec|]. unfold q.
+  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 4722366482869645213696)) with (/ 4722366482869645213696); [lra|].
   unfold Q2R; simpl. lra.
 Qed.
 Lemma exp_mono a b : a <= b -> exp a <= exp b.
