@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from book.ledger import Claim, Ledger
 from book.markup import badge, code, folded, literal, text
-from checks.run import proofs
+
+RECORD = Path(__file__).resolve().parents[1] / "checks" / "records" / "kernel.json"
+GRADE = "kernel-checked"
 
 
-def _recorded(claim: Claim) -> proofs.ClaimProofs | None:
+@lru_cache(maxsize=1)
+def _record() -> dict[str, Any]:
+    """The record that `attest prove --all` writes, or one without claims."""
+    return json.loads(RECORD.read_text("utf8")) if RECORD.exists() else {"claims": {}}
+
+
+def _recorded(claim: Claim) -> dict[str, Any] | None:
     """What is recorded of the statement that the page shows; nothing of another version of it."""
-    if not proofs.RECORDED.exists():
-        return None
-    found = proofs.read().claims.get(claim.id)
-    shown = (claim.corrected or claim.statement).latex
-    return found if found and found.verdict == claim.verdict and found.said == proofs.hash_of(shown) else None
+    found = _record()["claims"].get(claim.id)
+    shown = hashlib.sha256((claim.corrected or claim.statement).latex.encode()).hexdigest()[:16]
+    return found if found and found["verdict"] == claim.verdict and found["said"] == shown else None
+
+
+def _good(part: dict[str, Any]) -> bool:
+    theorems = part["theorems"]
+    return bool(theorems) and not part["missing"] and all(t["outcome"] == "checked" for t in theorems)
 
 
 def checked(claim: Claim) -> bool:
-    """Whether all of the version that stands is checked."""
+    """Whether every part with content of the version that stands is checked."""
     found = _recorded(claim)
-    return found is not None and found.checked
+    if found is None or claim.verdict not in ("proved", "corrected"):
+        return False
+    parts = found["parts"]
+    return any(map(_good, parts)) and all(_good(p) or p["settled"] for p in parts)
 
 
 def label(claim: Claim) -> str:
     """The label of a claim whose statement is checked, or nothing."""
-    return badge(proofs.GRADE, "grade") if checked(claim) else ""
+    return badge(GRADE, "grade") if checked(claim) else ""
 
 
 def section(claim: Claim) -> str:
@@ -34,35 +53,36 @@ def section(claim: Claim) -> str:
     found = _recorded(claim)
     if found is None:
         return ""
-    shown = [_sentence(found)]
-    theorems = list(_theorems(found.parts))
-    if theorems:
-        shown.append(folded(f"{len(theorems)} theorems as Rocq reads them", "\n\n".join(theorems)))
-    refutations = list(_theorems(found.refuted))
-    if refutations:
-        shown.append(folded("That it fails as printed, as Rocq reads it", "\n\n".join(refutations)))
-    reasons = {why for part in found.parts if not part.settled for why in part.missing}
+    shown = [_sentence(claim, found)]
+    for title, parts in (
+        ("As Rocq reads it", "parts"),
+        ("That it fails as printed, as Rocq reads it", "refuted"),
+    ):
+        if theorems := list(_theorems(found[parts])):
+            shown.append(folded(title, "\n\n".join(theorems)))
+    reasons = {why for part in found["parts"] if not part["settled"] for why in part["missing"]}
     shown += [f"Not covered: {text(why)}." for why in sorted(reasons)]
     return "\n\n".join([*shown, f"```console\n$ attest prove {claim.id}\n```"])
 
 
-def _sentence(found: proofs.ClaimProofs) -> str:
-    every = [p for part in (*found.parts, *found.refuted) for p in part.theorems]
-    good = sum(p.outcome == "checked" for p in every)
-    version = f"Rocq {proofs.read().rocq}"
+def _outcomes(found: dict[str, Any]) -> list[str]:
+    return [t["outcome"] for part in (*found["parts"], *found["refuted"]) for t in part["theorems"]]
+
+
+def _sentence(claim: Claim, found: dict[str, Any]) -> str:
+    every, version = _outcomes(found), f"Rocq {_record()['rocq']}"
     if not every:
         return f"No theorem for {version} is made of this claim."
-    what = {"corrected": "The corrected statement", "refuted": "That the statement fails"}
-    whole = (
-        what.get(found.verdict, "The statement") if found.checked or found.verdict == "refuted" else "A part"
-    )
-    return f"{whole} is checked by the kernel of {version}: {good} of {len(every)} theorems are accepted."
+    wholly = {"proved": "The statement", "corrected": "The corrected statement"}
+    whole = wholly[claim.verdict] if checked(claim) else "A part of it"
+    count = f"{every.count('checked')} of {len(every)} theorems are accepted"
+    return f"{whole} is checked by the kernel of {version}: {count}."
 
 
-def _theorems(parts: list[proofs.Part]) -> Iterator[str]:
+def _theorems(parts: list[dict[str, Any]]) -> Iterator[str]:
     for part in parts:
-        for proof in part.theorems:
-            yield literal(f"(* {proof.outcome} *)\n{proof.statement}", "coq")
+        for theorem in part["theorems"]:
+            yield literal(f"(* {theorem['outcome']} *)\n{theorem['statement']}", "coq")
 
 
 def count(ledger: Ledger) -> str:
@@ -70,21 +90,23 @@ def count(ledger: Ledger) -> str:
     good = [c.verdict for c in ledger.claims if checked(c)]
     if not good:
         return ""
-    refuted = sum(bool(found and found.refutation) for found in map(_recorded, ledger.claims))
+    failing = [found for c in ledger.claims if (found := _recorded(c)) and found["refuted"]]
+    refuted = sum(
+        any(t["outcome"] == "checked" for p in f["refuted"] for t in p["theorems"]) for f in failing
+    )
     return (
-        f"{badge(proofs.GRADE, 'grade')} Of these, **{good.count('proved')} proofs** and "
-        f"**{good.count('corrected')} corrections** are checked by the kernel of the proof assistant Rocq, as is "
-        f"that {refuted} claims fail as printed: [what you have to trust](what-to-trust.md)."
+        f"{badge(GRADE, 'grade')} Of these, **{good.count('proved')} proofs** and "
+        f"**{good.count('corrected')} corrections** are checked by the kernel of the proof assistant Rocq, as "
+        f"is that {refuted} claims fail as printed: [what you have to trust](what-to-trust.md)."
     )
 
 
 def trust(ledger: Ledger) -> str:
-    """The axioms as Rocq prints them, and how the record was made."""
-    if not proofs.RECORDED.exists():
+    """The axioms as Rocq prints them, and how many theorems rest on them."""
+    record = _record()
+    if not record["claims"]:
         return "No theorem is recorded."
-    record = proofs.read()
-    every = [p for claim in record.claims.values() for p in claim.proofs()]
-    good = sum(p.outcome == "checked" for p in every)
-    made = f"{good} of {len(every)} theorems were accepted by Rocq {record.rocq}"
-    axioms = literal("\n".join(record.axioms), "coq")
-    return f"{made} (library {code(record.library)}). The library's soundness theorems assume:\n\n{axioms}"
+    every = [outcome for found in record["claims"].values() for outcome in _outcomes(found)]
+    made = f"{every.count('checked')} of {len(every)} theorems were accepted by Rocq {record['rocq']}"
+    axioms = literal("\n".join(record["axioms"]), "coq")
+    return f"{made} (library {code(record['library'])}). The library's soundness theorems assume:\n\n{axioms}"
