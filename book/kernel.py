@@ -96,8 +96,8 @@ def count(ledger: Ledger) -> str:
     )
     return (
         f"{badge(GRADE, 'grade')} Of these, **{good.count('proved')} proofs** and "
-        f"**{good.count('corrected')} corrections** are checked by the kernel of the proof assistant Rocq, as "
-        f"is that {refuted} claims fail as printed: [what you have to trust](what-to-trust.md)."
+        f"**{good.count('corrected')} corrections** are checked by the kernel of the proof assistant Rocq, "
+        f"as is that {refuted} claims fail as printed: [what you have to trust](what-to-trust.md)."
     )
 
 

@@ -15,14 +15,16 @@ from checks.kernel.equalities import equalities
 from checks.kernel.falsity import failing
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
+from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary
 from checks.statement import Definition, Identity, Malformed, kind, parts
+from derivations.calculus.gradients import Bregman, at_point
 from derivations.calculus.index import summands
-from derivations.calculus.term import NonConformable, Part
+from derivations.calculus.term import NonConformable, Part, as_term, subterms
 
 
 @dataclass
@@ -58,6 +60,22 @@ def _follows(name: str, part: Follows) -> list[Theorem]:
     return [follows(name, part)]
 
 
+def _extremum(name: str, part: Extremum) -> list[Theorem]:
+    """The inequality between the energy and its value at the point, by the squares between them."""
+    if part.says not in ("a global minimum", "a global maximum") or part.above is None:
+        raise NotCovered(f"that a point is {part.says}")
+    if part.variable.positive or part.variable.symmetric:
+        raise NotCovered("an extremum over a variable with a promise")
+    if any(isinstance(t, Bregman) for _, t in subterms(part.above)):
+        raise NotCovered("a Bregman difference of a convex function")
+    there = at_point(part.energy, part.variable, part.point)
+    least = part.says == "a global minimum"
+    sides = (part.energy, there) if least else (there, part.energy)
+    squares = part.above if least else -part.above
+    inequality = Follows((), *sides, as_term(0), "", ">=", squares=squares, given=part.given)
+    return [follows(name, inequality), *defined(name, inequality)]
+
+
 def _implication(name: str, part: Implication) -> list[Theorem]:
     return [implication(name, part), *implication_defined(name, part)]
 
@@ -68,6 +86,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Follows: _follows,
     Implication: _implication,
     Stationary: stationary,
+    Extremum: _extremum,
 }
 
 
