@@ -23,8 +23,6 @@ from derivations.calculus.index import Index, Tensor
 
 def follows(name: str, s: Follows) -> Theorem:
     """The theorem of a `Follows`: hypotheses -> conclusion. Raises NotCovered."""
-    if s.over:
-        raise NotCovered("a vanishing sum of squares over indices")
     at = places("w", s.certificate.shape())
     lhs, rhs, factor, squares = s.lhs.entry(*at), s.rhs.entry(*at), s.factor.entry(), s.squares.entry(*at)
     certificate = s.certificate.entry(*at)
@@ -35,19 +33,26 @@ def follows(name: str, s: Follows) -> Theorem:
     exprs = (lhs, rhs, factor, squares, put, *(h.expr for h in hypotheses))
     context = Context(exprs, s.given, s.nonzero, at)
     inner = {i for h in hypotheses for i in h.at}
-    context.free = [i for i in context.free if i not in inner]
+    context.free = [i for i in context.free if i not in inner and i not in s.over]
     for h in hypotheses:
         context.alias(h.equation.residual, h.alias(context))
     lines = [f"Theorem {name} :", *context.header(), *(h.line(context) for h in hypotheses)]
-    if context.free:
-        lines.append(filled(context.everywhere()))
+    if s.over and (context.free or s.squares.shape()):
+        raise NotCovered("squares that are summed for each value of an index")
+    if context.free or s.over:
+        lines.append(filled(context.everywhere() or context.within(*_over(context, s.over))))
     sign = {"=": "=", ">=": ">="}[s.relation]
     lines += [filled(context.readable(lhs)), filled(f"{sign} {context.readable(rhs)}.")]
     proof = ["Proof.", context.intro(), *context.setup(), *(h.vanishes(context) for h in hypotheses)]
     right = put if s.relation == "=" else put + squares
     product = factor * (lhs - rhs)
+    if s.over:
+        product = ix.total(factor * (lhs - rhs) ** 2, *s.over) + squares
     proof += _certified(context, product, right, certificate, hypotheses)
-    proof += _concluded(context, s.relation, factor, squares)
+    if s.over:
+        proof += _each_vanishes(context, s.over, factor * (lhs - rhs) ** 2, factor, squares)
+    else:
+        proof += _concluded(context, s.relation, factor, squares)
     return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
 
 
@@ -107,6 +112,46 @@ def _certified(
         filled(context.deep(certificate), "    "),
         f"    {YES} promises {conjunction(z for _, z in zeros)}) as is_zero.",
     ]
+
+
+def _over(context: Context, over: tuple[Index, ...]) -> tuple[list[str], list[str]]:
+    return [context.scope[i] for i in over], [i.dim for i in over]
+
+
+def _each_vanishes(
+    context: Context, over: tuple[Index, ...], term: ix.Expr, factor: ix.Expr, squares: ix.Expr
+) -> list[str]:
+    """A sum of squares with nonnegative rest vanishes, so each of them does."""
+    names = [context.scope[i] for i in over]
+    total = context.readable(ix.total(term, *over))
+    nonnegative = "(repeat (apply sum_nneg; intros); apply squares_nneg; eapply is_factor; eassumption)"
+    dims = f"({listed(context.symbols.dims.index(i.dim) for i in over)} : list nat)%nat"
+    positive = f"{context.within(*_over(context, over))}0 < {context.readable(factor, level=49)}"
+    tree = context.deep(factor, scope=over)
+    rest = f"0 <= {context.readable(squares, level=49)}"
+    proof = [
+        filled(f"assert (is_factor : {positive})"),
+        filled(f"by exact (positive the_data the_model {dims} {tree} {YES} promises).", "    "),
+        filled(f"assert (is_rest : {rest})"),
+        filled(
+            f"by exact (nonnegative the_data the_model [] {context.deep(squares)} {YES} promises).", "    "
+        ),
+    ]
+    proof += [
+        filled(f"assert (whole : {total} + {context.readable(squares, level=49)} = 0)"),
+        "    by exact (eq_trans is_identity is_zero).",
+        filled(f"assert (sign : 0 <= {context.readable(ix.total(term, *over), level=49)}) by {nonnegative}."),
+        filled(f"assert (zero : {total} = 0) by (apply Rle_antisym; lra)."),
+        filled(f"intros {' '.join(f'{n} range_{n}' for n in names)}."),
+    ]
+    for n in names:
+        proof.append(
+            f"  apply sum_zero_each with (i := {n}) in zero; [cbv beta in zero | | exact range_{n}];"
+        )
+        proof.append(f"    [ | intros; {nonnegative}].")
+    places = " ".join(f"{n} range_{n}" for n in names)
+    proof.append(f"  apply square_zero in zero; [lra | exact (is_factor {places})].")
+    return proof
 
 
 def _concluded(context: Context, relation: str, factor: ix.Expr, squares: ix.Expr) -> list[str]:

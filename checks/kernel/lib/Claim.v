@@ -264,6 +264,16 @@ Proof.
     apply (IH (fun ws => sum (f d) (fun v => g (v :: ws)))); auto.
     intros us Hu. apply sum_nneg; intros. apply Hg. now constructor.
 Qed.
+Lemma sum_zero_each n h : (forall i, (i < n)%nat -> 0 <= h i) -> sum n h = 0 -> forall i, (i < n)%nat -> h i = 0.
+Proof.
+  induction n; simpl; intros P E i Hi; [lia|].
+  assert (0 <= sum n h) by (apply sum_nneg; intros; apply P; lia). assert (0 <= h n) by (apply P; lia).
+  destruct (Nat.eq_dec i n) as [->|]; [lra|]. apply IHn; [intros; apply P; lia|lra|lia].
+Qed.
+Lemma square_zero f x : 0 < f -> f * x ^ 2 = 0 -> x = 0.
+Proof. intros F E. apply Rmult_integral in E as [|E]; [lra|]. apply Rsqr_0_uniq. unfold Rsqr. lra. Qed.
+Lemma squares_nneg f x : 0 < f -> 0 <= f * x ^ 2.
+Proof. intros F. apply Rmult_le_pos; [lra|apply pow2_ge_0]. Qed.
 Lemma difference a b : a = b -> a + (-1) * b = 0.
 Proof. intros ->. ring. Qed.
 Lemma conclude f a b c : f * (a + (-1) * b) = c -> c = 0 -> f <> 0 -> a = b.
