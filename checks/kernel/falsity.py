@@ -16,10 +16,10 @@ from checks.engine.instances import FUNCTIONS, Instance, exact_instances
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, Context, Theorem, filled, listed, loose
 from checks.kernel.trees import Function, NotCovered, plain, plain_dims
-from checks.kinds.examples import Rule
+from checks.kinds.examples import Example, Rule
 from checks.kinds.family import Family
 from checks.kinds.stacked import Pruned, Stacked
-from checks.statement import Given, Identity, Malformed, parts
+from checks.statement import Fact, Given, Identity, Malformed, parts
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor, summands
@@ -41,6 +41,8 @@ def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
             theorem = _broken(own, piece) if isinstance(piece, Rule) else _fails(own, piece)
         except (NotCovered, NonConformable, Malformed) as why:
             missing.append(str(why))
+        except KeyError as what:
+            missing.append(f"a point without a value for {what}")
         else:
             found += [theorem] if theorem else []
     return found, missing
@@ -84,15 +86,37 @@ def _instance(left: ix.Expr, right: ix.Expr, s: Identity) -> tuple[Instance, dic
 def _broken(name: str, s: Rule) -> Theorem | None:
     """The theorem that a rule does not hold, by its own point."""
     instance = s.point.instance(s.given)
-    conclusion = s.conclusion.term.entry()
-    facts = [(h.term.entry(), h.relation) for h in s.hypotheses]
-    if any(order for _, order in _called(s.given, (conclusion, *(e for e, _ in facts)))):
-        raise NotCovered("a rule about derivatives")
-    context = Context((conclusion, *(e for e, _ in facts)), s.given, expanded=True)
-    shared = context.free = loose([conclusion])
-    where = _where(s, instance, shared)
-    if where is None:
-        return None
+    where = _where(s, instance, loose([s.conclusion.term.entry()]))
+    return None if where is None else _by_point(name, s.given, instance, where, s.hypotheses, s.conclusion)
+
+
+def example(name: str, s: Example) -> list[Theorem]:
+    """The theorem that the facts of an example cannot all fail to hold together: its own point has them."""
+    fixed = {i: n - 1 for i, n in s.point.at}
+    equations = [n for f in s.facts if f.relation == "=" for n in ix.walk(f.term.entry())]
+    if any(isinstance(n, ix.Call) for n in equations):
+        raise NotCovered("an equation between exponentials at a point, which bounds do not show")
+    try:
+        return [_by_point(name, s.given, s.point.instance(s.given), fixed, s.facts, None)]
+    except KeyError as missing:
+        raise NotCovered(f"a point without a value for {missing}") from None
+
+
+def _by_point(
+    name: str,
+    given: tuple[Given, ...],
+    instance: Instance,
+    where: dict[Index, int],
+    hypotheses: tuple[Fact, ...],
+    conclusion: Fact | None,
+) -> Theorem:
+    """That the conclusion does not follow for all values of the symbols, or without one a contradiction."""
+    facts = [(h.term.entry(), h.relation) for h in hypotheses]
+    exprs = (*([conclusion.term.entry()] if conclusion else []), *(e for e, _ in facts))
+    if any(order for _, order in _called(given, exprs)):
+        raise NotCovered("a point for a statement about derivatives")
+    context = Context(exprs, given, expanded=True)
+    shared = context.free = [i for i in context.free if i in where]
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
     proofs, values = _promised(context), _values(context, instance)
     applied = [values.get(a) or proofs[a] for a in context.arguments]
@@ -104,18 +128,13 @@ def _broken(name: str, s: Rule) -> Theorem | None:
         line, proof = _fact(context, expr, relation, shared, tail)
         lines.append(line)
         applied.append(proof)
-    relation = s.conclusion.relation
-    lines.append(filled(f"{context.readable(conclusion, level=49)} {_SIGNS[relation]} 0)."))
-    number, tree = _NUMBERS[relation], context.deep(conclusion)
-    told = [
-        "Proof.",
-        "  intros claim.",
-        *_point(context, instance),
-        filled(f"exact (broken the_point {tail} {number}%nat {tree} {YES}"),
-        filled(f"(claim {' '.join(applied)})).", "    "),
-        "Qed.",
-    ]
-    return Theorem(name, "\n".join(lines), "\n".join(told))
+    whole, end = f"(claim {' '.join(applied)})", "False"
+    if conclusion:
+        expr, relation = conclusion.term.entry(), conclusion.relation
+        end = f"{context.readable(expr, level=49)} {_SIGNS[relation]} 0"
+        whole = f"(broken the_point {tail} {_NUMBERS[relation]}%nat {context.deep(expr)} {YES} {whole})"
+    told = ["Proof.", "  intros claim.", *_point(context, instance), filled(f"exact {whole}."), "Qed."]
+    return Theorem(name, "\n".join([*lines, filled(f"{end}).")]), "\n".join(told))
 
 
 _SIGNS = {"=": "=", "!=": "<>", ">=": ">=", ">": ">"}

@@ -12,9 +12,10 @@ from checks.kernel.consequences import follows, implication, implication_defined
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
-from checks.kernel.falsity import failing
+from checks.kernel.falsity import example, failing
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
+from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
@@ -87,6 +88,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Implication: _implication,
     Stationary: stationary,
     Extremum: _extremum,
+    Example: example,
 }
 
 

@@ -264,7 +264,8 @@ Proof.
     apply (IH (fun ws => sum (f d) (fun v => g (v :: ws)))); auto.
     intros us Hu. apply sum_nneg; intros. apply Hg. now constructor.
 Qed.
-Lemma sum_zero_each n h : (forall i, (i < n)%nat -> 0 <= h i) -> sum n h = 0 -> forall i, (i < n)%nat -> h i = 0.
+Lemma sum_zero_each n h : (forall i, (i < n)%nat -> 0 <= h i) -> sum n h = 0 -> forall i, (i < n)%nat ->
+  h i = 0.
 Proof.
   induction n; simpl; intros P E i Hi; [lia|].
   assert (0 <= sum n h) by (apply sum_nneg; intros; apply P; lia). assert (0 <= h n) by (apply P; lia).

@@ -1,4 +1,5 @@
-(* Values at a point: rational bounds of an expression where all symbols have rational values, and proofs that a
+(* Values at a point: rational bounds of an expression where all symbols have rational values,
+  and proofs that a
    statement fails there. Where the bounds exist, the expression is defined. *)
 Require Import Reals QArith Qreals List Lia Lra Bool ZArith Ranalysis.
 Require Import Attest.Sums Attest.Expr Attest.Norm Attest.Sound Attest.Claim.
@@ -27,8 +28,10 @@ Proof.
   induction c as [|a r IH].
   - exact (derivable_pt_lim_const 0 x).
   - cbn [dpoly]. rewrite padd_spec. cbn [poly]. rewrite Q2R_0.
-    replace (poly r x + (0 + x * poly (dpoly r) x)) with (0 + (1 * poly r x + x * poly (dpoly r) x)) by ring.
-    apply (derivable_pt_lim_plus (fct_cte (Q2R a)) (fun y => y * poly r y)); [apply derivable_pt_lim_const|].
+    replace (poly r x + (0 + x * poly (dpoly r) x)) with (0 + (1 * poly r x + x * poly (dpoly r) x)) by
+      ring.
+    apply (derivable_pt_lim_plus (fct_cte (Q2R a)) (fun y => y * poly r y));
+      [apply derivable_pt_lim_const|].
     apply (derivable_pt_lim_mult id (poly r)); [apply derivable_pt_lim_id|exact IH].
 Qed.
 
@@ -45,7 +48,8 @@ Definition lt (a b : Q) : bool := negb (Qle_bool b a).
 
 Lemma lt_spec a b : lt a b = true -> Q2R a < Q2R b.
 Proof.
-  intros H. apply Qlt_Rlt, Qnot_le_lt. intros N. apply Qle_bool_iff in N. unfold lt in H. now rewrite N in H.
+  intros H. apply Qlt_Rlt, Qnot_le_lt. intros N. apply Qle_bool_iff in N. unfold lt in H.
+    now rewrite N in H.
 Qed.
 Lemma le_spec a b : Qle_bool a b = true -> Q2R a <= Q2R b.
 Proof. intros H. now apply Qle_Rle, Qle_bool_iff. Qed.
@@ -74,9 +78,11 @@ Proof. intros H. destruct (Rle_or_lt 0 y); [left|right]; split; nra. Qed.
 Lemma imul_spec i j x y : contains i x -> contains j y -> contains (imul i j) (x * y).
 Proof.
   destruct i as [a b], j as [c d]. unfold contains, imul; cbn [fst snd]. intros Hx Hy.
-  pose proof (qmin_spec (Qred (a * c)) (Qred (a * d))). pose proof (qmin_spec (Qred (b * c)) (Qred (b * d))).
+  pose proof (qmin_spec (Qred (a * c)) (Qred (a * d))).
+    pose proof (qmin_spec (Qred (b * c)) (Qred (b * d))).
   pose proof (qmin_spec (qmin (Qred (a * c)) (Qred (a * d))) (qmin (Qred (b * c)) (Qred (b * d)))).
-  pose proof (qmax_spec (Qred (a * c)) (Qred (a * d))). pose proof (qmax_spec (Qred (b * c)) (Qred (b * d))).
+  pose proof (qmax_spec (Qred (a * c)) (Qred (a * d))).
+    pose proof (qmax_spec (Qred (b * c)) (Qred (b * d))).
   pose proof (qmax_spec (qmax (Qred (a * c)) (Qred (a * d))) (qmax (Qred (b * c)) (Qred (b * d)))).
   rewrite ?Q2R_red, ?Q2R_mult in *.
   pose proof (between _ _ x y Hx) as B.
@@ -139,7 +145,8 @@ Proof.
       change (Qnum b * Z.pos (Qden b * fine * fine))%Z with (under b); lia.
 Qed.
 
-(* ---- exponentials: exp x >= (1 + x / n)^n and exp x = 1 / exp (-x), rounded outwards to multiples of 1 / grain *)
+(* ---- exponentials: exp x >= (1 + x / n)^n and exp x = 1 / exp (-x),
+  rounded outwards to multiples of 1 / grain *)
 Definition halvings : nat := 72.
 Definition grain : BinNums.positive := 1427247692705959881058285969449495136382746624.
 Fixpoint squares (k : nat) (z : Z) : Z := match k with O => z | S n => squares n (Z.shiftr (z * z) 150) end.
@@ -181,12 +188,16 @@ Local Opaque squares.
 Lemma exp_low_spec x l : exp_low x = Some l -> Q2R l <= exp (Q2R x).
 Proof.
   unfold exp_low. set (q := (1 + x * _)%Q). set (z := (Qnum q * _ / _)%Z).
-  destruct (Z.ltb 0 z) eqn:E; [|discriminate]. intros H. assert (squares halvings z # grain = l) as <- by congruence.
+  destruct (Z.ltb 0 z) eqn:E; [|discriminate]. intros H.
+    assert (squares halvings z # grain = l) as <- by congruence.
   apply Z.ltb_lt in E.
-  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 4722366482869645213696)) by (unfold halvings; simpl; field).
-  apply squares_spec; [lia|]. apply Rle_trans with (1 + Q2R x * / 4722366482869645213696); [|apply exp_ineq1_le].
+  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 4722366482869645213696)) by (unfold halvings; simpl;
+    field).
+  apply squares_spec; [lia|]. apply Rle_trans with (1 + Q2R x * / 4722366482869645213696);
+    [|apply exp_ineq1_le].
   apply Rle_trans with (Q2R q); [apply down_spec|]. unfold q.
-  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 4722366482869645213696)) with (/ 4722366482869645213696); [lra|].
+  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 4722366482869645213696)) with (/
+    4722366482869645213696); [lra|].
   unfold Q2R; simpl. lra.
 Qed.
 Lemma exp_mono a b : a <= b -> exp a <= exp b.
@@ -197,7 +208,8 @@ Proof.
   destruct (Qeq_bool a 0 &&& Qeq_bool b 0) eqn:Z.
   { apply lazy_and in Z as [Z1 Z2]. apply Qeq_bool_eq, Qeq_eqR in Z1, Z2. rewrite Q2R_0 in *.
     injection H as <-. replace x with 0 by lra. rewrite exp_0, <- Q2R_1. apply exactly_spec. }
-  destruct (exp_low a) as [l|] eqn:E1; [|discriminate]. destruct (exp_low (- b)) as [u|] eqn:E2; [|discriminate].
+  destruct (exp_low a) as [l|] eqn:E1; [|discriminate].
+    destruct (exp_low (- b)) as [u|] eqn:E2; [|discriminate].
   destruct (lt 0 u) eqn:E3; [|discriminate]. injection H as <-. apply lt_spec in E3. rewrite Q2R_0 in E3.
   apply exp_low_spec in E1, E2. rewrite Q2R_opp, exp_Ropp in E2. split; cbn [fst snd].
   - apply Rle_trans with (exp (Q2R a)); auto. now apply exp_mono.
@@ -265,7 +277,8 @@ Qed.
 
 (* ---- what is decided at the point *)
 Definition differ (s : nat -> nat) (a b : expr) : bool :=
-  match bounds s a, bounds s b with Some i, Some j => lt (snd i) (fst j) ||| lt (snd j) (fst i) | _, _ => false end.
+  match bounds s a, bounds s b with Some i, Some j => lt (snd i) (fst j) ||| lt (snd j) (fst i) | _,
+    _ => false end.
 Definition above (s : nat -> nat) (a b : expr) : bool :=
   match bounds s a, bounds s b with Some i, Some j => lt (snd j) (fst i) | _, _ => false end.
 Definition agree_at (s : nat -> nat) (a b : expr) : bool :=
@@ -309,7 +322,8 @@ Theorem point_nonzero P G a : everywhere P G (fun ix => differ P (cat ix origin)
   all_in (dims (at_point P)) G (fun ix => eval (at_point P) (cat ix origin) a <> 0).
 Proof. apply everywhere_spec. intros ix H. now apply (differ_spec P _ a (Num 0)). Qed.
 Theorem point_equal P G a b : everywhere P G (fun ix => agree_at P (cat ix origin) a b) = true ->
-  all_in (dims (at_point P)) G (fun ix => eval (at_point P) (cat ix origin) a = eval (at_point P) (cat ix origin) b).
+  all_in (dims (at_point P)) G (fun ix => eval (at_point P) (cat ix origin) a = eval (at_point P) (cat ix
+    origin) b).
 Proof. apply everywhere_spec. intros ix H. now apply agree_spec. Qed.
 Theorem refuted P ix a b : differ P (cat ix origin) a b = true ->
   eval (at_point P) (cat ix origin) a = eval (at_point P) (cat ix origin) b -> False.
