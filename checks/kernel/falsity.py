@@ -22,6 +22,7 @@ from checks.kinds.stacked import Pruned, Stacked
 from checks.statement import Fact, Given, Identity, Malformed, parts
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.term import NonConformable, Part
 
@@ -96,6 +97,10 @@ def example(name: str, s: Example) -> list[Theorem]:
     equations = [n for f in s.facts if f.relation == "=" for n in ix.walk(f.term.entry())]
     if any(isinstance(n, ix.Call) for n in equations):
         raise NotCovered("an equation between exponentials at a point, which bounds do not show")
+    if _called(s.given, tuple(f.term.entry() for f in s.facts)):
+        raise NotCovered("an example with an unknown function")
+    if any(True for g in s.given for _ in sg.demands(g.value.entry())):
+        raise NotCovered("an example with a definition that need not have a value everywhere")
     try:
         return [_by_point(name, s.given, s.point.instance(s.given), fixed, s.facts, None)]
     except KeyError as missing:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from checks.engine.hypotheses import apply_definitions
 from checks.engine.wellformed import check
 from checks.kernel.consequences import follows, implication, implication_defined
 from checks.kernel.definedness import defined
@@ -21,8 +22,9 @@ from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stacked import Pruned, Stacked
-from checks.kinds.stationary import Stationary
+from checks.kinds.stationary import Stationary, point_entry
 from checks.statement import Definition, Identity, Malformed, kind, parts
+from derivations.calculus import index as ix
 from derivations.calculus.gradients import Bregman, at_point
 from derivations.calculus.index import summands
 from derivations.calculus.term import NonConformable, Part, as_term, subterms
@@ -67,6 +69,8 @@ def _extremum(name: str, part: Extremum) -> list[Theorem]:
         raise NotCovered(f"that a point is {part.says}")
     if part.variable.positive or part.variable.symmetric:
         raise NotCovered("an extremum over a variable with a promise")
+    if part.variable in ix.tensors(apply_definitions(point_entry(part.variable, part.point), part.given)):
+        raise NotCovered(f"a point that mentions {part.variable.name} itself")
     if any(isinstance(t, Bregman) for _, t in subterms(part.above)):
         raise NotCovered("a Bregman difference of a convex function")
     there = at_point(part.energy, part.variable, part.point)

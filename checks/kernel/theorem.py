@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from checks.engine.hypotheses import apply_definitions
-from checks.kernel.trees import Symbols, application, deep, plain, plain_dims, readable
+from checks.kernel.trees import NotCovered, Symbols, application, deep, plain, plain_dims, readable
 from checks.statement import Given
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
@@ -82,7 +82,7 @@ def ordered(given: Iterable[Given]) -> list[Given]:
         names = {g.tensor for g in todo}
         ready = [g for g in todo if not ix.tensors(g.value.entry()) & names]
         if not ready:
-            raise ValueError("definitions go round in a circle")
+            raise NotCovered("definitions that go round in a circle")
         done += ready
         todo = [g for g in todo if g not in ready]
     return done

@@ -78,7 +78,7 @@ def compared(chosen: list[tuple[str, Identity]], limit: int) -> int:
     assert not wrongly, wrongly
     unseen = [what for (what, _, same), answer in zip(cases, got, strict=True) if same and not answer]
     assert len(unseen) <= len(cases) / 100, unseen
-    assert sum(got) < len(got) / 10
+    assert sum(got) < len(got) / 4
     return len(cases)
 
 
