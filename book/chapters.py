@@ -26,13 +26,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from book import claim_page, figure, measurements, overview, systems
+from book import claim_page, figure, kernel, measurements, overview, systems
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, link
 
 RESULTS = Path(__file__).parent.parent / "checks" / "records" / "experiments"
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
+    "kernel": kernel.count,
+    "trust": kernel.trust,
     "changed": overview.changed_note,
     "scale": overview.scale,
     "devices": measurements.devices,

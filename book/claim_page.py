@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from book import figure
+from book import figure, kernel
 from book.ledger import Claim, Ledger, paper_name
 from book.markup import Room, badge, code, display, folded, link, literal, prose, scroll, table, text
 
@@ -230,6 +230,7 @@ def _assumptions(claim: Claim) -> str:
 
 def _head(claim: Claim, ledger: Ledger) -> str:
     labels = [badge(claim.verdict)] + ([badge(claim.severity, "severity")] if claim.severity else [])
+    labels += [kernel.label(claim)] if kernel.checked(claim) else []
     kind = f"{text(claim.kind)}; " if claim.kind else ""
     lines = [
         f"{' '.join(labels)} {paper_name(claim.paper)}, {text(claim.reference)}. "
@@ -266,6 +267,7 @@ def page(claim: Claim, ledger: Ledger) -> str:
         "Notes": claim.notes,
         "Assumptions": _assumptions(claim),
         "Derivation": steps(claim, room),
+        "Checked by Rocq": kernel.section(claim),
         "Evidence": "\n\n".join(part for part in (evidence(claim), figure.block(claim)) if part),
         "Mutants": mutants(claim),
         "Dependence": _dependence(claim, ledger),

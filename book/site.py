@@ -73,7 +73,16 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
     """The table of contents, in sphinx-external-toc's format."""
     first, across_papers = (
         ["how-to-read"],
-        ["corrections", "ledger", "graph", "scale", "bounds", "measured-model", "assumptions"],
+        [
+            "corrections",
+            "ledger",
+            "graph",
+            "scale",
+            "bounds",
+            "measured-model",
+            "assumptions",
+            "what-to-trust",
+        ],
     )
     worked = [{"file": name} for name in derived if name.startswith("variants/")]
     for name in derived:

@@ -21,6 +21,7 @@ COMMANDS = {
     "verify": "judge claims and compare with the recorded verdicts",
     "derive": "a theory's derivation under changed assumptions, and the verdicts that change",
     "ablate": "drop each assumption of a claim in turn",
+    "prove": "the theorems that Rocq's kernel checks, and what it makes of them",
     "export": "write the ledger as JSON",
     "measure": "what the theorems say of the heads of your own model",
     "experiment": "run an experiment of a paper",

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from checks.commands.console import COLOURS, OUT
 from checks.engine.verdict import SEVERITIES, VERDICTS
-from checks.run import catalogue, ledger
+from checks.run import catalogue, ledger, proofs
 from checks.run.cache import Cache
 from checks.run.registry import PAPERS, load
 
@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verdict", choices=VERDICTS)
     parser.add_argument("--kind", help="statement kind, such as Identity or Implication")
     parser.add_argument("--severity", choices=SEVERITIES)
+    parser.add_argument("--grade", choices=[proofs.GRADE], help="claims that are theorems for Rocq")
 
 
 def run(a: argparse.Namespace) -> int:
@@ -31,6 +32,9 @@ def run(a: argparse.Namespace) -> int:
     wanted = [e for e in wanted if not a.verdict or verdicts.get(e.id) == a.verdict]
     if a.severity:
         wanted = [e for e in wanted if severities.get(e.id) == a.severity]
+    if a.grade:
+        graded = set(proofs.read().graded())
+        wanted = [e for e in wanted if e.id in graded]
     if a.kind:
         wanted = list(_of_kind(wanted, a.kind))
     shown = Table(box=None, pad_edge=False)

@@ -12,7 +12,7 @@ from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, finding
-from checks.run import catalogue, ledger
+from checks.run import catalogue, ledger, proofs
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,9 @@ def run(a: argparse.Namespace) -> int:
 
     OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
-    OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}")
+    proved, stale = proofs.of_record(record) if proofs.RECORDED.exists() else (None, "")
+    graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
+    OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
     head("Statement as printed" if record.corrected else "Statement")
     OUT.print(f"  {record.words}", markup=False)
     formula(record.statement.get("latex", ""))
@@ -84,9 +86,21 @@ def run(a: argparse.Namespace) -> int:
     if record.notes:
         head("Notes")
         OUT.print(f"  {unicode_math(record.notes)}", markup=False)
+    if proved:
+        head("Rocq")
+        OUT.print(f"  {stale or _proved(proved)}", markup=False, highlight=False)
     engines = f"   decided by: {', '.join(record.engines)}" if record.engines else ""
     OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim")
     return 0
+
+
+def _proved(found: proofs.ClaimProofs) -> str:
+    """How many theorems are checked, and of what there are none."""
+    every = list(found.proofs())
+    good = sum(p.outcome == "checked" for p in every)
+    why = "; ".join(dict.fromkeys(w for part in found.parts if not part.settled for w in part.missing))
+    said = f"{good} of {len(every)} theorems checked" if every else "no theorems"
+    return f"{said}{f'; not covered: {why}' if why else ''}"
 
 
 def _evidence(evidence: list[Evidence]) -> None:

@@ -77,7 +77,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("verify", CHEAP, "--seed", "1.5"), "invalid int value"),
     (("verify", "--nosuch"), "unrecognized arguments: --nosuch"),
     ((), "required: COMMAND"),
-    (("prove",), "invalid choice: 'prove'"),
+    (("refute",), "invalid choice: 'refute'"),
     (("list", "--verdict", "true"), "invalid choice: 'true'"),
     (("list", "--paper", "vaswani2017"), "invalid choice"),
     (("list", "--severity", "awful"), "invalid choice"),

@@ -1,0 +1,87 @@
+"""Theorems for equalities: one for each link of a chain, and one for its ends by transitivity."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from checks.engine.hypotheses import apply_definitions
+from checks.kernel.theorem import YES, Context, Theorem, filled
+from checks.kernel.trees import NotCovered
+from checks.statement import Given, Identity
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.index import Index, Tensor
+
+
+def equalities(name: str, statement: Identity) -> list[Theorem]:
+    """The theorems of an identity, the last of which says ``lhs = rhs``. Raises NotCovered."""
+    at = places("e", statement.lhs.shape())
+    terms = [statement.lhs, *(link.term for link in statement.chain), statement.rhs]
+    if len({t.shape() for t in terms}) > 1:
+        raise NotCovered("the sides have different shapes")
+    return chain(name, [t.entry(*at) for t in terms], statement.given, statement.nonzero, at)
+
+
+def places(letter: str, shape: tuple[str, ...]) -> tuple[Index, ...]:
+    """New indices for the entries of an array."""
+    return tuple(Index(f"{letter}{n}", d).fresh() for n, d in enumerate(shape))
+
+
+def chain(
+    name: str,
+    exprs: list[ix.Expr],
+    given: tuple[Given, ...],
+    nonzero: tuple[Tensor, ...],
+    at: tuple[Index, ...],
+) -> list[Theorem]:
+    """The theorems of a chain of equal expressions, all under the same hypotheses. Raises NotCovered."""
+    pairs = list(pairwise(exprs))
+    expanded = not all(_same(*(apply_definitions(e, given) for e in pair)) for pair in pairs)
+    context = Context(tuple(exprs), given, nonzero, at, expanded=expanded)
+    if len(pairs) == 1:
+        return [equality(name, context, *pairs[0])]
+    steps = [equality(f"{name}_step{n}", context, *pair) for n, pair in enumerate(pairs, 1)]
+    return [*steps, _transitivity(name, context, exprs, steps)]
+
+
+def _same(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether nothing need be known of the functions; what the checker cannot see it rejects."""
+    try:
+        return nf.equal(one, two)
+    except ZeroDivisionError:
+        return True
+
+
+def _statement(name: str, context: Context, left: ix.Expr, right: ix.Expr) -> str:
+    lines = [f"Theorem {name} :", *context.header()]
+    if context.free:
+        lines.append(filled(context.everywhere()))
+    return "\n".join([*lines, filled(context.readable(left)), filled(f"= {context.readable(right)}.")])
+
+
+def equality(name: str, context: Context, left: ix.Expr, right: ix.Expr) -> Theorem:
+    """One equality of entries, which the checker decides."""
+    statement = _statement(name, context, left, right)
+    proof = [
+        "Proof.",
+        context.intro(),
+        *context.setup(),
+        "  exact (identity the_data the_model the_ranges",
+        filled(context.deep(left), "    "),
+        filled(context.deep(right), "    "),
+        f"    {YES} promises).",
+        "Qed.",
+    ]
+    return Theorem(name, statement, "\n".join(proof))
+
+
+def _transitivity(name: str, context: Context, exprs: list[ix.Expr], steps: list[Theorem]) -> Theorem:
+    statement = _statement(name, context, exprs[0], exprs[-1])
+    arguments = " ".join([*context.arguments, context.places()]).strip()
+    applied = [f"({step.name} {arguments})" if arguments else step.name for step in steps]
+    whole = applied[-1]
+    for step in reversed(applied[:-1]):
+        whole = f"(eq_trans {step} {whole})"
+    names = f"intros {' '.join(context.intros)} {context.places()}".strip()
+    proof = ["Proof.", filled(f"{names}."), filled(f"exact {whole}."), "Qed."]
+    return Theorem(name, statement, "\n".join(proof))

@@ -1,0 +1,369 @@
+(* Values at a point: rational bounds of an expression where all symbols have rational values,
+  and proofs that a
+   statement fails there. Where the bounds exist, the expression is defined. *)
+Require Import Reals QArith Qreals List Lia Lra Bool ZArith Ranalysis.
+Require Import Attest.Sums Attest.Expr Attest.Norm Attest.Sound Attest.Claim.
+Import ListNotations.
+Open Scope R_scope.
+
+(* arrays of rationals, as readable statements apply them *)
+Definition array0 (q : Q) : R := Q2R q.
+Definition array1 (l : list Q) (i : nat) : R := Q2R (nth i l 0%Q).
+Definition array2 (l : list (list Q)) (i j : nat) : R := Q2R (nth j (nth i l []) 0%Q).
+Definition array3 (l : list (list (list Q))) (i j k : nat) : R := Q2R (nth k (nth j (nth i l []) []) 0%Q).
+
+(* polynomials by their coefficients, that of 1 first, and their derivatives *)
+Fixpoint poly (c : list Q) (x : R) : R := match c with [] => 0 | a :: r => Q2R a + x * poly r x end.
+Fixpoint padd (a b : list Q) : list Q :=
+  match a, b with [], _ => b | _, [] => a | x :: a', y :: b' => (x + y)%Q :: padd a' b' end.
+Fixpoint dpoly (c : list Q) : list Q := match c with [] => [] | _ :: r => padd r (0%Q :: dpoly r) end.
+
+Lemma padd_spec a : forall b x, poly (padd a b) x = poly a x + poly b x.
+Proof.
+  induction a as [|p a IH]; intros b x; simpl; [lra|]. destruct b; simpl; [lra|].
+  rewrite IH, Q2R_plus. lra.
+Qed.
+Lemma poly_derivable c x : derivable_pt_lim (poly c) x (poly (dpoly c) x).
+Proof.
+  induction c as [|a r IH].
+  - exact (derivable_pt_lim_const 0 x).
+  - cbn [dpoly]. rewrite padd_spec. cbn [poly]. rewrite Q2R_0.
+    replace (poly r x + (0 + x * poly (dpoly r) x)) with (0 + (1 * poly r x + x * poly (dpoly r) x)) by
+      ring.
+    apply (derivable_pt_lim_plus (fct_cte (Q2R a)) (fun y => y * poly r y));
+      [apply derivable_pt_lim_const|].
+    apply (derivable_pt_lim_mult id (poly r)); [apply derivable_pt_lim_id|exact IH].
+Qed.
+
+Record point := { p_dims : list nat; p_ten : list (list nat -> Q); p_fn : list (list Q) }.
+Definition at_point (P : point) : model :=
+  {| dims := fun d => nth d (p_dims P) 1%nat; ten := fun t ix => Q2R (nth t (p_ten P) (fun _ => 1%Q) ix);
+     fn := fun f => poly (nth f (p_fn P) []) |}.
+
+(* ---- intervals *)
+Definition interval := (Q * Q)%type.
+Definition contains (i : interval) (x : R) : Prop := Q2R (fst i) <= x <= Q2R (snd i).
+Definition qmin (a b : Q) : Q := if Qle_bool a b then a else b.
+Definition lt (a b : Q) : bool := negb (Qle_bool b a).
+
+Lemma lt_spec a b : lt a b = true -> Q2R a < Q2R b.
+Proof.
+  intros H. apply Qlt_Rlt, Qnot_le_lt. intros N. apply Qle_bool_iff in N. unfold lt in H.
+    now rewrite N in H.
+Qed.
+Lemma le_spec a b : Qle_bool a b = true -> Q2R a <= Q2R b.
+Proof. intros H. now apply Qle_Rle, Qle_bool_iff. Qed.
+Lemma le_not a b : Qle_bool a b = false -> Q2R b <= Q2R a.
+Proof. intros H. apply Rlt_le, lt_spec. unfold lt. now rewrite H. Qed.
+Lemma qmin_spec a b : Q2R (qmin a b) <= Q2R a /\ Q2R (qmin a b) <= Q2R b.
+Proof. unfold qmin. destruct (Qle_bool a b) eqn:E; [apply le_spec in E|apply le_not in E]; lra. Qed.
+Lemma qmax_spec a b : Q2R a <= Q2R (qmax a b) /\ Q2R b <= Q2R (qmax a b).
+Proof. unfold qmax. destruct (Qle_bool a b) eqn:E; [apply le_spec in E|apply le_not in E]; lra. Qed.
+
+Definition exactly (q : Q) : interval := (q, q).
+Definition iadd (i j : interval) : interval := (Qred (fst i + fst j), Qred (snd i + snd j)).
+Definition imul (i j : interval) : interval :=
+  let p := Qred (fst i * fst j) in let q := Qred (fst i * snd j) in
+  let r := Qred (snd i * fst j) in let s := Qred (snd i * snd j) in
+  (qmin (qmin p q) (qmin r s), qmax (qmax p q) (qmax r s)).
+Definition iinv (i : interval) : option interval :=
+  if lt 0 (fst i) ||| lt (snd i) 0 then Some (Qred (/ snd i), Qred (/ fst i)) else None.
+
+Lemma exactly_spec q : contains (exactly q) (Q2R q).
+Proof. split; apply Rle_refl. Qed.
+Lemma iadd_spec i j x y : contains i x -> contains j y -> contains (iadd i j) (x + y).
+Proof. intros [? ?] [? ?]. split; unfold iadd; cbn [fst snd]; rewrite Q2R_red, Q2R_plus; lra. Qed.
+Lemma between a b x y : a <= x <= b -> (a * y <= x * y <= b * y) \/ (b * y <= x * y <= a * y).
+Proof. intros H. destruct (Rle_or_lt 0 y); [left|right]; split; nra. Qed.
+Lemma imul_spec i j x y : contains i x -> contains j y -> contains (imul i j) (x * y).
+Proof.
+  destruct i as [a b], j as [c d]. unfold contains, imul; cbn [fst snd]. intros Hx Hy.
+  pose proof (qmin_spec (Qred (a * c)) (Qred (a * d))).
+    pose proof (qmin_spec (Qred (b * c)) (Qred (b * d))).
+  pose proof (qmin_spec (qmin (Qred (a * c)) (Qred (a * d))) (qmin (Qred (b * c)) (Qred (b * d)))).
+  pose proof (qmax_spec (Qred (a * c)) (Qred (a * d))).
+    pose proof (qmax_spec (Qred (b * c)) (Qred (b * d))).
+  pose proof (qmax_spec (qmax (Qred (a * c)) (Qred (a * d))) (qmax (Qred (b * c)) (Qred (b * d)))).
+  rewrite ?Q2R_red, ?Q2R_mult in *.
+  pose proof (between _ _ x y Hx) as B.
+  pose proof (between _ _ y (Q2R a) Hy) as A1. pose proof (between _ _ y (Q2R b) Hy) as A2.
+  rewrite (Rmult_comm (Q2R c)), (Rmult_comm (Q2R d)), (Rmult_comm y) in A1, A2.
+  lra.
+Qed.
+Lemma inv_negative x y : x <= y -> y < 0 -> / y <= / x.
+Proof.
+  intros H N. assert (E : / - x <= / - y) by (apply Rinv_le_contravar; lra).
+  replace (/ - x) with (- / x) in E by (field; lra). replace (/ - y) with (- / y) in E by (field; lra). lra.
+Qed.
+Lemma iinv_spec i j x : iinv i = Some j -> contains i x -> contains j (/ x).
+Proof.
+  destruct i as [a b]. unfold iinv; cbn [fst snd]. intros H [Ha Hb]; cbn [fst snd] in *.
+  destruct (lt 0 a) eqn:E; [|destruct (lt b 0) eqn:E2; [|discriminate]]; injection H as <-;
+    [apply lt_spec in E|apply lt_spec in E2]; rewrite Q2R_0 in *; split; cbn [fst snd];
+    rewrite Q2R_red, Q2R_qinv; try (apply Rinv_le_contravar; lra); apply inv_negative; lra.
+Qed.
+
+(* ---- roots: of n / d = (n d s^2) / (d s)^2 *)
+Definition fine : BinNums.positive := 1073741824.
+Definition under (q : Q) : Z := Qnum q * Zpos (Qden q * fine * fine).
+Definition sqrt_low (q : Q) : Q := Z.sqrt (under q) # (Qden q * fine).
+Definition sqrt_high (q : Q) : Q :=
+  (let r := Z.sqrt (under q) in if Z.eqb (r * r) (under q) then r else r + 1)%Z # (Qden q * fine).
+Definition isqrt (i : interval) : option interval :=
+  if Qle_bool 0 (fst i) then Some (sqrt_low (fst i), sqrt_high (snd i)) else None.
+Lemma square_le q r d : (0 <= r)%Z -> (r * r <= Qnum q * Zpos (Qden q * d * d))%Z ->
+  Q2R (r # (Qden q * d)) <= sqrt (Q2R q).
+Proof.
+  intros Hr H. rewrite <- (sqrt_Rsqr (Q2R (r # (Qden q * d)))).
+  - apply sqrt_le_1_alt. unfold Rsqr. rewrite <- Q2R_mult. apply Qle_Rle. unfold Qle; simpl.
+    rewrite !Pos2Z.inj_mul in *. nia.
+  - rewrite <- Q2R_0. apply Qle_Rle. unfold Qle; simpl. lia.
+Qed.
+Lemma square_ge q r d : (0 <= r)%Z -> (Qnum q * Zpos (Qden q * d * d) <= r * r)%Z ->
+  sqrt (Q2R q) <= Q2R (r # (Qden q * d)).
+Proof.
+  intros Hr H. rewrite <- (sqrt_Rsqr (Q2R (r # (Qden q * d)))).
+  - apply sqrt_le_1_alt. unfold Rsqr. rewrite <- Q2R_mult. apply Qle_Rle. unfold Qle; simpl.
+    rewrite !Pos2Z.inj_mul in *. nia.
+  - rewrite <- Q2R_0. apply Qle_Rle. unfold Qle; simpl. lia.
+Qed.
+Lemma isqrt_spec i j x : isqrt i = Some j -> contains i x -> contains j (sqrt x).
+Proof.
+  destruct i as [a b]. unfold isqrt. cbn [fst snd]. intros H [Ha Hb]; cbn [fst snd] in *.
+  destruct (Qle_bool 0 a) eqn:E; [|discriminate]. injection H as <-. pose proof (le_spec _ _ E) as Pa.
+  rewrite Q2R_0 in Pa. apply Qle_bool_iff in E. unfold Qle in E; simpl in E. rewrite Z.mul_1_r in E.
+  assert (Pb : (0 <= Qnum b)%Z).
+  { assert (Q : (0 <= b)%Q) by (apply Rle_Qle; rewrite Q2R_0; lra). unfold Qle in Q; simpl in Q. lia. }
+  split; cbn [fst snd].
+  - apply Rle_trans with (sqrt (Q2R a)); [|apply sqrt_le_1_alt; lra].
+    apply square_le; [apply Z.sqrt_nonneg|apply Z.sqrt_spec; unfold under; nia].
+  - apply Rle_trans with (sqrt (Q2R b)); [apply sqrt_le_1_alt; lra|].
+    assert (N : (0 <= under b)%Z) by (unfold under; nia).
+    pose proof (Z.sqrt_spec _ N) as [_ L]. pose proof (Z.sqrt_nonneg (under b)) as S0. unfold Z.succ in L.
+    unfold sqrt_high. destruct (Z.eqb_spec (Z.sqrt (under b) * Z.sqrt (under b)) (under b)) as [e|e];
+      apply square_ge; try lia; change (under b <= Z.sqrt (under b) * Z.sqrt (under b))%Z || idtac;
+      change (Qnum b * Z.pos (Qden b * fine * fine))%Z with (under b); lia.
+Qed.
+
+(* ---- exponentials: exp x >= (1 + x / n)^n and exp x = 1 / exp (-x),
+  rounded outwards to multiples of 1 / grain *)
+Definition halvings : nat := 72.
+Definition grain : BinNums.positive := 1427247692705959881058285969449495136382746624.
+Fixpoint squares (k : nat) (z : Z) : Z := match k with O => z | S n => squares n (Z.shiftr (z * z) 150) end.
+Definition exp_low (x : Q) : option Q :=
+  let q := (1 + x * (1 # 4722366482869645213696))%Q in let z := (Qnum q * Zpos grain / Zpos (Qden q))%Z in
+  if Z.ltb 0 z then Some (squares halvings z # grain) else None.
+Definition iexp (i : interval) : option interval :=
+  if Qeq_bool (fst i) 0 &&& Qeq_bool (snd i) 0 then Some (exactly 1) else
+  match exp_low (fst i), exp_low (- snd i) with
+  | Some l, Some u => if lt 0 u then Some (l, Qred (/ u)) else None
+  | _, _ => None
+  end.
+Lemma down_spec q : Q2R ((Qnum q * Zpos grain / Zpos (Qden q))%Z # grain) <= Q2R q.
+Proof. apply Qle_Rle. unfold Qle. cbn [Qnum Qden]. rewrite Z.mul_comm. now apply Z.mul_div_le. Qed.
+Lemma shift_spec z : (Z.shiftr (z * z) 150 * Zpos grain <= z * z)%Z.
+Proof.
+  rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 150)%Z with (Zpos grain). rewrite Z.mul_comm.
+  now apply Z.mul_div_le.
+Qed.
+Lemma over_grain z : Q2R (z # grain) = IZR z * / IZR (Zpos grain).
+Proof. reflexivity. Qed.
+Lemma squares_spec k : forall z y, (0 <= z)%Z -> Q2R (z # grain) <= exp y ->
+  Q2R (squares k z # grain) <= exp (2 ^ k * y).
+Proof.
+  induction k; intros z y H0 H1; cbn [squares pow]; [now rewrite Rmult_1_l|].
+  replace (2 * 2 ^ k * y) with (2 ^ k * (y + y)) by ring. apply IHk.
+  - apply Z.shiftr_nonneg. nia.
+  - assert (G : 0 < IZR (Zpos grain)) by (now apply IZR_lt).
+    pose proof (IZR_le _ _ (shift_spec z)) as L. rewrite !mult_IZR in L. rewrite exp_plus, over_grain in *.
+    apply IZR_le in H0. set (g := IZR (Zpos grain)) in *. set (w := IZR (Z.shiftr (z * z) 150)) in *.
+    set (v := IZR z) in *. assert (I : 0 < / g) by now apply Rinv_0_lt_compat.
+    assert (P : 0 <= v * / g) by (apply Rmult_le_pos; lra).
+    apply Rle_trans with (v * / g * (v * / g)); [|apply Rmult_le_compat; lra].
+    replace (w * / g) with (w * g * (/ g * / g)) by (field; lra).
+    replace (v * / g * (v * / g)) with (v * v * (/ g * / g)) by ring.
+    apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|exact L].
+Qed.
+Local Opaque squares.
+Lemma exp_low_spec x l : exp_low x = Some l -> Q2R l <= exp (Q2R x).
+Proof.
+  unfold exp_low. set (q := (1 + x * _)%Q). set (z := (Qnum q * _ / _)%Z).
+  destruct (Z.ltb 0 z) eqn:E; [|discriminate]. intros H.
+    assert (squares halvings z # grain = l) as <- by congruence.
+  apply Z.ltb_lt in E.
+  replace (Q2R x) with (2 ^ halvings * (Q2R x * / 4722366482869645213696)) by (unfold halvings; simpl;
+    field).
+  apply squares_spec; [lia|]. apply Rle_trans with (1 + Q2R x * / 4722366482869645213696);
+    [|apply exp_ineq1_le].
+  apply Rle_trans with (Q2R q); [apply down_spec|]. unfold q.
+  rewrite Q2R_plus, Q2R_mult, Q2R_1. replace (Q2R (1 # 4722366482869645213696)) with (/
+    4722366482869645213696); [lra|].
+  unfold Q2R; simpl. lra.
+Qed.
+Lemma exp_mono a b : a <= b -> exp a <= exp b.
+Proof. intros [H|H]; [left; now apply exp_increasing|right; now rewrite H]. Qed.
+Lemma iexp_spec i j x : iexp i = Some j -> contains i x -> contains j (exp x).
+Proof.
+  destruct i as [a b]. unfold iexp. cbn [fst snd]. intros H [Ha Hb]; cbn [fst snd] in *.
+  destruct (Qeq_bool a 0 &&& Qeq_bool b 0) eqn:Z.
+  { apply lazy_and in Z as [Z1 Z2]. apply Qeq_bool_eq, Qeq_eqR in Z1, Z2. rewrite Q2R_0 in *.
+    injection H as <-. replace x with 0 by lra. rewrite exp_0, <- Q2R_1. apply exactly_spec. }
+  destruct (exp_low a) as [l|] eqn:E1; [|discriminate].
+    destruct (exp_low (- b)) as [u|] eqn:E2; [|discriminate].
+  destruct (lt 0 u) eqn:E3; [|discriminate]. injection H as <-. apply lt_spec in E3. rewrite Q2R_0 in E3.
+  apply exp_low_spec in E1, E2. rewrite Q2R_opp, exp_Ropp in E2. split; cbn [fst snd].
+  - apply Rle_trans with (exp (Q2R a)); auto. now apply exp_mono.
+  - rewrite Q2R_red, Q2R_qinv. apply Rle_trans with (exp (Q2R b)); [now apply exp_mono|].
+    rewrite <- (Rinv_inv (exp (Q2R b))). apply Rinv_le_contravar; lra.
+Qed.
+
+Fixpoint ipoly (c : list Q) (i : interval) : interval :=
+  match c with [] => exactly 0 | a :: r => iadd (exactly a) (imul i (ipoly r i)) end.
+Lemma ipoly_spec c i x : contains i x -> contains (ipoly c i) (poly c x).
+Proof.
+  intros H. induction c; cbn [ipoly poly]; [rewrite <- Q2R_0; apply exactly_spec|].
+  apply iadd_spec; [apply exactly_spec|]. now apply imul_spec.
+Qed.
+
+(* ---- expressions *)
+Definition lift2 (f : interval -> interval -> interval) (a b : option interval) : option interval :=
+  match a, b with Some i, Some j => Some (f i j) | _, _ => None end.
+Definition bind (a : option interval) (f : interval -> option interval) : option interval :=
+  match a with Some i => f i | None => None end.
+Fixpoint isum (n : nat) (f : nat -> option interval) : option interval :=
+  match n with O => Some (exactly 0) | S m => lift2 iadd (isum m f) (f m) end.
+
+Section Point.
+Variable P : point.
+Fixpoint bounds (s : nat -> nat) (e : expr) : option interval :=
+  match e with
+  | Num z => Some (exactly (inject_Z z))
+  | Dim d => Some (exactly (inject_Z (Z.of_nat (nth d (p_dims P) 1%nat))))
+  | At t ix => Some (exactly (nth t (p_ten P) (fun _ => 1%Q) (map s ix)))
+  | Delta i j => Some (exactly (if Nat.eqb (s i) (s j) then 1 else 0))
+  | Add a b => lift2 iadd (bounds s a) (bounds s b)
+  | Mul a b => lift2 imul (bounds s a) (bounds s b)
+  | Inv a => bind (bounds s a) iinv
+  | Sqrt a => bind (bounds s a) isqrt
+  | Exp a => bind (bounds s a) iexp
+  | Call f a => bind (bounds s a) (fun i => Some (ipoly (nth f (p_fn P) []) i))
+  | Sum d a => isum (nth d (p_dims P) 1%nat) (fun v => bounds (scons v s) a)
+  end.
+
+Lemma isum_spec n : forall f g i, (forall v j, f v = Some j -> contains j (g v)) -> isum n f = Some i ->
+  contains i (sum n g).
+Proof.
+  induction n; cbn [isum sum]; intros f g i H E.
+  - injection E as <-. rewrite <- Q2R_0. apply exactly_spec.
+  - destruct (isum n f) eqn:E1; [|discriminate]. destruct (f n) eqn:E2; [|discriminate]. injection E as <-.
+    apply iadd_spec; [now apply (IHn f)|now apply H].
+Qed.
+Theorem bounds_spec e : forall s i, bounds s e = Some i -> contains i (eval (at_point P) s e).
+Proof.
+  induction e; intros s iv H; cbn [bounds eval] in *;
+    try (destruct (bounds s e1) eqn:E1; [|discriminate]; destruct (bounds s e2) eqn:E2; [|discriminate];
+         injection H as <-; first [apply iadd_spec|apply imul_spec]; auto; fail);
+    try (destruct (bounds s e) eqn:E; [|discriminate]; cbn [bind] in H).
+  - injection H as <-. rewrite <- Q2R_Z. apply exactly_spec.
+  - injection H as <-. rewrite INR_IZR_INZ, <- Q2R_Z. apply exactly_spec.
+  - injection H as <-. apply exactly_spec.
+  - injection H as <-. destruct (Nat.eqb _ _); [rewrite <- Q2R_1|rewrite <- Q2R_0]; apply exactly_spec.
+  - eapply iinv_spec; eauto.
+  - eapply isqrt_spec; eauto.
+  - eapply iexp_spec; eauto.
+  - injection H as <-. apply ipoly_spec; auto.
+  - revert H. apply isum_spec. auto.
+Qed.
+
+(* ---- what is decided at the point *)
+Definition differ (s : nat -> nat) (a b : expr) : bool :=
+  match bounds s a, bounds s b with Some i, Some j => lt (snd i) (fst j) ||| lt (snd j) (fst i) | _,
+    _ => false end.
+Definition above (s : nat -> nat) (a b : expr) : bool :=
+  match bounds s a, bounds s b with Some i, Some j => lt (snd j) (fst i) | _, _ => false end.
+Definition agree_at (s : nat -> nat) (a b : expr) : bool :=
+  match bounds s a, bounds s b with
+  | Some i, Some j => Qle_bool (snd i) (fst j) &&& Qle_bool (snd j) (fst i)
+  | _, _ => false end.
+Ltac both a b A B := destruct (bounds _ a) as [[]|] eqn:A; [|discriminate];
+  destruct (bounds _ b) as [[]|] eqn:B; [|discriminate]; apply bounds_spec in A, B; unfold contains in *;
+  cbn [fst snd] in *.
+Lemma differ_spec s a b : differ s a b = true -> eval (at_point P) s a <> eval (at_point P) s b.
+Proof. unfold differ. both a b A B. intros H. apply lazy_or in H as [H|H]; apply lt_spec in H; lra. Qed.
+Lemma above_spec s a b : above s a b = true -> eval (at_point P) s b < eval (at_point P) s a.
+Proof. unfold above. both a b A B. intros H. apply lt_spec in H; lra. Qed.
+Lemma agree_spec s a b : agree_at s a b = true -> eval (at_point P) s a = eval (at_point P) s b.
+Proof.
+  unfold agree_at. both a b A B. intros H. apply lazy_and in H as [H1 H2]. apply le_spec in H1, H2. lra.
+Qed.
+
+Fixpoint upto (n : nat) (f : nat -> bool) : bool := match n with O => true | S m => upto m f &&& f m end.
+Fixpoint everywhere (G : list nat) (f : list nat -> bool) : bool :=
+  match G with
+  | [] => f []
+  | d :: G' => upto (nth d (p_dims P) 1%nat) (fun i => everywhere G' (fun ix => f (i :: ix))) end.
+Lemma upto_spec n f : upto n f = true -> forall i, (i < n)%nat -> f i = true.
+Proof.
+  induction n; simpl; intros H i Hi; [lia|]. apply lazy_and in H as [H1 H2].
+  destruct (Nat.eq_dec i n) as [->|]; auto. apply IHn; auto. lia.
+Qed.
+Lemma everywhere_spec G : forall f (Q : list nat -> Prop), (forall ix, f ix = true -> Q ix) ->
+  everywhere G f = true -> all_in (dims (at_point P)) G Q.
+Proof.
+  induction G as [|d G IH]; intros f Q HQ H; simpl in *; [auto|]. intros i Hi.
+  apply (IH (fun ix => f (i :: ix))); [auto|]. now apply (upto_spec _ _ H).
+Qed.
+End Point.
+
+Theorem point_positive P G a : everywhere P G (fun ix => above P (cat ix origin) a (Num 0)) = true ->
+  all_in (dims (at_point P)) G (fun ix => 0 < eval (at_point P) (cat ix origin) a).
+Proof. apply everywhere_spec. intros ix H. now apply (above_spec P _ a (Num 0)). Qed.
+Theorem point_nonzero P G a : everywhere P G (fun ix => differ P (cat ix origin) a (Num 0)) = true ->
+  all_in (dims (at_point P)) G (fun ix => eval (at_point P) (cat ix origin) a <> 0).
+Proof. apply everywhere_spec. intros ix H. now apply (differ_spec P _ a (Num 0)). Qed.
+Theorem point_equal P G a b : everywhere P G (fun ix => agree_at P (cat ix origin) a b) = true ->
+  all_in (dims (at_point P)) G (fun ix => eval (at_point P) (cat ix origin) a = eval (at_point P) (cat ix
+    origin) b).
+Proof. apply everywhere_spec. intros ix H. now apply agree_spec. Qed.
+Theorem refuted P ix a b : differ P (cat ix origin) a b = true ->
+  eval (at_point P) (cat ix origin) a = eval (at_point P) (cat ix origin) b -> False.
+Proof. intros H E. now apply (differ_spec P (cat ix origin) a b H). Qed.
+
+(* ---- rules with hypotheses: [tail] are the values of the indices that hypotheses and conclusion share *)
+Definition at_most (P : point) (s : nat -> nat) (a b : expr) : bool :=
+  match bounds P s a, bounds P s b with Some i, Some j => Qle_bool (snd i) (fst j) | _, _ => false end.
+Lemma at_most_spec P s a b : at_most P s a b = true -> eval (at_point P) s a <= eval (at_point P) s b.
+Proof.
+  unfold at_most. destruct (bounds P s a) as [[]|] eqn:A; [|discriminate].
+  destruct (bounds P s b) as [[]|] eqn:B; [|discriminate]. apply bounds_spec in A, B. unfold contains in *.
+  cbn [fst snd] in *. intros H. apply le_spec in H; lra.
+Qed.
+
+Definition test (P : point) (s : nat -> nat) (rel : nat) (a : expr) : bool :=
+  match rel with
+  | O => agree_at P s a (Num 0) | S O => differ P s a (Num 0)
+  | S (S O) => at_most P s (Num 0) a | _ => above P s a (Num 0) end.
+Definition says (rel : nat) (x : R) : Prop :=
+  match rel with O => x = 0 | S O => x <> 0 | S (S O) => x >= 0 | _ => x > 0 end.
+Definition fails (P : point) (s : nat -> nat) (rel : nat) (a : expr) : bool :=
+  match rel with
+  | O => differ P s a (Num 0) | S O => agree_at P s a (Num 0)
+  | S (S O) => above P s (Num 0) a | _ => at_most P s a (Num 0) end.
+Theorem fact P G tail rel a : everywhere P G (fun ix => test P (cat (ix ++ tail) origin) rel a) = true ->
+  all_in (dims (at_point P)) G (fun ix => says rel (eval (at_point P) (cat (ix ++ tail) origin) a)).
+Proof.
+  apply everywhere_spec. intros ix. destruct rel as [|[|[|]]]; simpl; intros H.
+  - now apply agree_spec in H.
+  - now apply differ_spec in H.
+  - apply at_most_spec in H. now apply Rle_ge.
+  - now apply above_spec in H.
+Qed.
+Theorem broken P tail rel a : fails P (cat tail origin) rel a = true ->
+  says rel (eval (at_point P) (cat tail origin) a) -> False.
+Proof.
+  destruct rel as [|[|[|]]]; simpl; intros H S.
+  - now apply differ_spec in H.
+  - now apply agree_spec in H.
+  - apply above_spec in H. simpl in H. lra.
+  - apply at_most_spec in H. simpl in H. lra.
+Qed.

@@ -1,0 +1,144 @@
+"""The theorems behind a statement, from the object that its engine decides, and what no theorem covers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from checks.engine.hypotheses import apply_definitions
+from checks.engine.wellformed import check
+from checks.kernel.consequences import follows, implication, implication_defined
+from checks.kernel.definedness import defined
+from checks.kernel.derivatives import derivatives, joined, stationary
+from checks.kernel.equalities import equalities
+from checks.kernel.falsity import example, failing
+from checks.kernel.theorem import Theorem
+from checks.kernel.trees import NotCovered
+from checks.kinds.examples import Example
+from checks.kinds.extremum import Extremum
+from checks.kinds.family import Family
+from checks.kinds.follows import Follows
+from checks.kinds.implication import Implication
+from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stationary import Stationary, point_entry
+from checks.statement import Definition, Identity, Malformed, kind, parts
+from derivations.calculus import index as ix
+from derivations.calculus.gradients import Bregman, at_point
+from derivations.calculus.index import summands
+from derivations.calculus.term import NonConformable, Part, as_term, subterms
+
+
+@dataclass
+class Exported:
+    """The theorems of one part of a statement in an order in which each uses earlier ones only, and why
+    something of it has none. ``settled``: there is nothing that could be shown.
+    """
+
+    kind: str
+    theorems: list[Theorem] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    settled: bool = False
+
+    @property
+    def covered(self) -> bool:
+        """Whether all of it has theorems."""
+        return bool(self.theorems) and not self.missing
+
+
+def _identity(name: str, part: Identity) -> list[Theorem]:
+    return [*equalities(name, part), *joined(name, part)]
+
+
+def _stacked(name: str, part: Stacked) -> list[Theorem]:
+    found = []
+    for n, dims in enumerate(product(*(summands(dim) for dim in part.lhs.shape())), 1):
+        left, right = (Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs))
+        found += equalities(f"{name}_block{n}", Identity(left, right, part.given, nonzero=part.nonzero))
+    return found
+
+
+def _follows(name: str, part: Follows) -> list[Theorem]:
+    return [follows(name, part)]
+
+
+def _extremum(name: str, part: Extremum) -> list[Theorem]:
+    """The inequality between the energy and its value at the point, by the squares between them."""
+    if part.says not in ("a global minimum", "a global maximum") or part.above is None:
+        raise NotCovered(f"that a point is {part.says}")
+    if part.variable.positive or part.variable.symmetric:
+        raise NotCovered("an extremum over a variable with a promise")
+    if part.variable in ix.tensors(apply_definitions(point_entry(part.variable, part.point), part.given)):
+        raise NotCovered(f"a point that mentions {part.variable.name} itself")
+    if any(isinstance(t, Bregman) for _, t in subterms(part.above)):
+        raise NotCovered("a Bregman difference of a convex function")
+    there = at_point(part.energy, part.variable, part.point)
+    least = part.says == "a global minimum"
+    sides = (part.energy, there) if least else (there, part.energy)
+    squares = part.above if least else -part.above
+    inequality = Follows((), *sides, as_term(0), "", ">=", squares=squares, given=part.given)
+    return [follows(name, inequality), *defined(name, inequality)]
+
+
+def _implication(name: str, part: Implication) -> list[Theorem]:
+    return [implication(name, part), *implication_defined(name, part)]
+
+
+EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
+    Identity: _identity,
+    Stacked: _stacked,
+    Follows: _follows,
+    Implication: _implication,
+    Stationary: stationary,
+    Extremum: _extremum,
+    Example: example,
+}
+
+
+def export(name: str, statement: Any) -> list[Exported]:
+    """What is exported of each part of a statement, under names that begin with ``name``."""
+    pieces = parts(statement)
+    return [_part(name if len(pieces) == 1 else f"{name}_part{n}", p) for n, p in enumerate(pieces, 1)]
+
+
+def refuted(name: str, statement: Any) -> list[Exported]:
+    """The theorems that parts of a statement fail, and why there is none where there is none."""
+    whole = Exported(kind(statement))
+    whole.theorems, whole.missing = failing(name, statement)
+    if not whole.theorems and not whole.missing:
+        whole.missing.append("no exact instance of an equality refutes it")
+    return [whole]
+
+
+def _part(name: str, part: Any) -> Exported:
+    own = type(part).__name__
+    if isinstance(part, Definition):
+        return Exported(own, missing=["a definition: there is nothing to prove"], settled=True)
+    if isinstance(part, Family):
+        return _family(name, part)
+    if type(part) not in EXPORTERS:
+        return Exported(own, missing=[f"no theorems are made of statements of the kind {own}"])
+    try:
+        check(part)
+        theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
+        if isinstance(part, Identity | Stacked | Follows | Stationary):
+            theorems += defined(name, part)
+        return Exported(own, theorems)
+    except NotCovered as why:
+        return Exported(own, missing=[str(why)])
+    except NonConformable as why:
+        return Exported(own, missing=[f"shapes do not agree: {why}"])
+    except Malformed as why:
+        return Exported(own, missing=[f"the engine refuses it as well: {why}"])
+
+
+def _family(name: str, part: Family) -> Exported:
+    """Every case, and the general statement: that the cases are instances of it is not assumed."""
+    cases = [case for _, case in part.cases] + ([] if part.general is None else [part.general])
+    whole = Exported("Family")
+    for n, case in enumerate(cases, 1):
+        for inner in export(name if len(cases) == 1 else f"{name}_case{n}", case):
+            whole.theorems += inner.theorems
+            whole.missing += inner.missing
+    return whole

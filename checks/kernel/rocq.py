@@ -1,0 +1,165 @@
+"""Running Rocq: the library is built once into the cache, theorems are checked in batches."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from checks.claim import ROOT
+from checks.kernel.theorem import Theorem
+
+LIBRARY = Path(__file__).parent / "lib"
+FILES = ("Sums", "Expr", "Norm", "Sound", "Claim", "Deriv", "Point")
+"""The library's files, each after those that it needs."""
+MISSING = "not run: Rocq is not installed (apt-get install coq)"
+PREAMBLE = f"""Require Import Reals QArith List ZArith Lia Lra.
+From Attest Require Import {" ".join(FILES)}.
+Import ListNotations.
+Open Scope R_scope.
+"""
+_BUILD, _BATCH = 300, 25
+"""Seconds for one file of the library, and theorems in one batch."""
+PROCESSES = 2
+
+
+class RocqError(RuntimeError):
+    """Rocq is not installed, or does not accept its own library; the message says which."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a theorem: "checked", or "failed" with what Rocq said. ``seconds`` of the batch by
+    theorem.
+    """
+
+    name: str
+    outcome: str
+    said: str = ""
+    seconds: float = 0.0
+
+
+def compiler() -> str | None:
+    """The path of Rocq's compiler, or None."""
+    return shutil.which("coqc")
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """What Rocq says of its version. Raises RocqError where there is none."""
+    done = _run([_compiler(), "--print-version"], 60, Path.cwd())
+    return done.stdout.split()[0]
+
+
+def _compiler() -> str:
+    found = compiler()
+    if found is None:
+        raise RocqError(MISSING)
+    return found
+
+
+@lru_cache(maxsize=1)
+def library_hash() -> str:
+    """A hash of the library and of what every file of theorems begins with."""
+    digest = hashlib.sha256(PREAMBLE.encode())
+    for name in FILES:
+        digest.update((LIBRARY / f"{name}.v").read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build() -> Path:
+    """The folder with the compiled library, made where it is not there yet. Raises RocqError."""
+    cache = Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
+    place = cache / "rocq" / f"{library_hash()}-{version()}"
+    if (place / "done").exists():
+        return place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.parent) as folder:
+        for name in FILES:
+            shutil.copy(LIBRARY / f"{name}.v", folder)
+            done = _run([_compiler(), "-q", "-Q", ".", "Attest", f"{name}.v"], _BUILD, Path(folder))
+            if done.returncode:
+                raise RocqError(f"Rocq does not accept lib/{name}.v: {done.stderr.strip()[:500]}")
+        (Path(folder) / "done").touch()
+        if not place.exists():
+            shutil.copytree(folder, place, dirs_exist_ok=True)
+    return place
+
+
+def _run(command: list[str], seconds: float, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command; where it takes too long it ends with all that it started, with status 124."""
+    process = subprocess.Popen(
+        command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        out, err = process.communicate(timeout=seconds)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"ended after {seconds:g} seconds")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def ask(text: str, seconds: float = 120) -> tuple[bool, str]:
+    """Whether Rocq accepts a text after the library's preamble, and what it prints. Raises RocqError."""
+    library = build()
+    with TemporaryDirectory(prefix="attest-rocq-") as folder:
+        (Path(folder) / "Theorems.v").write_text(f"{PREAMBLE}\n{text}\n", encoding="utf-8")
+        command = [_compiler(), "-q", "-Q", str(library), "Attest", "Theorems.v"]
+        done = _run(command, seconds, Path(folder))
+        return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
+
+
+def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outcome]:
+    """What becomes of theorems, as it is found; those of one group may use each other.
+
+    ``seconds`` is the time for one theorem. In a batch that fails each group is tried alone, and in a group
+    that fails each theorem after those that were accepted. Raises RocqError.
+    """
+    build()
+    batches: list[list[list[Theorem]]] = [[]]
+    for group in groups:
+        if sum(map(len, batches[-1])) >= _BATCH:
+            batches.append([])
+        batches[-1].append(group)
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        for job in as_completed([pool.submit(_batch, batch, seconds) for batch in batches if batch]):
+            yield from job.result()
+
+
+def _batch(groups: list[list[Theorem]], seconds: float) -> list[Outcome]:
+    theorems = [t for group in groups for t in group]
+    accepted, said = ask(_timed(theorems), seconds * (1 + len(theorems)))
+    if accepted:
+        times = [float(t) for t in re.findall(r"^Finished transaction in ([0-9.]+)", said, re.M)]
+        return [Outcome(t.name, "checked", seconds=s) for t, s in zip(theorems, times, strict=True)]
+    if len(groups) > 1:
+        return [o for group in groups for o in _batch([group], seconds)]
+    return _one_by_one(theorems, seconds)
+
+
+def _timed(theorems: list[Theorem]) -> str:
+    """The text of theorems, such that Rocq says how long each took."""
+    return "\n\n".join(f"{t.statement}\n{t.proof.removesuffix('Qed.')}Time Qed." for t in theorems)
+
+
+def _one_by_one(theorems: list[Theorem], seconds: float) -> list[Outcome]:
+    accepted: list[Theorem] = []
+    found = []
+    for theorem in theorems:
+        good, said = ask("\n\n".join(t.text for t in (*accepted, theorem)), seconds * (2 + len(accepted)))
+        if good:
+            accepted.append(theorem)
+        found.append(Outcome(theorem.name, "checked" if good else "failed", "" if good else said[-300:]))
+    return found

@@ -1,0 +1,153 @@
+"""What Rocq's kernel made of each claim, as recorded: read without SymPy and without Rocq."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from checks.claim import ROOT
+from checks.evidence import Record
+from checks.run.ledger import BadLedger
+from checks.run.store import write_atomically
+
+RECORDED = ROOT / "checks" / "records" / "kernel.json"
+GRADE = "kernel-checked"
+"""The grade above exact-symbolic: every part of the version that stands is a theorem for Rocq."""
+
+
+def hash_of(text: str) -> str:
+    """A short hash of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A theorem as Rocq reads it, and its outcome: "checked", "failed" (then ``said`` has Rocq's words) or
+    "not run".
+    """
+
+    name: str
+    statement: str
+    outcome: str
+    hash: str
+    said: str = ""
+
+
+@dataclass
+class Part:
+    """One part of a statement: its theorems, and why something of it has none.
+
+    ``settled``: nothing of it could be shown, as of a definition.
+    """
+
+    kind: str
+    theorems: list[Proof] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    settled: bool = False
+
+    @property
+    def checked(self) -> bool:
+        """Whether all of it is checked."""
+        return bool(self.theorems) and not self.missing and all(t.outcome == "checked" for t in self.theorems)
+
+
+@dataclass
+class ClaimProofs:
+    """The version of a claim that stands, in parts, and the theorems that refute parts of the printed one.
+
+    ``said`` is a hash of the displayed version that stands: a record of another one is stale.
+    """
+
+    verdict: str
+    said: str
+    parts: list[Part] = field(default_factory=list)
+    refuted: list[Part] = field(default_factory=list)
+
+    @property
+    def checked(self) -> bool:
+        """Whether every part with content is checked, and there is one."""
+        stands = self.verdict in ("proved", "corrected")
+        return (
+            stands and all(p.checked or p.settled for p in self.parts) and any(p.checked for p in self.parts)
+        )
+
+    @property
+    def refutation(self) -> bool:
+        """Whether it is checked that what is printed fails."""
+        return any(t.outcome == "checked" for p in self.refuted for t in p.theorems)
+
+    def proofs(self) -> Iterator[Proof]:
+        """All theorems."""
+        for part in (*self.parts, *self.refuted):
+            yield from part.theorems
+
+
+@dataclass
+class Proofs:
+    """All claims' theorems, Rocq's version, a hash of the library, and the axioms that it rests on."""
+
+    rocq: str
+    library: str
+    axioms: list[str]
+    seconds: float
+    claims: dict[str, ClaimProofs]
+
+    def graded(self) -> list[str]:
+        """The claims of the grade `GRADE`."""
+        return [id for id, claim in self.claims.items() if claim.checked]
+
+    def coverage(self) -> dict[str, Counter[str]]:
+        """How many parts of each kind are checked, in part, or not at all."""
+        found: dict[str, Counter[str]] = {}
+        for claim in self.claims.values():
+            for part in claim.parts if claim.verdict != "refuted" else ():
+                which = "nothing to show" if part.settled else "some" if part.theorems else "none"
+                found.setdefault(part.kind, Counter())["all" if part.checked else which] += 1
+        return dict(sorted(found.items()))
+
+
+def write(path: Path, proofs: Proofs) -> None:
+    """Write the record. Raises OSError."""
+    write_atomically(path, json.dumps(asdict(proofs), indent=1, ensure_ascii=False) + "\n")
+
+
+@lru_cache(maxsize=2)
+def read(path: Path = RECORDED) -> Proofs:
+    """The record. Raises BadLedger where it is missing or damaged."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        data["claims"] = {id: _claim(claim) for id, claim in data["claims"].items()}
+        return Proofs(**data)
+    except OSError as error:
+        raise BadLedger(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+def _claim(data: dict[str, Any]) -> ClaimProofs:
+    def part(item: dict[str, Any]) -> Part:
+        return Part(**{**item, "theorems": [Proof(**t) for t in item["theorems"]]})
+
+    return ClaimProofs(
+        data["verdict"], data["said"], [part(p) for p in data["parts"]], [part(p) for p in data["refuted"]]
+    )
+
+
+def standing(record: Record) -> str:
+    """The hash of the version of a claim that stands, as it is displayed."""
+    return hash_of((record.corrected or record.statement).get("latex", ""))
+
+
+def of_record(record: Record) -> tuple[ClaimProofs | None, str]:
+    """What is recorded of a claim and, where it is about another version, that it is stale."""
+    found = read().claims.get(record.id)
+    if found is None:
+        return None, ""
+    same = found.said == standing(record) and found.verdict == record.verdict
+    return found, "" if same else f"stale: the statement has changed since; attest prove {record.id}"

@@ -1,0 +1,78 @@
+"""attest prove: what it prints with Rocq and without, what is stale, and how the record is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checks.commands import cli
+from checks.evidence import Mutants, Record
+from checks.kernel import rocq
+from checks.run import proofs, prove
+from checks.run.registry import load
+
+ID = "nguyen2023/eq2"
+needs_rocq = pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
+
+
+def attest(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = cli.main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@needs_rocq
+def test_a_claim_is_printed_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "prove", ID)
+    assert status == 0 and "Theorem nguyen2023_eq2" in out and "\nchecked" in out and "kernel-checked" in out
+
+
+def test_without_rocq_the_recorded_outcome_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, out, err = attest(capsys, "prove", ID)
+    assert status == 2 and "apt-get install coq" in err and "Traceback" not in err
+    assert "Theorem nguyen2023_eq2" in out and "\nchecked" in out
+    status, out, err = attest(capsys, "prove", "--all", "--out", str(tmp_path / "kernel.json"))
+    assert status == 2 and "not run: Rocq is not installed" in err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [(), (ID, "--all")])
+def test_one_claim_or_all(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    status, _, err = attest(capsys, "prove", *arguments)
+    assert status == 2 and "name one claim, or say --all" in err
+
+
+def test_a_changed_statement_or_library_is_stale() -> None:
+    fresh, recorded = prove.exports(load()[ID]), proofs.read()
+    outcomes = prove.remembered(fresh, recorded)
+    assert {o.outcome for o in outcomes.values()} == {"checked"}
+    theorem = fresh.parts[0].theorems[0]
+    fresh.parts[0].theorems[0] = replace(theorem, statement=theorem.statement.replace("V m e0", "V e0 m"))
+    assert prove.remembered(fresh, recorded)[theorem.name].outcome == "stale"
+    other = replace(recorded, library="another")
+    assert {o.outcome for o in prove.remembered(fresh, other).values()} == {"stale"}
+
+
+def test_a_record_of_another_statement_is_no_grade() -> None:
+    blank = Record(ID, "", "", "", "", "proved", True, [], [], None, None, None, [], Mutants())
+    found, stale = proofs.of_record(replace(blank, statement={"latex": "1 = 1"}))
+    assert found is not None and "attest prove" in stale
+
+
+def test_the_record_has_every_claim_with_a_verdict_and_nothing_failed() -> None:
+    recorded = proofs.read()
+    assert all(p.outcome == "checked" for c in recorded.claims.values() for p in c.proofs())
+    assert all(p.hash == proofs.hash_of(p.statement) for c in recorded.claims.values() for p in c.proofs())
+    graded = [recorded.claims[id].verdict for id in recorded.graded()]
+    assert graded.count("proved") >= 93 and graded.count("corrected") >= 76
+    for claim in recorded.claims.values():
+        assert all(part.theorems or part.missing for part in claim.parts)
+
+
+def test_graded_claims_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = attest(capsys, "list", "--grade", "kernel-checked", "--paper", "nguyen2023")
+    assert status == 0 and ID in out and "nguyen2023/tab7" not in out
