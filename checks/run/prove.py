@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from checks.claim import Claim, built
 from checks.kernel import rocq
 from checks.kernel.obligations import Exported, export, refuted
+from checks.kernel.theorem import Theorem
 from checks.run import ledger
 from checks.run.proofs import ClaimProofs, Part, Proof, Proofs, hash_of
 from checks.run.verify import assumptions_for, latex
@@ -30,7 +31,7 @@ class Exports:
     parts: list[Exported] = field(default_factory=list)
     refuted: list[Exported] = field(default_factory=list)
 
-    def groups(self) -> Iterator[list[rocq.Theorem]]:
+    def groups(self) -> Iterator[list[Theorem]]:
         """Theorems that may use each other."""
         for part in (*self.parts, *self.refuted):
             if part.theorems:
