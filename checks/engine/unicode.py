@@ -52,6 +52,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
+        self.blocks = 0  # how many block matrices are open here
 
     def sequence(self) -> str:
         """Everything up to the end of the group."""
@@ -67,7 +68,7 @@ class _Reader:
                 parts.append(self.argument())
             else:
                 self.at += 1
-                parts.append("" if character == "&" else character)
+                parts.append(("," if self.blocks else "") if character == "&" else character)
         return "".join(parts)
 
     def argument(self) -> str:
@@ -109,11 +110,13 @@ class _Reader:
         name = match[1] if match else ""
         self.at += 1 + len(name)
         if name in ("begin", "end"):
-            self.argument()
-            return ""
+            if not self.argument().endswith("matrix"):
+                return ""
+            self.blocks += 1 if name == "begin" else -1
+            return "[" if name == "begin" else "]"
         if name == "\\":
             self.bracket()
-            return "\n"
+            return ";" if self.blocks else "\n"
         if name in ("left", "right", "bigl", "bigr"):
             return ""
         if name in ("frac", "tfrac", "dfrac"):
@@ -136,14 +139,17 @@ class _Reader:
         return _SYMBOLS.get(name, name)
 
     def big(self, sign: str) -> str:
-        """Σ with its index; the range is that of the index and left out."""
-        lower = ""
-        while self.text[self.at : self.at + 1] in ("_", "^") and self.at < len(self.text):
-            kind = self.text[self.at]
+        """Σ with its index and limits; from 1 to a size that has a name of its own they are left out: the
+        range is that of the index.
+        """
+        limits = {"_": "", "^": ""}
+        while self.at < len(self.text) and (kind := self.text[self.at]) in limits:
             self.at += 1
-            limit = self.argument()
-            lower = limit.removesuffix("=1") if kind == "_" else lower
-        return f"{sign}_{lower} " if lower else sign
+            limits[kind] = self.argument()
+        lower, upper = limits["_"], limits["^"]
+        if not upper or (lower.endswith("=1") and re.fullmatch(r"[^\W\d](_\w+|_\(\w+\))?'?", upper)):
+            return f"{sign}_{lower.removesuffix('=1')} " if lower else sign
+        return f"{sign}_{_grouped(lower)}^{_grouped(upper)} "
 
 
 def unicode_math(latex: str) -> str:
@@ -151,6 +157,7 @@ def unicode_math(latex: str) -> str:
     text = _Reader(latex).sequence()
     while (shorter := re.sub(r"\(\(([^()]*)\)\)", r"(\1)", text)) != text:
         text = shorter
+    text = re.sub(r" +([;,])", r"\1", text)
     return "\n".join(re.sub(r" +", " ", line).strip() for line in text.splitlines() if line.strip())
 
 

@@ -12,6 +12,11 @@ from checks.engine.unicode import unicode_math, with_letters
     (r"\sum_{j=1}^{N} \alpha_{j} \boldsymbol{v}_{j}", "Σ_j α_j v_j"),
     (r"W^{\top} x \le 0", "Wᵀ x ≤ 0"),
     (r"\tilde{\alpha}_{j}", "α~_j"),
+    (r"\sum_{k'=0}^{k-1} \Delta f_{\theta_{k'}}(x)", "Σ_(k'=0)^(k-1) Δ f_θ_k'(x)"),
+    (r"\sum_{i=1}^{N-1} x_{i} + \sum_{j=1}^{N_s} y_{j}", "Σ_(i=1)^(N-1) x_i + Σ_j y_j"),
+    (r"\begin{pmatrix}x \\ y - z\end{pmatrix} = 0", "[x; y - z] = 0"),
+    (r"\begin{pmatrix}A & b \\ 0 & 1\end{pmatrix}", "[A, b; 0, 1]"),
+    (r"\begin{gathered}a = b \\ c = d\end{gathered}", "a = b\nc = d"),
 ])  # fmt: skip
 def test_formulas_become_readable_lines(latex: str, text: str) -> None:
     assert unicode_math(latex) == text
