@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from checks.commands.console import OUT, progress_bar
+from checks.commands.console import OUT, literal, progress_bar
 from checks.tensors.core.errors import TensorError
 
 if TYPE_CHECKING:
@@ -266,7 +266,11 @@ _LEGEND = (
 def _row(m: Measurement, boxed: bool) -> list[str]:
     s, r, x = m.spectrum, m.singular, m.svr
     energy = m.energy
-    cells = [m.name, str(m.tokens), "" if x is None else f"{x.log_c_star:.3f}{'' if x.accepted else ' ?'}"]
+    cells = [
+        literal(m.name),
+        str(m.tokens),
+        "" if x is None else f"{x.log_c_star:.3f}{'' if x.accepted else ' ?'}",
+    ]
     if boxed:
         cells += ["", ""] if x is None else [f"{x.log_excess:+.3f}", str(x.outside)]
     cells += (

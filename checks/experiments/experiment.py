@@ -21,6 +21,7 @@ import torch
 
 from checks.claim import ROOT
 from checks.experiments.errors import ExperimentError
+from checks.run.cache import cache_folder
 from checks.run.store import write_atomically
 
 RESULTS = ROOT / "checks" / "records" / "experiments"
@@ -138,7 +139,7 @@ def digest(path: Path) -> str:
 
 def checkpoints() -> Path:
     """The folder of unfinished work."""
-    return Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache")) / "experiments"
+    return cache_folder() / "experiments"
 
 
 def key(experiment: Experiment, settings: dict[str, Any], seed: int) -> str:

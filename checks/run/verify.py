@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_complete
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -398,16 +399,32 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     if workers <= 1:
         yield None
         return
-    from multiprocessing import get_context
-
     threads = str(max(1, (os.cpu_count() or 1) // workers))
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_share, initargs=(threads,)) as pool:
-        yield pool
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(threads,)) as pool:
+        try:
+            yield pool
+        except BaseException:  # whatever ended the run: nobody waits for what the workers still do
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in active_children():
+                child.terminate()
+            raise
 
 
-def _share(threads: str) -> None:
-    """Before torch is imported: processes that each took all cores would wait for each other."""
+def _begin(threads: str) -> None:
+    """Before torch is imported: processes that each took all cores would wait for each other.
+
+    A worker leaves Ctrl-C to its parent, and ends with it, however that ends.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 _TICK = 2.0
