@@ -8,7 +8,6 @@ asked for.
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from importlib import import_module
@@ -64,8 +63,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _drop_output() -> None:
     """What is left in the buffer goes nowhere: Python would try to write it again when it ends."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.fileno() == 1:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unusable() -> tuple[type[Exception], ...]:

@@ -13,7 +13,7 @@ from checks.commands.judging import judged
 from checks.commands.options import add_options
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
-from checks.run import ledger
+from checks.run import ledger, store
 
 WIDE = 140
 """Columns that the table of verdicts needs."""
@@ -33,6 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(a: argparse.Namespace) -> int:
     """Judges, compares, and prints a table or JSON; 0 as recorded, else 1."""
+    if a.accept:
+        store.require_writable(ledger.EXPECTED)
     records = judged(a.ids, a)
     if a.accept:
         ledger.accept(records)

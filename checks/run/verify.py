@@ -26,6 +26,7 @@ from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
+from checks.run.bounded import OutOfTime, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key
@@ -307,35 +308,6 @@ def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     return {name: work.kept(id, name) for name, work in zip(names, (before, after), strict=True)}
 
 
-class OutOfTime(BaseException):
-    """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its
-    own.
-    """
-
-
-@contextmanager
-def _within(limit: float | None) -> Iterator[None]:
-    """Raises OutOfTime inside after so many seconds, where the system can (in a main thread, on POSIX)."""
-    if (
-        limit is None
-        or not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-
-    def end(*_: Any) -> None:
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGALRM, end)
-    remaining, _ = signal.setitimer(signal.ITIMER_REAL, limit)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, remaining)  # whoever had set one before still gets it
-
-
 @dataclass(frozen=True)
 class _Work:
     """What a process needs besides a claim's id."""
@@ -360,7 +332,7 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         try:
-            with _within(self.limit):
+            with within(self.limit):
                 return examine(claim, assumptions, self.options, self.quick, self.parts)
         except OutOfTime:
             record = _blank(claim)

@@ -17,7 +17,7 @@ from typing import IO
 import pytest
 
 from checks.claim import ROOT
-from checks.commands import console, verify
+from checks.commands import book, cli, console, export, verify
 from checks.commands.console import LONGEST_LINE, complain, literal
 from checks.evidence import Mutants, Record
 from checks.run import ledger
@@ -159,3 +159,28 @@ def test_workers_end_with_a_parent_that_was_killed(environment: dict[str, str]) 
 def test_an_empty_cache_variable_is_not_the_working_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEST_CACHE", "")
     assert cache_folder() == Cache().folder == ROOT / ".attest" / "cache"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("verify", "nguyen2023/eq7", "--accept"), ("export", "{}"), ("book", "--out", "{}")]
+)
+def test_a_place_that_cannot_be_written_is_said_before_the_work(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept")
+    place = file / "in a file"
+
+    def never(*_: object) -> None:
+        raise AssertionError("judged before it was known whether the result can be written")
+
+    for module in (verify, export, book):
+        monkeypatch.setattr(module, "judged", never)
+    monkeypatch.setattr(ledger, "EXPECTED", place)
+    assert cli.main([a.format(place) for a in arguments]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and ("cannot write" in err or "cannot read or write" in err), err
+    assert file.read_text() == "kept"
