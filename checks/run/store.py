@@ -19,11 +19,16 @@ def digest(name: str, data: Any) -> str:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that readers see the old or the new text, never a part."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """The same for bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with partial.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
