@@ -5,6 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 
 from rich.console import Console
 from rich.markup import escape
@@ -94,3 +97,21 @@ def progress_bar() -> Progress:
         transient=True,
         disable=not ERR.is_terminal,
     )
+
+
+@contextmanager
+def signs_of_life(words: Callable[[], str], seconds: float = 10) -> Iterator[None]:
+    """Inside, where no terminal shows a bar, a line now and then that says where the work is."""
+    ended = Event()
+
+    def speak() -> None:
+        while not ended.wait(seconds):
+            ERR.print(_printable(words()), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+    speaker = Thread(target=speak, daemon=True)
+    if not ERR.is_terminal:
+        speaker.start()
+    try:
+        yield
+    finally:
+        ended.set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from checks.commands.console import ERR, OUT, literal, progress_bar
+from checks.commands.console import ERR, OUT, literal, progress_bar, signs_of_life
 from checks.run.store import write_bytes
 from checks.tensors.core.errors import TensorError
 
@@ -164,11 +165,19 @@ def _shortened(head: Head, tokens: int | None) -> Head:
 def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Measurement]:
     from checks.tensors.measure.head import measure
 
-    found = []
-    with progress_bar() as bar:
+    found: list[Measurement] = []
+    now, started = "", time.monotonic()
+
+    def words() -> str:
+        spent = time.monotonic() - started
+        left = f", about {spent / len(found) * (total - len(found)):.0f} s left" if found else ""
+        return f"measured {len(found)} of {total} heads in {spent:.0f} s{left}; now head {now}"
+
+    with progress_bar() as bar, signs_of_life(words):
         task = bar.add_task("measuring", total=total)
         for head in heads:
-            bar.update(task, description=f"head {head.name}")
+            now = head.name
+            bar.update(task, description=f"head {now}")
             found.append(measure(head, settings))
             bar.advance(task)
     return found

@@ -166,7 +166,7 @@ def measure(head: Head, settings: Settings = Settings()) -> Measurement:
     """Every measure of one head. Raises TensorError for unusable tensors or settings."""
     try:
         return _measured(head, settings)
-    except (ArithmeticError, torch.linalg.LinAlgError) as error:
+    except (ArithmeticError, torch.linalg.LinAlgError) as error:  # type: ignore[attr-defined]
         raise TensorError(
             f"head {head.name}: its numbers are too large or too small to be measured "
             f"({type(error).__name__}); rescale q, k or v"

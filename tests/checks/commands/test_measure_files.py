@@ -214,7 +214,9 @@ def test_other_files_are_one_clear_line(tmp_path):
     refused("no file", tmp_path / "d.npz")
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize(
+    "compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
 @pytest.mark.parametrize("at", [45, 120, 200, 300])
 def test_archives_with_damaged_bytes_are_one_clear_line(tmp_path, compression, at):
     rng = np.random.default_rng(at)
@@ -256,7 +258,10 @@ def test_a_pt_file_with_other_bytes_than_were_written_is_not_measured(tmp_path):
 
 def test_a_pt_file_that_is_packed_is_refused(tmp_path):
     torch.save(tensors(), tmp_path / "a.pt")
-    with zipfile.ZipFile(tmp_path / "a.pt") as old, zipfile.ZipFile(tmp_path / "b.pt", "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(tmp_path / "a.pt") as old,
+        zipfile.ZipFile(tmp_path / "b.pt", "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for name in old.namelist():
             new.writestr(name, old.read(name))
     refused("is compressed", tmp_path / "b.pt")
@@ -272,7 +277,12 @@ def test_a_pt_file_that_contains_itself_is_one_clear_line(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_tensors_without_plain_entries_are_not_measured(tmp_path):
     nested = torch.nested.nested_tensor([torch.randn(3, 4), torch.randn(5, 4)])
-    for x in (nested, torch.empty(12, 4, device="meta"), torch.zeros(12, 4).to_sparse(), torch.zeros(12, 4).to_sparse_csr()):
+    for x in (
+        nested,
+        torch.empty(12, 4, device="meta"),
+        torch.zeros(12, 4).to_sparse(),
+        torch.zeros(12, 4).to_sparse_csr(),
+    ):
         torch.save({**tensors(), "q": x}, tmp_path / "a.pt")
         refused("but no q", tmp_path / "a.pt")
 

@@ -184,3 +184,12 @@ def test_a_place_that_cannot_be_written_is_said_before_the_work(
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and ("cannot write" in err or "cannot read or write" in err), err
     assert file.read_text() == "kept"
+
+
+def test_long_work_that_no_terminal_watches_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with console.signs_of_life(lambda: "measured 1 of 2 heads [/red]\x1b", seconds=0.05):
+        time.sleep(0.4)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) >= 2 and set(said) == {"measured 1 of 2 heads [/red]?"}
+    time.sleep(0.2)
+    assert not capsys.readouterr().err
