@@ -193,6 +193,11 @@ def test_a_result_that_cannot_be_written_is_one_line(
     small = replace(EXPERIMENTS["wang2024/fig6"], reduced=TINY)
     monkeypatch.setitem(EXPERIMENTS, small.id, small)
     (tmp_path / "file").write_text("")
+
+    def never(*_: object) -> None:
+        raise AssertionError("run before it was known whether the result can be written")
+
+    monkeypatch.setattr(runner, "run", never)
     assert cli.main(["experiment", small.id, "--out", str(tmp_path / "file" / "x.json")]) == 2
     assert "cannot write" in capsys.readouterr().err
 
