@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from checks.commands.judging import judged
 from checks.commands.options import BadInput, add_options, run_options
 from checks.run import ledger
+from checks.run.bounded import derivation
 from checks.run.theories import THEORIES
 from derivations.theories.theory import BadAssumption, load_settings, parse_settings
 
@@ -38,13 +40,24 @@ def run(a: argparse.Namespace) -> int:
             f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'"
         ) from None
     settings = _settings(a)
+    options = run_options(a)
+    _writable(a.out)
     records = judged([], a)
     path = a.out / "ledger.json"
     ledger.write(path, records)
-    options = run_options(a)
     return build(
         path, a.out, settings=settings, options=options, workers=a.workers, browser_check=a.check, pdf=a.pdf
     )
+
+
+def _writable(folder: Path) -> None:
+    """Before claims are judged for minutes. Raises BadInput where the book cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(f"cannot write the book to {folder}: {error.strerror}") from None
 
 
 def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -53,7 +66,8 @@ def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
     for name, chosen in THEORIES.items():
         own = load_settings(a.assumptions, name) if a.assumptions else {}
         own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
-        chosen.assumptions(own)  # unusable ones end here, before any work
+        with derivation():  # unusable ones end here, before any work
+            chosen.derive(chosen.assumptions(own))
         if own:
             settings[name] = own
     for pair in a.set:

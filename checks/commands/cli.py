@@ -1,4 +1,5 @@
-"""The command line ``attest``. Exit status: 0 as expected, 1 a verdict differs, 2 unusable input.
+"""The command line ``attest``. Exit status: 0 as expected, 1 a verdict differs, 2 unusable input or a
+place that cannot be written, 130 and 143 where it was interrupted or terminated.
 
 A command is a module of this package with ``arguments(parser)`` and ``run(arguments)``, imported when it is
 asked for.
@@ -12,8 +13,9 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
-from checks.commands.console import ERR, complain
+from checks.commands.console import any_encoding, complain
 from checks.commands.options import BadInput
+from checks.commands.stopping import Terminated, stoppable
 
 COMMANDS = {
     "list": "claims with their verdicts",
@@ -32,20 +34,38 @@ COMMANDS = {
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     argv = sys.argv[1:] if argv is None else argv
+    any_encoding()
     try:
-        arguments = _parser(argv).parse_args(argv)
-        return arguments.run(arguments)
-    except KeyboardInterrupt:
-        ERR.print("attest: interrupted; finished claims are cached")
-        return 130
+        if sys.stdout is None:
+            raise BadInput("standard output is closed")
+        with stoppable():
+            arguments = _parser(argv).parse_args(argv)
+            status: int = arguments.run(arguments)
+            sys.stdout.flush()  # a full disk shows here, not behind the last line of this program
+            return status
+    except KeyboardInterrupt as stop:
+        terminated = isinstance(stop, Terminated)
+        complain(f"{'terminated' if terminated else 'interrupted'}; finished claims are cached")
+        return 143 if terminated else 130
     except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        name = f"{error.filename}: " if error.filename is not None else ""
+        complain(f"cannot read or write: {name}{error.strerror or error}")
+        return 2
     except Exception as error:
         if not isinstance(error, _unusable()):
             raise
         complain(_words(error))
         return 2
+
+
+def _drop_output() -> None:
+    """What is left in the buffer goes nowhere: Python would try to write it again when it ends."""
+    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unusable() -> tuple[type[Exception], ...]:

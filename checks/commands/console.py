@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -14,9 +20,19 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-# a pipe has no width; 80 columns would break every row
-OUT = Console(width=None if sys.stdout.isatty() else 170)
-ERR = Console(stderr=True)
+LONGEST_WORD, LONGEST_LINE = 160, 650
+
+
+class _Console(Console):
+    """rich's console, which leaves it to the command line what a reader that has gone away means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+# a pipe has no width; 80 columns would break every row; a closed output is None
+OUT = _Console(width=None if sys.stdout is not None and sys.stdout.isatty() else 170)
+ERR = _Console(stderr=True)
 
 
 COLOURS = {
@@ -32,9 +48,39 @@ COLOURS = {
 
 
 def complain(words: str) -> None:
-    """One line on standard error, whatever the words contain."""
-    line = "".join(c if c.isprintable() else "?" for c in " ".join(words.split()))
-    ERR.print(f"attest: {line}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True)
+    """One line of bounded length on standard error, whatever the words contain."""
+    line = " ".join(w if len(w) <= LONGEST_WORD else f"{w[: LONGEST_WORD - 1]}…" for w in words.split())
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 3 :]}"
+    line = f"attest: {_printable(line)}"
+    ERR.print(line, style="red", markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def literal(text: str) -> str:
+    """A text of a user or a file for a cell or a line with markup: shown as it stands, without escape
+    codes.
+    """
+    return escape(_printable(text))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def any_encoding() -> None:
+    """Let a terminal that lacks a character show its number, \\u03b1, which JSON reads too."""
+    codecs.register_error("numbers", _numbers)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="numbers")
+
+
+def _numbers(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = zip(units[::2], units[1::2], strict=True)
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
 
 
 def progress_bar() -> Progress:
@@ -42,7 +88,7 @@ def progress_bar() -> Progress:
     line.
     """
     return Progress(
-        TextColumn("{task.description:32.32}"),
+        TextColumn("{task.description:32.32}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -51,3 +97,21 @@ def progress_bar() -> Progress:
         transient=True,
         disable=not ERR.is_terminal,
     )
+
+
+@contextmanager
+def signs_of_life(words: Callable[[], str], seconds: float = 10) -> Iterator[None]:
+    """Inside, where no terminal shows a bar, a line now and then that says where the work is."""
+    ended = Event()
+
+    def speak() -> None:
+        while not ended.wait(seconds):
+            ERR.print(_printable(words()), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+    speaker = Thread(target=speak, daemon=True)
+    if not ERR.is_terminal:
+        speaker.start()
+    try:
+        yield
+    finally:
+        ended.set()

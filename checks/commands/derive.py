@@ -14,6 +14,7 @@ from checks.commands.judging import cache_of, changed
 from checks.commands.options import add_options, run_options
 from checks.engine.unicode import unicode_math
 from checks.run import catalogue
+from checks.run.bounded import derivation
 from checks.run.theories import THEORIES, Theory, theory
 from derivations.theories.theory import load_settings, parse_settings
 
@@ -45,10 +46,12 @@ def run(a: argparse.Namespace) -> int:
         load_settings(a.assumptions, chosen.name, required=True) if a.assumptions else {}
     )
     settings |= parse_settings(a.set, chosen.name)
-    assumptions = chosen.assumptions(settings)
-    before = {s.title: s.latex for s in chosen.derive(chosen.defaults)}
+    with derivation():
+        assumptions = chosen.assumptions(settings)
+        before = {s.title: s.latex for s in chosen.derive(chosen.defaults)}
+        after = chosen.derive(assumptions)
     maths = (lambda s: s) if a.latex else unicode_math
-    for n, step in enumerate(chosen.derive(assumptions), 1):
+    for n, step in enumerate(after, 1):
         new = settings and before.get(step.title) != step.latex
         mark = " [yellow](changed)[/]" if new else ""
         OUT.print(f"\n{n}. [bold]{escape(step.title)}[/]{mark}: {escape(step.reason)}")

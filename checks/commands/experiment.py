@@ -11,6 +11,7 @@ from rich.table import Table
 
 from checks.commands.console import ERR, OUT, progress_bar
 from checks.experiments.errors import ExperimentError
+from checks.run.store import require_writable
 
 
 def arguments(p: argparse.ArgumentParser) -> None:
@@ -49,6 +50,10 @@ def run(a: argparse.Namespace) -> int:
     out = a.out or Path("build/experiments") / f"{a.id}.json"
     if out.is_dir():
         raise ExperimentError(f"{out} is a folder; --out names a file")
+    try:
+        require_writable(out)  # before hours of work
+    except OSError as error:
+        raise ExperimentError(f"cannot write {out}: {error.strerror}") from None
     chosen = EXPERIMENTS[a.id]
     settings = chosen.settings(a.full, a.seeds, a.data)
     total = sum(part.steps for part in chosen.parts(settings, a.seed))

@@ -7,14 +7,17 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from checks.commands.console import OUT, progress_bar
+from checks.commands.console import ERR, OUT, literal, progress_bar, signs_of_life
+from checks.run.store import write_bytes
 from checks.tensors.core.errors import TensorError
 
 if TYPE_CHECKING:
@@ -107,8 +110,10 @@ def _settings(a: argparse.Namespace) -> Settings:
     for name, value, low in (("--tokens", a.tokens, 2), ("--top", a.top, 1), ("--steps", a.steps, 1)):
         if value is not None and value < low:
             raise TensorError(f"{name} {value} is out of range; at least {low} is needed")
-    if a.max_memory is not None and not a.max_memory > 0:
-        raise TensorError(f"--max-memory {a.max_memory} is out of range; a positive number is needed")
+    if a.max_memory is not None and not 0 < a.max_memory < 2**30:
+        raise TensorError(f"--max-memory {a.max_memory} is out of range; GiB, a positive number, is needed")
+    if a.scale is not None and not math.isfinite(a.scale):
+        raise TensorError(f"--scale {a.scale} is out of range; a finite number is needed")
     log_c = math.log(a.C) if a.C is not None else a.log_C
     resolve_device(a.device)
     mask = None if a.mask in (None, "none") else a.mask
@@ -160,11 +165,19 @@ def _shortened(head: Head, tokens: int | None) -> Head:
 def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Measurement]:
     from checks.tensors.measure.head import measure
 
-    found = []
-    with progress_bar() as bar:
+    found: list[Measurement] = []
+    now, started = "", time.monotonic()
+
+    def words() -> str:
+        spent = time.monotonic() - started
+        left = f", about {spent / len(found) * (total - len(found)):.0f} s left" if found else ""
+        return f"measured {len(found)} of {total} heads in {spent:.0f} s{left}; now head {now}"
+
+    with progress_bar() as bar, signs_of_life(words):
         task = bar.add_task("measuring", total=total)
         for head in heads:
-            bar.update(task, description=f"head {head.name}")
+            now = head.name
+            bar.update(task, description=f"head {now}")
             found.append(measure(head, settings))
             bar.advance(task)
     return found
@@ -209,13 +222,26 @@ def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
         ) from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModel.from_pretrained(name, attn_implementation="sdpa")
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        model, loaded = AutoModel.from_pretrained(name, attn_implementation="sdpa", output_loading_info=True)
+    except Exception as error:  # of many libraries, each with errors of its own
         raise TensorError(f"the model {name} cannot be loaded: {_line(error)}") from None
+    random = sorted(key for key in loaded["missing_keys"] if "pooler" not in key)  # no part of attention
+    if random:
+        raise TensorError(
+            f"the model {name} has no weights for {random[0]} and {len(random) - 1} more; they would be "
+            "random"
+        )
     longest = [n for n in (most, getattr(model.config, "max_position_embeddings", None)) if n]
     tokens = tokenizer(
         text, return_tensors="pt", truncation=bool(longest), max_length=min(longest) if longest else None
     )["input_ids"]
+    whole = len(tokenizer(text)["input_ids"]) if longest else 0
+    if whole > tokens.shape[1]:
+        ERR.print(
+            f"the text has {whole} tokens; the first {tokens.shape[1]} are measured, the most that the model "
+            "or --tokens allows",
+            highlight=False,
+        )
     if tokens.shape[1] < 2:
         raise TensorError(f"the text has {tokens.shape[1]} tokens; at least 2 are needed")
     return model.eval(), tokens
@@ -266,7 +292,11 @@ _LEGEND = (
 def _row(m: Measurement, boxed: bool) -> list[str]:
     s, r, x = m.spectrum, m.singular, m.svr
     energy = m.energy
-    cells = [m.name, str(m.tokens), "" if x is None else f"{x.log_c_star:.3f}{'' if x.accepted else ' ?'}"]
+    cells = [
+        literal(m.name),
+        str(m.tokens),
+        "" if x is None else f"{x.log_c_star:.3f}{'' if x.accepted else ' ?'}",
+    ]
     if boxed:
         cells += ["", ""] if x is None else [f"{x.log_excess:+.3f}", str(x.outside)]
     cells += (
@@ -364,11 +394,13 @@ def plot(found: list[Measurement], file: Path) -> None:
         axis.tick_params(axis="x", rotation=90)
     if len(found) <= 12:
         decay.legend(fontsize="small")
+    drawn = BytesIO()  # a plot that fails leaves no empty file
+    figure.savefig(drawn, format=file.suffix.lower()[1:])
+    pyplot.close(figure)
     try:
-        figure.savefig(file)
+        write_bytes(file, drawn.getvalue())
     except OSError as error:
         raise TensorError(f"--plot {file} cannot be written: {error.strerror or error}") from None
-    pyplot.close(figure)
 
 
 def _finite(value: Any) -> Any:

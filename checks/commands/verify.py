@@ -13,7 +13,10 @@ from checks.commands.judging import judged
 from checks.commands.options import add_options
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
-from checks.run import ledger
+from checks.run import ledger, store
+
+WIDE = 140
+"""Columns that the table of verdicts needs."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(a: argparse.Namespace) -> int:
     """Judges, compares, and prints a table or JSON; 0 as recorded, else 1."""
+    if a.accept:
+        store.require_writable(ledger.EXPECTED)
     records = judged(a.ids, a)
     if a.accept:
         ledger.accept(records)
@@ -38,9 +43,32 @@ def run(a: argparse.Namespace) -> int:
     if a.json:
         print(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
     else:
-        _verdict_table(records, recorded)
+        (_verdict_table if OUT.width >= WIDE else _stacked)(records, recorded)
         _summary(records, different)
     return 1 if different else 0
+
+
+def _stacked(records: list[Record], recorded: dict[str, str]) -> None:
+    """The same for a narrow terminal, a few lines a claim: nothing is left out."""
+    for r in records:
+        OUT.print(f"{r.id}  {_verdict(r, recorded)}  {r.severity or ''}", soft_wrap=True)
+        more = f"mutants {_mutants(r) or 'none'}; {_legs(r) or 'no legs'}; {r.seconds:.1f} s"
+        OUT.print(f"  {escape(r.title)}; {more}", style="dim")
+
+
+def _verdict(r: Record, recorded: dict[str, str]) -> str:
+    mark = "" if recorded.get(r.id) == r.verdict else f" (recorded: {recorded.get(r.id, 'none')})"
+    return f"[{COLOURS[r.verdict]}]{r.verdict}[/]{mark}"
+
+
+def _mutants(r: Record) -> str:
+    return f"{r.mutants.killed + r.mutants.equivalent}/{r.mutants.tried}" if r.mutants.tried else ""
+
+
+def _legs(r: Record) -> str:
+    missing = sum(e.not_run is not None for e in r.evidence)
+    legs = " ".join(dict.fromkeys(e.leg for e in r.evidence if e.passed is not None))
+    return legs + (f" ({missing} not run)" if missing else "")
 
 
 def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
@@ -53,14 +81,9 @@ def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
             min_width=10 if heading == "verdict" else None,
         )
     for r in records:
-        mark = "" if recorded.get(r.id) == r.verdict else f" (recorded: {recorded.get(r.id, 'none')})"
-        mutants = f"{r.mutants.killed + r.mutants.equivalent}/{r.mutants.tried}" if r.mutants.tried else ""
-        legs = " ".join(dict.fromkeys(e.leg for e in r.evidence if e.passed is not None))
-        missing = sum(e.not_run is not None for e in r.evidence)
-        legs += f" ({missing} not run)" if missing else ""
         title = r.title if len(r.title) <= 44 else r.title[:43] + "…"
-        verdict = f"[{COLOURS[r.verdict]}]{r.verdict}[/]{mark}"
-        shown.add_row(r.id, verdict, r.severity or "", mutants, legs, f"{r.seconds:.1f}", escape(title))
+        cells = (r.id, _verdict(r, recorded), r.severity or "", _mutants(r), _legs(r), f"{r.seconds:.1f}")
+        shown.add_row(*cells, escape(title))
     OUT.print(shown)
 
 

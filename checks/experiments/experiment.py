@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,12 @@ import torch
 
 from checks.claim import ROOT
 from checks.experiments.errors import ExperimentError
-from checks.run.store import write_atomically
+from checks.run import store
+from checks.run.cache import cache_folder
+from checks.run.store import write_atomically, write_bytes
 
 RESULTS = ROOT / "checks" / "records" / "experiments"
+_SUM = hashlib.sha256().digest_size  # bytes before the state in a checkpoint
 SAVE_SECONDS = 10.0  # a killed run loses at most so much
 
 
@@ -104,7 +107,10 @@ class Watch:
         if not self.path.exists():
             return None
         try:
-            kept = torch.load(self.path, weights_only=True)
+            content = self.path.read_bytes()
+            if content[:_SUM] != self._sum(content[_SUM:]):
+                raise ValueError("changed since it was written")
+            kept = torch.load(BytesIO(content[_SUM:]), weights_only=True)
             self.before = kept["spent"]
             return kept["state"]
         except Exception as error:  # torch raises many types for a file that is not its own
@@ -116,15 +122,22 @@ class Watch:
         """Keep a state if the last one is old enough. Raises ExperimentError where it cannot be written."""
         if time.perf_counter() - self.saved < self.seconds:
             return
-        partial = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        content = BytesIO()
+        torch.save({"state": state(), "spent": self.spent()}, content)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save({"state": state(), "spent": self.spent()}, partial)
-            os.replace(partial, self.path)
+            write_bytes(self.path, self._sum(content.getvalue()) + content.getvalue())
         except OSError as error:
-            partial.unlink(missing_ok=True)
             raise ExperimentError(f"cannot write the checkpoint {self.path}: {error.strerror}") from None
         self.saved = time.perf_counter()
+
+    def _sum(self, content: bytes) -> bytes:
+        """A digest of a state and of the part and run that it belongs to."""
+        return hashlib.sha256(_place(self.path).encode() + content).digest()
+
+
+def _place(path: Path) -> str:
+    """Which part of which run a checkpoint is of."""
+    return f"{path.parent.name}/{path.name}"
 
 
 def digest(path: Path) -> str:
@@ -138,7 +151,7 @@ def digest(path: Path) -> str:
 
 def checkpoints() -> Path:
     """The folder of unfinished work."""
-    return Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache")) / "experiments"
+    return cache_folder() / "experiments"
 
 
 def key(experiment: Experiment, settings: dict[str, Any], seed: int) -> str:
@@ -202,6 +215,8 @@ def _part(part: Part, path: Path, progress: Callable[[str, int], None]) -> dict[
         try:
             kept = json.loads(done.read_text(encoding="utf-8"))
             kept["data"], kept["seconds"], kept["cpu_seconds"]
+            if kept.pop("digest") != store.digest(_place(done), kept):
+                raise ValueError("changed since it was written")
         except (OSError, ValueError, KeyError, TypeError):
             raise ExperimentError(f"checkpoint {done} is damaged; delete it and run again") from None
         progress(part.name, part.steps)
@@ -210,7 +225,8 @@ def _part(part: Part, path: Path, progress: Callable[[str, int], None]) -> dict[
     data = part.run(watch)
     wall, cpu = watch.spent()
     kept = {"data": data, "seconds": wall, "cpu_seconds": cpu}
-    write_text(done, json.dumps(kept, allow_nan=False))
+    kept = json.loads(json.dumps(kept, allow_nan=False))  # as it will be read
+    write_text(done, json.dumps({**kept, "digest": store.digest(_place(done), kept)}))
     watch.path.unlink(missing_ok=True)
     return kept
 

@@ -16,6 +16,11 @@ STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
 
 
+def cache_folder() -> Path:
+    """The folder of the cache; an empty ATTEST_CACHE says no more than none: it is not the working folder."""
+    return Path(os.environ.get("ATTEST_CACHE") or ROOT / ".attest" / "cache")
+
+
 class UnwritableCache(RuntimeError):
     """A cache that cannot be written."""
 
@@ -29,7 +34,7 @@ class Cache:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
+        self.folder = folder or cache_folder()
         self.set_aside: list[str] = []
 
     def get(self, name: str) -> Record | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 
@@ -17,14 +19,34 @@ def digest(name: str, data: Any) -> str:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that readers see the old or the new text, never a part."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """The same for bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with partial.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError:
         partial.unlink(missing_ok=True)
         raise
+
+
+def require_writable(path: Path) -> None:
+    """Before long work: whether ``write_atomically`` could write a file of some bytes there now.
+
+    Raises OSError. A file that is read-only is not replaced: who made it so meant it.
+    """
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=path.parent) as file:
+        file.write(bytes(2**16))
+        file.flush()

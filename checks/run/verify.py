@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_complete
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +26,7 @@ from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
+from checks.run.bounded import OutOfTime, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key
@@ -306,35 +308,6 @@ def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     return {name: work.kept(id, name) for name, work in zip(names, (before, after), strict=True)}
 
 
-class OutOfTime(BaseException):
-    """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its
-    own.
-    """
-
-
-@contextmanager
-def _within(limit: float | None) -> Iterator[None]:
-    """Raises OutOfTime inside after so many seconds, where the system can (in a main thread, on POSIX)."""
-    if (
-        limit is None
-        or not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-
-    def end(*_: Any) -> None:
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGALRM, end)
-    remaining, _ = signal.setitimer(signal.ITIMER_REAL, limit)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, remaining)  # whoever had set one before still gets it
-
-
 @dataclass(frozen=True)
 class _Work:
     """What a process needs besides a claim's id."""
@@ -359,7 +332,7 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         try:
-            with _within(self.limit):
+            with within(self.limit):
                 return examine(claim, assumptions, self.options, self.quick, self.parts)
         except OutOfTime:
             record = _blank(claim)
@@ -398,16 +371,32 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     if workers <= 1:
         yield None
         return
-    from multiprocessing import get_context
-
     threads = str(max(1, (os.cpu_count() or 1) // workers))
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_share, initargs=(threads,)) as pool:
-        yield pool
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(threads,)) as pool:
+        try:
+            yield pool
+        except BaseException:  # whatever ended the run: nobody waits for what the workers still do
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in active_children():
+                child.terminate()
+            raise
 
 
-def _share(threads: str) -> None:
-    """Before torch is imported: processes that each took all cores would wait for each other."""
+def _begin(threads: str) -> None:
+    """Before torch is imported: processes that each took all cores would wait for each other.
+
+    A worker leaves Ctrl-C to its parent, and ends with it, however that ends.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 _TICK = 2.0

@@ -18,6 +18,7 @@ _DEGREE, _TERMS, _BITS = (
     100,
     4096,
 )  # of what the formula multiplies out to: beyond them a derivation does not end
+_INSIDE = 16  # bits of numbers inside a function: exp(1e5*u) is a power of exp(u), whose roots are looked for
 
 
 class BadExpression(ValueError):
@@ -108,6 +109,8 @@ def _small(expr: ix.Expr) -> tuple[Fraction, int, int]:
     """
     parts = [_small(part) for part in ix.children(expr)]
     degree, terms, bits = Fraction(1), 1, 1
+    if isinstance(expr, ix.Call) and parts[0][2] > _INSIDE:
+        raise BadExpression(f"numbers of {parts[0][2]} bits inside a function; allowed are {_INSIDE}")
     match expr:
         case ix.Num(value):
             degree, bits = Fraction(0), max(value.numerator.bit_length(), value.denominator.bit_length())

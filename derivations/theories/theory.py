@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:+\-*/^() ]*")
+"""What a value is written with. It is shown in pages, formulas and terminals, where other signs mean
+something; Python, which reads formulas, would also take a comment.
+"""
+_LARGEST = 2**16
+"""Bytes of a file of assumptions, and _DOTS of the dotted keys in it: tomllib takes gigabytes for many."""
+_DOTS = 1000
 
 
 class BadAssumption(ValueError):
@@ -41,6 +52,9 @@ def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], va
         except ValueError as error:
             shown = value if len(value) <= 80 else f"{value[:79]}…"
             raise BadAssumption(f"{name}={shown}: {error}; allowed: {', '.join(knob.allowed)}") from None
+        if not _PLAIN.fullmatch(value):
+            strange = next(c for c in value if not _PLAIN.fullmatch(c))
+            raise BadAssumption(f"{name} has the character {strange!a}; allowed: {', '.join(knob.allowed)}")
     return replace(defaults, **settings)
 
 
@@ -64,9 +78,11 @@ def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, 
     Raises BadAssumption for a missing or damaged file.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(_text(path))
     except OSError as error:
         raise BadAssumption(f"cannot read {path}: {error.strerror}") from None
+    except RecursionError:
+        raise BadAssumption(f"{path} nests too deep") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadAssumption(f"{path} is not valid TOML: {error}") from None
     if required and theory not in table:
@@ -76,3 +92,15 @@ def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, 
     if not isinstance(settings, dict):
         raise BadAssumption(f"{path}: [{theory}] must be a table")
     return settings
+
+
+def _text(path: Path) -> str:
+    """The text of a small regular file: a pipe or a device may never end. Raises BadAssumption, OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        why = "Is a directory" if path.is_dir() else "is no regular file"
+        raise BadAssumption(f"cannot read {path}: {why}")
+    with path.open("rb") as file:
+        found = file.read(_LARGEST + 1)
+    if len(found) > _LARGEST or found.count(b".") > _DOTS:
+        raise BadAssumption(f"{path} is too large: at most {_LARGEST} bytes and {_DOTS} dots are read")
+    return found.decode("utf-8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.parse import BadExpression, parse
-from derivations.theories.theory import BadAssumption, load_settings, parse_settings
+from derivations.theories.theory import BadAssumption, Knob, changed, load_settings, parse_settings
 
 U, W = Tensor("u"), Tensor("w")
 NAMES = {"u": U.scalar, "w": W.scalar}
@@ -102,6 +104,12 @@ def test_a_name_of_one_letter_more_is_another_name() -> None:
         parse("uu + 1", NAMES)
 
 
+@pytest.mark.parametrize("text", ["exp(1e5*u)", "exp(u/99999)", "log(1 + exp(99999*u))", "cosh(300*u*300*w)"])
+def test_large_numbers_inside_a_function_are_refused(text: str) -> None:
+    with pytest.raises(BadExpression, match="bits inside a function"):
+        parse(text, NAMES)
+
+
 def test_only_the_given_functions_are_allowed() -> None:
     with pytest.raises(BadExpression):
         parse("exp(u)", NAMES, functions=("log",))
@@ -138,6 +146,35 @@ def test_files_of_settings_that_are_unusable(tmp_path: Path, content: bytes, wor
     for missing in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(BadAssumption, match="cannot read"):
             load_settings(missing, "svr")
+
+
+def test_files_that_would_never_end_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    many, large, pipe = (tmp_path / name for name in ("many.toml", "large.toml", "pipe.toml"))
+    many.write_text("[svr]\n" + "a." * 2000 + "b = 1\n")
+    large.write_text("#" * 100_000)
+    os.mkfifo(pipe)
+    for path, words in ((many, "too large"), (large, "too large"), (pipe, "no regular file"),
+                        (Path("/dev/zero"), "no regular file")):  # fmt: skip
+        with pytest.raises(BadAssumption, match=words):
+            load_settings(path, "svr")
+
+
+@pytest.mark.parametrize("tail", [
+    " #`` <script>alert(1)</script>", " # {eval-rst}", "\t", "#", "\n", " #\x1b[2J", " # $\\href{javascript:1}{x}$", " #[/red]",
+    " #\u202e", " # %s", " #![](//x)", " #<img src=x onerror=y>", "\x0c",
+])  # fmt: skip
+def test_what_is_shown_has_no_sign_that_means_more_than_a_formula(tail: str) -> None:
+    @dataclass(frozen=True)
+    class Assumptions:
+        F: str = "any"
+
+    def validate(name: str, text: str) -> None:
+        parse(text, NAMES)
+
+    knobs = (Knob("F", ("any", "EXPRESSION in u"), "a function"),)
+    assert changed(Assumptions(), knobs, {"F": "(1 + u)^2/3"}, validate).F == "(1 + u)^2/3"
+    with pytest.raises(BadAssumption, match="has the character"):
+        changed(Assumptions(), knobs, {"F": f"u^2{tail}"}, validate)
 
 
 def test_a_file_may_serve_several_theories(tmp_path: Path) -> None:

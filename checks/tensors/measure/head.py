@@ -164,6 +164,16 @@ class Measurement:
 
 def measure(head: Head, settings: Settings = Settings()) -> Measurement:
     """Every measure of one head. Raises TensorError for unusable tensors or settings."""
+    try:
+        return _measured(head, settings)
+    except (ArithmeticError, torch.linalg.LinAlgError) as error:  # type: ignore[attr-defined]
+        raise TensorError(
+            f"head {head.name}: its numbers are too large or too small to be measured "
+            f"({type(error).__name__}); rescale q, k or v"
+        ) from None
+
+
+def _measured(head: Head, settings: Settings) -> Measurement:
     started = time.perf_counter()
     q, k, v = prepare_head(head, settings.device)
     scale = resolve_scale(settings.scale if settings.scale is not None else head.scale, q.shape[-1])
@@ -211,9 +221,27 @@ def prepare_head(head: Head, device: str = "cpu") -> tuple[torch.Tensor, torch.T
     try:
         q, k, v = prepare("float64", device, q=wide[0], k=wide[1], v=wide[2])
         check_attention_shapes(q, k, v)
+        _require_range(q, k, v)
     except TensorError as problem:
         raise TensorError(f"head {head.name}: {problem}") from None
     return q, k, v
+
+
+_RANGE = 1e-150, 1e150
+"""Between them a number and its square are numbers of float64 with all their digits."""
+
+
+def _require_range(*tensors: torch.Tensor) -> None:
+    """Raises TensorError where the largest entry of q, k or v is so large or small that its square is no
+    number of float64.
+    """
+    for role, tensor in zip("qkv", tensors, strict=True):
+        largest = float(tensor.abs().max())
+        if largest and not _RANGE[0] < largest < _RANGE[1]:
+            raise TensorError(
+                f"the largest entry of {role} is {largest:.3g}; 0, or between {_RANGE[0]:g} and "
+                f"{_RANGE[1]:g}, is needed"
+            )
 
 
 def _value_pass(matrix: AttentionMatrix, v: torch.Tensor) -> tuple[Product, torch.Tensor]:

@@ -14,8 +14,10 @@ data is read, so that a file that does not fit memory is refused first.
 
 from __future__ import annotations
 
+import lzma
 import math
 import re
+import struct
 import warnings
 import zipfile
 import zlib
@@ -31,6 +33,19 @@ import torch
 
 from checks.tensors.core.errors import TensorError
 
+_DAMAGE = (
+    *(
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        NotImplementedError,
+        RuntimeError,
+    ),  # RuntimeError: encrypted
+    *(KeyError, ValueError, TypeError, EOFError, OSError, struct.error, UnicodeError, OverflowError),
+)
+"""What reading a damaged, encrypted or strangely compressed archive raises."""
+_DEEPEST, _MOST = 32, 100_000
+"""Levels and entries of nested dictionaries and lists that are looked through."""
 SUFFIXES = (".npz", ".safetensors", ".pt", ".pth")
 LAYOUT = "q, k and v, alone or as PREFIX.q, of shape (N, d), (heads, N, d) or (layers, heads, N, d)"
 _ROLE = re.compile(r"(?:(.*)[./_])?(q|query|queries|k|keys?|v|values?|scale)", re.IGNORECASE | re.DOTALL)
@@ -107,6 +122,8 @@ class Layer:
 
 def read_layers(path: Path) -> list[Layer]:
     """What a file holds, without its data. Raises TensorError for a file that cannot be used."""
+    if len(str(path)) > 4096 or len(path.name.encode("utf-8", "replace")) > 255:
+        raise TensorError(f"no file {str(path)[:60]}…: the name is too long")
     if path.suffix.lower() not in SUFFIXES:
         raise TensorError(f"{path} is not one of {', '.join(SUFFIXES)}")
     if not path.is_file():
@@ -164,8 +181,11 @@ def _layer(prefix: str, roles: dict[str, Stored], source: str) -> Layer:
         raise TensorError(f"{shapes}: keys and values must have the same layers, heads and tokens")
     if q[:-3] != k[:-3] or (len(q) > 2 and q[-3] % k[-3]):
         raise TensorError(f"{shapes}: layers must agree, and the heads of k must divide those of q")
-    if "scale" in roles and math.prod(roles["scale"].shape) != 1:
-        raise TensorError(f"{where}: scale has shape {roles['scale'].shape}; one number is needed")
+    if "scale" in roles and (
+        math.prod(roles["scale"].shape) != 1 or not re.match("u?int|float|bfloat", roles["scale"].dtype)
+    ):
+        what = f"shape {roles['scale'].shape} and type {roles['scale'].dtype}"
+        raise TensorError(f"{where}: scale has {what}; one number is needed")
     return Layer(prefix, roles["q"], roles["k"], roles["v"], roles.get("scale"))
 
 
@@ -191,7 +211,7 @@ def _npz(path: Path) -> dict[str, Stored]:
                 found[name] = Stored(
                     tuple(shape), dtype.name, dtype.itemsize, partial(_npz_member, path, name)
                 )
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
+    except _DAMAGE as error:
         if isinstance(error, TensorError):
             raise
         raise TensorError(f"{path} is not a readable .npz file: {_line(error)}") from None
@@ -203,7 +223,7 @@ def _npz_member(path: Path, name: str) -> torch.Tensor:
         with np.load(path, allow_pickle=False) as archive:
             array = archive[name]
         return torch.from_numpy(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)))
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError, zlib.error) as error:
+    except _DAMAGE as error:
         raise TensorError(f"{path}: {name} cannot be read: {_line(error)}") from None
 
 
@@ -238,6 +258,7 @@ def _torch(path: Path) -> dict[str, Stored]:
     """Tensors of a .pt file by dotted names; dictionaries and lists may nest. Mapped, not read, where
     possible.
     """
+    _require_sums(path)
     try:
         with warnings.catch_warnings():  # torch's advice on old formats is not for the user of a measurement
             warnings.simplefilter("ignore")
@@ -249,19 +270,50 @@ def _torch(path: Path) -> dict[str, Stored]:
         ) from None
     except (RuntimeError, ValueError, EOFError, KeyError, AttributeError, IndexError, TypeError) as error:
         raise TensorError(f"{path} is not a readable .pt file: {_line(error)}") from None
+    return _named(content, path)
+
+
+def _require_sums(path: Path) -> None:
+    """torch does not look at the sums of its archives. Raises TensorError where one is not that of the
+    bytes.
+    """
+    if not zipfile.is_zipfile(path):
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            packed = [m.filename for m in archive.infolist() if m.compress_type != zipfile.ZIP_STORED]
+            damaged = archive.testzip() if not packed else None
+    except _DAMAGE as error:
+        raise TensorError(f"{path} is not a readable .pt file: {_line(error)}") from None
+    if packed:  # torch packs nothing: a small file that unpacks to a large one is no work of its own
+        raise TensorError(f"{path} is not a readable .pt file: {packed[0]} is compressed")
+    if damaged is not None:
+        raise TensorError(f"{path} is damaged: the bytes of {damaged} are not those that were written")
+
+
+def _named(content: Any, path: Path) -> dict[str, Stored]:
+    """The tensors inside by dotted names. Raises TensorError for what nests too deep, as what contains
+    itself.
+    """
     found: dict[str, Stored] = {}
-    waiting = [("", content)]
+    waiting: list[tuple[str, Any, int]] = [("", content, 0)]
+    seen = 0
     while waiting:
-        name, value = waiting.pop()
+        name, value, depth = waiting.pop()
         if isinstance(value, torch.Tensor):
-            if not value.is_sparse and not value.is_quantized:
+            if value.layout is torch.strided and not (value.is_quantized or value.is_meta or value.is_nested):
                 dtype = str(value.dtype).removeprefix("torch.")
                 found[name] = Stored(
                     tuple(value.shape), dtype, value.element_size(), partial(torch.Tensor.detach, value)
                 )
         elif isinstance(value, dict | list | tuple):
+            seen += len(value)
+            if depth >= _DEEPEST or seen > _MOST:
+                raise TensorError(
+                    f"{path} holds more than {_DEEPEST} levels or {_MOST} entries, or contains itself"
+                )
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [(f"{name}.{key}" if name else str(key), inner) for key, inner in pairs]
+            waiting += [(f"{name}.{key}" if name else str(key), inner, depth + 1) for key, inner in pairs]
     return found
 
 

@@ -214,6 +214,123 @@ def test_other_files_are_one_clear_line(tmp_path):
     refused("no file", tmp_path / "d.npz")
 
 
+@pytest.mark.parametrize(
+    "compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+@pytest.mark.parametrize("at", [45, 120, 200, 300])
+def test_archives_with_damaged_bytes_are_one_clear_line(tmp_path, compression, at):
+    rng = np.random.default_rng(at)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", compression) as archive:
+        for name in "qkv":
+            with archive.open(f"{name}.npy", "w") as file:
+                np.save(file, rng.normal(size=(40, 4)))
+    assert attest(tmp_path / "a.npz") == 0
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    content[at : at + 8] = bytes(x ^ 0xFF for x in content[at : at + 8])
+    (tmp_path / "a.npz").write_bytes(content)
+    refused("cannot be read|not a readable|pickled", tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("place, change", [(6, 1), (8, 99)], ids=["encrypted", "unknown method"])
+def test_archives_that_cannot_be_unpacked_are_one_clear_line(tmp_path, place, change):
+    np.savez(tmp_path / "a.npz", **arrays())
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    for start, shift in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
+        at = content.find(start)
+        while at >= 0:
+            content[at + place + shift] = change
+            at = content.find(start, at + 1)
+    (tmp_path / "a.npz").write_bytes(content)
+    refused("not a readable", tmp_path / "a.npz")
+
+
+def tensors():
+    return {name: torch.from_numpy(x) for name, x in arrays().items()}
+
+
+def test_a_pt_file_with_other_bytes_than_were_written_is_not_measured(tmp_path):
+    torch.save(tensors(), tmp_path / "a.pt")
+    content = bytearray((tmp_path / "a.pt").read_bytes())
+    content[content.find(arrays()["q"].tobytes()) + 7] ^= 0x40
+    (tmp_path / "a.pt").write_bytes(content)
+    refused("is damaged", tmp_path / "a.pt")
+
+
+def test_a_pt_file_that_is_packed_is_refused(tmp_path):
+    torch.save(tensors(), tmp_path / "a.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "a.pt") as old,
+        zipfile.ZipFile(tmp_path / "b.pt", "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    refused("is compressed", tmp_path / "b.pt")
+
+
+def test_a_pt_file_that_contains_itself_is_one_clear_line(tmp_path):
+    for name, outer, put in (("list", [], list.append), ("dict", {}, lambda d, x: d.update(x=x))):
+        put(outer, outer)
+        torch.save({**tensors(), "x": outer}, tmp_path / f"{name}.pt")
+        refused("contains itself", tmp_path / f"{name}.pt")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_without_plain_entries_are_not_measured(tmp_path):
+    nested = torch.nested.nested_tensor([torch.randn(3, 4), torch.randn(5, 4)])
+    for x in (
+        nested,
+        torch.empty(12, 4, device="meta"),
+        torch.zeros(12, 4).to_sparse(),
+        torch.zeros(12, 4).to_sparse_csr(),
+    ):
+        torch.save({**tensors(), "q": x}, tmp_path / "a.pt")
+        refused("but no q", tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("scale", [1 + 2j, "one", True])
+def test_a_scale_that_is_no_number_is_one_clear_line(tmp_path, scale):
+    np.savez(tmp_path / "a.npz", **arrays(), scale=np.array(scale))
+    refused("one number is needed", tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("factor", [1e154, 1e308, 1e-310, 1e-200])
+@pytest.mark.parametrize("role", ["q", "k", "v"])
+def test_numbers_whose_squares_are_none_are_one_clear_line(tmp_path, role, factor):
+    given = arrays()
+    np.savez(tmp_path / "a.npz", **{**given, role: np.clip(given[role], -1, 1) * factor})
+    refused(f"the largest entry of {role}", tmp_path / "a.npz")
+
+
+def test_the_largest_float32_is_measured(tmp_path):
+    given = {name: x.astype("f4") for name, x in arrays().items()}
+    np.savez(tmp_path / "a.npz", **{**given, "q": np.full_like(given["q"], np.finfo("f4").max)})
+    assert attest(tmp_path / "a.npz") == 0
+
+
+def test_a_name_is_shown_as_it_stands(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", **{f"a\x1b[2J[/red]<b>.{name}": x for name, x in arrays().items()})
+    assert attest(tmp_path / "a.npz") == 0
+    out = capsys.readouterr().out
+    assert "a?[2J[/red]<b>.0" in out and "\x1b" not in out
+
+
+def test_names_that_are_too_long_are_one_clear_line(tmp_path):
+    refused("the name is too long", tmp_path / ("x" * 5000 + ".npz"))
+    refused("the name is too long", tmp_path / ("ä" * 130 + ".npz"))
+
+
+def test_a_plot_that_fails_leaves_no_file(tmp_path, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure")
+    np.savez(tmp_path / "a.npz", **arrays())
+
+    def fails(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command, "write_bytes", fails)
+    refused("No space left", tmp_path / "a.npz", "--plot", tmp_path / "a.png")
+    assert figure and not (tmp_path / "a.png").exists()
+
+
 def test_what_does_not_fit_memory_is_refused_by_its_header_alone(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         for name in "qkv":
@@ -368,12 +485,17 @@ def stub(monkeypatch):
     """A stand-in for transformers: the same two entry points, a tokenizer of bytes and the tiny model."""
 
     def load(name, **options):
-        if name != "tiny":
+        if name == "pickle":
+            raise pickle.UnpicklingError("Weights only load failed\nand more advice")
+        if name not in ("tiny", "hollow"):
             raise OSError(f"{name} is not a local folder\nand more advice")
-        return Tiny(is_causal=True)
+        if name == "hollow":
+            return Tiny(is_causal=True), {"missing_keys": {"layers.7.q.weight", "pooler.dense.bias"}}
+        return Tiny(is_causal=True), {"missing_keys": {"pooler.dense.bias"}}
 
-    def tokenizer(text, return_tensors, truncation, max_length):
-        return {"input_ids": torch.tensor([[b % 50 for b in text.encode()][:max_length]])}
+    def tokenizer(text, return_tensors=None, truncation=False, max_length=None):
+        found = [b % 50 for b in text.encode()][:max_length]
+        return {"input_ids": torch.tensor([found]) if return_tensors else found}
 
     module = types.ModuleType("transformers")
     module.AutoModel = types.SimpleNamespace(from_pretrained=load)
@@ -385,13 +507,17 @@ def test_a_model_on_a_text(stub, tmp_path, capsys):
     (tmp_path / "t.txt").write_text("the quick brown fox jumps over the lazy dog")
     options = ("--model", "tiny", "--text", tmp_path / "t.txt", "--tokens", "25")
     assert attest(*options, "--json") == 0
-    found = json.loads(capsys.readouterr().out)["heads"]
+    captured = capsys.readouterr()
+    assert "the text has 43 tokens; the first 25 are measured" in captured.err
+    found = json.loads(captured.out)["heads"]
     assert [(h["head"], h["tokens"], h["mask"]) for h in found] == [
         (name, 25, "causal") for name in ("0.0", "0.1", "1.0", "1.1")
     ]
     refused(
         "cannot be loaded: other is not a local folder$", "--model", "other", "--text", tmp_path / "t.txt"
     )
+    refused("pickle cannot be loaded: Weights only load failed$", "--model", "pickle", *options[2:])
+    refused("no weights for layers.7.q.weight", "--model", "hollow", *options[2:])
     refused("cannot be read as UTF-8", "--model", "tiny", "--text", tmp_path / "none.txt")
     (tmp_path / "one.txt").write_text("x")
     refused("1 tokens; at least 2", *options[:3], tmp_path / "one.txt")

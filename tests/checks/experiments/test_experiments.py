@@ -86,6 +86,25 @@ def test_a_damaged_checkpoint_is_named(suffix: str) -> None:
         runner.run(experiment, {"n": 2}, 0, True)
 
 
+@pytest.mark.parametrize("suffix", [".pt", ".json"])
+def test_a_checkpoint_with_other_numbers_or_of_another_run_is_named(suffix: str) -> None:
+    experiment = counting([3])
+    for seed in (0, 1):
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(counting([3]), {"n": 2}, seed, True)
+    folders = [runner.checkpoints() / runner.key(experiment, {"n": 2}, seed) for seed in (0, 1)]
+    first, second = (next(folder.glob(f"*{suffix}")) for folder in folders)
+    whole = first.read_bytes()
+    second.write_bytes(whole)
+    with pytest.raises(ExperimentError, match="is damaged"):
+        runner.run(experiment, {"n": 2}, 1, True)
+    old, new = (b"45", b"46") if suffix == ".json" else (whole[len(whole) // 2 :][:1], b"\xa5")
+    at = whole.find(old, 0 if suffix == ".json" else len(whole) // 2)
+    first.write_bytes(whole[:at] + new + whole[at + len(new) :])
+    with pytest.raises(ExperimentError, match="is damaged"):
+        runner.run(experiment, {"n": 2}, 0, True)
+
+
 def test_the_full_time_is_extrapolated_by_the_work(tmp_path: Path) -> None:
     experiment = counting([])
     small, whole = (runner.run(experiment, {"n": n}, 0, n == 2) for n in (1, 2))
@@ -174,6 +193,11 @@ def test_a_result_that_cannot_be_written_is_one_line(
     small = replace(EXPERIMENTS["wang2024/fig6"], reduced=TINY)
     monkeypatch.setitem(EXPERIMENTS, small.id, small)
     (tmp_path / "file").write_text("")
+
+    def never(*_: object) -> None:
+        raise AssertionError("run before it was known whether the result can be written")
+
+    monkeypatch.setattr(runner, "run", never)
     assert cli.main(["experiment", small.id, "--out", str(tmp_path / "file" / "x.json")]) == 2
     assert "cannot write" in capsys.readouterr().err
 

@@ -1,0 +1,89 @@
+"""Work that ends: after a time, and with one line where a formula of a user asks for too much."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from derivations.theories.theory import BadAssumption
+
+SECONDS, GIB = 60, 1
+"""What a derivation under a user's assumptions may take."""
+
+
+class OutOfTime(BaseException):
+    """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its
+    own.
+    """
+
+
+@contextmanager
+def within(limit: float | None) -> Iterator[None]:
+    """Raises OutOfTime inside after so many seconds, where the system can (in a main thread, on POSIX)."""
+    if (
+        limit is None
+        or not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, end)
+    remaining, _ = signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, remaining)  # whoever had set one before still gets it
+
+
+@contextmanager
+def derivation(seconds: float = SECONDS, gib: float = GIB) -> Iterator[None]:
+    """Raises BadAssumption where what is derived inside takes too long, too much memory, or more sums within
+    each other than formulas have letters for.
+    """
+    try:
+        with within(seconds), _memory(gib):
+            yield
+    except OutOfTime:
+        raise BadAssumption(
+            f"the derivation was ended after {seconds:g} seconds, the limit; "
+            "a formula of lower degree is needed"
+        ) from None
+    except (MemoryError, RecursionError):
+        raise BadAssumption(
+            f"the derivation needs more than {gib:g} GiB or nests too deep; a smaller formula is needed"
+        ) from None
+    except ValueError as error:
+        if str(error) != "out of index letters":
+            raise
+        raise BadAssumption(
+            "the derivation has more sums within each other than there are letters for their indices; "
+            "a formula of lower degree is needed"
+        ) from None
+
+
+@contextmanager
+def _memory(gib: float) -> Iterator[None]:
+    """Raises MemoryError inside beyond so much more memory than now, on Linux."""
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with open("/proc/self/statm", encoding="ascii") as file:
+        now = int(file.read().split()[5]) * resource.getpagesize()
+    most = now + int(gib * 2**30)
+    resource.setrlimit(resource.RLIMIT_DATA, (most if before[1] < 0 else min(most, before[1]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
