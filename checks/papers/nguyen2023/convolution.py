@@ -38,6 +38,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
+    slope,
 )
 from checks.statement import All, Definition, Identity
 from derivations.calculus.index import Tensor
@@ -113,7 +114,7 @@ claim(
     theory="svr",
     words="The derivative of (39) by w_d.",
     literal=lambda a: Identity(
-        Raw((), sv.stationarity(FIT.under(a), FIT.w, d, f_)), (w[d] - WEIGHTS)[f_], nonzero=(FIT.h,)
+        slope(sv.dual(FIT.under(a)), FIT.w, d, f_), (w[d] - WEIGHTS)[f_], nonzero=(FIT.h,)
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq39",),

@@ -41,6 +41,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
+    slope,
 )
 from checks.statement import All, Definition, Identity
 from derivations.calculus.program import Raw
@@ -122,7 +123,7 @@ claim(
     literal=lambda a: All(
         (
             Identity(
-                Raw((), sv.stationarity(FIT.under(a), FIT.w, d, f_)),
+                slope(sv.dual(FIT.under(a)), FIT.w, d, f_),
                 w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi[j, f_] / h[j]),
                 nonzero=(FIT.h,),
                 label="the derivative",

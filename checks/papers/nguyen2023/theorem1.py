@@ -155,7 +155,10 @@ claim(
     literal=lambda a: All(
         (
             Identity(
-                stationarity(a, svr.b, d), sum_over(j, alpha_t[j, d] - alpha[j, d]), label="the derivative"
+                stationarity(a, svr.b, d),
+                sum_over(j, alpha_t[j, d] - alpha[j, d]),
+                nonzero=(svr.h_k,),
+                label="the derivative",
             ),
             Implication(
                 (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
@@ -165,7 +168,7 @@ claim(
             ),
         )
     ),
-    assumes=(BIAS_ON, LOSS),
+    assumes=(BIAS_ON, LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     where=NOTATION,
 )
@@ -207,11 +210,21 @@ claim(
     words="The derivatives of (6) by the slacks are C - α - η and C - α̃ - η̃.",
     literal=lambda a: All(
         (
-            Identity(stationarity(a, svr.xi, j, d), c - alpha[j, d] - eta[j, d], label="by ξ"),
-            Identity(stationarity(a, svr.xi_t, j, d), c - alpha_t[j, d] - eta_t[j, d], label="by ξ̃"),
+            Identity(
+                stationarity(a, svr.xi, j, d),
+                c - alpha[j, d] - eta[j, d],
+                nonzero=(svr.h_k,),
+                label="by ξ",
+            ),
+            Identity(
+                stationarity(a, svr.xi_t, j, d),
+                c - alpha_t[j, d] - eta_t[j, d],
+                nonzero=(svr.h_k,),
+                label="by ξ̃",
+            ),
         )
     ),
-    assumes=(LOSS,),
+    assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     where=NOTATION,
 )

@@ -12,10 +12,11 @@ from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.statement import All, Fact, Given, Identity, Link
 from derivations.calculus import index as ix
+from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.printing import to_expr
-from derivations.calculus.program import Raw, fresh_letters
+from derivations.calculus.program import Dual, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
@@ -69,12 +70,14 @@ def derived(a: SvrAssumptions) -> Term:
 
 
 def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
-    """The dualiser's ∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
+    """∂L/∂variable at the given indices; 0 for a variable that the program does not have."""
     result = svr.dual(a)
-    if variable not in result.stationarity:
-        return as_term(0)
-    gradient_at = tuple(Index(n, dim) for n, dim in zip(fresh_letters(variable), variable.dims, strict=True))
-    return Raw((), ix.rename(result.stationarity[variable], dict(zip(gradient_at, at, strict=True))))
+    return slope(result, variable, *at) if variable in result.stationarity else as_term(0)
+
+
+def slope(result: Dual, variable: Tensor, *at: Index) -> Term:
+    """An entry of the gradient of a program's Lagrangian."""
+    return grad(result.lagrangian, variable, r"\mathcal{L}")[at]
 
 
 SUM_FORM = sum_over(j, softmax(j, score) * as_term(V)[j])
