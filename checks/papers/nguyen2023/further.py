@@ -15,6 +15,7 @@ from checks.leg import Named
 from checks.papers.nguyen2023 import batchnorm_formulas as bn
 from checks.papers.nguyen2023 import centering_formulas as centering
 from checks.papers.nguyen2023.theorem1_formulas import (
+    H_NONZERO,
     NOTATION,
     SIGNS,
     H,
@@ -181,6 +182,7 @@ def _least_squares() -> Identity:
         as_term(SLOPE)[j, d],
         cost * residual - coefficient,
         given=(Given(SLOPE, (j, d), derived, reason),),
+        nonzero=(svr.h_k,),
         label="the derivative by the residual, zero at the optimum",
     )
 
@@ -206,6 +208,7 @@ claim(
         "each "
         "coefficient is C times its error."
     ),
+    assumes=(H_NONZERO,),
     rests_on=("nguyen2023/eq5", "nguyen2023/eq7", "nguyen2023/eq8"),
     where=NOTATION,
     notes=(
