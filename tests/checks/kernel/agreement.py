@@ -54,7 +54,7 @@ def _differ(theorem: Read, env: dict[str, Any], statement: Any, point: Point) ->
                 return f"an index {name} of its own"
             where[names[name]] = here[name]
         stated, values = theorem.assumed(here)
-        expected = [*point.promises(), *assumed(statement, point, where)]
+        expected = [*point.promises(theorem), *assumed(statement, point, where)]
         if not _same(stated, expected):
             return "the hypotheses are not those of the statement"
         assert theorem.sides is not None

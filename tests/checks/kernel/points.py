@@ -101,10 +101,13 @@ class Point:
         """The value of an expression as our own evaluator computes it. Raises ZeroDivisionError, Undefined."""
         return number(evaluate(expr, self.sizes, self.lookup, _Functions(), at))
 
-    def promises(self) -> list[list[Compared]]:
-        """What a statement promises of its symbols, as what the theorem must compare."""
+    def promises(self, read: Read) -> list[list[Compared]]:
+        """What a statement promises of the symbols that the theorem speaks of, as what it must compare. Of
+        what vanishes in a derivative it does not speak.
+        """
+        spoken = {shorter for n in read.symbols for shorter in (n, n.rstrip("_"), re.sub(r"\d+$", "", n))}
         found = []
-        for t in self.tensors:
+        for t in (t for t in self.tensors if plain(t.name) in spoken):
             entries = self.values[t]
             if t.positive:
                 found.append([("<", -v) for v in entries.values()])
