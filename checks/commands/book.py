@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 from checks.commands.judging import judged
 from checks.commands.options import BadInput, add_options, run_options
 from checks.run import ledger
 from checks.run.bounded import derivation
+from checks.run.store import require_folder
 from checks.run.theories import THEORIES
 from derivations.theories.theory import BadAssumption, load_settings, parse_settings
 
@@ -53,9 +53,7 @@ def run(a: argparse.Namespace) -> int:
 def _writable(folder: Path) -> None:
     """Before claims are judged for minutes. Raises BadInput where the book cannot be written."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
+        require_folder(folder)
     except OSError as error:
         raise BadInput(f"cannot write the book to {folder}: {error.strerror}") from None
 

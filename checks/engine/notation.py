@@ -29,11 +29,11 @@ def notation(statement: Any) -> list[str]:
     functions: dict[str, str] = {}
     symbols: dict[str, str] = {}
     entrywise = False
-    symbols_of = {_printed(t) for t in tensors_of(statement)}
-    taken = {shown for t in tensors_of(statement) for shown in (_printed(t), t.name)} | set(_sizes(statement))
+    printed = {_printed(t) for t in tensors_of(statement)}
+    taken = printed | {t.name for t in tensors_of(statement)} | set(_sizes(statement))
     for term in all_terms(statement):
         for name, meaning in _named(term):
-            if name in symbols_of:
+            if name in printed:
                 raise Malformed(f"{name} stands for a symbol and for {meaning}")
             if names.setdefault(name, meaning) != meaning:
                 raise Malformed(f"{name} stands for {names[name]} and for {meaning}")

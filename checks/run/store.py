@@ -46,7 +46,14 @@ def require_writable(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=path.parent) as file:
+    require_folder(path.parent)
+
+
+def require_folder(folder: Path) -> None:
+    """Before long work: whether files of some bytes can be written in a folder, which is made. Raises
+    OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=folder) as file:
         file.write(bytes(2**16))
         file.flush()

@@ -50,7 +50,7 @@ def _kinds(latex: str) -> str:
     """One letter for each token: w word or command, n number, o what stands over or before the next token,
     g group, a arguments, f fraction, s space; ^, _, ' themselves; ? for anything else.
     """
-    tokens = [t for t in _TOKEN.findall(latex)]
+    tokens = _TOKEN.findall(latex)
     kinds, at = "", 0
     while at < len(tokens):
         token = tokens[at]

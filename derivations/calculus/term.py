@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -698,6 +699,7 @@ def _side_by_side(factors: tuple[Term, ...], level: int) -> Iterator[str]:
         yield rf"\left({text}\right)" if reach & _open_sums(a) and text == a.latex() else text
 
 
+@lru_cache(maxsize=4096)
 def level_of(name: str) -> int:
     """How tightly a printed name holds together."""
     return _ATOM if is_atom(name) else _PRODUCT if is_product(name) else _LOOSE

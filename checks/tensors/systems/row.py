@@ -105,14 +105,7 @@ class Row:
 
         Raises ValueError for an unknown comparison.
         """
-        if unknown := set(columns) - {"printed", "derived", "torch"}:
-            raise ValueError(f"a row is not compared with {', '.join(sorted(unknown))}")
-
-        def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
-            for column in columns:
-                yield from self.evidence(column, Case(n, assumptions, options))
-
-        return Climbing(check, linear=linear, longest=longest, why=why, refuses=in_bfloat16)
+        return replace(compared((self,), *columns), linear=linear, longest=longest, why=why)
 
     def evidence(self, column: str, case: Case) -> Iterator[Evidence]:
         """What one comparison finds."""
@@ -151,6 +144,19 @@ class Row:
             systems.fused_attend(h, rows=rows, scale=self.scale, dtype=case.options.dtype) for h in heads
         ]
         return self.finish(case, [out for out, _ in found], rows), found[0][1]
+
+
+def compared(rows: Sequence[Row], *columns: str) -> Climbing:
+    """A leg that compares several rows, one after the other. Raises ValueError for an unknown comparison."""
+    if unknown := set(columns) - {"printed", "derived", "torch"}:
+        raise ValueError(f"a row is not compared with {', '.join(sorted(unknown))}")
+
+    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
+        for row in rows:
+            for column in columns:
+                yield from row.evidence(column, Case(n, assumptions, options))
+
+    return Climbing(check, refuses=in_bfloat16)
 
 
 @lru_cache(maxsize=4)

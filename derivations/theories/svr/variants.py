@@ -16,7 +16,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex, to_expr
-from derivations.calculus.program import Dual, Program, Step, dualise, fresh_letters
+from derivations.calculus.program import Dual, Program, Step, dualise
 from derivations.calculus.term import Term, as_term, squared_norm, sum_over
 from derivations.theories.svr.regression import (
     DPHI,
@@ -197,13 +197,6 @@ class Variant:
 def dual(variant: Variant) -> Dual:
     """The dualiser's result for a variant."""
     return dualise(variant.program())
-
-
-def stationarity(variant: Variant, variable: Tensor, *at: Index) -> ix.Expr:
-    """∂L/∂variable at the given indices."""
-    result = dual(variant)
-    names = tuple(Index(n, dim) for n, dim in zip(fresh_letters(variable), variable.dims, strict=True))
-    return ix.rename(result.stationarity[variable], dict(zip(names, at, strict=True)))
 
 
 def expansion(variant: Variant) -> ix.Expr:

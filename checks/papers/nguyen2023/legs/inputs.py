@@ -212,10 +212,10 @@ ROWS = 32  # of the grid
 conv1d, conv2d = _convolution(planar=False), _convolution(planar=True)
 
 
-def _cvt_heads(case: Case, convolve: Any = layers.convolve, order: str = "qkv") -> Heads:
-    """CvT's projections: queries, keys and values as three convolutions of one input."""
+def _cvt_heads(case: Case, order: str = "qkv") -> Heads:
+    """CvT's projections by torch: queries, keys and values as three convolutions of one input."""
     taps = dict(zip("qkv", conv_kernel_of(case.options, 3, 3, 3), strict=True))
-    return [Head(*(convolve(raw(case).k, taps[c], _grid(case, True)) for c in order))]
+    return [Head(*(layers.convolve(raw(case).k, taps[c], _grid(case, True)) for c in order))]
 
 
 def _cvt_lines(case: Case, derived: bool) -> Iterable[Line]:
@@ -232,7 +232,11 @@ def _cvt_lines(case: Case, derived: bool) -> Iterable[Line]:
 
 
 CVT = Row(
-    prepared=lambda case: _cvt_heads(case, systems.convolve),
+    prepared=lambda case: [
+        systems.projected_by_convolution(
+            raw(case).k, tuple(conv_kernel_of(case.options, 3, 3, 3)), _grid(case, True)
+        )
+    ],
     printed=lambda case: _cvt_lines(case, derived=False),
     derived=lambda case: _cvt_lines(case, derived=True),
     by_torch=_cvt_heads,

@@ -5,16 +5,13 @@ formulas, derived expansions and torch's masked attention against the systems of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 
-from checks.claim import Options
-from checks.evidence import Evidence
-from checks.leg import climbing
 from checks.papers.nguyen2023 import linear_formulas as linear
 from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
 from checks.papers.nguyen2023 import sparse_formulas as sparse
@@ -34,12 +31,11 @@ from checks.tensors.systems.cases import (
     choices,
     constant,
     heads_of_x,
-    in_bfloat16,
     projections,
 )
 from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import kept_keys
-from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong
+from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong, compared
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, exp, sum_over
 from derivations.theories.svr.regression import SvrAssumptions
@@ -47,18 +43,6 @@ from derivations.theories.svr.regression import SvrAssumptions
 PAPER = SvrAssumptions(bias="off")
 
 # ---------------------------------------------------------------- linear versions
-
-
-def _in_order(*rows: Row, columns: tuple[str, ...]) -> Any:
-    """A leg that compares several rows, one after the other."""
-
-    @climbing(refuses=in_bfloat16)
-    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
-        for row in rows:
-            for column in columns:
-                yield from row.evidence(column, Case(n, assumptions, options))
-
-    return check
 
 
 def _linear_row(
@@ -125,7 +109,7 @@ LINEAR_BN_SH = _linear_row(
     lambda tables: {"softmax": scaled_heads.BN_SH},
     finish=projected_and_added,
 )
-linear_versions = _in_order(LINEAR_BN, LINEAR_SH, LINEAR_BN_SH, columns=("printed", "derived"))
+linear_versions = compared((LINEAR_BN, LINEAR_SH, LINEAR_BN_SH), "printed", "derived")
 
 
 # ---------------------------------------------------------------- a subset of the keys
@@ -281,5 +265,5 @@ VERSIONS = (
     _sparse_row("SH", None, False),
     _sparse_row("BN+SH", None, True),
 )
-sparse_versions = _in_order(*VERSIONS, columns=("printed", "derived"))
-sparse_versions_kernel = _in_order(*VERSIONS, columns=("torch",))
+sparse_versions = compared(VERSIONS, "printed", "derived")
+sparse_versions_kernel = compared(VERSIONS, "torch")
