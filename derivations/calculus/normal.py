@@ -283,6 +283,11 @@ def add(*forms: Form) -> Form:
     return tuple(sorted(((m, c) for m, c in collected.items() if c), key=_key))
 
 
+def multiplied_out(dims: tuple[str, ...], height: int, factors: Iterable[tuple[Atom, Fraction]]) -> Form:
+    """The form of a product under sums over ``dims``, whose factors may be sums in parentheses."""
+    return _finish(Fraction(1), _bound(height, dims), factors)
+
+
 def scale(form: Form, factor: Fraction | int) -> Form:
     """A rational multiple."""
     return tuple((m, c * factor) for m, c in form) if factor else ZERO

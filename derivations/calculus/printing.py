@@ -7,7 +7,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from derivations.calculus import index as ix
-from derivations.calculus.normal import Atom, Form, Mono, Token, normal
+from derivations.calculus.grouping import grouped
+from derivations.calculus.normal import Atom, Form, Mono, Token, mentions, normal
 
 _COMMANDS = {name: f"\\{name}" for name in ("exp", "log", "cosh", "sinh", "tanh")} | {"elu1": r"\varphi"}
 _LETTERS = {"N": "jklmnp", "D": "cdef", "D_v": "dce", r"D_\phi": "fgh"}
@@ -64,9 +65,10 @@ def _sum_expr(form: Form, names: dict[Token, ix.Index]) -> ix.Expr:
 
 
 def form_latex(form: Form, taken: frozenset[str] = frozenset(), names: dict[Token, str] | None = None) -> str:
-    """LaTeX of a form. ``names`` gives the letters of tokens bound further out."""
+    """LaTeX of a form, grouped. ``names`` gives the letters of tokens bound further out."""
     if not form:
         return "0"
+    form = grouped(form)
     names = names or {}
     taken = (
         taken | {_shown(t) for mono, _ in form for a, _ in mono[2] for t in _free(a)} | set(names.values())
@@ -106,31 +108,70 @@ def _letter(dim: str, taken: set[str]) -> str:
 
 def _mono_latex(mono: Mono, coefficient: Fraction, taken: frozenset[str], names: dict[Token, str]) -> str:
     dims, height, factors = mono
-    used = set(taken)
-    own = dict(names)
-    for k, dim in enumerate(dims):
-        own[Token("b", (height, k), dim)] = letter = _letter(dim, used)
-        used.add(letter)
+    bound = [Token("b", (height, k), dim) for k, dim in enumerate(dims)]
+    inner = {token: pair for token in bound if (pair := _inner_product(token, factors))}
+    used, own = set(taken), dict(names)
     above: list[str] = []
     below: list[str] = []
-    for atom, exponent in factors:
-        text = _atom_latex(atom, frozenset(used), own)
-        (above if exponent > 0 else below).append(_raised(text, atom, abs(exponent)))
+    for token in bound:
+        if token not in inner:
+            own[token] = letter = _letter(token.dim, used)
+            used.add(letter)
+    rows = {atom for pair in inner.values() for atom, _ in pair}
+    for atom, exponent in sorted(factors, key=lambda factor: factor[0][0] == "T" and bool(factor[0][2])):
+        if atom not in rows:  # scalars first, as they are written by hand
+            text = _atom_latex(atom, frozenset(used), own)
+            (above if exponent > 0 else below).append(_raised(text, atom, abs(exponent)))
+    above += [_inner_latex(pair, own) for pair in inner.values()]
     body = r"\,".join(above)
     if len(below) == 1 and below[0].startswith(r"\left(") and below[0].endswith(r"\right)"):
         below = [below[0][6:-7]]  # a fraction bar groups by itself
     if below:
         body = rf"\frac{{{body or '1'}}}{{{_join(below)}}}"
-    if coefficient != 1 or not body:
-        number = (
-            str(coefficient)
-            if coefficient.denominator == 1
-            else (rf"\tfrac{{{coefficient.numerator}}}{{{coefficient.denominator}}}")
-        )
-        body = rf"{number}\,{body}" if body else number
-    letters = [own[Token("b", (height, k), dim)] for k, dim in enumerate(dims)]
-    sums = " ".join(rf"\sum_{{{c}=1}}^{{{dim}}}" for c, dim in zip(letters, dims, strict=True))
-    return f"{sums} {body}" if sums else body
+    sums = " ".join(rf"\sum_{{{own[t]}=1}}^{{{t.dim}}}" for t in bound if t not in inner)
+    body = f"{sums} {body}" if sums else body
+    if coefficient == 1 and body:
+        return body
+    number = str(coefficient)
+    if coefficient.denominator != 1:
+        number = rf"\tfrac{{{coefficient.numerator}}}{{{coefficient.denominator}}}"
+    return rf"{number}\,{body}" if body else number
+
+
+Factor = tuple[Atom, Fraction]
+
+
+def _inner_product(token: Token, factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    """The two factors (or the squared one) whose rows the sum over a token multiplies: the token is the last
+    index of both and stands nowhere else.
+    """
+    own = [factor for factor in factors if mentions(factor[0], [token])]
+    rows = all(a[0] == "T" and token not in a[2][:-1] and _row_latex(a, {}) for a, _ in own)
+    return tuple(own) if rows and [e for _, e in own] in ([1, 1], [2]) else ()
+
+
+def _inner_latex(pair: tuple[Factor, ...], names: dict[Token, str]) -> str:
+    rows = [_row_latex(atom, names) for atom, _ in pair]
+    if len(rows) == 1:
+        return rf"\left\|{rows[0]}\right\|^{{2}}"
+    left = f"{{{rows[0]}}}" if "^" in rows[0] else rows[0]
+    return rf"{left}^{{\top}} {rows[1]}"
+
+
+def _row_latex(atom: Atom, names: dict[Token, str]) -> str:
+    """The vector that an entry's last index runs through, or nothing where the tensor has no name for it."""
+    tensor, tokens = atom[1], atom[2]
+    if len(tokens) == 1:
+        return tensor.latex or tensor.name
+    if len(tokens) != 2 or "%1" not in tensor.row_latex:
+        return ""
+    return tensor.row_latex.replace("%1", _letter_of(tokens[0], names))
+
+
+def _letter_of(token: Token, names: dict[Token, str]) -> str:
+    """A token's letter, closed by a space where it is a command."""
+    name = names[token] if token in names else _shown(token)
+    return f"{name} " if name.startswith("\\") else name
 
 
 def _join(parts: list[str]) -> str:
@@ -142,13 +183,16 @@ def _raised(text: str, atom: Atom, exponent: Fraction) -> str:
         return text
     if exponent == Fraction(1, 2):
         return rf"\sqrt{{{text}}}"
-    return rf"{{{text}}}^{{{exponent}}}" if atom[0] in ("D", "N") else rf"\left({text}\right)^{{{exponent}}}"
+    return (
+        rf"{{{text}}}^{{{exponent}}}"
+        if atom[0] in ("D", "N", "P")
+        else rf"\left({text}\right)^{{{exponent}}}"
+    )
 
 
 def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> str:
     def letter(token: Token) -> str:
-        name = names[token] if token in names else _shown(token)
-        return f"{name} " if name.startswith("\\") else name
+        return _letter_of(token, names)
 
     match atom[0]:
         case "T":

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -20,7 +21,7 @@ from derivations.calculus import signs as sg
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex, to_expr
-from derivations.calculus.term import Term, as_term, sum_over
+from derivations.calculus.term import Neg, Term, as_term, sum_over
 
 
 class Raw(Term):
@@ -53,8 +54,14 @@ class Constraint:
         return self.lhs.entry() - self.rhs.entry()
 
     def latex(self) -> str:
+        if self.of_sign():
+            return rf"{self.lhs.args[0].latex()} \ge 0"
         relation = "=" if self.equality else r"\le"
         return rf"{self.lhs.latex()} {relation} {self.rhs.latex()}"
+
+    def of_sign(self) -> bool:
+        """Whether it is -x <= 0, which is printed as x >= 0."""
+        return isinstance(self.lhs, Neg) and self.rhs == as_term(0) and not self.equality
 
 
 @dataclass(frozen=True)
@@ -80,10 +87,12 @@ class Program:
         verb = r"\operatorname{maximise}" if self.maximise else r"\operatorname{minimise}"
         names = ",\\,".join(v.latex or v.name for v in self.variables)
         rows = [rf"\underset{{{names}}}{{{verb}}}\quad & {self.objective.latex()}"]
-        for n, c in enumerate(self.constraints):
+        together = groupby(self.constraints, lambda c: (c.over,) if c.of_sign() else (c.over, c.multiplier))
+        for n, ((over, *_), group) in enumerate(together):
             start = r"\text{subject to}\quad & " if n == 0 else "& "
-            span = r",\ ".join(rf"{i.name} = 1, \dots, {i.dim}" for i in c.over)
-            rows.append(start + c.latex() + (rf"\quad ({span})" if span else ""))
+            span = r",\ ".join(rf"{i.name} = 1, \dots, {i.dim}" for i in over)
+            shown = r",\quad ".join(c.latex() for c in group)
+            rows.append(start + shown + (rf"\quad ({span})" if span else ""))
         return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
     def unknown(self) -> set[Tensor]:

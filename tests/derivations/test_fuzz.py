@@ -29,11 +29,10 @@ SIZES = ({"N": 1, "M": 2}, {"N": 2, "M": 1}, {"N": 3, "M": 2})
 I, J, K, L = Index("i", "N"), Index("j", "N"), Index("k", "M"), Index("l", "M")
 FREE = (I, K)
 X, Y, S = Tensor("x", ("N",)), Tensor("y", ("M",)), Tensor("s", ())
-A, B = Tensor("A", ("N", "N")), Tensor("B", ("N", "M"))
+A, B = Tensor("A", ("N", "N"), row_latex="A_{%1}"), Tensor("B", ("N", "M"), row_latex="B_{%1}")
 TENSORS = (X, Y, S, A, B)
 POOL = [Fraction(n) for n in (-2, -1, 0, 1, 2, 3)] + [Fraction(1, 2)]
 NAMES = {t.name: t for t in TENSORS}
-DIMS = {"i": "N", "j": "N", "k": "M", "l": "M"}
 
 
 def tries(fast: int) -> Callable[[Any], Any]:
@@ -109,7 +108,7 @@ class Reader:
     """Evaluates printed LaTeX at a point, the way it is read."""
 
     def __init__(self, latex: str, sizes: dict[str, int], values: dict, at: dict[str, int]) -> None:
-        words = r"\\[,!;]|\\[A-Za-z]+|\d+|[A-Za-z]|[-+^_{}()\[\]=|]"
+        words = r"\\[,!;|]|\\[A-Za-z]+|\d+|[A-Za-z]|[-+^_{}()\[\]=|]"
         self.tokens = [t for t in re.findall(words, latex) if t not in (r"\,", r"\!", r"\;", r"\cdot")]
         self.sizes, self.values, self.at, self.n = sizes, values, dict(at), 0
 
@@ -145,7 +144,6 @@ class Reader:
         self.take("="), self.take("1"), self.take("}"), self.take("^"), self.take("{")
         dim = self.take()
         self.take("}")
-        assert dim == DIMS[name]
         start, outside, value = self.n, self.at.get(name), Fraction(0)
         for n in range(self.sizes[dim]):
             self.n, self.at[name] = start, n
@@ -158,6 +156,12 @@ class Reader:
 
     def raised(self) -> Fraction:
         value = self.atom()
+        if isinstance(value, list):
+            for token in ("^", "{", r"\top", "}"):
+                self.take(token)
+            other = self.atom()
+            assert isinstance(other, list)
+            return sum((a * b for a, b in zip(value, other, strict=True)), Fraction(0))
         if self.peek() == "^":
             self.take()
             value **= int(self.group()) if self.peek() == "{" else int(self.take())
@@ -169,31 +173,45 @@ class Reader:
         self.take("}")
         return value
 
-    def atom(self) -> Fraction:
+    def atom(self) -> Fraction | list[Fraction]:
+        """The value of a factor: of a row, or of an array without its one index, a list."""
         token = self.take()
         if token in (r"\frac", r"\tfrac"):
             return self.group() / self.group()
         if token == r"\left":
             if self.peek() == r"\|":
-                raise NotImplementedError
+                return self.squared_norm()
             self.take("(")
             value = self.total()
             self.take(r"\right"), self.take(")")
             return value
-        if token == "{":
+        if token == "{" and not (self.peek() in NAMES and self.tokens[self.n + 1] == "}"):
             self.n -= 1
             return self.group()
+        if token == "{":  # the braces around the name of an entry
+            token = self.take()
+            self.take("}")
         if token.isdigit():
             return Fraction(int(token))
         if token in self.sizes:
             return Fraction(self.sizes[token])
         tensor, entry = NAMES[token], []
-        if tensor.dims:
+        if self.peek() == "_":
             self.take("_"), self.take("{")
             while self.peek() != "}":
                 entry.append(self.at[self.take()])
             self.take("}")
+        if len(entry) < len(tensor.dims):
+            return [self.values[tensor, (*entry, n)] for n in range(self.sizes[tensor.dims[-1]])]
         return self.values[tensor, tuple(entry)]
+
+    def squared_norm(self) -> Fraction:
+        self.take(r"\|")
+        row = self.atom()
+        for token in (r"\right", r"\|", "^", "{", "2", "}"):
+            self.take(token)
+        assert isinstance(row, list)
+        return sum((a * a for a in row), Fraction(0))
 
 
 def read(latex: str, sizes: dict[str, int], values: dict, at: dict[Index, int]) -> Fraction | None:
@@ -212,7 +230,7 @@ def test_the_reader_reads() -> None:
     for latex, value in (
         (r"\sum_{i=1}^{N} x_{i}\,s + x_{i}", 28), (r"-x_{i}^{2} - \frac{s}{2\,x_{i}}", Fraction(-59, 6)),
         (r"\left(\sum_{j=1}^{N} x_{j}\right)^{2}", 25), (r"\tfrac{1}{2}\,N", 1), (r"\sum_{j=1}^{N} "
-            r"\sum_{i=1}^{N} x_{i}\,x_{j}", 25),
+            r"\sum_{i=1}^{N} x_{i}\,x_{j}", 25), (r"2\,{x}_{i}\,\left\|x\right\|^{2} - x^{\top} x", 65),
     ):  # fmt: skip
         assert read(latex, sizes, values, at) == value
 
@@ -247,7 +265,8 @@ def test_the_normal_form_and_its_print_have_the_value_of_the_formula(data: Any) 
     values, at = point(data.draw, sizes)
     value, back = exactly(term.entry(), sizes, values, at), exactly(to_expr(form), sizes, values, at)
     assert value is None or back is None or value == back, term.latex()
-    assert form_latex(form)
+    printed = read(form_latex(form), sizes, values, at)
+    assert printed is None or back is None or printed == back, form_latex(form)
 
 
 def degree(expr: ix.Expr, tensor: Tensor) -> int:
