@@ -25,6 +25,33 @@ def statement(claim: Claim, room: Room | None = None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def sides(claim: Claim, room: Room) -> str:
+    """What the paper prints beside what was decided, and what was added to make it decidable."""
+    decided = statement(claim, room)
+    if not claim.printed:
+        return decided
+    added = f"Added to make it decidable: {text(claim.added)}" if claim.added else ""
+    left = "\n\n".join([f"**In the paper** ({text(claim.place)})", *map(room.display, claim.printed)])
+    right = "\n\n".join(part for part in ("**As decided**", decided, added) if part)
+    blocks = "\n".join(f":::::{{div}} side\n{side}\n:::::" for side in (left, right))
+    return f"::::::{{div}} sides\n{blocks}\n::::::"
+
+
+def reading(claim: Claim) -> str:
+    """What was read in the paper without sight of the record, and what the comparison gave."""
+    if not claim.reading:
+        return ""
+    stale = "The statement has changed since: to be compared again."
+    outcome = stale if claim.reading["stale"] else text(claim.reading["outcome"])
+    version = code(claim.reading["version"])
+    lines = [
+        f"- From the paper alone: {text(claim.reading['paper'])}",
+        f"- This record, version {version}: {text(claim.reading['record'])}",
+        f"- Compared: {outcome}",
+    ]
+    return "\n".join(lines)
+
+
 def formula(claim: Claim) -> str:
     """The statement's formula alone."""
     return display(claim.statement.latex)
@@ -106,6 +133,7 @@ def size(count: int | None) -> str:
 
 
 COLUMNS = {
+    "part": ("Part", text),
     "leg": ("Leg", text),
     "grade": ("Grade", text),
     "passed": ("Result", None),
@@ -143,8 +171,10 @@ def _cell(piece: dict[str, Any], field: str) -> str:
 
 
 def _row(fields: list[str], pieces: list[dict[str, Any]]) -> list[str]:
-    """One row for pieces that differ in their seconds alone."""
+    """One row for pieces that differ in their seconds, or in the part that they are about, alone."""
     cells = {f: _cell(pieces[0], f) for f in fields}
+    if "part" in cells:
+        cells["part"] = text(" ".join(dict.fromkeys(piece.get("part") or "" for piece in pieces)))
     if len(pieces) > 1:
         cells["passed"] += f" {len(pieces)} times"
         if "seconds" in cells:
@@ -161,9 +191,15 @@ def evidence(claim: Claim) -> str:
     ]
     alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # parts of a statement that were judged alike
     for piece in claim.evidence:
-        alike.setdefault(tuple(_cell(piece, f) for f in used if f != "seconds"), []).append(piece)
+        alike.setdefault(tuple(_cell(piece, f) for f in used if f not in ("seconds", "part")), []).append(
+            piece
+        )
     rows = [_row(used, pieces) for pieces in alike.values()]
-    parts = [scroll(table([COLUMNS[f][0] for f in used], rows), "evidence")]
+    parts = [
+        scroll(
+            table([COLUMNS[f][0] for f in used], rows), "evidence by-part" if "part" in used else "evidence"
+        )
+    ]
     for piece in claim.evidence:
         if piece.get("not_run"):
             parts.append(f"- Not run ({text(piece.get('leg') or 'leg')}): {text(piece['not_run'])}")
@@ -260,10 +296,11 @@ def page(claim: Claim, ledger: Ledger) -> str:
     """The whole page of a claim."""
     room = Room()
     sections = {
-        "As printed": statement(claim, room),
+        "As printed": sides(claim, room),
         "Counterexample": counterexample(claim),
         "How much it matters": _weight(claim, ledger, room),
         "As corrected": corrected(claim, room),
+        "Read in the paper alone": reading(claim),
         "Notes": claim.notes,
         "Assumptions": _assumptions(claim),
         "Derivation": steps(claim, room),

@@ -95,6 +95,10 @@ class Claim:
     picture: str | None = None
     failures: list[dict[str, str]] = field(default_factory=list)
     inherited_by: list[str] = field(default_factory=list)
+    place: str = ""
+    printed: list[str] = field(default_factory=list)
+    added: str = ""
+    reading: dict[str, Any] | None = None
 
     @property
     def doc(self) -> str:

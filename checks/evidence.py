@@ -18,7 +18,8 @@ class Evidence:
     ``settles`` marks the evidence that alone decides a statement (a proof); shapes and definedness, which
     every formula must pass as well, do not settle anything. ``error`` and ``bound`` are in the units of the
     quantity compared; ``seconds`` wall-clock; ``peak_bytes`` memory. ``wrong`` is how many wrong versions
-    were tried as well (None: none), ``not_rejected`` names those that passed: then the leg does not.
+    were tried as well (None: none), ``not_rejected`` names those that passed: then the leg does not. ``part``
+    is the letter of the part of the statement that it is about.
     """
 
     leg: str
@@ -38,6 +39,7 @@ class Evidence:
     settles: bool = False
     wrong: int | None = None
     not_rejected: tuple[str, ...] = ()
+    part: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "not_rejected", tuple(self.not_rejected))
@@ -101,6 +103,10 @@ class Record:
     weakened_by: list[str] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)
     inherited_by: list[str] = field(default_factory=list)
+    place: str = ""
+    printed: list[str] = field(default_factory=list)
+    added: str = ""
+    reading: dict[str, Any] | None = None
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:

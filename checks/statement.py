@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
+from string import ascii_lowercase
 from typing import Any, ClassVar
 
 from derivations.calculus.index import Index, Tensor
@@ -142,6 +143,14 @@ def parts(statement: Statement) -> tuple[Any, ...]:
     if isinstance(statement, All):
         return tuple(p for part in statement.parts for p in parts(part))
     return (statement,)
+
+
+def names(statement: Statement) -> list[str]:
+    """The letters by which display and evidence call the parts: (a), (b), …; of a single one, nothing."""
+    count = len(parts(statement))
+    return (
+        [f"({ascii_lowercase[n % 26] * (1 + n // 26)})" for n in range(count)] if count > 1 else [""] * count
+    )
 
 
 def kind(statement: Statement) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -39,6 +40,10 @@ def run(a: argparse.Namespace) -> int:
     proved, stale = proofs.of_record(record) if proofs.RECORDED.exists() else (None, "")
     graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
+    if record.printed:
+        head(f"In the paper ({record.place})")
+        for line in record.printed:
+            formula(line)
     head("Statement as printed" if record.corrected else "Statement")
     OUT.print(f"  {record.words}", markup=False)
     formula(record.statement.get("latex", ""))
@@ -83,6 +88,13 @@ def run(a: argparse.Namespace) -> int:
             f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} "
             "survive"
         )
+    if record.added:
+        head("Added to decide it")
+        OUT.print(f"  {unicode_math(record.added)}", markup=False)
+    if record.reading:
+        head("Read without sight of this record")
+        OUT.print(f"  {record.reading['paper']}", markup=False)
+        OUT.print(f"  compared: {_compared(record.reading)}", markup=False)
     if record.notes:
         head("Notes")
         OUT.print(f"  {unicode_math(record.notes)}", markup=False)
@@ -92,6 +104,10 @@ def run(a: argparse.Namespace) -> int:
     engines = f"   decided by: {', '.join(record.engines)}" if record.engines else ""
     OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim")
     return 0
+
+
+def _compared(reading: dict[str, Any]) -> str:
+    return "stale: the statement has changed since" if reading["stale"] else str(reading["outcome"])
 
 
 def _proved(found: proofs.ClaimProofs) -> str:
@@ -106,7 +122,9 @@ def _proved(found: proofs.ClaimProofs) -> str:
 def _evidence(evidence: list[Evidence]) -> None:
     OUT.print("\n[bold]Evidence[/]")
     shown = Table(box=None, pad_edge=False)
-    for heading in ("leg", "grade", "result", "error", "bound", "tokens", "dtype", "on", "seconds", "detail"):
+    headings = ["leg", "grade", "result", "error", "bound", "tokens", "dtype", "on", "seconds", "detail"]
+    named = any(e.part for e in evidence)
+    for heading in (["part"] if named else []) + headings:
         shown.add_column(heading, no_wrap=heading != "detail")
     for e in evidence:
         result = (
@@ -115,6 +133,7 @@ def _evidence(evidence: list[Evidence]) -> None:
         numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
         where = " ".join(x for x in (e.device, e.backend) if x)
         shown.add_row(
+            *([e.part] if named else []),
             e.leg,
             e.grade,
             result,

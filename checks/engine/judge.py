@@ -48,12 +48,13 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
     """Run the engine of every part of a statement. Raises Malformed for one that says nothing."""
     pieces = st.parts(statement)
     found = []
-    for part in pieces:
+    for name, part in zip(st.names(statement), pieces, strict=True):
         started = time.perf_counter()
         finding = _judged(part, seed, with_mutants).copy()
         elapsed = time.perf_counter() - started
-        finding.evidence = [_timed(e, elapsed / max(1, len(finding.evidence))) for e in finding.evidence]
-        found.append((part.label if len(pieces) > 1 else "", finding))
+        share = elapsed / max(1, len(finding.evidence))
+        finding.evidence = [replace(_timed(e, share), part=name) for e in finding.evidence]
+        found.append((f"{name} {part.label}".strip() if name else "", finding))
     return conjunction(found)
 
 

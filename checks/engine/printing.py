@@ -12,9 +12,12 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, subterms
 
 
-def part_latex(part: Any) -> str:
-    """One simple statement as LaTeX, with its definitions and every promise that its engine may use."""
+def part_latex(part: Any, name: str = "") -> str:
+    """One simple statement as LaTeX, with its definitions and every promise that its engine may use; behind
+    its name, if it has one.
+    """
     text, end = _statement_latex(part), conditions_latex(part)
+    text = rf"\text{{{name}}}\quad {text}" if name else text
     if not end or (isinstance(part, st.Kind) and part.nested):
         return text
     return rf"\begin{{gathered}}{text} \\ {end}\end{{gathered}}"

@@ -61,13 +61,6 @@ def derivation(seconds: float = SECONDS, gib: float = GIB) -> Iterator[None]:
         raise BadAssumption(
             f"the derivation needs more than {gib:g} GiB or nests too deep; a smaller formula is needed"
         ) from None
-    except ValueError as error:
-        if str(error) != "out of index letters":
-            raise
-        raise BadAssumption(
-            "the derivation has more sums within each other than there are letters for their indices; "
-            "a formula of lower degree is needed"
-        ) from None
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.programs import WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
-from checks.statement import Definition, Fact, Given, Identity, Statement, parts
+from checks.statement import Definition, Fact, Given, Identity, Statement, names, parts
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import NonConformable, Symbol, Term
@@ -72,11 +72,13 @@ TEXTS = ("printed", "latex")
 """Formulas that are held as text."""
 
 
-def failures(failing: Iterable[Any], printed: Statement, corrected: Statement | None) -> list[dict[str, str]]:
-    """For each part that fails: its LaTeX, its severity by its repair alone, and what that follows from."""
-    before = parts(printed)
+def failures(failing: Iterable[int], printed: Statement, corrected: Statement | None) -> list[dict[str, str]]:
+    """For each part that fails, by number: its LaTeX, its severity by its repair alone, and what that follows
+    from.
+    """
+    before, letters = parts(printed), names(printed)
     repairs = [p for p in parts(corrected) if p not in before] if corrected is not None else []
-    found = [(part_latex(part), *_compared(part, repairs)) for part in failing]
+    found = [(part_latex(before[n], letters[n]), *_compared(before[n], repairs)) for n in failing]
     return [dict(zip(("latex", "severity", "because"), f, strict=True)) for f in found]
 
 

@@ -33,11 +33,12 @@ from checks.run.content import key
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
+from checks.run.readings import beside
 from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
 from checks.run.theories import THEORIES
-from checks.statement import Statement, kind, parts
+from checks.statement import Statement, kind, names, parts
 
 
 def examine(
@@ -182,8 +183,7 @@ def _fill(
     record.evidence = [_worded(e, "as printed: " if both else "") for e in literal.evidence]
     record.steps, record.mutants = list(literal.steps), literal.mutants
     if literal.holds is False:
-        pieces = parts(statement)
-        failing = [pieces[n] for n in literal.failing] or pieces  # a leg speaks of the whole
+        failing = literal.failing or list(range(len(parts(statement))))  # a leg speaks of the whole
         record.failures = failures(failing, statement, repair)
     if literal.counterexample:
         record.counterexample = with_letters(literal.counterexample)
@@ -215,7 +215,7 @@ def _worded(evidence: Evidence, which: str) -> Evidence:
 
 def latex(statement: Statement) -> str:
     """A statement as displayed mathematics, one line for each part."""
-    lines = [part_latex(p) for p in parts(statement)]
+    lines = [part_latex(p, name) for p, name in zip(parts(statement), names(statement), strict=True)]
     if len(lines) == 1:
         return lines[0]
     return r"\begin{gathered}" + r" \\[4pt] ".join(lines) + r"\end{gathered}"
@@ -257,6 +257,7 @@ def verify(
         stored = cache.get(name) if cache else None
         if stored is not None:
             stored.source = claim.source
+            beside(stored)
             yield stored, True
         else:
             todo.append(claim)
@@ -276,6 +277,7 @@ def verify(
         for id, record in _run([claim.id for claim in todo], work.record, pool, workers, running):
             if cache:
                 cache.put(keys[id], record)
+            beside(record)
             yield record, False
     if cache and not settings and not quick:
         note(cache.folder, repr(options), keys)

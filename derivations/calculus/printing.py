@@ -5,6 +5,7 @@ prints.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain, count
 
 from derivations.calculus import index as ix
 from derivations.calculus.grouping import grouped
@@ -100,10 +101,9 @@ def _free(atom: Atom) -> list[Token]:
 
 
 def _letter(dim: str, taken: set[str]) -> str:
-    for letter in [*_LETTERS.get(dim, "ijklmnpqr"), *(f"{c}'" for c in "jklm")]:
-        if letter not in taken:
-            return letter
-    raise ValueError("out of index letters")
+    """The first letter that is free; beyond the usual ones, with more and more primes."""
+    primed = (c + "'" * n for n in count(1) for c in "jklm")
+    return next(c for c in chain(_LETTERS.get(dim, "ijklmnpqr"), primed) if c not in taken)
 
 
 def _mono_latex(mono: Mono, coefficient: Fraction, taken: frozenset[str], names: dict[Token, str]) -> str:

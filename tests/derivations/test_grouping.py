@@ -40,7 +40,10 @@ SQUARE = over((a[i] * a[j] - 2 * (a[i] * b[j]) + b[i] * b[j]) * GRAM * HALF)
         (Sum(c, x[i, c] ** 2), r"\left\|x_{i}\right\|^{2}"),
         (a[i] - b[i], "{a}_{i} - {b}_{i}"),  # nothing to be taken out of it
         (Sum(j, 2 * (a[j] * y[j]) - b[j] * y[j]), None),
-        (over((a[i] * a[j] - b[i] * b[j]) * GRAM), None),  # (a - b)(a + b) only where the weight is one number
+        (
+            over((a[i] * a[j] - b[i] * b[j]) * GRAM),
+            None,
+        ),  # (a - b)(a + b) only where the weight is one number
         (over((a[i] * a[j] - a[i] * b[j] + b[i] * b[j]) * GRAM), None),
     ],
 )

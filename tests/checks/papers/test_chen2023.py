@@ -71,7 +71,7 @@ def test_derivation_runs_for_every_choice() -> None:
                 assert len(ksvd.derive(replace(KsvdAssumptions(), **{knob.name: value}))) >= 10
     own = KsvdAssumptions(feature_map="z/(1 + zz)", f_X="identity")
     shown = [s.latex for s in ksvd.derive(own) if s.title == "Kernel"]
-    assert r"1 + \sum" in shown[0]
+    assert r"1 + \left\|" in shown[0]
     with pytest.raises(ValueError, match="not allowed"):
         ksvd.validate("feature_map", "__import__('os')")
     with pytest.raises(ValueError, match="allowed value"):

@@ -31,7 +31,7 @@ n = sp.Symbol("n", positive=True)
 
 
 def severity(printed, corrected) -> str:
-    (found,) = failures([printed], printed, corrected)
+    (found,) = failures([0], printed, corrected)
     assert found["latex"] and found["because"]
     return found["severity"]
 
@@ -74,7 +74,7 @@ def test_by_the_repair(printed, corrected, expected: str) -> None:
 def test_each_failing_part_has_its_own() -> None:
     literal = [Identity(x / x, as_term(1)), Identity((x + y) * z, x * z - y * z)]
     corrected = All((replace(literal[0], nonzero=(X,)), Identity((x + y) * z, x * z + y * z)))
-    assert [f["severity"] for f in failures(literal, All(tuple(literal)), corrected)] == [
+    assert [f["severity"] for f in failures([0, 1], All(tuple(literal)), corrected)] == [
         "condition",
         "misprint",
     ]

@@ -1,0 +1,90 @@
+"""What each claim is in its paper: its place and formulas as printed, typed from the paper, and what a reader
+who saw the paper alone made of it, compared with the record.
+
+The formulas stand in ``printed.toml`` of each paper's package, the readings in ``checks/records/audit.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from checks.claim import ROOT
+from checks.evidence import Record
+from checks.run.ledger import BadLedger
+from checks.run.proofs import hash_of
+
+AUDIT = ROOT / "checks" / "records" / "audit.json"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Where a claim stands in its paper, its formulas as LaTeX in the paper's notation, a line each, and what
+    was added to make it decidable.
+    """
+
+    place: str
+    lines: tuple[str, ...] = ()
+    added: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the paper was found to say without sight of the record, what the record says, and whether these
+    agree; ``version`` is a hash of the statements that were compared.
+    """
+
+    paper: str
+    record: str
+    outcome: str
+    version: str
+
+
+def version(record: Record) -> str:
+    """The hash of a claim's statement and correction as they are displayed."""
+    fixed = record.corrected or {}
+    return hash_of("\n".join((record.statement.get("latex", ""), fixed.get("latex", ""))))
+
+
+@lru_cache(maxsize=8)
+def printed(paper: str, folder: Path = ROOT / "checks" / "papers") -> dict[str, Printed]:
+    """The formulas of a paper by claim. Raises BadLedger for a file of another shape."""
+    path = folder / paper / "printed.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {
+            f"{paper}/{name}": Printed(item["place"], tuple(item.get("lines", ())), item.get("added", ""))
+            for name, item in table.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+@lru_cache(maxsize=2)
+def readings(path: Path = AUDIT) -> dict[str, Reading]:
+    """The readings by claim. Raises BadLedger."""
+    try:
+        return {id: Reading(**item) for id, item in json.loads(path.read_text(encoding="utf-8")).items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+def reading(record: Record) -> dict[str, Any] | None:
+    """The reading of a claim and, as ``stale``, whether its statement has changed since."""
+    found = readings().get(record.id)
+    return asdict(found) | {"stale": found.version != version(record)} if found else None
+
+
+def beside(record: Record) -> None:
+    """Put into a record what its paper prints and what was read there."""
+    source = printed(record.paper).get(record.id) or Printed("")
+    record.place, record.printed, record.added = source.place, list(source.lines), source.added
+    record.reading = reading(record)
