@@ -13,6 +13,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
+from checks.engine.unicode import unicode_math
 from checks.statement import Given
 from derivations.calculus import exact
 from derivations.calculus import index as ix
@@ -348,9 +349,13 @@ def describe(instance: Instance, at: Mapping[Index, int]) -> str:
     ):
         names.setdefault(tensor, {})[entry] = value
     for tensor, entries in names.items():
-        lines.append(f"{tensor.name} = {_nested(entries, len(tensor.dims))}")
-    if at:
-        lines.append("at " + ", ".join(f"{i.name.split('#')[0]} = {n + 1}" for i, n in at.items()))
+        lines.append(f"{unicode_math(tensor.latex or tensor.name)} = {_nested(entries, len(tensor.dims))}")
+    named = {i: n + 1 for i, n in at.items() if not re.match(r"e\d+#", i.name)}
+    place = ", ".join(str(n + 1) for i, n in at.items() if i not in named)
+    if named:
+        lines.append("at " + ", ".join(f"{i.latex.strip()} = {n}" for i, n in named.items()))
+    if place:
+        lines.append(f"entry ({place})" if "," in place else f"entry {place}")
     return "; ".join(lines)
 
 

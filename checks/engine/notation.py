@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from checks.engine.unicode import unicode_math
 from checks.statement import Kind, Malformed, tensors_of, terms_of
 from derivations.calculus.functions import KNOWN, is_unknown
 from derivations.calculus.gradients import Differential, Formula, Gradient
@@ -47,7 +48,8 @@ def notation(statement: Any) -> list[str]:
             if functions.setdefault(symbol, name) != name or (other in KNOWN and other != name):
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
         entrywise |= isinstance(term, Apply | Power) and _is_array(term)
-    return [f"{name} = {meaning}" for name, meaning in names.items()] + [ENTRYWISE] * entrywise
+    lines = [f"{n} = {meaning}" for n, meaning in names.items() if unicode_math(n) != unicode_math(meaning)]
+    return lines + [ENTRYWISE] * entrywise
 
 
 _OTHERS = ("ln", "sqrt", "lg", "d")

@@ -31,8 +31,8 @@ class Convex(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The program."""
-        return self.program.latex()
+        """That the program is convex."""
+        return rf"\text{{convex: }}\quad {self.program.latex()}"
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,11 @@ class WellPosed(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The program with its printed list."""
-        return replace(self.program, variables=self.printed).latex()
+        """The program with its printed list, and what is given."""
+        given = r",\ ".join(t.latex or t.name for t in self.data)
+        known = rf"\text{{every symbol is a listed variable, or given: }} {given}"
+        program = replace(self.program, variables=self.printed).latex()
+        return rf"\begin{{gathered}}{known} \\ {program}\end{{gathered}}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class Dual(Kind):
         rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
         rows = rows or [r"\text{no condition besides the signs of the multipliers}"]
         conditions = r",\quad ".join(rows)
-        return rf"{self.program.latex()} \qquad \text{{dual: }} {conditions}"
+        dual = rf"\text{{its dual has the conditions}}\quad {conditions}"
+        return rf"\begin{{gathered}}{self.program.latex()} \\ {dual}\end{{gathered}}"
 
 
 def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:

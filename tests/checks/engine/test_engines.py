@@ -77,7 +77,7 @@ def test_a_difference_of_indices_names_them() -> None:
 def test_a_statement_true_only_for_size_one_is_not_proved() -> None:
     assert (
         found(Identity(size("N") * x, x)).counterexample
-        == "N = 2; x = (1, 1); at e0 = 1: left side 2, right side 1"
+        == "N = 2; x = (1, 1); entry 1: left side 2, right side 1"
     )
 
 
