@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from types import MappingProxyType
 from typing import Any
 
 from checks.engine.unicode import unicode_math
-from checks.statement import Given
+from checks.statement import Given, Malformed
 from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus.balls import Ball, agree
 from derivations.calculus.components import Known, NotExact, evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, EXPONENT, is_unknown
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import size_words
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
 EXPONENTS = [Fraction(n) for n in (1, 2, 3, 4)]
@@ -180,6 +181,16 @@ def base_tensors(expressions: list[ix.Expr], given: tuple[Given, ...]) -> list[T
     return sorted(found, key=lambda t: (t.name, t.dims))
 
 
+def ones(dims: Iterable[str]) -> dict[str, int]:
+    """Every size 1. Raises Malformed where one that is written with others, as N - 1 is, would be another
+    number.
+    """
+    sizes = dict.fromkeys(dims, 1)
+    if as_written(sizes) != sizes:
+        raise Malformed("not all sizes can be 1: one is written with another")
+    return sizes
+
+
 def dimensions(expressions: list[ix.Expr], given: tuple[Given, ...]) -> list[str]:
     """All dimension names that matter for an instance."""
     dims: set[str] = set()
@@ -243,13 +254,10 @@ def _size_choices(
     choices.append(
         {d: fixed.get(d, (2 ** powers[d]) if powers[d] > 1 else 2 + n % 2) for n, d in enumerate(dims)}
     )
-    yield from (sizes for sizes in map(_as_written, choices) if sizes is not None)
+    yield from (sizes for sizes in map(as_written, choices) if sizes is not None)
 
 
-_WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\w))?'*|\d+|[-+/]|\S")
-
-
-def _as_written(sizes: dict[str, int]) -> dict[str, int] | None:
+def as_written(sizes: dict[str, int]) -> dict[str, int] | None:
     """The sizes, with those whose names are written with others, as N - 1 and 2N are, as these say; None
     where one of them would be no size.
     """
@@ -266,7 +274,7 @@ def _value(name: str, sizes: dict[str, int]) -> Fraction | None:
     """What a name says of other sizes: sums and differences of products; None where it is a letter of its
     own.
     """
-    words = _WORD.findall(re.sub(r"\{([-+])\}|\\,", r"\1", name))
+    words = size_words(name)
     if len(words) == 1 or not all(w in "+-/" or w.isdigit() or w in sizes for w in words):
         return None
     total, term, sign, divides = Fraction(0), None, 1, False

@@ -20,7 +20,7 @@ from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.mutants import mutants
 from checks.engine.unicode import unicode_math
-from checks.engine.wellformed import check, check_definition
+from checks.engine.wellformed import check, check_definition, check_together
 from checks.evidence import Evidence, Mutants
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
@@ -47,6 +47,7 @@ ENOUGH = 3
 def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> Finding:
     """Run the engine of every part of a statement. Raises Malformed for one that says nothing."""
     pieces = st.parts(statement)
+    check_together(pieces)
     found = []
     for name, part in zip(st.names(statement), pieces, strict=True):
         started = time.perf_counter()

@@ -13,12 +13,13 @@ import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
 from checks.engine.notation import all_terms, notation
-from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
+from checks.statement import Definition, Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
 from derivations.calculus.gradients import Derived, Differential, Formula, Kronecker, Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.naming import canonical, is_size, mentions, power_of
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
@@ -99,6 +100,8 @@ def _symbols(statement: Any) -> None:
         i.name for expr in (e for t in terms for e in entries(t)) for i in _bound_and_free(expr)
     }:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
+    whole = set(_unpicked(terms_of(statement)))
+    _no_formulas(statement)
     seen: dict[Any, Tensor] = {}
     templates: dict[str, Tensor] = {}
     if any(isinstance(t, SymbolicPower) for t in terms):
@@ -108,11 +111,15 @@ def _symbols(statement: Any) -> None:
             raise Malformed(f"the name {tensor.name} is kept for what engines make themselves")
         if not tensor.dims and _printed(tensor)[0] in sizes:
             raise Malformed(f"{_printed(tensor)[0]} is a symbol and a size")
-        template = tensor.entry_latex
-        if template and any(f"%{n}" not in template for n in range(1, len(tensor.dims) + 1)):
+        places = [f"%{n}" for n in range(1, len(tensor.dims) + 1)]
+        template = tensor.entry_latex or rf"{{{tensor.latex or tensor.name}}}_{{{''.join(places)}}}"
+        if any(place not in template for place in places):
             raise Malformed(f"different entries of {tensor.name} are printed alike")
-        if template and templates.setdefault(re.sub(r"%\d", "%", template), tensor) != tensor:
+        bare = canonical(re.sub(r"%\d", "%", template))
+        if places and templates.setdefault(bare, tensor) != tensor:
             raise Malformed(f"the entries of {tensor.name} are printed as those of another array")
+        if re.search(r"%2[^%{}^_]*%1", template) and as_term(tensor) in whole:
+            raise Malformed(f"{tensor.name} is printed as a matrix, its entries with swapped indices")
         if len(tensor.dims) == 1 and scalars & {
             as_term(tensor)[i].latex() for i in indices if i.dim == tensor.dims[0]
         }:
@@ -120,6 +127,32 @@ def _symbols(statement: Any) -> None:
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
+
+
+def _no_formulas(statement: Any) -> None:
+    """A symbol that is printed as a formula of others is defined by them, or is another symbol's."""
+    tensors = tensors_of(statement)
+    defined = {g.tensor for g in getattr(statement, "given", ()) or ()}
+    if isinstance(statement, Definition):
+        defined |= _tensors(statement.name)
+    for tensor in tensors - defined:
+        name, others = tensor.latex or tensor.name, tensors - {tensor}
+        bases = {canonical(t.latex or t.name): t for t in others}
+        if power_of(name) in bases or any(mentions(name, t.latex or t.name) for t in others):
+            raise Malformed(f"{name} reads as a formula, and nothing says that it is")
+
+
+def _unpicked(terms: Iterable[Term]) -> Iterator[Term]:
+    """The arrays that are printed whole."""
+    for term in terms:
+        inner = term
+        while isinstance(inner, Pick):
+            inner = inner.args[0]
+        if isinstance(term, Symbol):
+            yield term
+        elif not isinstance(inner, Symbol):
+            more = term.data if isinstance(term.data, tuple) else ()
+            yield from _unpicked((*inner.args, *(x for x in more if isinstance(x, Term))))
 
 
 def _alike(statement: Any) -> None:
@@ -130,7 +163,7 @@ def _alike(statement: Any) -> None:
         return
     seen: dict[str, Term] = {}
     for term in (*_leaves(terms_of(statement)), *_sides(statement)):
-        shown = re.sub(r"[{}\s]|\\[,;:! ]", "", term.latex())
+        shown = canonical(term.latex())
         if not shown:
             raise Malformed("a symbol is printed as nothing")
         other = seen.setdefault(shown, term)
@@ -174,14 +207,17 @@ def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
         if index != ONE and not _INDEX.fullmatch(index.name):
             raise Malformed(f"an index has a letter as its name, not {index.name!r}")
     numbers = {part for t in terms if isinstance(t, Size) for part in summands(t.data)}
-    if both := numbers & {i.name for i in indices}:
+    ranges = {part for t in terms if isinstance(t, SumOver) for part in summands(t.data.dim)}
+    if both := (numbers | ranges) & {i.name for i in indices}:
         raise Malformed(f"{', '.join(sorted(both))} is a size and an index")
     dims = {part for t in tensors_of(statement) for d in t.dims for part in summands(d)}
     dims |= {part for i in indices for part in summands(i.dim)} | numbers
     dims |= {part for t in terms for d in _dims(t) for part in summands(d)}
     for dim in dims - {"1"}:
-        if not re.match(r"\{?\\?[A-Za-z]", dim) and not re.match(r"\d+\{?\\?[A-Za-z]", dim):
-            raise Malformed(f"a dimension has a name, not {dim!r}")
+        if not is_size(dim):
+            raise Malformed(f"a dimension has a name, or is written with names, not {dim!r}")
+        if len(dim) > 1 and dim.isalpha() and set(dim) <= dims:
+            raise Malformed(f"the dimension {dim} reads as a product of others")
     scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex) if name}
     for one, two in product(numbers, dims | scalars):
         if one != two and (one in _WORD.findall(two) or two in _WORD.findall(one)):
@@ -249,8 +285,7 @@ def _evaluated(expression: sp.Basic) -> sp.Basic:
 
 
 def _printed(tensor: Tensor) -> tuple[str, ...]:
-    whole = re.sub(r"\\[,;!: ]|\s|\{\}", "", tensor.latex or tensor.name)
-    return whole, tensor.row_latex, tensor.entry_latex, *tensor.dims
+    return canonical(tensor.latex or tensor.name), tensor.row_latex, tensor.entry_latex, *tensor.dims
 
 
 def _program(program: Program) -> None:
@@ -270,6 +305,20 @@ def _program(program: Program) -> None:
     for tensor in (*multipliers, *program.variables):
         if tensor.positive or tensor.symmetric:
             raise Malformed(f"{tensor.name} is promised something that no constraint says")
+
+
+def check_together(pieces: tuple[Any, ...]) -> None:
+    """Raise Malformed where parts of one statement define a name twice, or each by the other."""
+    defined: dict[str, Definition] = {}
+    for part in (p for p in pieces if isinstance(p, Definition)):
+        other = defined.setdefault(canonical(part.name.latex()), part)
+        if other != part and other.meaning != part.meaning:
+            raise Malformed(f"{part.name.latex()} is defined twice")
+    uses = {name: _tensors(d.meaning) for name, d in defined.items()}
+    names = {name: _tensors(d.name) for name, d in defined.items()}
+    for one, two in product(defined, repeat=2):
+        if one < two and names[one] & uses[two] and names[two] & uses[one]:
+            raise Malformed(f"{one} and {two} are defined by each other")
 
 
 def check_definition(

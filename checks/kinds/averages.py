@@ -52,6 +52,13 @@ class Column:
         return abs(self.mean - self.printed) <= Fraction(1, 2 * 10**self.digits)
 
 
+def _mean(c: Column) -> str:
+    """The mean of the printed entries: a decimal where it is one, else the quotient."""
+    if (c.mean * 10**4).denominator == 1:
+        return rounded(c.mean, 4)
+    return rf"\tfrac{{{rounded(c.mean * len(c.entries), c.digits)}}}{{{len(c.entries)}}}"
+
+
 @dataclass(frozen=True)
 class Averages(Kind):
     """Every printed average is the average of its column, up to the rounding of both."""
@@ -62,8 +69,7 @@ class Averages(Kind):
     def statement_latex(self) -> str:
         """One line a column."""
         lines = [
-            rf"\text{{{c.name}: }} {rounded(c.mean, 4)} \approx {rounded(c.printed, c.digits)}"
-            for c in self.columns
+            rf"\text{{{c.name}: }} {_mean(c)} \approx {rounded(c.printed, c.digits)}" for c in self.columns
         ]
         return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
 

@@ -27,6 +27,7 @@ from checks.statement import Given, Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import is_atom
 from derivations.calculus.term import Term
 
 T = sp.Symbol("t", positive=True)
@@ -140,6 +141,8 @@ _OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.
 
 
 def _names(sizes: tuple[str, ...]) -> dict[str, sp.Symbol]:
+    if composite := [s for s in sizes if not is_atom(s)]:
+        raise Malformed(f"the sizes of a count have names of their own, not {', '.join(composite)}")
     return {s: sp.Symbol(s, positive=True, integer=True) for s in sizes}
 
 

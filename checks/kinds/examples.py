@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import check_given
-from checks.engine.instances import Instance, describe, entries_of
+from checks.engine.instances import Instance, as_written, describe, entries_of
 from checks.engine.judge import ENGINES, conformable
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
@@ -53,6 +53,8 @@ class Point:
                 raise Malformed(
                     f"the size of {dim} is the sum of those of its parts, which are given as well"
                 )
+        if as_written(sizes) != sizes:
+            raise Malformed("a size that is written with others has the value that they give it")
         if len(dict(self.values)) < len(self.values) or len(dict(self.at)) < len(self.at):
             raise Malformed("a tensor or an index is given two values")
         entries: dict[tuple[Tensor, tuple[int, ...]], Any] = {}

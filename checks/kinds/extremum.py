@@ -26,7 +26,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
-from derivations.calculus.functions import KNOWN
+from derivations.calculus.functions import KNOWN, is_unknown
 from derivations.calculus.gradients import Bregman, at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import (
@@ -85,7 +85,8 @@ class Extremum(Kind):
         """The point, the energy and what it is of it."""
         name = self.variable.latex or self.variable.name
         unknown = [f for f in self.convex if f not in _CONVEX]
-        if_convex = rf" \quad (\text{{{', '.join(unknown)} convex}})" if unknown else ""
+        shown = ", ".join("u^p" if f == "power" else f for f in unknown)
+        if_convex = rf" \quad ({shown} \text{{ convex}})" if unknown else ""
         said = rf"{name} = {self.point.latex()} \text{{ is {self.says} of }} "
         if self.says == "bounded below":
             said = r"\text{bounded below: } "
@@ -285,7 +286,11 @@ def polynomial(s: Extremum) -> sp.Poly:
 
 
 def _along(s: Extremum) -> str | None:
-    """The counterexample in words, if the polynomial along the direction contradicts the statement."""
+    """The counterexample in words, if the polynomial along the direction contradicts the statement. None of a
+    function that is only assumed convex: its values are not known.
+    """
+    if any(is_unknown(name) for name in s.convex):
+        return None
     try:
         q = polynomial(s)
     except (NotExact, ZeroDivisionError):

@@ -9,7 +9,7 @@ from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions
-from checks.engine.instances import FUNCTIONS, Instance, dimensions
+from checks.engine.instances import FUNCTIONS, Instance, dimensions, ones
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence
 from checks.kinds.examples import Point
@@ -102,7 +102,7 @@ def _violated(program: Program, values: dict[str, Any]) -> str:
     """By how much a constraint is exceeded, as text; "" if all hold."""
     for c in program.constraints:
         expr = c.excess()
-        sizes = {dim: 1 for dim in dimensions([expr], ())}
+        sizes = ones(dimensions([expr], ()))
         at = {i: 0 for i in ix.free_indices(expr)}
         excess = Exponential.of(evaluate(expr, sizes, lambda t, _: values[t.name], FUNCTIONS, at))
         if excess.sign() > 0 or (c.equality and excess.sign()):

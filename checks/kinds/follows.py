@@ -129,6 +129,8 @@ def _check(s: Follows) -> None:
     residuals = [h.residual for h in s.hypotheses]
     if own & set(residuals) or len(set(residuals)) < len(residuals):
         raise Malformed("a residual is a symbol of its own, one for each hypothesis")
+    if any(r.positive or r.symmetric for r in residuals):
+        raise Malformed("a residual vanishes: nothing is promised of it")
     if s.relation == "=" and any((h.lhs, h.rhs) in ((s.lhs, s.rhs), (s.rhs, s.lhs)) for h in s.hypotheses):
         raise Malformed("the conclusion is one of the hypotheses")
 

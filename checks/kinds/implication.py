@@ -16,6 +16,7 @@ from checks.engine.instances import (
     dimensions,
     entries_of,
     exact_instances,
+    ones,
     solved,
 )
 from checks.engine.judge import ENGINES, ENOUGH, conformable, step
@@ -279,6 +280,7 @@ def _witness(statement: Implication) -> str | None:
         return None
     values = dict(statement.witness)
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
+    sizes = ones(dimensions(terms, ()))
     promised = {t.name for e in terms for t in ix.tensors(e) if t.positive}
     if any(values.get(name, 1) <= 0 for name in promised):
         return None  # a promise is a hypothesis as well
@@ -288,7 +290,6 @@ def _witness(statement: Implication) -> str | None:
 
     def value(term: Term) -> Any:
         expr = term.entry()
-        sizes = {d: 1 for d in dimensions([expr], ())}
         return evaluate(expr, sizes, lookup, FUNCTIONS, {i: 0 for i in ix.free_indices(expr)})
 
     try:

@@ -252,7 +252,7 @@ def _witnessed(s: Order) -> str | None:
     for n, pair in enumerate(zip(*sides, strict=True)):
         one, two = (sp.sympify(evaluate(e, instance.sizes, lookup, SYMPY_FUNCTIONS, at)) for e in pair)
         gap = sp.simplify(one - two)
-        if gap.is_number and gap != 0:
+        if gap.is_zero is False and gap.is_finite:
             return (
                 f"{describe(instance, at)}: the derivative {n} by {s.small.name} is {one}, the formula "
                 f"has {two}"

@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.finding import Finding
-from checks.engine.instances import FUNCTIONS
+from checks.engine.instances import FUNCTIONS, as_written
 from checks.engine.judge import ENGINES, ENOUGH, conformable, rejects
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
@@ -69,7 +69,8 @@ class Positive(Kind):
         """The inequality, its domain and the ranges of the parameters."""
         taken = {name for t in (self.points, *dict(self.ranges)) for name in (t.name, t.latex)}
         i, j, c = self.i.latex, self.j.latex, next(letter for letter in "cabw" if letter not in taken)
-        where = [rf"{as_term(self.points)[self.i].latex()} \in {_LATEX[self.domain]}"]
+        domain = _LATEX[self.domain].replace("^d", f"^{{{self.points.dims[1]}}}")
+        where = [rf"{as_term(self.points)[self.i].latex()} \in {domain}"]
         signs = {"real": r"\in\mathbb{R}", ">= 0": r"\ge 0", "> 0": "> 0"}
         where += [f"{t.latex or t.name} {signs[r]}" for t, r in self.ranges]
         total = rf"\sum_{{{i},{j}=1}}^{{{self.i.dim}}} {c}_{{{i}}} {c}_{{{j}}}\,{self.kernel.wrapped(2)}"
@@ -198,6 +199,9 @@ def _search(s: Positive) -> tuple[int, str | None]:
     for parameters in product(*(_RANGES[r] for _, r in s.ranges)):
         chosen = {t: Fraction(v) for (t, _), v in zip(s.ranges, parameters, strict=True)}
         for count, width in ((1, 1), (2, 1), (3, 1), (2, 2)):
+            sizes = {s.points.dims[0]: count, s.points.dims[1]: width}
+            if sizes[s.points.dims[0]] != count or as_written(sizes) != sizes:
+                continue  # one name of two sizes
             for points in _point_sets(s.domain, count, width):
                 try:
                     gram = _gram(s, chosen, points)

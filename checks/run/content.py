@@ -25,7 +25,8 @@ import sympy as sp
 from checks.claim import ROOT, Claim, Options, built
 from checks.leg import Named
 from checks.run.catalogue import FOLDERS, libraries
-from checks.run.reach import reach
+from checks.run.reach import absolute, effects, imported_by_name, reach
+from checks.run.readings import printed_in
 from checks.run.registry import PAPERS
 
 _ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
@@ -53,8 +54,11 @@ def _imports(name: str) -> frozenset[str]:
     for node in ast.walk(ast.parse(_files()[name].read_bytes())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(_files()[name], node)
+            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Call):
+            found |= set(imported_by_name(node))
     return frozenset(found & _files().keys() - set(_WIRING))
 
 
@@ -116,9 +120,28 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         repr(said),
         *judged,
         _declared(claim),
+        _effects(),
+        *(_beside(m) for m in sorted({claim.module, *named} & _files().keys())),
         engine_version(claim.module, *sorted(named)),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
+
+
+@cache
+def _effects() -> str:
+    """What modules of the papers' packages do to others when they are imported, and what that reaches."""
+    lines = [(path, line) for _, path in sorted(_declarations()) for line in effects(path)]
+    return "\n".join(reach(path, line, _declarations()) for path, line in lines)
+
+
+@cache
+def _beside(module: str) -> str:
+    """A hash of the data that stand in the folder of a module, which its functions may read."""
+    digest = hashlib.sha256()
+    for path in sorted(_files()[module].parent.rglob("*")):
+        if path.is_file() and path.suffix not in (".py", ".pyc") and path != printed_in(path.parent):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _text(value: Any) -> str:

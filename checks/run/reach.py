@@ -136,8 +136,10 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
                     )
                     for a in found
                 ]
-            case ast.ImportFrom(module=module, names=found, level=level):
-                module = ".".join(filter(None, (_package(path, level), module)))
+            case ast.Call():
+                imports += [("*", (module, "")) for module in imported_by_name(inner)]
+            case ast.ImportFrom(names=found):
+                module = absolute(path, inner)
                 for a in found:
                     imports.append((a.asname or a.name, (module, "" if a.name == "*" else a.name)))
     for inner in ast.walk(node):
@@ -156,6 +158,34 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
         tuple(imports),
         _acts(node),
     )
+
+
+def absolute(path: Path, node: ast.ImportFrom) -> str:
+    """The module that a statement of a file imports from, also by dots."""
+    return ".".join(filter(None, (_package(path, node.level), node.module)))
+
+
+def imported_by_name(call: ast.Call) -> Iterator[str]:
+    """The module that a call imports by a name that is written there."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name in ("import_module", "__import__") and call.args and isinstance(call.args[0], ast.Constant):
+        yield str(call.args[0].value)
+
+
+def effects(path: Path) -> list[int]:
+    """The lines of a file's top-level statements that give a value to something of another module or class:
+    no name that a definition mentions leads to them.
+    """
+    found = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        call = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        if any(isinstance(t, ast.Attribute) for t in targets) or getattr(call, "id", "") in _SETTERS:
+            found.append(node.lineno)
+    return found
+
+
+_SETTERS = ("setattr", "delattr", "exec", "eval")
 
 
 def _package(path: Path, level: int) -> str:

@@ -50,10 +50,15 @@ def version(record: Record) -> str:
     return hash_of("\n".join((record.statement.get("latex", ""), fixed.get("latex", ""))))
 
 
+def printed_in(folder: Path) -> Path:
+    """The file of a package's formulas as printed, which nothing is judged by."""
+    return folder / "printed.toml"
+
+
 @lru_cache(maxsize=8)
 def printed(paper: str, folder: Path = ROOT / "checks" / "papers") -> dict[str, Printed]:
     """The formulas of a paper by claim. Raises BadLedger for a file of another shape."""
-    path = folder / paper / "printed.toml"
+    path = printed_in(folder / paper)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         return {

@@ -20,7 +20,20 @@ from checks.kinds.stacked import Stacked
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Apply, Frac, Neg, Power, Product, Size, Sum_, Term, as_term, subterms
+from derivations.calculus.term import (
+    Apply,
+    Frac,
+    Neg,
+    Pick,
+    Power,
+    Product,
+    Size,
+    Sum_,
+    Symbol,
+    Term,
+    as_term,
+    subterms,
+)
 
 
 def repair_of(literal: Any, corrected: Any) -> str:
@@ -50,8 +63,10 @@ def _leaves(statement: Any) -> Iterator[Any]:
 
 
 def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
-    """A statement of one side, of one instance, or that what is printed fails."""
+    """A statement of one side, of one instance, that what is printed fails, or that assumes what it says."""
     if isinstance(repair, Identity | Stacked) and bare(repair.lhs) == bare(repair.rhs):
+        return True
+    if isinstance(repair, Identity) and _assumed(repair, printed):
         return True
     numbers = all(isinstance(p, Arithmetic) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
@@ -68,6 +83,23 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
             for p in printed
         )
     return isinstance(repair, Example)
+
+
+def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
+    """Whether the definitions that a repair adds are nothing but its two sides, which then say the same."""
+    known = [g for p in printed for g in getattr(p, "given", ()) or ()]
+    added = {g.tensor for g in repair.given if g not in known}
+    sides = [t for t in (repair.lhs, repair.rhs) if _symbol(t) in added]
+    others = [t for t in (repair.lhs, repair.rhs) if t not in sides]
+    values = {bare(g.value) for g in repair.given if g.tensor in added}
+    return bool(sides) and all(bare(t) in values for t in others)
+
+
+def _symbol(term: Term) -> Tensor | None:
+    """The tensor of a symbol or of an entry of one."""
+    while isinstance(term, Pick):
+        (term,) = term.args
+    return term.data if isinstance(term, Symbol) else None
 
 
 def bare(term: Term) -> Term:

@@ -184,7 +184,8 @@ def _fill(
     record.steps, record.mutants = list(literal.steps), literal.mutants
     if literal.holds is False:
         failing = literal.failing or list(range(len(parts(statement))))  # a leg speaks of the whole
-        record.failures = failures(failing, statement, repair)
+        stands = corrected is not None and corrected.holds
+        record.failures = failures(failing, statement, repair if stands else None)
     if literal.counterexample:
         record.counterexample = with_letters(literal.counterexample)
     if corrected is not None and repair is not None:

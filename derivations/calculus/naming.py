@@ -46,6 +46,105 @@ def is_function_name(latex: str) -> bool:
     return bool(re.fullmatch(r"o*(w|g)([_^](w|n|g|o+(w|g)))*", _kinds(latex)))
 
 
+_WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\w))?'*|\d+|[-+/]|\S")
+
+
+def size_words(latex: str) -> list[str]:
+    """What the name of a size is written with: names, numbers and signs between them, as in N - 1 and 2N."""
+    return _WORD.findall(re.sub(r"\{([-+])\}", r"\1", re.sub(r"\\[,;: ]|~", " ", latex)))
+
+
+def is_size(latex: str) -> bool:
+    """Whether it is a name of its own, or a sum, difference, product or quotient of names and numbers that
+    says its value; a power would be taken for a letter.
+    """
+    if is_atom(latex):
+        return "^" not in latex
+    words = size_words(latex)
+    return all(w in "+-/" or w.isdigit() or is_atom(w) for w in words) and words[0] not in "+-/"
+
+
+def power_of(latex: str) -> str:
+    """The canonical base of a name that reads as a power, an inverse or a transpose of it; "" otherwise."""
+    match = re.fullmatch(r"(.+)\^\{(-?\d+|T|\\top)\}", canonical(latex))
+    return match[1] if match else ""
+
+
+def mentions(latex: str, name: str) -> bool:
+    """Whether a name that is no single symbol is written with another name, arguments of functions that have
+    no meaning of their own left out.
+    """
+    return not is_atom(latex) and canonical(name) in _outside(_parts(_tokens(latex)))
+
+
+def _outside(parts: list[str]) -> list[str]:
+    """The parts of a name that stand in no argument of a function without a known meaning."""
+    found, depth, before = [], 0, ""
+    for part in parts:
+        if part == "(" and (depth or (re.search(r"\w|\}", before) and before not in _FUNCTIONS)):
+            depth += 1
+        elif depth:
+            depth -= part.startswith(")")
+        else:
+            found.append(part)
+        before = part
+    return found
+
+
+_FUNCTIONS = ("exp", "log", "ln", "sin", "cos", "tanh", "cosh", "sinh", "tr", "max", "min", "softmax", "diag")
+_SAME = {
+    r"\overline": r"\bar", r"\widetilde": r"\tilde", r"\widehat": r"\hat", r"\prime": "'", r"\leq": r"\le",
+    r"\geq": r"\ge", r"\neq": r"\ne", r"\lVert": r"\|", r"\rVert": r"\|", r"\Vert": r"\|", r"\vert": "|",
+}  # fmt: skip
+_UPRIGHT = frozenset(
+    rf"\{name}" for name in ("mathrm", "mathit", "text", "textrm", "operatorname", "mathnormal")
+)
+_LATIN = dict(zip(
+    ("Alpha", "Beta", "Epsilon", "Zeta", "Eta", "Iota", "Kappa", "Mu", "Nu", "Omicron", "Rho", "Tau", "Chi"),
+    "ABEZHIKMNOPTX", strict=True,
+))  # fmt: skip
+
+
+def canonical(latex: str) -> str:
+    """One text for everything that looks alike: without spaces and needless braces, of two commands for one
+    sign the same, subscripts before superscripts.
+    """
+    return "".join(_parts(_tokens(latex)))
+
+
+def _tokens(latex: str) -> list[str]:
+    return [t for t in _TOKEN.findall(latex) if not t.isspace() and t not in _SPACES]
+
+
+def _parts(tokens: list[str]) -> list[str]:
+    """The canonical texts of symbols and groups, each with its scripts."""
+    parts: list[str] = []
+    at = 0
+    while at < len(tokens):
+        inner, at = _item(tokens, at)
+        scripts = {"_": "", "^": ""}
+        while at < len(tokens) and tokens[at] in ("_", "^", "'"):
+            sign = "^" if tokens[at] == "'" else tokens[at]
+            text, at = ("'", at + 1) if tokens[at] == "'" else _item(tokens, at + 1)
+            scripts[sign] += text
+        parts.append(inner + "".join(f"{s}{{{text}}}" for s, text in scripts.items() if text))
+    return parts
+
+
+def _item(tokens: list[str], at: int) -> tuple[str, int]:
+    """The canonical text of a group or token, and where the next one starts."""
+    if at >= len(tokens):
+        return "", at
+    token = tokens[at]
+    if token == "{" and (end := _closing(tokens, at)) is not None:
+        return "".join(_parts(tokens[at + 1 : end])), end + 1
+    if token in _UPRIGHT or token in (r"\left", r"\right"):
+        return _item(tokens, at + 1)
+    if re.fullmatch(r"\\(max|min|exp|log|ln|det|dim|sin|cos|tan|tanh|cosh|sinh)", token):
+        token = token[1:]
+    return _SAME.get(token, _LATIN.get(token[1:], token) if token[:1] == "\\" else token), at + 1
+
+
 def _kinds(latex: str) -> str:
     """One letter for each token: w word or command, n number, o what stands over or before the next token,
     g group, a arguments, f fraction, s space; ^, _, ' themselves; ? for anything else.
@@ -77,7 +176,8 @@ def _kinds(latex: str) -> str:
         elif token.isdigit():
             kinds += "" if kinds.endswith("n") else "n"
         elif token.isalpha() or re.fullmatch(r"\\[A-Za-z]+", token):
-            kinds += "" if kinds.endswith("w") and token.isalpha() and tokens[at - 1].isalpha() else "w"
+            word = kinds.endswith("w") and kinds[-2:-1] not in ("_", "^") and tokens[at - 1].isalpha()
+            kinds += "" if word and token.isalpha() else "w"  # a script takes one letter alone
         else:
             kinds += "?"
         at += 1

@@ -405,7 +405,8 @@ class Apply(Term):
         return ix.Call(name, self.args[0].entry(*at), order)
 
     def latex(self) -> str:
-        _, symbol, order = self.data
+        name, symbol, order = self.data
+        symbol = rf"\operatorname{{{name}}}" if symbol == name and len(name) > 1 else symbol
         return rf"{symbol}{chr(39) * order}\left({self.args[0].latex()}\right)"
 
 

@@ -6,14 +6,11 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.statement import Malformed
-from redteam import attacks, consequences, counts, displays, identities, names, outside, programs
+from redteam import attacks, consequences, counts, displays, formulas, identities, names, outside, programs
 from redteam.pair import Pair
 
-PAIRS = {
-    p.name: p
-    for module in (identities, consequences, programs, attacks, counts, outside, displays, names)
-    for p in module.PAIRS
-}
+MODULES = (identities, consequences, programs, attacks, counts, outside, displays, names, formulas)
+PAIRS = {p.name: p for module in MODULES for p in module.PAIRS}
 
 
 def held(statement: object) -> bool | None:
@@ -40,12 +37,5 @@ def test_what_is_true_does_not_fail(pair: Pair) -> None:
 
 def test_the_red_team_is_large_and_every_kind_has_its_share() -> None:
     kinds = [name.partition("/")[0] for name in PAIRS]
-    assert (
-        len(PAIRS)
-        == sum(
-            len(m.PAIRS)
-            for m in (identities, consequences, programs, attacks, counts, outside, displays, names)
-        )
-        >= 200
-    )
+    assert len(PAIRS) == sum(len(m.PAIRS) for m in MODULES) >= 200
     assert min(kinds.count(kind) for kind in set(kinds)) >= 5

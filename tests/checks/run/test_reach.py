@@ -8,8 +8,9 @@ from types import ModuleType
 import pytest
 
 from checks.claim import CLAIMS, Claim, Options
+from checks.run import content
 from checks.run.content import key, source
-from checks.run.reach import reach
+from checks.run.reach import effects, reach
 from checks.run.registry import load
 
 MAIN = """
@@ -138,3 +139,49 @@ def test_a_leg_counts_with_its_module_and_all_that_acts_in_what_it_reaches(tmp_p
     found = reach(package / "legs.py", 0, modules)
     assert all(piece in found for piece in ("def leg", "ROWS.append(n)", "seen = 7"))
     assert "OTHER" not in found
+
+
+def test_a_module_that_is_imported_by_its_written_name_counts(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("def leg():\n    return import_module('other').VALUE\n")
+    (tmp_path / "other.py").write_text("VALUE = 3\n")
+    assert "VALUE = 3" in reach(tmp_path / "main.py", 1, (("other", tmp_path / "other.py"),))
+
+
+@pytest.mark.parametrize("statement", ["b.K = 2", "b.C.k = 2", "setattr(E, 'k', 3)", "b.K += 1"])
+def test_what_a_module_does_to_others_is_found(statement: str, tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text(f"from a import b, E\nX = 3\n{statement}\n")
+    assert effects(tmp_path / "made.py") == [3]
+
+
+def test_a_relative_import_of_a_leg_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "package" / "inner"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").write_text("")
+    (package / "legs.py").write_text("def leg():\n    from ..helper import VALUE\n    return VALUE\n")
+    (package.parent / "helper.py").write_text("VALUE = 3\n")
+    files = {
+        "package": package.parent / "__init__.py",
+        "package.helper": package.parent / "helper.py",
+        "package.inner.legs": package / "legs.py",
+    }
+    monkeypatch.setattr(content, "_files", lambda: files)
+    content._imports.cache_clear()
+    try:
+        assert "package.helper" in content._imports("package.inner.legs")
+    finally:
+        content._imports.cache_clear()
+
+
+def test_data_beside_a_module_count_and_formulas_as_printed_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "legs.py").write_text("")
+    monkeypatch.setattr(content, "_files", lambda: {"legs": tmp_path / "legs.py"})
+    found = []
+    for name, text in (("data.json", "1"), ("data.json", "2"), ("printed.toml", "3")):
+        (tmp_path / name).write_text(text)
+        content._beside.cache_clear()
+        found.append(content._beside("legs"))
+    content._beside.cache_clear()
+    assert found[0] != found[1] == found[2]
