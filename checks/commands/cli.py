@@ -24,6 +24,7 @@ COMMANDS = {
     "derive": "a theory's derivation under changed assumptions, and the verdicts that change",
     "ablate": "drop each assumption of a claim in turn",
     "prove": "the theorems that Rocq's kernel checks, and what it makes of them",
+    "read": "what was read in the paper alone, and how the record compares",
     "export": "write the ledger as JSON",
     "measure": "what the theorems say of the heads of your own model",
     "experiment": "run an experiment of a paper",

@@ -17,6 +17,7 @@ from checks.claim import ROOT
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.proofs import hash_of
+from checks.run.store import write_atomically
 
 AUDIT = ROOT / "checks" / "records" / "audit.json"
 
@@ -46,8 +47,12 @@ class Reading:
 
 def version(record: Record) -> str:
     """The hash of a claim's statement and correction as they are displayed."""
-    fixed = record.corrected or {}
-    return hash_of("\n".join((record.statement.get("latex", ""), fixed.get("latex", ""))))
+    return version_of(record.statement.get("latex", ""), (record.corrected or {}).get("latex", ""))
+
+
+def version_of(statement: str, correction: str) -> str:
+    """The hash of two displays."""
+    return hash_of(f"{statement}\n{correction}")
 
 
 def printed_in(folder: Path) -> Path:
@@ -80,6 +85,13 @@ def readings(path: Path = AUDIT) -> dict[str, Reading]:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+def write(found: dict[str, Reading]) -> None:
+    """Write the readings, in order of id. Raises OSError."""
+    text = json.dumps({id: asdict(found[id]) for id in sorted(found)}, indent=1, ensure_ascii=False)
+    write_atomically(AUDIT, text + "\n")
+    readings.cache_clear()
 
 
 def reading(record: Record) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
+from checks.run import ledger
 from checks.run.bounded import OutOfTime, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
@@ -33,7 +34,7 @@ from checks.run.content import key
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
-from checks.run.readings import beside
+from checks.run.readings import beside, version_of
 from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
@@ -220,6 +221,16 @@ def latex(statement: Statement) -> str:
     if len(lines) == 1:
         return lines[0]
     return r"\begin{gathered}" + r" \\[4pt] ".join(lines) + r"\end{gathered}"
+
+
+def version(claim: Claim) -> str:
+    """The hash of what a claim's record displays under the papers' assumptions, its verdict taken from the
+    expected ones.
+    """
+    assumptions = assumptions_for(claim, {})
+    failed = ledger.expected().get(claim.id) in ("corrected", "refuted")
+    shown = [claim.literal, claim.corrected if failed else None]
+    return version_of(*(latex(built(s, assumptions)) if s else "" for s in shown))
 
 
 # ---------------------------------------------------------------- many claims

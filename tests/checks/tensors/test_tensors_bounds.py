@@ -18,6 +18,14 @@ def assert_certified(record, least=1e-3):
     assert record.worst.ratio > least, "the bound is loose"
 
 
+def test_a_wrong_formula_that_says_the_same_is_none() -> None:
+    q, k, v = make_instance(64, 8)
+    assert "scale without its root" not in check_attention(q, k, v, 1.0).mutants  # the root of 1 is 1
+    assert "queries and keys exchanged" not in check_attention(q, q, v).mutants
+    one = check_attention(q, k, v, 1.0)
+    assert one.passed and one.killed == len(one.mutants) >= 3
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("tokens", [1024, 4096])
 def test_engines_agree_within_bounds_and_mutants_do_not(tokens, dtype):

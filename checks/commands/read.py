@@ -1,0 +1,81 @@
+"""``attest read``: what was read in a paper without sight of the record, and how the two compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from checks.commands.console import OUT
+from checks.commands.options import BadInput
+from checks.run import catalogue, readings, verify
+from checks.run.cache import Cache
+from checks.run.registry import load
+
+FIELDS = ("id", "paper", "record", "outcome")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the claim, or a file of readings."""
+    parser.add_argument("id", nargs="?", help="the claim whose reading is shown")
+    parser.add_argument(
+        "--from",
+        dest="file",
+        type=Path,
+        help="record the readings of a file (- for standard input): on each line a JSON object with "
+        f"{', '.join(FIELDS)}",
+    )
+    parser.add_argument("--stale", action="store_true", help="list the claims to be read again")
+
+
+def run(a: argparse.Namespace) -> int:
+    """Shows, lists or records readings; 0. Raises BadInput."""
+    if sum((bool(a.id), a.file is not None, a.stale)) != 1:
+        raise BadInput("name one claim, or a file of readings with --from, or say --stale")
+    if a.file is not None:
+        return _record(a.file)
+    versions = {id: verify.version(claim) for id, claim in load().items()}
+    found = readings.readings()
+    if a.stale:
+        for id, version in versions.items():
+            if id not in found or found[id].version != version:
+                OUT.print(f"{id}  {'changed since it was read' if id in found else 'never read'}")
+        return 0
+    id = catalogue.one(a.id, Cache())
+    if id not in found:
+        raise BadInput(f"{id} was not read in the paper")
+    said = found[id]
+    OUT.print(f"[bold]{id}[/]")
+    for name, text in (("the paper", said.paper), ("the record", said.record), ("compared", said.outcome)):
+        OUT.print(f"  {name}: {text}", markup=False, highlight=False)
+    if said.version != versions[id]:
+        OUT.print("  the statement has changed since: to be read again", markup=False)
+    return 0
+
+
+def _record(file: Path) -> int:
+    lines = (sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")).splitlines()
+    new = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            item = _item(line, number)
+            new[item["id"]] = readings.Reading(
+                item["paper"], item["record"], item["outcome"], verify.version(load()[item["id"]])
+            )
+    readings.write({**readings.readings(), **new})
+    OUT.print(f"{len(new)} readings recorded in {readings.AUDIT}")
+    return 0
+
+
+def _item(line: str, number: int) -> dict[str, Any]:
+    try:
+        item = json.loads(line)
+        if not all(isinstance(item[field], str) and item[field].strip() for field in FIELDS):
+            raise ValueError("every field is a text")
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"line {number} is no reading: {error}") from None
+    if item["id"] not in load():
+        raise BadInput(f"line {number}: there is no claim {item['id']}")
+    return {field: item[field] for field in FIELDS}
