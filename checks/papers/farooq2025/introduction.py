@@ -178,7 +178,7 @@ claim(
         legs.simplified,
         legs.retrieval,
     ),
-    where=STATE,
+    where=STATE + r" $q$ a query, $k_m$ the keys, which are values as well.",
 )
 
 SOFTMAX_ENERGY = -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))
