@@ -14,9 +14,10 @@ from checks.claim import Assumption, claim
 from checks.kinds.examples import Point, Rule
 from checks.kinds.family import Family
 from checks.kinds.limit import Limit
+from checks.kinds.stationary import Stationary
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, STOCHASTIC, WHERE
-from checks.papers.farooq2025.section4 import INDEX_FORM, SMOOTH, SQUARE, W_
+from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, SMOOTH, STOCHASTIC, WHERE
+from checks.papers.farooq2025.section4 import INDEX_FORM, SQUARE, W_
 from checks.papers.farooq2025.section7 import FUNCTIONS, regularised
 from checks.statement import All, Fact, Identity
 from derivations.calculus.gradients import at_point, formula, grad, kronecker, zeros
@@ -64,7 +65,7 @@ claim(
         "Z goes to AV from "
         "every start exactly if 0 < η < 2; with η = 1 it is there after one step."
     ),
-    rests_on=(HERE + "eq11", HERE + "eq22"),
+    rests_on=(HERE + "eq11", HERE + "eq21"),
     legs=(legs.update_rule,),
     where=ETA_WHERE,
     notes="As printed Z is Z₀ + kηAV after k steps, which has no limit unless AV = 0, whatever η is.",
@@ -76,8 +77,14 @@ claim(
     HERE + "prose-no-iterations",
     "Section 2.1, end",
     "A linear energy needs no iterations",
-    words="The energy is linear in Z, so that no iterations are required.",
-    literal=Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,)),
+    words="The energy is linear in Z, so that no iterations are required: its stationary point AV is at "
+    "hand.",
+    literal=All(
+        (
+            Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,), label="it is linear"),
+            Stationary(-trace(Z.T @ AV), en.Z_, AV, given=(STOCHASTIC,), label="AV, where it is linear"),
+        )
+    ),
     corrected=All(
         (
             Identity(
@@ -91,7 +98,7 @@ claim(
         "leads from any state "
         "to AV."
     ),
-    rests_on=(HERE + "eq10", HERE + "eq22"),
+    rests_on=(HERE + "eq10", HERE + "eq17"),
     where=WHERE,
     notes=(
         "A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. Section "
@@ -173,25 +180,46 @@ claim(
     HERE + "prose-clipping",
     "Section 7, end",
     "Stability by gradient clipping",
-    words="Clipping the gradient makes the descent stable: it converges.",
-    literal=lambda a: Limit(
-        en.Z_, Z - eta * apply("clip", SLOPE, r"\operatorname{clip}"), AV, given=(C_RULE,), orbit=CLIPPED
+    words="Clipping the gradient makes the descent stable: it converges, to AV for F(u) = u², and somewhere "
+    "for "
+    "the loop (79) with F(u) = u.",
+    literal=lambda a: All(
+        (
+            Limit(en.Z_, _clipped(SLOPE), AV, given=(C_RULE,), orbit=CLIPPED, label="F(u) = u²"),
+            Limit(
+                en.Z_,
+                _clipped(grad(regularised(lambda x: x), en.Z_, "E_R")),
+                None,
+                given=(C_RULE,),
+                label="F(u) = u",
+            ),
+        )
     ),
     corrected=All((FALL, ONE_TOKEN)),
     correction_words=(
-        "Stable is a step size below 1/λ, λ the largest eigenvalue of G. For a row-stochastic A, λ is at "
-        "most the largest "
+        "For F(u) = u² a step size below 1/λ is stable, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ). For a "
+        "row-stochastic A, λ is at most the largest "
         "squared norm of a value times the largest column sum of A."
     ),
-    assumes=(LITTLE,),
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
     legs=(
         legs.descent_step,
         legs.stable_range,
     ),
     where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$.",
-    notes="Clipping bounds the step, not the product of step size and curvature, which decides.",
+    notes=(
+        "Clipping bounds the step, not the product of step size and curvature, which decides. For F(u) = u "
+        "no "
+        "clipping helps: the gradient of one token of value 1 is -1 at every state."
+    ),
 )
+
+
+def _clipped(slope: Term) -> Term:
+    """A step along the gradient with each entry clipped."""
+    return Z - eta * apply("clip", slope, r"\operatorname{clip}")
+
+
 CLIPPED: Point = Point(
     ((N, 1), (DV, 1)),
     ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 2), (en.Z_, ((Fraction(3, 2),),))),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import E_NAME, HERE, K_, Q_, K, Q
+from checks.papers.farooq2025.notation import ENERGY, HERE, SCORES, K, Q
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import at_point, grad, kronecker
 from derivations.calculus.index import Index, Tensor
@@ -26,9 +26,10 @@ from derivations.calculus.term import (
     sqrt,
     stack,
     sum_over,
+    trace,
 )
 from derivations.theories.energy import forms as en
-from derivations.theories.energy.forms import DK, HALF
+from derivations.theories.energy.forms import DK, HALF, V, Z
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")
@@ -49,7 +50,7 @@ claim(
     "The classic Hopfield energy",
     role="definition",
     words="Minus half the quadratic form of the weights in the states.",
-    literal=Definition(E_NAME, CLASSIC),
+    literal=Definition(ENERGY, CLASSIC),
     where=HOPFIELD,
 )
 
@@ -59,7 +60,7 @@ claim(
     "The energy of dense associative memories",
     role="definition",
     words="A function F of the overlap with each stored pattern, summed over the patterns.",
-    literal=Definition(E_NAME, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
+    literal=Definition(ENERGY, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
     where=HOPFIELD,
     notes="The sign is left to F: with F(u) = u² stored patterns have the highest energy, see "
     "prose-mhn-sign.",
@@ -148,12 +149,6 @@ q = as_term(q_)
 PATTERN_LSE = Apply((sum_over(key, exp(beta * (K[key].T @ q))),), ("log", r"\log", 0))
 RETRIEVAL = HALF * (q.T @ q) - PATTERN_LSE / beta
 ATTENDED = stack(entry, sum_over(key, softmax(key, beta * (K[key].T @ q)) * K[key, entry]))
-
-PAIRED = (
-    -1 / beta * sum_over(row, Apply((sum_over(key, exp(beta * (K[key].T @ Q[row]))),), ("log", r"\log", 0)))
-)
-PULLED = row_softmax(beta * (Q @ K.T))
-
 claim(
     HERE + "prose-fixed-points-mhn",
     "Section 1, (3)-(4)",
@@ -183,33 +178,27 @@ claim(
         legs.simplified,
         legs.retrieval,
     ),
-    where=STATE,
+    where=STATE + r" $q$ a query, $k_m$ the keys, which are values as well.",
 )
 
+SOFTMAX_ENERGY = -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))
 claim(
     HERE + "prose-attention-as-gradient",
     "Section 1, end",
     "An energy whose gradient step is attention",
     words=(
-        "The question that ends Section 1, whether attention is a step of gradient descent on an energy, has "
-        "the answer yes: "
-        "½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq), step size 1, keys and values equal. Where tokens enter as keys "
-        "too, the keys move as well."
+        "The question that ends Section 1, whether some energy makes the attention (6) a process of gradient "
+        "descent, has the answer yes: one step of size 1 on the energy (10) leads from any state to (6)."
     ),
-    literal=All(
-        (
-            Identity(q - grad(RETRIEVAL, q_), ATTENDED, nonzero=(beta_,), label="one query"),
-            Identity(-grad(PAIRED, Q_), PULLED @ K, nonzero=(beta_,), label="update of the queries"),
-            Identity(-grad(PAIRED, K_), PULLED.T @ Q, nonzero=(beta_,), label="update of the keys"),
-        )
-    ),
-    legs=(legs.retrieval,),
-    where=r"$q$ a query, $k_m$ keys that are values as well, rows of $Q$ and $K$; $\beta>0$, "
-    r"$E=-\beta^{-1}\sum_i\log\sum_m e^{\beta k_m^\top q_i}$.",
+    literal=Identity(Z - grad(SOFTMAX_ENERGY, en.Z_), row_softmax(SCORES) @ V),
+    rests_on=(HERE + "eq6", HERE + "eq10"),
+    legs=(legs.update_rule, solver_legs.attention_minimises),
+    where=r"$Z\in\mathbb{R}^{n\times d_v}$ the state, $Q,K\in\mathbb{R}^{n\times d_k}$ queries and keys, "
+    r"$V\in\mathbb{R}^{n\times d_v}$ the values; $E$ the energy (10).",
     notes=(
-        "Not a formula of this paper: the known energy of dense associative memories with a log-sum-exp, and "
-        "the first part of (5). "
-        "Ordinary attention keeps the first update, with values of its own, and drops the pull on the keys."
+        "The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q where keys and values are "
+        "equal: "
+        "see prose-fixed-points-mhn."
     ),
 )
 
@@ -238,8 +227,8 @@ claim(
     "Eq. (5)",
     "The energy of the Energy Transformer",
     words="Minus a log-sum-exp over keys for each query and head, minus a Hopfield energy of the tokens.",
-    literal=Scoped(E_NAME, _energy_transformer(stray)),
-    corrected=Scoped(E_NAME, _energy_transformer(width)),
+    literal=Scoped(ENERGY, _energy_transformer(stray)),
+    corrected=Scoped(ENERGY, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",
     where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; "
     r"$\beta>0$.",
@@ -277,17 +266,39 @@ W_RULE = Given(
 change = as_term(Tensor("t", (), "t"))
 flipped = stack(j, s[j] + change * kronecker(j, m))
 PAIR = Point(((NEURONS, 2),), ((w_, ((0, 1), (1, 0))), (s_, (1, -1))))
-new, old, field, size_ = (
-    as_term(Tensor(x, (), t)) for x, t in (("s'", "s'"), ("s", "s"), ("h", "h"), ("|h|", "|h|"))
+new, old, field = (as_term(Tensor(x, (), x)) for x in ("s'", "s", "h"))
+STRENGTH = apply("abs", field, r"\operatorname{abs}")
+xi1_ = Tensor("xi", (NEURONS,), r"\xi", "", r"\xi_{%1}")
+xi1 = as_term(xi1_)
+STORED = Given(
+    w_, (i, j), xi1[i] * xi1[j] * (1 - kronecker(i, j)), "one pattern is stored, without self-coupling"
 )
+OPPOSITE = Point(((NEURONS, 2),), ((xi1_, (1, 1)), (s_, (-1, -1))))
+
+
+def _fires(at: Index) -> Term:
+    return apply("sign", sum_over(j, w[at, j] * s[j]), r"\operatorname{sign}")
+
 
 claim(
     HERE + "prose-classic-minimises",
     "Section 1, after (1)",
     "The network minimises its energy",
-    words="The iterative updates of the network minimise (1) and converge.",
-    literal=Limit(
-        s_, stack(i, apply("sign", sum_over(j, w[i, j] * s[j]), r"\operatorname{sign}")), None, orbit=PAIR
+    words=(
+        "The iterative updates of the network converge, and the configurations that they lead to are stored "
+        "patterns."
+    ),
+    literal=All(
+        (
+            Limit(s_, stack(i, _fires(i)), None, orbit=PAIR, label="the updates converge"),
+            Rule(
+                (Fact("at rest", s[i] - _fires(i), "="), Fact("entries ±1", s[i] ** 2 - 1, "=")),
+                Fact("s - ξ", s[m] - xi1[m], "="),
+                OPPOSITE,
+                given=(STORED,),
+                label="a state at rest is the stored pattern",
+            ),
+        )
     ),
     corrected=All(
         (
@@ -299,22 +310,25 @@ claim(
             ),
             Implication(
                 (
-                    Fact("s' has the sign of h", new * field - size_, ">="),
-                    Fact("|s h| ≤ |h|", size_ - old * field, ">="),
+                    Fact("s' has the sign of h", new * field - STRENGTH, ">="),
+                    Fact("s h ≤ |h|", STRENGTH - old * field, ">="),
                 ),
                 Fact("(s' - s) h", (new - old) * field, ">="),
-                (("s' has the sign of h", as_term(1)), ("|s h| ≤ |h|", as_term(1))),
+                (("s' has the sign of h", as_term(1)), ("s h ≤ |h|", as_term(1))),
                 label="the energy does not rise",
             ),
+            Identity(at_point(CLASSIC, s_, -s), CLASSIC, label="a pattern and its negative have one energy"),
         )
     ),
     correction_words=(
         "For symmetric weights without self-coupling, changing one neuron at a time to the sign of its field "
         "h never raises the "
-        "energy: the change is -(s' - s)h. Since there are finitely many states, such updates come to rest."
+        "energy: the change is -(s' - s)h. Since there are finitely many states, such updates come to rest, "
+        "at a "
+        "stored pattern, its negative or another state that no single change lowers."
     ),
     rests_on=(HERE + "eq1",),
-    where=HOPFIELD,
+    where=HOPFIELD + r" $\operatorname{sign}(u)$ is $1$ for $u>0$ and $-1$ for $u<0$.",
     notes=(
         "Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights the "
         "energy is zero "
@@ -323,8 +337,6 @@ claim(
 )
 
 only = Index("i", NEURONS)
-xi1_ = Tensor("xi", (NEURONS,), r"\xi", "", r"\xi_{%1}")
-xi1 = as_term(xi1_)
 OVERLAP = sum_over(i, xi1[i] * s[i])
 STATES = sum_over(i, xi1[i] ** 2) * sum_over(j, s[j] ** 2)
 LAGRANGE = HALF * sum_over(i, j, (xi1[i] * s[j] - xi1[j] * s[i]) ** 2)
@@ -347,6 +359,29 @@ claim(
     notes=(
         "In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) "
         "with Hebbian weights "
-        "is F(u) = -u²/2. Section 4 inherits the plus sign, which is why it needs a regulariser."
+        "is F(u) = -u²/2, see prose-classic-quadratic. Section 4 inherits the plus sign."
+    ),
+)
+
+HEBB = Given(w_, (i, j), sum_over(pattern, xi[pattern, i] * xi[pattern, j]), "Hebbian weights")
+
+
+SQUARES = sum_over(pattern, sum_over(i, xi[pattern, i] * s[i]) ** 2)
+
+
+claim(
+    HERE + "prose-classic-quadratic",
+    "Section 3.1, end",
+    "The quadratic F and the classic network",
+    words="The energy (2) with F(u) = u² has the form of the classic energy (1), with Hebbian weights.",
+    literal=Identity(CLASSIC, SQUARES, given=(HEBB,)),
+    corrected=Identity(CLASSIC, -HALF * SQUARES, given=(HEBB,)),
+    correction_words="The quadratic function that gives (1) is F(u) = -u²/2.",
+    rests_on=(HERE + "eq1", HERE + "eq2"),
+    where=HOPFIELD,
+    notes=(
+        "Not the factor but the sign matters: a stored pattern has the lowest energy in (1) and the highest "
+        "in "
+        "(2) and (30) with F(u) = u², see prose-mhn-sign."
     ),
 )

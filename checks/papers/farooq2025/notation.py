@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.claim import Assumption
 from checks.statement import Given
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term, exp, row_softmax, size, sqrt, sum_over
@@ -15,12 +16,16 @@ WHERE = (
     r"$Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$ and $c_j$ "
     r"its value at $Z=AV$."
 )
+QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$, $V\in\mathbb{R}^{n\times d_v}$."
+READ_AS = r" The line in which $A$ is a softmax is that before it, read with $d_v=n$."
 Q_, K_ = en.rows("Q", "q", DK), en.rows("K", "k", DK)
 X_ = en.rows("X", "x", DX)
 Q, K, X = (as_term(t) for t in (Q_, K_, X_))
+ENERGY = as_term(Tensor("E", (), "E"))  # of Section 1, where there is no Z yet
 E_NAME = as_term(Tensor("E", (), "E(Z)"))
 ER_NAME = as_term(Tensor("E_R", (), "E_R(Z)"))
 SCORES = Q @ K.T / sqrt(size(DK))
+SMOOTH = Assumption("F differentiable", "F has a derivative everywhere")
 mu = Index(r"\mu", N)
 
 

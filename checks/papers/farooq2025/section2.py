@@ -6,12 +6,25 @@ from checks.claim import claim
 from checks.kinds.programs import Convex
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import A_RULE, DZ, E_NAME, HERE, SCORES, WHERE, K, Q, dZ_, weight
+from checks.papers.farooq2025.notation import (
+    A_RULE,
+    DZ,
+    E_NAME,
+    HERE,
+    QUERY_WHERE,
+    SCORES,
+    SMOOTH,
+    WHERE,
+    K,
+    Q,
+    dZ_,
+    weight,
+)
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.gradients import Differential, at_point, grad, zeros
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program
-from derivations.calculus.term import as_term, row_softmax, size, sqrt, squared_norm, sum_over, trace
+from derivations.calculus.term import as_term, row_softmax, size, sqrt, squared_norm, stack, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, HALF, A, N, V, Z, i, j, k, m
 
@@ -26,7 +39,6 @@ ZETA_RULE = Given(
 A_TILDE = as_term(Tensor("A~", (N, DV), r"\tilde{A}"))
 PRINTED = trace(Z.T @ AV)
 PAIRS = en.pairing()
-QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$, $V\in\mathbb{R}^{n\times d_v}$."
 
 claim(
     HERE + "eq6",
@@ -140,12 +152,19 @@ claim(
     where=r"$M,N\in\mathbb{R}^{n\times d_v}$.",
 )
 
+inner_ = Tensor("<Z,AV>", (), r"\langle Z,AV\rangle_F")
+FROBENIUS = Given(inner_, (), sum_over(i, k, Z[i, k] * AV[i, k]), "(12) for Z and AV")
 claim(
     HERE + "eq13",
     "Eq. (13)",
     "The trace as an inner product",
-    words="tr(ZᵀAV) is the sum over entries of Z times AV.",
-    literal=Identity(PRINTED, sum_over(i, k, Z[i, k] * AV[i, k])),
+    words="tr(ZᵀAV) is the Frobenius inner product of Z and AV, the sum over entries of Z times AV.",
+    literal=Identity(
+        PRINTED,
+        as_term(inner_),
+        given=(FROBENIUS,),
+        reason="the trace of MᵀN is the sum over entries of M times N",
+    ),
     rests_on=(HERE + "eq12",),
     legs=(legs.lift,),
     where=WHERE,
@@ -270,17 +289,37 @@ claim(
     notes="It is even strictly convex, so the stationary point of (22) is the only minimiser.",
 )
 
-LINE = at_point(PRINTED, en.Z_, Z + DZ)
+f_, g_ = (Tensor(x, (), f"{x}(Z)") for x in "fg")
+SPLIT = (
+    Given(f_, (), PRINTED, "the coupling"),
+    Given(g_, (), trace(HALF * (Z.T @ Z)), "the quadratic term"),
+)
+claim(
+    HERE + "prose-split-f-g",
+    "Section 2.1, first sentence",
+    "The energy as two terms",
+    words="The energy is -f + g, with the coupling f = tr(ZᵀAV) and the quadratic term g = tr(ZᵀZ/2).",
+    literal=Identity(en.attention_energy(), -as_term(f_) + as_term(g_), given=SPLIT),
+    rests_on=(HERE + "eq11",),
+    where=WHERE,
+    notes="So E is neither f, as in (14) to (17), nor -f, as in (18).",
+)
+
 claim(
     HERE + "eq19",
     "Eq. (19)",
     "The differential of the coupling",
-    words="The differential of tr(ZᵀAV) is tr((dZ)ᵀAV).",
+    words="The differential of f = tr(ZᵀAV) is the trace of the differential of ZᵀAV, which is tr((dZ)ᵀAV).",
     literal=Identity(
-        Differential((), (PRINTED, en.Z_, dZ_, r"\operatorname{tr}(Z^{\top} A V)")),
+        Differential((), (PRINTED, en.Z_, dZ_, "f")),
         trace(DZ.T @ AV),
-        chain=(Link(LINE - PRINTED, "f is linear, so its differential is its increment"),),
-        reason="the trace is linear",
+        chain=(
+            Link(
+                trace(Differential((), (Z.T @ AV, en.Z_, dZ_, (Z.T @ AV).latex()))),
+                "the trace is a sum of entries",
+            ),
+        ),
+        reason="AV is constant",
     ),
     rests_on=(HERE + "prose-footnote4",),
     where=WHERE + r" $dZ$ is a direction in the space of $Z$.",
@@ -291,7 +330,11 @@ claim(
     HERE + "eq20",
     "Eq. (20)",
     "Differential and gradient",
-    words="The differential of a scalar function is the trace of its transposed gradient times dZ.",
+    words=(
+        "The differential of a scalar function is the trace of its transposed gradient times dZ: shown for "
+        "the "
+        "functions of the paper, the coupling tr(ZᵀAV) and Σ_j F(u_j) with any F."
+    ),
     literal=All(
         (
             Identity(
@@ -306,12 +349,10 @@ claim(
             ),
         )
     ),
+    assumes=(SMOOTH,),
     where=WHERE,
-    notes=(
-        "Checked on the two families that the paper uses, the coupling and Σ_j F(u_j) for any F: the left "
-        "side is the "
-        "derivative along the line Z + t dZ, the right side is made of partial derivatives."
-    ),
+    notes="The left side is the derivative along the line Z + t dZ, the right side is made of partial "
+    "derivatives.",
 )
 
 claim(
@@ -342,6 +383,8 @@ claim(
 
 B_, S_ = Tensor("B", (N, en.DX), "B"), Tensor("S", (en.DX, N), "S")
 B, S = as_term(B_), as_term(S_)
+FORMS = as_term(Tensor("Omega", (N, N, N, DV), r"\Omega", "", r"\Omega_{%1%2%3%4}"))
+MATRIX_F = stack(j, stack(m, en.F(sum_over(i, k, FORMS[j, m, i, k] * Z[i, k]))))
 claim(
     HERE + "prose-footnote4",
     "footnote 4",
@@ -353,15 +396,20 @@ claim(
             Identity(trace(B @ S), trace(S @ B), label="(i)"),
             Identity(trace(A), trace(A.T), label="(ii)"),
             Identity(
-                Differential((), (trace(Z.T @ A @ Z), en.Z_, dZ_, r"\operatorname{tr}(Z^{\top}AZ)")),
-                trace(Differential((), (Z.T @ A @ Z, en.Z_, dZ_, r"Z^{\top}AZ"))),
+                Differential((), (trace(MATRIX_F), en.Z_, dZ_, r"\operatorname{tr}(f)")),
+                trace(Differential((), (MATRIX_F, en.Z_, dZ_, "f"))),
                 label="(iii)",
             ),
         )
     ),
+    assumes=(SMOOTH,),
     where=r"$B\in\mathbb{R}^{n\times d}$, $S\in\mathbb{R}^{d\times n}$, $A\in\mathbb{R}^{n\times n}$, "
-    r"$Z\in\mathbb{R}^{n\times d_v}$.",
-    notes="The third is shown for the function ZᵀAZ.",
+    r"$Z\in\mathbb{R}^{n\times d_v}$; $f$ has the entries $F(\sum_{ik}\Omega_{jmik}Z_{ik})$.",
+    notes=(
+        "The third is shown for the matrix functions of Z whose entries are any differentiable F of any "
+        "linear "
+        "form; at one point the differential of any differentiable function is that of a linear one."
+    ),
 )
 
 claim(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from checks.claim import claim
 from checks.kinds.implication import Implication
-from checks.kinds.scope import Scoped
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import E_NAME, HERE, WHERE, mu
-from checks.statement import All, Definition, Fact, Identity
-from derivations.calculus.gradients import unit
+from checks.papers.farooq2025.notation import E_NAME, HERE, READ_AS, STOCHASTIC, WHERE, mu
+from checks.statement import All, Definition, Fact, Given, Identity
+from derivations.calculus.gradients import kronecker, unit
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, as_term, diag, sum_over, trace
+from derivations.calculus.term import Term, as_term, squared_norm, sum_over, trace
 from derivations.theories.energy import forms as en
-from derivations.theories.energy.forms import DV, A, N, V, Z, i, j, k
+from derivations.theories.energy.forms import DV, HALF, A, N, V, Z, i, j, k
 
 legs = Legs("checks.papers.farooq2025.legs.tensors")
 
@@ -46,17 +43,21 @@ claim(
     ),
 )
 
+REGROUPED = Identity(en.pairing(), PATTERNS, label="the sum of (17), regrouped")
 claim(
     HERE + "eq24",
     "Eq. (24)",
     "The sum over patterns",
-    words="The double sum of (17), with the sum over j = μ outermost.",
-    literal=Identity(en.pairing(), PATTERNS),
+    words="The energy is the double sum of (17), with the sum over j = μ outermost.",
+    literal=All((Identity(en.attention_energy(), PATTERNS, label="the energy"), REGROUPED)),
+    corrected=All((Identity(en.attention_energy(), -PATTERNS + HALF * squared_norm(Z)), REGROUPED)),
+    correction_words="The sums may be regrouped; the energy has them with a minus, and half the squared norm "
+    "of Z besides.",
     rests_on=(HERE + "eq17",),
     legs=(legs.lift,),
     where=WHERE,
-    notes="This is tr(ZᵀAV), the right side of (17). The energy (10) has it with a minus and a quadratic "
-    "term besides.",
+    notes="The sign of the coupling and the term tr(ZᵀZ)/2 of (11) are lost in (14). What Section 3 "
+    "generalises is tr(ZᵀAV).",
 )
 
 claim(
@@ -100,6 +101,9 @@ def _trace(state: Term, values: Term) -> Term:
 
 
 SQUARE_U = sum_over(en.m, A[en.m, j] * (SQUARE_Z[en.m].T @ SQUARE_V[j]))
+columns_ = Tensor("A^", (N, N, N), "A^{(\\cdot)}", "A^{%1}", "A^{%1}_{%2%3}")
+A_J = as_term(columns_)[j]
+COLUMNS = Given(columns_, (j, i, en.m), A[i, en.m] * kronecker(en.m, j), "Aʲ keeps column j of A")
 TRANSPOSED = (
     "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one. "
     "With n = d_v = 2, "
@@ -111,28 +115,35 @@ claim(
     HERE + "eq28",
     "Eq. (28)",
     "An alignment as a trace",
-    words="u_j is the trace of Zᵀ A e_j e_jᵀ Vᵀ.",
+    words="u_j is the trace of Zᵀ A e_j e_jᵀ Vᵀ, which is that of Zᵀ A^j Vᵀ.",
     literal=All(
         (
             Identity(en.u(j), _trace(Z, V.T), label="shapes"),
-            Identity(SQUARE_U, _trace(SQUARE_Z, SQUARE_V.T), label="value when d_v = n"),
+            Identity(en.u(j), trace(Z.T @ A_J @ V.T), given=(COLUMNS,), label="shapes"),
+            Identity(
+                SQUARE_U,
+                _trace(SQUARE_Z, SQUARE_V.T),
+                given=(STOCHASTIC,),
+                label="value when d_v = n",
+            ),
         )
     ),
     corrected=All(
         (
             Identity(en.u(j), _trace(Z, V), label="first form"),
-            Identity(en.u(j), trace(Z.T @ (A @ diag(unit(j))) @ V), label="A^j keeps column j"),
+            Identity(en.u(j), trace(Z.T @ A_J @ V), given=(COLUMNS,), label="A^j keeps column j"),
         )
     ),
     correction_words="V stands without a transpose.",
     rests_on=(HERE + "eq26",),
     legs=(legs.lift,),
-    where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$.",
+    where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. " + READ_AS,
     notes=TRANSPOSED
     + " Equations (46), (51) and (59) copy the slip; every index form next to them is right.",
 )
 
-ZERO_STATE = Tensor("Z0", (N, DV), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}")
+ZERO_STATE = as_term(Tensor("Z0", (N, DV), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}"))
+ZERO_SQUARE = as_term(Tensor("Z0", (N, N), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}"))
 claim(
     HERE + "prose-u-trace",
     "Section 7, after (72)",
@@ -140,57 +151,98 @@ claim(
     words="u_j is the trace of Z⁽⁰⁾ᵀ A Vᵀ.",
     literal=All(
         (
+            Identity(en.u(j, state=ZERO_STATE), trace(ZERO_STATE.T @ A @ V.T), label="shapes"),
             Identity(
-                en.u(j, state=as_term(ZERO_STATE)), trace(as_term(ZERO_STATE).T @ A @ V.T), label="shapes"
+                sum_over(en.m, A[en.m, j] * (ZERO_SQUARE[en.m].T @ SQUARE_V[j])),
+                trace(ZERO_SQUARE.T @ A @ SQUARE_V.T),
+                given=(STOCHASTIC,),
+                label="value when d_v = n",
             ),
-            Identity(SQUARE_U, trace(SQUARE_Z.T @ A @ SQUARE_V.T), label="value when d_v = n"),
-            Scoped(U[j], trace(Z.T @ A @ V), label="the index j, even with V for its transpose"),
         )
     ),
     corrected=All(
         (
-            Identity(en.u(j, state=as_term(ZERO_STATE)), _trace(as_term(ZERO_STATE), V), label="u_j"),
-            Identity(sum_over(j, en.u(j)), trace(Z.T @ A @ V), label="their sum"),
+            Identity(en.u(j, state=ZERO_STATE), _trace(ZERO_STATE, V), label="u_j"),
+            Identity(sum_over(j, en.u(j, state=ZERO_STATE)), trace(ZERO_STATE.T @ A @ V), label="their sum"),
         )
     ),
     correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all "
     "u_j.",
     rests_on=(HERE + "eq28",),
     legs=(legs.lift,),
-    where=WHERE,
+    where=WHERE + READ_AS,
     notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1), Z = (1, 0), u "
     "= (1/2, -1/2).",
 )
 
 v_ = as_term(Tensor("v", (), "v"))
 slope = as_term(Tensor("F'(v^2)", (), r"F'(v^2)"))
-ONE_TOKEN = ((("v", Fraction(1)), ("F'(v^2)", Fraction(1))), (("v", Fraction(1)), ("F'(v^2)", Fraction(-1))))
-
-
-def _one_token(sign: int) -> Implication:
-    rising = Fact("F' > 0" if sign > 0 else "F' < 0", slope if sign > 0 else -slope, ">")
-    return Implication(
-        (Fact("v > 0", v_, ">"), rising),
-        Fact("the gradient at AV", v_ * slope, "="),
-        witness=ONE_TOKEN[0 if sign > 0 else 1],
-        label="F increasing at v²" if sign > 0 else "F decreasing at v²",
-    )
-
+AT_ONE = Fact("the gradient at AV", v_ * slope, "=")
+LEVEL = Fact("F' vanishes at c", slope, "=")
+F_U, F_C = (as_term(Tensor(f"F({x})", (N,), f"F({x})", "", f"F({x}_{{%1}})"))[j] for x in "uc")
+ABOVE, ZERO = Fact("F ≥ 0", F_U, ">="), Fact("F vanishes at c_j", F_C, "=")
 
 claim(
     HERE + "prose-choose-F",
     "Section 3, after (28)",
     "A careful choice of F",
     words="A function F that is not constant can be chosen so that the energy without regulariser has its "
-    "well at AV for all A, V.",
-    literal=All((_one_token(1), _one_token(-1))),
-    rests_on=(HERE + "eq27", HERE + "eq34"),
-    where=r"One token with one value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
-    notes=(
-        "One token with value v forces F' = 0 at every v² > 0. Negative arguments occur as well: A = [(1/2, "
-        "1/2), (1/3, 2/3)] "
-        "and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular G, which forces F' = 0 there. So only "
-        "constant F are left, "
-        "and it takes a regulariser that depends on A and V."
+    "well at AV.",
+    literal=Implication((), AT_ONE, label="one token, F chosen for all A, V"),
+    corrected=All(
+        (
+            Implication((LEVEL,), AT_ONE, (("F' vanishes at c", v_),), label="one token"),
+            Implication(
+                (ABOVE, ZERO),
+                Fact("F(u_j) - F(c_j)", F_U - F_C, ">="),
+                (("F ≥ 0", as_term(1)), ("F vanishes at c_j", as_term(-1))),
+                label="no summand of the energy is below its value at AV",
+            ),
+        )
     ),
+    correction_words=(
+        "F may depend on A and V: one that is nowhere negative and vanishes at all c_j, such as the product "
+        "of "
+        "all (u - c_i)², has a well at AV."
+    ),
+    rests_on=(HERE + "eq27", HERE + "eq34"),
+    where=WHERE
+    + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
+    notes=(
+        "One F for all A, V has to be constant: one token with value v forces F' = 0 at every v² > 0. "
+        "Negative "
+        "arguments occur as well: A = [(1/2, 1/2), (1/3, 2/3)] "
+        "and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular G, which forces F' = 0 there. The "
+        "functions of Sections 4 to 6 are of that kind, and take a regulariser that depends on A and V."
+    ),
+)
+
+ALPHA = as_term(Tensor("alpha", (N, N), r"\alpha", "", r"\alpha_{%1%2}"))
+
+
+def _kernel_attention(positive: bool) -> All:
+    kernel = as_term(Tensor("k(Q,K)", (N, N), "k(Q,K)", "", "k(Q_{%1},K_{%2})", positive=positive))
+    output = as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}(Q,K,V)"))
+    return All(
+        (
+            Definition(output[i], sum_over(j, ALPHA[i, j] * V[j]), label="the output"),
+            Definition(ALPHA[i, j], kernel[i, j] / sum_over(en.q_, kernel[i, en.q_]), label="the weights"),
+        )
+    )
+
+
+claim(
+    HERE + "prose-kernel-attention",
+    "Section 3.1, second display",
+    "Attention with a kernel",
+    words="Row i of kernel attention is the sum of the values, weighted by the kernel of query i and key j "
+    "over "
+    "the sum of the kernels of query i and all keys.",
+    literal=_kernel_attention(False),
+    corrected=_kernel_attention(True),
+    correction_words="The kernel is positive, so that the weights have a denominator.",
+    where=r"$k(Q_i,K_j)$ the kernel of query $i$ and key $j$, $V_j=v_j$ the values.",
+    notes="Softmax attention has the kernel exp(qᵀk/√d_k). For k(x, y) = xᵀy and a query that is orthogonal "
+    "to "
+    "the sum of the keys the denominator is 0.",
 )

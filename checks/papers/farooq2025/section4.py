@@ -5,19 +5,29 @@ from __future__ import annotations
 from fractions import Fraction
 
 from checks.claim import Assumption, claim
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.implication import Implication
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, STOCHASTIC, WHERE
+from checks.papers.farooq2025.notation import (
+    AT_AV,
+    C_RULE,
+    E_NAME,
+    ER_NAME,
+    HERE,
+    READ_AS,
+    SMOOTH,
+    STOCHASTIC,
+    WHERE,
+)
 from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED
-from checks.statement import All, Definition, Fact, Identity, Link
+from checks.statement import All, Definition, Fact, Given, Identity, Link
 from derivations.calculus.gradients import at_point, formula, grad, kronecker, unit, zeros
-from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, as_term, diag, squared_norm, sum_over, trace
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term, as_term, diag, size, sqrt, squared_norm, sum_over, trace
 from derivations.theories.energy import forms as en
-from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, l, m, r_
+from derivations.theories.energy.forms import AV, C_J, DV, HALF, A, N, V, Z, i, j, k, l, m, r_
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")
@@ -28,8 +38,8 @@ ANY = en.energy(en.F)
 C = diag(C_J)
 COLUMN = A @ unit(j) @ unit(j).T
 REGULARISER = -2 * trace(Z.T @ A @ C @ V)
-SMOOTH = Assumption("F differentiable", "F has a derivative everywhere")
 STATE = Assumption("Z = AV", "the gradient is taken at Z = AV")
+AT_STATE = Assumption("Z = AV", "the state is Z = AV")
 ONE = Fraction(1)
 ONE_TOKEN = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),))))
 
@@ -165,19 +175,25 @@ claim(
     "Section 4, before (35)",
     "The derivative of the quadratic F",
     words="F'(u_j) is twice the sum over m of A_mj z_iᵀv_j.",
-    literal=Identity(2 * en.u(j), 2 * sum_over(m, A[m, j] * (Z[i].T @ V[j])), given=(STOCHASTIC,)),
-    corrected=lambda a: All(
-        (
-            Identity(grad(SLOPE_ENERGY, SLOPE_, "u^2"), 2 * as_term(SLOPE_), label="the slope of u²"),
-            Identity(formula("u^2", en.u(j), 1), 2 * sum_over(m, A[m, j] * (Z[m].T @ V[j])), label="at u_j"),
-        )
-    ),
+    literal=lambda a: _doubled(sum_over(m, A[m, j] * (Z[i].T @ V[j]))),
+    corrected=lambda a: _doubled(sum_over(m, A[m, j] * (Z[m].T @ V[j]))),
     correction_words="The state under the sum is z_m: F'(u_j) is 2 u_j.",
-    rests_on=(HERE + "eq29",),
+    rests_on=(HERE + "eq26", HERE + "eq29"),
     where=WHERE,
 )
-SLOPE_: Tensor = Tensor("u", (), "u")
-SLOPE_ENERGY: Term = as_term(SLOPE_) ** 2
+u_: Tensor = Tensor("u", (N,), "u", "", "u_{%1}")
+U_J: Term = as_term(u_)[j]
+
+
+def _doubled(alignment: Term) -> Identity:
+    return Identity(
+        formula("u^2", U_J, 1),
+        2 * alignment,
+        given=(Given(u_, (j,), en.u(j), "(26)"), STOCHASTIC),
+        chain=(Link(2 * U_J, "the derivative of u²"),),
+        reason="(26)",
+    )
+
 
 claim(
     HERE + "eq35",
@@ -207,8 +223,24 @@ claim(
         ),
         reason="the inner sum is a dot product",
     ),
-    assumes=(STATE,),
+    assumes=(AT_STATE,),
     rests_on=(HERE + "eq16",),
+    where=WHERE,
+)
+
+claim(
+    HERE + "prose-state-at-attention",
+    "Section 4.1, before (36)",
+    "The state at attention",
+    words="At Z = AV row i of the state is the sum of A_ip v_p, and entry (i, l) the sum of A_ip V_pl.",
+    literal=All(
+        (
+            Identity(Z[i], sum_over(r_, A[i, r_] * V[r_]), given=(AT_AV,), label="rows"),
+            Identity(Z[i, l], sum_over(r_, A[i, r_] * V[r_, l]), given=(AT_AV,), label="entries"),
+        )
+    ),
+    assumes=(AT_STATE,),
+    rests_on=(HERE + "eq9",),
     where=WHERE,
 )
 
@@ -240,6 +272,11 @@ def _squared(values: Term) -> Term:
     return squared_norm(A @ values[j])
 
 
+def quadratic(values: Term) -> Term:
+    """v_jᵀAᵀA v_j."""
+    return values[j].T @ A.T @ A @ values[j]
+
+
 claim(
     HERE + "eq38",
     "Eq. (38)",
@@ -248,8 +285,15 @@ claim(
     literal=All(
         (
             Identity(en.c(j), DOUBLE, label="first equality"),
-            Identity(DOUBLE, V[j].T @ A.T @ A @ V[j], label="shapes"),
-            Identity(SQUARE_C, _squared(SQUARE_V), label="value when d_v = n"),
+            Identity(DOUBLE, quadratic(V), label="shapes"),
+            Identity(quadratic(V), _squared(V), label="shapes"),
+            Identity(
+                SQUARE_C,
+                _squared(SQUARE_V),
+                given=(STOCHASTIC,),
+                chain=(Link(quadratic(SQUARE_V), "as printed"),),
+                label="value when d_v = n",
+            ),
         )
     ),
     corrected=All(
@@ -265,7 +309,7 @@ claim(
     ),
     rests_on=(HERE + "eq37",),
     legs=(legs.alignment,),
-    where=WHERE,
+    where=WHERE + READ_AS,
     notes=SIGN + " Equations (39), (74) and every use of c_j ≥ 0 inherit it.",
 )
 
@@ -277,15 +321,28 @@ claim(
     literal=All(
         (
             Identity(en.c(j), _squared(V), label="shapes"),
-            Identity(SQUARE_C, _squared(SQUARE_V), label="value when d_v = n"),
+            Identity(SQUARE_C, _squared(SQUARE_V), given=(STOCHASTIC,), label="value when d_v = n"),
         )
     ),
     corrected=Identity(at_point(en.u(j), en.Z_, AV), en.c(j)),
     correction_words="c_j is the bracket of (37), the value of u_j at Z = AV.",
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment,),
-    where=WHERE,
+    where=WHERE + READ_AS,
     notes=SIGN + " With the squared norm in its place (40), (41), (45) and (64) would be false.",
+)
+
+NORM = sqrt(_squared(SQUARE_V))
+claim(
+    HERE + "prose-l2-norm",
+    "Section 4.1, after (38)",
+    "The norm in the coefficient",
+    words="‖A v_j‖², which exists for d_v = n, is the L₂ norm of A v_j.",
+    literal=Identity(_squared(SQUARE_V), NORM, given=(STOCHASTIC,)),
+    corrected=Identity(_squared(SQUARE_V), NORM**2, given=(STOCHASTIC,)),
+    correction_words="It is the square of the norm.",
+    rests_on=(HERE + "eq38",),
+    where=WHERE + " Here $d_v=n$.",
 )
 
 claim(
@@ -315,37 +372,44 @@ claim(
     where=WHERE,
 )
 
-AT_GRADIENT = 2 * sum_over(j, en.c(j) * sum_over(i, A[i, j] * (AV[i].T @ V[j])))
+LENGTH = squared_norm(AV)
+NONZERO = Fact("the squared norm of the gradient at AV", squared_norm(at_point(GRADIENT, en.Z_, AV)), ">")
+
+
+def _positive() -> Term:
+    """What the squared norm of the gradient G at AV is times ‖AV‖² and then over it, visibly positive.
+
+    ‖AV‖²‖G‖² exceeds ⟨AV, G⟩² = 4(Σ c_j²)² by squares, n Σ c_j² the square of Σ c_j = ‖AV‖² by squares.
+    """
+    row, column = Index("r", N), Index("s", DV)
+    slope = at_point(GRADIENT, en.Z_, AV)
+    crossed = sum_over(
+        i, k, row, column, (AV[i, k] * slope[row, column] - AV[row, column] * slope[i, k]) ** 2
+    )
+    spread = sum_over(j, i, (en.c(j) - en.c(i)) ** 2) / 2
+    even = 4 * (LENGTH**3 + 2 * LENGTH * spread) / size(N) ** 2
+    return even + (4 * spread**2 / size(N) ** 2 + crossed / 2) / LENGTH
+
+
+OPPOSITE = Point(((N, 2), (DV, 1)), ((en.A_, ((HALF, HALF), (HALF, HALF))), (en.V_, ((1,), (-1,)))))
 claim(
     HERE + "prose-gradient-nonzero",
     "Section 4.1, after (41)",
     "The gradient at attention is not zero",
     words="The gradient of the quadratic energy at Z = AV does not vanish.",
-    literal=Implication(
-        (),
-        Fact("the squared norm of the gradient at AV", squared_norm(at_point(GRADIENT, en.Z_, AV)), ">"),
-        witness=(("A", ONE), ("V", Fraction(0))),
+    literal=Rule((), NONZERO, OPPOSITE),
+    corrected=lambda a: Implication(
+        (Fact("AV", LENGTH, ">"),),
+        NONZERO,
+        (("AV", _positive()),),
+        (("AV", ONE),),
     ),
-    corrected=All(
-        (
-            Identity(
-                trace(AV.T @ at_point(GRADIENT, en.Z_, AV)),
-                2 * sum_over(j, en.c(j) ** 2),
-                label="gradient 0 makes all c_j = 0",
-            ),
-            Identity(sum_over(j, en.c(j)), squared_norm(AV), label="c = 0 makes AV = 0"),
-            Identity(
-                en.c(j),
-                sum_over(m, A[m, j] * (AV[m].T @ V[j])),
-                label="AV = 0 makes c = 0, so the gradient 2ACV is 0",
-            ),
-        )
-    ),
-    correction_words="The gradient at AV is nonzero if and only if AV is nonzero.",
+    correction_words="It does not vanish where AV is not zero.",
     rests_on=(HERE + "eq41",),
     legs=(legs.alignment,),
     where=WHERE,
-    notes="It can vanish with V ≠ 0: A with all entries 1/2 and V = (1, -1) give AV = 0.",
+    notes="In the counterexample V ≠ 0, but AV = 0. Where AV = 0, all c_j and with them the gradient 2ACV "
+    "are 0.",
 )
 
 W_ = Tensor("W", (N, DV), "W", "w_{%1}", "W_{%1%2}")

@@ -18,7 +18,7 @@ from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE, WHERE
 from checks.papers.farooq2025.section3 import TRANSPOSED, U
 from checks.papers.farooq2025.section4 import COLUMN, STATE
-from checks.statement import All, Definition, Identity
+from checks.statement import All, Definition, Given, Identity
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import bregman, grad, power_p
 from derivations.calculus.index import Index, Tensor
@@ -50,9 +50,9 @@ class Exponent:
         return power_p(base, shift) if self.value is None else as_term(base) ** (self.value + shift)
 
 
-def family(make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS) -> Family:
+def family(make: Callable[[Exponent], object], powers: tuple[int, ...] = POWERS, label: str = "") -> Family:
     """A statement for symbolic p, judged at some values of it as well."""
-    return Family(make(Exponent()), tuple((f"p = {p}", make(Exponent(p))) for p in powers))
+    return Family(make(Exponent()), tuple((f"p = {p}", make(Exponent(p))) for p in powers), label)
 
 
 def energy(p: Exponent) -> Term:
@@ -138,8 +138,13 @@ claim(
     words="The gradient is its (i, k) entry, the sum of the derivatives of F(u_j).",
     literal=All(
         (
-            family(lambda p: Identity(grad(energy(p), en.Z_), grad(energy(p), en.Z_)[i, k])),
-            family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
+            family(
+                lambda p: Identity(grad(energy(p), en.Z_), grad(energy(p), en.Z_)[i, k]),
+                label="first equality",
+            ),
+            family(
+                lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p)), label="second equality"
+            ),
         )
     ),
     corrected=family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
@@ -147,10 +152,11 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50",),
     where=WHERE,
+    notes="A matrix is set equal to one of its entries; (55) prints the indices.",
 )
 
 _p = sp.Symbol("p", positive=True, integer=True)
-_u = sp.Symbol("u", real=True, nonzero=True)
+_u = sp.Symbol("u", real=True)
 
 
 def _quotient(power: int, at: int) -> int:
@@ -170,7 +176,7 @@ claim(
         _u ** (_p - 1) + _u * QUANTITY(_p - 1, _u),
         "product rule for u times u^(p-1)",
         _quotient,
-        tuple((p, u) for p in range(1, 7) for u in (-3, -2, -1, 1, 2, 3)),
+        tuple((p, u) for p in range(1, 7) for u in range(-3, 4)),
     ),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq48", HERE + "eq49"),
@@ -198,8 +204,8 @@ claim(
 )
 
 
-def _at_attention(p: Exponent, right: Term) -> Identity:
-    return Identity(grad(energy(p), en.Z_)[i, k], right, given=(AT_AV, C_POWER))
+def _at_attention(p: Exponent, right: Term, *given: Given) -> Identity:
+    return Identity(grad(energy(p), en.Z_)[i, k], right, given=(AT_AV, *given))
 
 
 claim(
@@ -229,22 +235,33 @@ claim(
     HERE + "eq56",
     "Eq. (56)",
     "The gradient for powers in matrix form",
-    words="At Z = AV the gradient is the sum of p c_j^(p-1) A_ij V_jk, which is A C^(p-1) V.",
+    words="At Z = AV entry (i, k) of the gradient is the sum of p c_j^(p-1) A_ij V_jk, which is A C^(p-1) V.",
     literal=All(
         (
-            family(lambda p: _at_attention(p, _by_entries(p))),
-            family(lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_POWER,)), (1, 2)),
+            family(lambda p: _at_attention(p, _by_entries(p), C_POWER), label="first equality"),
+            family(lambda p: Identity(_by_entries(p), _power_matrix(p), given=(C_POWER,)), label="shapes"),
+            family(
+                lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_POWER,)),
+                (1, 2),
+                label="read as its entry (i, k)",
+            ),
         )
     ),
-    corrected=family(
-        lambda p: Identity(grad(energy(p), en.Z_), p.term * _power_matrix(p), given=(AT_AV, C_POWER))
+    corrected=All(
+        (
+            family(lambda p: _at_attention(p, _by_entries(p), C_POWER), label="first equality"),
+            family(
+                lambda p: Identity(_by_entries(p), p.term * _power_matrix(p)[i, k], given=(C_POWER,)),
+                label="its entry (i, k), with p",
+            ),
+        )
     ),
-    correction_words="The matrix form has the factor p.",
+    correction_words="The last member is entry (i, k) of p A C^(p-1) V.",
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq39", HERE + "eq55"),
     legs=(legs.stationary_powers,),
     where=WHERE + r" $C=\operatorname{diag}(c_j)$.",
-    notes="(57) repeats the slip; (58) to (60) have the factor again, so nothing later depends on it.",
+    notes="(57) repeats the lost factor; (58) to (60) have it again.",
 )
 
 claim(
@@ -313,46 +330,60 @@ claim(
     words="The regularised energy is the sum of F(u_j), which is the sum of powers minus the weighted pairs.",
     literal=All(
         (
-            family(lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_POWER,)), (1, 2)),
-            family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
+            family(
+                lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_POWER,)),
+                (1, 2),
+                label="first equality",
+            ),
+            family(
+                lambda p: Identity(sum_over(j, p.of(en.u(j))), _index_form(p)),
+                (1, 2),
+                label="second equality",
+            ),
         )
     ),
-    corrected=family(lambda p: Identity(_regularised(p), _index_form(p), given=(C_POWER,))),
-    correction_words="The member in the middle is E without R; the last member is right.",
+    corrected=All(
+        (
+            family(
+                lambda p: Identity(
+                    _traces(p, V) + regulariser(p), energy(p) + regulariser(p), given=(C_POWER,)
+                ),
+                label="(59) with u_j as the trace of (28)",
+            ),
+            family(
+                lambda p: Identity(energy(p) + regulariser(p), _index_form(p), given=(C_POWER,)),
+                label="in index notation",
+            ),
+        )
+    ),
+    correction_words="The member in the middle is Σ F(u_j) + R(Z), with R of (58), as (47) prints it.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
     where=WHERE,
 )
 
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
-NEGATIVE_C = Point(((N, 2), (DV, 1)), ((en.A_, ((HALF, HALF), (THIRD, 2 * THIRD))), (en.V_, ((1,), (-1,)))))
+NEGATIVE_C = Point(
+    ((N, 2), (DV, 1)), ((en.A_, ((HALF, HALF), (THIRD, 2 * THIRD))), (en.V_, ((1,), (-1,))), (EXPONENT, 3))
+)
 
 
-def _at_c(p: Exponent) -> Term:
-    return energy(p) - p.term * sum_over(i, j, p.of(C_J[j], -1) * A[i, j] * (Z[i].T @ V[j]))
+def _minimum(says: str, witness: Point | None = None) -> Extremum:
+    """AV is a minimum; as printed nothing is assumed of p and the c_j, and three is a value of p."""
+    weighted = sum_over(i, j, power_p(C_J[j], -1) * A[i, j] * (Z[i].T @ V[j]))
+    return Extremum(
+        energy(Exponent()) - as_term(EXPONENT) * weighted,
+        en.Z_,
+        AV,
+        says,
+        above=sum_over(j, bregman("power", en.u(j), C_J[j])),
+        convex=() if witness else ("power",),
+        given=(C_POWER,),
+        witness=witness,
+        direction=((4,), (-3,)) if witness else None,
+    )
 
 
-def _minimum(p: Exponent, says: str, above: Term | None = None) -> Extremum:
-    convex = () if above is not None else ("power",)
-    above = above if above is not None else sum_over(j, bregman("power", en.u(j), C_J[j]))
-    return Extremum(_at_c(p), en.Z_, AV, says, above=above, convex=convex, given=(C_POWER,))
-
-
-def _literal_minimum(p: Exponent) -> Extremum:
-    if p.value == 3:
-        return Extremum(
-            _at_c(p),
-            en.Z_,
-            AV,
-            "a local minimum",
-            given=(C_POWER,),
-            witness=NEGATIVE_C,
-            direction=((4,), (-3,)),
-        )
-    return _minimum(p, "a local minimum", SQUARES.get(p.value or 0))
-
-
-SQUARES = {2: sum_over(j, (en.u(j) - C_J[j]) ** 2)}
 ONE_U, ONE_C = (as_term(Tensor(x, (), x)) for x in "uc")
 FOURTH = ONE_U**4 - ONE_C**4 - 4 * ONE_C**3 * (ONE_U - ONE_C)
 
@@ -364,23 +395,19 @@ claim(
     literal=All(
         (
             family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
-            family(_literal_minimum, (2, 3)),
+            _minimum("a local minimum", NEGATIVE_C),
         )
     ),
     corrected=All(
         (
             family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
-            Family(
-                _minimum(Exponent(), "a global minimum"),
-                (("p = 2", _minimum(Exponent(2), "a global minimum", SQUARES[2])),),
-                label="even p",
-            ),
+            _minimum("a local minimum"),
+            _minimum("a global minimum"),
             Identity(
                 FOURTH,
                 (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2),
                 label="one alignment, p = 4, as squares",
             ),
-            Family(_minimum(Exponent(), "a local minimum"), (), label="odd p, if all c_j > 0"),
         )
     ),
     correction_words=(
@@ -389,9 +416,13 @@ claim(
         "local minimum if all c_j are positive: u^p is convex near positive arguments only."
     ),
     assumes=(WHOLE,),
-    rests_on=(HERE + "eq58", HERE + "eq60"),
+    rests_on=(HERE + "eq42", HERE + "eq58"),
     legs=(solver_legs.minimum_even,),
-    where=WHERE + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex.",
+    where=WHERE
+    + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex. (power convex): $u\mapsto u^p$ is "
+    r"convex near every $c_j$ for a local minimum, which is so for even $p$ and, if all $c_j>0$, for odd "
+    r"$p$; it is "
+    r"convex everywhere for a global one, which is so for even $p$.",
     notes=(
         "For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
         "vanishes identically. "

@@ -9,13 +9,26 @@ from checks.kinds.cost import Assign, Cost
 from checks.kinds.family import Family
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import C_RULE, E_NAME, HERE, SCORES, WHERE, K, Q, X
+from checks.papers.farooq2025.notation import (
+    C_RULE,
+    E_NAME,
+    HERE,
+    QUERY_WHERE,
+    READ_AS,
+    SCORES,
+    SMOOTH,
+    STOCHASTIC,
+    WHERE,
+    K,
+    Q,
+    X,
+)
 from checks.papers.farooq2025.section3 import SQUARE_V
-from checks.papers.farooq2025.section4 import SIGN, SMOOTH, SQUARE_C
+from checks.papers.farooq2025.section4 import SIGN, SQUARE_C, quadratic
 from checks.papers.farooq2025.section5 import coefficient
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.gradients import grad
-from derivations.calculus.index import Tensor
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import (
     Term,
     as_term,
@@ -24,7 +37,6 @@ from derivations.calculus.term import (
     row_softmax,
     size,
     sqrt,
-    squared_norm,
     stack,
     sum_over,
     trace,
@@ -50,19 +62,31 @@ claim(
     HERE + "prose-row-stacking",
     "Section 2, before (7) and (9)",
     "Rows stacked into matrices",
-    words="V is the transpose of the row blocks v_1ᵀ, v_2ᵀ, … written side by side.",
-    literal=lambda a: Identity(V, SIDE_BY_SIDE.T),
-    corrected=lambda a: Definition(V, stack(j, as_term(V_ROWS)[j])),
-    correction_words="The vectors v_1, v_2, … stand side by side, and the whole is transposed: row j of V is "
-    "v_j.",
-    where=WHERE,
+    words="Q, K and V are the transposes of their row blocks q_1ᵀ, q_2ᵀ, … and so on, written side by side.",
+    literal=lambda a: All(tuple(Identity(whole, _blocks(letter, width)) for whole, letter, width in STACKED)),
+    corrected=lambda a: All(tuple(_columns(*stacked) for stacked in STACKED)),
+    correction_words="The vectors v_1, v_2, … stand side by side as columns, and the whole is transposed: "
+    "row j of V is v_j.",
+    where=QUERY_WHERE,
     notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of "
     "four numbers.",
 )
-V_ROWS: Tensor = Tensor("v", (N, DV), "v", "v_{%1}", "v_{%1%2}")
-SIDE_BY_SIDE: Term = as_term(
-    Tensor("[v_1^T ... v_n^T]", ("1", f"{N} {DV}"), r"[v_1^\top\, v_2^\top \ldots v_n^\top]")
-)
+STACKED: tuple[tuple[Term, str, str], ...] = ((Q, "q", DK), (K, "k", DK), (V, "v", DV))
+
+
+def _blocks(letter: str, width: str) -> Term:
+    """The transpose of n rows side by side."""
+    latex = rf"[{letter}_1^\top\,{letter}_2^\top \ldots {letter}_n^\top]"
+    return as_term(Tensor(f"rows {letter}", ("1", f"{N} {width}"), latex)).T
+
+
+def _columns(whole: Term, letter: str, width: str) -> Definition:
+    """The transpose of n columns side by side."""
+    columns = Tensor(f"columns {letter}", (width, N), rf"[{letter}_1\,{letter}_2 \ldots {letter}_n]")
+    own, entry = as_term(Tensor(letter, (N, width), letter, rf"{letter}_{{%1}}")), Index("k", width)
+    rule = Given(columns, (entry, j), own[j, entry], f"column j is {letter}_j")
+    return Definition(whole, as_term(columns).T, given=(rule,))
+
 
 claim(
     HERE + "eq69",
@@ -91,7 +115,7 @@ claim(
         )
     ),
     rests_on=(HERE + "eq7",),
-    where=WHERE,
+    where=QUERY_WHERE,
     notes="The letter j is free on the left and bound in the denominator; with the usual scope of a sum this "
     "is well defined.",
 )
@@ -145,8 +169,8 @@ claim(
     words="c_j is a double sum, and equals v_jᵀAᵀA v_j.",
     literal=All(
         (
-            Identity(coefficient(), V[j].T @ A.T @ A @ V[j], label="shapes"),
-            Identity(SQUARE_C, squared_norm(A @ SQUARE_V[j]), label="value when d_v = n"),
+            Identity(coefficient(), quadratic(V), label="shapes"),
+            Identity(SQUARE_C, quadratic(SQUARE_V), given=(STOCHASTIC,), label="value when d_v = n"),
         )
     ),
     corrected=All(
@@ -170,7 +194,7 @@ claim(
     ),
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment, legs.memory),
-    where=WHERE,
+    where=WHERE + READ_AS,
     notes=SIGN + " An implementation with the second expression computes another algorithm.",
 )
 
@@ -254,24 +278,15 @@ ANY_R = regularised(en.F)
 WEIGHTED = sum_over(j, (en.F(en.u(j), 1) - 2 * C_J[j]) * A[i, j] * V[j, k])
 
 
-def _first_equality(function: Callable[[Term], Term]) -> Identity:
-    left = grad(en.energy(function), en.Z_)[i, k]
-    return Identity(left, grad(regularised(function), en.Z_, "E_R")[i, k], given=(C_RULE,))
+TWO_SUMS = sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k]) - 2 * sum_over(j, C_J[j] * A[i, j] * V[j, k])
 
 
-def _rest() -> Identity:
-    two_sums = sum_over(j, en.F(en.u(j), 1) * A[i, j] * V[j, k]) - 2 * sum_over(j, C_J[j] * A[i, j] * V[j, k])
-    return Identity(
-        grad(ANY_R, en.Z_, "E_R")[i, k],
-        WEIGHTED,
-        chain=(
-            Link(
-                grad(en.energy(en.F), en.Z_)[i, k] + grad(TWICE, en.Z_, "R")[i, k], "the gradient is linear"
-            ),
-            Link(two_sums, "(34), and the gradient of (75)"),
-        ),
-        reason="collected",
-    )
+def _gradient(left: Term, right: Term, label: str = "") -> Identity:
+    return Identity(left[i, k], right, given=(C_RULE,), label=label)
+
+
+def _sum() -> Term:
+    return grad(en.energy(en.F), en.Z_)[i, k] + grad(TWICE, en.Z_, "R")[i, k]
 
 
 claim(
@@ -281,11 +296,19 @@ claim(
     words="The gradient of E equals that of E_R, which is the sum of (F'(u_j) - 2c_j) A_ij V_jk.",
     literal=lambda a: All(
         (
-            Family(_first_equality(en.F), (FUNCTIONS_PAIR[0],), label="first equality"),
-            _rest(),
+            _gradient(grad(en.energy(en.F), en.Z_), grad(ANY_R, en.Z_, "E_R")[i, k], "first equality"),
+            _gradient(grad(ANY_R, en.Z_, "E_R"), _sum(), "the gradient is linear"),
+            Identity(_sum(), TWO_SUMS, given=(C_RULE,), label="(34), and the gradient of (75)"),
+            Identity(TWO_SUMS, WEIGHTED, given=(C_RULE,), label="collected"),
         )
     ),
-    corrected=_rest(),
+    corrected=lambda a: Identity(
+        grad(ANY_R, en.Z_, "E_R")[i, k],
+        WEIGHTED,
+        given=(C_RULE,),
+        chain=(Link(_sum(), "the gradient is linear"), Link(TWO_SUMS, "(34), and the gradient of (75)")),
+        reason="collected",
+    ),
     correction_words="The left side is the gradient of E_R.",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34", HERE + "eq45", HERE + "eq76"),
@@ -293,33 +316,24 @@ claim(
     where=WHERE,
     notes="With the matching regulariser the bracket is F'(u_j) - F'(c_j).",
 )
-FUNCTIONS_PAIR: tuple[tuple[str, Identity], ...] = (("F(u) = u^2", _first_equality(en.square)),)
+
 
 SLOPES = stack(j, en.F(en.u(j), 1) - 2 * C_J[j])
 MATRIX = A @ diag(SLOPES) @ V
-NARROW = as_term(Tensor("V of one column", (N, "1"), "V"))
 
 claim(
     HERE + "eq78",
     "Eq. (78)",
     "The gradient in matrix form",
     words="The gradient is A times the vector F'(u) - 2c times Vᵀ.",
-    literal=All(
-        (
-            Identity(grad(ANY_R, en.Z_, "E_R"), A @ SLOPES @ V.T, label="shapes"),
-            Identity(
-                as_term(Tensor("G", (N, "1"), r"\nabla_Z E_R")),
-                A @ SLOPES @ NARROW.T,
-                label="shapes when d_v = 1",
-            ),
-        )
-    ),
+    literal=Identity(grad(ANY_R, en.Z_, "E_R"), A @ SLOPES @ V.T),
     corrected=Identity(grad(ANY_R, en.Z_, "E_R"), MATRIX),
     correction_words="The vector stands on a diagonal, and V has no transpose.",
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq77",),
     legs=(legs.gradient_printed,),
     where=WHERE,
+    notes="For d_v = 1 there is a product, which is n x n where the gradient is n x 1.",
 )
 
 STEP = en.descent(ANY_R, as_term(en.ETA))

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import Assumption, claim
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.differs import Differs
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
 from checks.papers.farooq2025.dynamics import MATCHED, STARTED, STEP, eta, start
-from checks.papers.farooq2025.notation import AT_AV, C_RULE, HERE, SCORES, WHERE, K, Q, X
+from checks.papers.farooq2025.notation import (
+    AT_AV,
+    C_RULE,
+    HERE,
+    QUERY_WHERE,
+    SCORES,
+    STOCHASTIC,
+    WHERE,
+    K,
+    Q,
+    X,
+)
 from checks.papers.farooq2025.section4 import SQUARE, W_
-from checks.papers.farooq2025.section7 import FACTORED, S_, W_K, W_Q, W_V, Y_RULE, S
+from checks.papers.farooq2025.section7 import FACTORED, INPUT, S_, W_K, W_Q, W_V, Y_RULE, S
 from checks.statement import All, Given, Identity
 from derivations.calculus.gradients import at_point, grad, zeros
 from derivations.calculus.index import Index, Tensor
@@ -91,7 +104,7 @@ claim(
     words="Queries, keys, values, scores and weights are the same for both F: 0 operations more.",
     literal=All(
         (
-            _no_difference("weights, quadratic less linear", WEIGHTS, _weights(), _weights()),
+            _no_difference("weights, quadratic column", WEIGHTS, _weights(), _weights()),
             Identity(
                 exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])),
                 row_softmax(SCORES)[m, j],
@@ -101,7 +114,7 @@ claim(
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq69", HERE + "eq70"),
-    where=SIZES,
+    where=INPUT + " " + QUERY_WHERE,
     notes="F occurs in none of the formulas of this step.",
 )
 
@@ -110,7 +123,7 @@ claim(
     "Table 1, step 2",
     "The initial state",
     words="Z = AV is the same for both F: 0 operations more.",
-    literal=_no_difference("initial state, quadratic less linear", ATTENTION, AV, AV),
+    literal=_no_difference("initial state, quadratic column", ATTENTION, AV, AV),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq71",),
     where=SIZES,
@@ -123,7 +136,7 @@ claim(
     words="The alignments u_j are the same for both F: 0 operations more.",
     literal=All(
         (
-            _no_difference("alignments, quadratic less linear", ALIGNMENTS, _alignments(), _alignments()),
+            _no_difference("alignments, quadratic column", ALIGNMENTS, _alignments(), _alignments()),
             Identity(en.u(j), (A.T @ Z)[j].T @ V[j], label="the plan computes u_j"),
         )
     ),
@@ -139,7 +152,7 @@ claim(
     "The energy",
     words="The sum of u_j² takes n operations more than the sum of u_j.",
     literal=Cost(
-        "energy, quadratic less linear",
+        "energy, quadratic column",
         (Assign(E_, (), sum_over(j, U[j] ** 2)),),
         "n",
         SQUARE,
@@ -151,13 +164,6 @@ claim(
     rests_on=(HERE + "eq73",),
     where=SIZES,
 )
-
-
-def _regulariser(weight: Term | None) -> tuple[Assign, ...]:
-    pair = sum_over(k, Z[i, k] * V[j, k])
-    body = A[i, j] * pair if weight is None else weight * A[i, j] * pair
-    total = sum_over(i, j, body)
-    return (*COEFFICIENTS, Assign(R_, (), -total if weight is None else -2 * total))
 
 
 LINEAR_R = -en.pairing()
@@ -173,34 +179,22 @@ R_FORMS = (
     Stationary(SQUARE + QUADRATIC_R, en.Z_, AV, given=(C_RULE,), label="quadratic R matches"),
 )
 
+
+def _coefficients(printed: str) -> Cost:
+    """The c_j as they are written, with the dot products of values stored."""
+    return Cost("c as printed, dot products stored", COEFFICIENTS, printed, stack(j, C_RULE.value))
+
+
 claim(
     HERE + "tab1-step5",
     "Table 1, step 5",
     "The regulariser",
-    words="The two forms of R for both F; the quadratic column takes n³ + n²d_v operations more for the c_j.",
-    literal=All(
-        (
-            *R_FORMS,
-            Cost(
-                "regulariser, quadratic less linear",
-                _regulariser(C_J[j]),
-                "n**3 + n**2*d_v",
-                QUADRATIC_R,
-                _regulariser(None),
-                LINEAR_R,
-                given=(C_RULE,),
-            ),
-        )
-    ),
+    words="The two forms of R for both F; the c_j of the quadratic column take n³ + n²d_v operations.",
+    literal=All((*R_FORMS, _coefficients("n**3 + n**2*d_v"))),
     corrected=All(
         (
             *R_FORMS,
-            Cost(
-                "c as printed, dot products stored",
-                COEFFICIENTS,
-                "n**3 + n**2*d_v + n**2",
-                stack(j, C_RULE.value),
-            ),
+            _coefficients("n**3 + n**2*d_v + n**2"),
             Cost(
                 "c from AV, row by row of Aᵀ(AV)",
                 FACTORED,
@@ -211,9 +205,8 @@ claim(
         )
     ),
     correction_words=(
-        "Both columns print the c_j, so the columns differ by n² + 1 only; the linear column does not need "
-        "them. As printed the "
-        "c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times values only n²d_v + n d_v."
+        "As printed the c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times values only "
+        "n²d_v + n d_v."
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
@@ -222,8 +215,10 @@ claim(
         legs.alignment,
     ),
     where=SIZES,
-    notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. "
-    "prose-cost inherits the n³.",
+    notes=(
+        "The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. Both "
+        "columns print the c_j, which the linear one does not need. prose-cost inherits the n³."
+    ),
 )
 
 
@@ -271,11 +266,11 @@ claim(
     "Table 1, step 6",
     "The gradients",
     words="The gradients of E, R and E_R for both F; the quadratic one takes n² operations more.",
-    literal=All((*GRADIENTS, _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2"))),
+    literal=All((*GRADIENTS, _more("gradient, quadratic column", QUADRATIC_LINE, "n**2"))),
     corrected=All(
         (
             *GRADIENTS,
-            _more("gradient, quadratic less linear", QUADRATIC_LINE, "n**2 + n"),
+            _more("gradient, quadratic column", QUADRATIC_LINE, "n**2 + n"),
             _more("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n"),
         )
     ),
@@ -295,7 +290,12 @@ claim(
 
 def _rounds(times: str) -> tuple[Assign, ...]:
     loop = (*ALIGNMENTS, *SCALED_ROWS, Assign(en.Z_, (i, k), Z[i, k] - eta * D[i, k]))
-    return tuple(Assign(line.tensor, line.at, line.term, times) for line in loop)
+    return _repeated(loop, times)
+
+
+def _repeated(plan: tuple[Assign, ...], times: str) -> tuple[Assign, ...]:
+    """A plan run in so many rounds."""
+    return tuple(replace(line, times=times) for line in plan)
 
 
 DESCENT = Identity(
@@ -342,13 +342,18 @@ def _first_step(a: EnergyAssumptions) -> Term:
     return at_point(STEP, en.Z_, start(a))
 
 
+def _moves(state: Term, label: str = "") -> Differs:
+    """A step leads to something else than AV, for some attention weights."""
+    return Differs(state, AV, given=(C_RULE, STOCHASTIC), label=label)
+
+
 claim(
     HERE + "tab1-step8",
     "Table 1, step 8",
     "The output",
     theory="energy",
-    words="The optimised Z of the quadratic case may differ from AV, the start of step 2.",
-    literal=lambda a: Differs(_first_step(a), AV, given=(C_RULE,)),
+    words="The optimised Z of the quadratic case, started at AV as in (71), may differ from AV.",
+    literal=lambda a: _moves(_first_step(a)),
     corrected=lambda a: All(
         (
             Identity(_first_step(a), AV, given=(C_RULE,), label="the step from the start leads to AV"),
@@ -358,7 +363,7 @@ claim(
                 given=(C_RULE,),
                 label="from AV + W it moves with u(W) only",
             ),
-            Differs(at_point(STEP, en.Z_, AV + WIDE), AV, given=(C_RULE,), label="another start"),
+            _moves(BESIDE, "another start"),
         )
     ),
     correction_words=(
@@ -378,7 +383,7 @@ claim(
 )
 
 BAR = Tensor("Zbar", (N, DV), r"\bar{Z}", r"\bar{z}_{%1}", r"\bar{Z}_{%1%2}")
-BACK = (
+ADJOINT = (
     Assign(B_, (j, k), sum_over(m, A[m, j] * as_term(BAR)[m, k])),
     Assign(u_, (j,), sum_over(k, B[j, k] * V[j, k])),
     Assign(w_, (j,), 2 * U[j]),
@@ -386,6 +391,7 @@ BACK = (
     Assign(D_, (i, k), sum_over(j, A[i, j] * B[j, k])),
     Assign(BAR, (i, k), as_term(BAR)[i, k] - eta * D[i, k]),
 )
+BACK = _repeated(ADJOINT, "T")
 
 
 def _linear_part(state: Tensor) -> Term:
@@ -402,8 +408,9 @@ claim(
     HERE + "tab1-step9",
     "Table 1, step 9",
     "Backpropagation",
-    words="Backpropagation through the quadratic case takes n² operations more.",
-    literal=Cost("adjoint of one descent step", BACK, "n**2", _adjoint()),
+    words="Backpropagation through the quadratic case takes n² operations more, so that its part through the "
+    "states of the descent takes at most n².",
+    literal=Cost("adjoint of T descent steps by Z", BACK, "n**2", _adjoint(), relation="<="),
     corrected=All(
         (
             Identity(
@@ -411,13 +418,14 @@ claim(
                 trace(as_term(BAR).T @ _linear_part(W_)),
                 label="the step is self-adjoint in Z",
             ),
-            Cost("adjoint of one descent step", BACK, "2*n**2*d_v + 3*n*d_v + n", _adjoint()),
+            Cost("adjoint of T descent steps by Z", BACK, "T*(2*n**2*d_v + 3*n*d_v + n)", _adjoint()),
             STAYS,
         )
     ),
     correction_words=(
-        "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, T steps "
-        "T times that. Started "
+        "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, that of "
+        "T "
+        "steps T times as many. Started "
         "at AV the output is AV as a function of A and V, so its gradient is that of the linear column, and "
         "nothing is added."
     ),
