@@ -108,7 +108,7 @@ class Reader:
     """Evaluates printed LaTeX at a point, the way it is read."""
 
     def __init__(self, latex: str, sizes: dict[str, int], values: dict, at: dict[str, int]) -> None:
-        words = r"\\[,!;|]|\\[A-Za-z]+|\d+|[A-Za-z]|[-+^_{}()\[\]=|]"
+        words = r"\\[,!;|]|\\[A-Za-z]+|\d+|[A-Za-z]'*|[-+^_{}()\[\]=|]"
         self.tokens = [t for t in re.findall(words, latex) if t not in (r"\,", r"\!", r"\;", r"\cdot")]
         self.sizes, self.values, self.at, self.n = sizes, values, dict(at), 0
 
