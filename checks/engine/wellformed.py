@@ -163,12 +163,17 @@ def _alike(statement: Any) -> None:
         return
     seen: dict[str, Term] = {}
     for term in (*_leaves(terms_of(statement)), *_sides(statement)):
-        shown = canonical(term.latex())
+        latex = term.latex()
+        shown = canonical(latex) if len(latex) < _LONG else latex
         if not shown:
             raise Malformed("a symbol is printed as nothing")
         other = seen.setdefault(shown, term)
         if other != term and not _same(other, term):
             raise Malformed(f"two different formulas are printed {term.latex()}")
+
+
+_LONG = 1000
+"""Characters beyond which a formula is no name: only the same text is then printed alike."""
 
 
 def _leaves(terms: Iterable[Term]) -> Iterator[Term]:

@@ -183,11 +183,8 @@ def _raised(text: str, atom: Atom, exponent: Fraction) -> str:
         return text
     if exponent == Fraction(1, 2):
         return rf"\sqrt{{{text}}}"
-    return (
-        rf"{{{text}}}^{{{exponent}}}"
-        if atom[0] in ("D", "N", "P")
-        else rf"\left({text}\right)^{{{exponent}}}"
-    )
+    bare = atom[0] in ("D", "N", "P") or (atom[0] == "T" and not atom[2] and "^" not in text)
+    return rf"{{{text}}}^{{{exponent}}}" if bare else rf"\left({text}\right)^{{{exponent}}}"
 
 
 def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> str:

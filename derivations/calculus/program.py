@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import groupby
 
 from derivations.calculus import index as ix
@@ -34,9 +35,14 @@ class Raw(Term):
         return self.data
 
     def latex(self) -> str:
-        return form_latex(nf.normal(self.data))
+        return _shown(self.data)
 
     level = 1
+
+
+@lru_cache(maxsize=256)
+def _shown(expr: ix.Expr) -> str:
+    return form_latex(nf.normal(expr))
 
 
 @dataclass(frozen=True)
