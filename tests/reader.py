@@ -26,7 +26,8 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Differential, Formula, Gradient, Moved, SymbolicPower
 from derivations.calculus.index import STACKED, Index, Tensor, summands
-from derivations.calculus.term import Apply, Size, Term, free
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Apply, NonConformable, Size, Stack, SumOver, Term, as_term, free
 from derivations.theories.functional_descent.updates import Named
 from derivations.theories.ksvd import PrintedDiagonal
 
@@ -190,7 +191,7 @@ def draw(dims: set[str], tensors: set[Tensor], seed: int, positive: bool = False
 
 
 _WORD = re.compile(
-    r"\\left\s*\\\||\\right\s*\\\||\\left\.|\\right\||\\left|\\right|\\operatorname\{[A-Za-z0-9*]+\}|"
+    r"\\left\s*\\\||\\right\s*\\\||\\left\.|\\right\||\\left(?![a-z])|\\right(?![a-z])|\\operatorname\{[A-Za-z0-9*]+\}|"
     r"\\begin\{pmatrix\}|\\end\{pmatrix\}|\\[A-Za-z]+|\\.|\d+|[^\s]"
 )
 _NOTHING = {r"\,", r"\!", r"\;", r"\ ", r"\left", r"\right", r"\textstyle", r"\displaystyle"}
@@ -402,9 +403,13 @@ _KNOWN = {
 class Reader:
     """Reads one formula; ``scope`` gives the dimension of every index that may be used."""
 
-    def __init__(self, latex: str, vocabulary: Vocabulary, scope: Mapping[str, str]) -> None:
+    def __init__(
+        self, latex: str, vocabulary: Vocabulary, scope: Mapping[str, str], choices: Mapping[Any, int] | None = None
+    ) -> None:
         self.tokens, self.n = words(latex), 0
         self.vocabulary, self.scope = vocabulary, dict(scope)
+        self.choices = dict(choices or {})
+        self.open: dict[tuple[str | int, ...], int] = {}  # names of several things, and how many
 
     # ------------------------------------------------ tokens
 
@@ -468,7 +473,7 @@ class Reader:
         while self.peek() not in _CLOSING:
             if self.skip(r"\cdot"):
                 continue
-            found.append(self.over() if self.peek() == r"\sum" else self.raised())
+            found.append(self.over() if self.peek() == r"\sum" and self.named(False) is None else self.raised())
         if not found:
             raise Unreadable("what cannot be parsed", f"nothing before {self.peek() or 'the end'}")
         return found
@@ -476,6 +481,8 @@ class Reader:
     def over(self) -> Node:
         """A sum: it reaches over the product that follows, further sums included."""
         self.take(r"\sum", "_")
+        if self.tokens[self.n : self.n + 1] == ["{"] and self.peek(2) == "}" and self.peek(3) != "^":
+            return self.over_all()
         name, dim = self.limits()
         before = self.scope.get(name)
         self.scope[name] = dim
@@ -486,6 +493,32 @@ class Reader:
             return sum(body.value(p, {**at, name: n}) for n in range(p.size(dim)))
 
         return Node(body.dims, value)
+
+    def over_all(self) -> Node:
+        """``\\sum_{a} …``: over all entries of the arrays that a is a subscript of, which must have one shape."""
+        self.take("{")
+        name = self.index_name()
+        self.take("}")
+        if name in self.scope:
+            raise Unreadable("a sum without its range over an index that is bound", name)
+        start, found = self.n, []
+        every = {dim for dim in self.vocabulary.dims} | {
+            STACKED.join((a, b)) for a in self.vocabulary.dims for b in self.vocabulary.dims if a != b
+        }
+        for dim in sorted(every):
+            self.n, self.scope[name] = start, dim
+            try:
+                found.append((dim, self.product(), self.n))
+            except (Unreadable, ValueError):
+                continue
+            finally:
+                del self.scope[name]
+        if len(found) != 1:
+            raise Unreadable("a sum without its range")
+        dim, body, self.n = found[0]
+        return Node(
+            body.dims, lambda p, at: sum(body.value(p, {**at, name: n}) for n in range(p.size(dim)))
+        )
 
     def limits(self) -> tuple[str, str]:
         """``{j=1}^{N}``: the name of an index and its dimension."""
@@ -682,8 +715,8 @@ class Reader:
             raise Unreadable("an index where a value should be", token)
         raise Unreadable("an unknown name", token + "".join(self.tokens[self.n :][:6]))
 
-    def named(self) -> Node | None:
-        """The longest name of the vocabulary that stands here."""
+    def named(self, taken: bool = True) -> Node | None:
+        """The longest name of the vocabulary that stands here; not ``taken``, it is only looked at."""
         best: list[tuple[int, Word, tuple[str, ...]]] = []
         for word in self.vocabulary.words.get(self.peek(), ()):
             found = self.matched(word)
@@ -693,19 +726,16 @@ class Reader:
             return None
         longest = max(length for length, _, _ in best)
         fitting = [(word, names) for length, word, names in best if length == longest]
-        nodes = []
-        for word, names in fitting:
-            try:
-                nodes.append(self.meaning(word, names))
-            except Unreadable as error:
-                if len(fitting) == 1:
-                    raise error
-        if len(nodes) != 1:
-            raise Unreadable("a name of several things", " ".join(self.tokens[self.n :][:longest]))
-        self.n += longest
-        if self.peek() == "'" or (self.peek() == "(" and self.tokens[self.n - 1] != "'" and False):
-            raise Unreadable("an unknown name", self.tokens[self.n - 1] + "'")
-        return nodes[0]
+        if len(fitting) > 1:
+            choice = fitting[0][0].tokens
+            fitting = [fitting[self.choices.setdefault(choice, 0) % len(fitting)]]
+            self.open[choice] = len(best)
+        node = self.meaning(*fitting[0])
+        if taken:
+            self.n += longest
+            if self.peek() == "'":
+                raise Unreadable("an unknown name", "".join(self.tokens[self.n - longest :][: longest + 1]))
+        return node
 
     def matched(self, word: Word) -> tuple[int, tuple[str, ...]] | None:
         """How many tokens a name takes here, and the indices in it."""
@@ -776,7 +806,7 @@ class Reader:
 
             def written(p: Point, u: float) -> float:
                 here = Tensor("here", ())
-                term = replace(name, args=(_symbol(here),), data=(name.data[0], order))
+                term = replace(name, args=(as_term(here),), data=(name.data[0], order))
                 return float(p.moved(here, np.array(u)).value(term, {}))
 
             return Node(argument.dims, lambda p, at: _entrywise(lambda u: written(p, u), argument.value(p, at)))
@@ -1035,12 +1065,6 @@ class Reader:
         return Node(body.dims, at_value)
 
 
-def _symbol(tensor: Tensor) -> Term:
-    from derivations.calculus.term import as_term
-
-    return as_term(tensor)
-
-
 def _slope(of: Callable[[float], Any]) -> Any:
     """A derivative at 0 by central differences of the sixth order."""
     h = 0.02
@@ -1058,10 +1082,21 @@ def _hadamard(a: Node, b: Node) -> Node:
 # ---------------------------------------------------------------- what is read against what is decided
 
 
+def open_indices(term: Term) -> set[Index]:
+    """The indices that a term leaves open, those of derived formulas in it too."""
+    bound = {term.data} if isinstance(term, (Stack, SumOver)) else set()
+    data = term.data if isinstance(term.data, tuple) else () if bound else (term.data,)
+    here = {x for x in data if isinstance(x, Index)}.union(
+        *(ix.free_indices(x) for x in data if isinstance(x, ix.Expr))
+    )
+    inner = (*term.args, *(x for x in data if isinstance(x, Term)))
+    return here.union(*map(open_indices, inner)) - bound
+
+
 def scope_of(*terms: Term) -> dict[str, str]:
     """The free indices of some terms, by their printed names. Raises Unreadable where two share one."""
     found: dict[str, str] = {}
-    for index in set().union(*(free(term) for term in terms)):
+    for index in set().union(*map(open_indices, terms)):
         name = "".join(words(index.latex))
         if found.setdefault(name, index.dim) != index.dim:
             raise Unreadable("one index over two ranges", name)
@@ -1069,8 +1104,35 @@ def scope_of(*terms: Term) -> dict[str, str]:
 
 
 def read(latex: str, vocabulary: Vocabulary, scope: Mapping[str, str]) -> Node:
-    """What a printed formula says. Raises Unreadable."""
-    return Reader(latex, vocabulary, scope).whole()
+    """What a printed formula says. A name of several things is what alone makes sense. Raises Unreadable."""
+    first = Reader(latex, vocabulary, scope)
+    try:
+        node, error = first.whole(), None
+    except Unreadable as caught:
+        node, error = None, caught
+    if not first.open:
+        if node is None:
+            assert error is not None
+            raise error
+        return node
+    found, todo, seen = [], [dict.fromkeys(first.open, 0)], set()
+    counts = dict(first.open)
+    while todo:
+        choice = todo.pop()
+        key = tuple(sorted(choice.items(), key=str))
+        if key in seen:
+            continue
+        seen.add(key)
+        reader = Reader(latex, vocabulary, scope, choice)
+        try:
+            found.append(reader.whole())
+        except Unreadable as caught:
+            error = caught
+        counts.update(reader.open)
+        todo += [{**choice, name: n} for name, count in counts.items() for n in range(count)]
+    if len(found) != 1:
+        raise Unreadable("a name of several things", "; ".join("".join(map(str, name)) for name in counts))
+    return found[0]
 
 
 def differs(node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, str], tries: int = 2, seed: int = 0) -> str:
@@ -1081,14 +1143,18 @@ def differs(node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, 
     shape = _plain(term.shape())
     if node.dims != shape and not node.zero:
         return f"it reads as {_show(node.dims)}, decided is {_show(shape)}"
-    done = 0
+    done = undefined = 0
     for trial in range(8 * tries):
         point = draw(vocabulary.dims, vocabulary.tensors, seed + trial, positive=trial >= 4 * tries)
         at = {name: (trial * 7 + n) % point.size(dim) for n, (name, dim) in enumerate(sorted(scope.items()))}
-        try:
-            decided = point.value(term, {i: at["".join(words(i.latex))] for i in free(term)})
-            seen = node.value(point, at)
-        except (ArithmeticError, ValueError):
+        decided = _or_none(lambda: point.value(term, {i: at["".join(words(i.latex))] for i in open_indices(term)}))
+        seen = _or_none(lambda: node.value(point, at))
+        if (decided is None) != (seen is None):
+            return f"it reads as {seen}, decided is {decided} at sizes {point.sizes}"
+        if decided is None:
+            undefined += 1
+            if undefined == 8 * tries:
+                return ""  # neither has a value anywhere
             continue
         decided = decided.reshape([point.size(d) for d in shape])
         if not np.allclose(seen, decided, rtol=1e-7, atol=1e-9):
@@ -1096,4 +1162,33 @@ def differs(node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, 
         done += 1
         if done == tries:
             return ""
-    raise Unreadable("no value at the points that are tried")
+    raise Unreadable("no value at most points")
+
+
+def _or_none(value: Callable[[], Any]) -> Any:
+    try:
+        return value()
+    except ArithmeticError:  # a division by zero, a root or logarithm of what has none
+        return None
+
+
+def compare(latex: str, term: Term, vocabulary: Vocabulary, tries: int = 2, seed: int = 0) -> str:
+    """How what is printed differs from what is decided; "" where it does not. Raises Unreadable.
+
+    A formula whose shapes do not fit has no value, and must not be readable either.
+    """
+    scope = scope_of(term)
+    try:
+        term.shape()
+    except NonConformable as error:
+        try:
+            read(latex, vocabulary, scope)
+        except Unreadable as caught:
+            if caught.reason in MISFITS:
+                return ""
+            raise
+        return f"it is readable, but decided is that {error}"
+    return differs(read(latex, vocabulary, scope), term, vocabulary, scope, tries, seed)
+
+
+MISFITS = ("shapes that do not fit", "an index over another range", "more indices than dimensions")
