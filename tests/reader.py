@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from checks.papers.chen2023.symbols import Column
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXPONENT
@@ -291,8 +290,6 @@ def vocabulary(statement: Any, entrywise: bool = False) -> Vocabulary:
                 found.differentials.setdefault(tuple(words(one.data[3])), set()).add(one)
             case Named() | PrintedDiagonal():
                 found.name(one.data, one)
-            case Column():
-                found.name(one.latex(), one)
         if isinstance(one, Term):
             if isinstance(one, Size):
                 found.dims.add(one.data)
@@ -305,6 +302,9 @@ def vocabulary(statement: Any, entrywise: bool = False) -> Vocabulary:
         for latex in (tensor.row_latex, tensor.entry_latex):
             if latex:
                 found.name(latex, tensor)
+        column, rows = re.subn(r"_\{(\w)_\{%1\}\}$", r"_{\1,%1}", tensor.row_latex)
+        if rows:  # beside the rows h_{e_i} of H_e, its columns h_{e,l}
+            found.name(column, as_term(tensor).T)
     for dim in {part for d in found.dims for part in d.split(STACKED)}:
         if re.fullmatch(r"\d+", dim) is None and "-" not in dim and " " not in dim:
             found.name(dim, dim)
@@ -441,7 +441,7 @@ class Reader:
     # ------------------------------------------------ sums and products
 
     def total(self) -> Node:
-        sign = -1 if self.skip("-") else 1
+        sign = -1 if self.named(False) is None and self.skip("-") else 1
         node = self.product()
         if sign < 0:
             first = node
@@ -470,7 +470,7 @@ class Reader:
 
     def factors(self) -> list[Node]:
         found: list[Node] = []
-        while self.peek() not in _CLOSING:
+        while self.peek() not in _CLOSING or (not found and self.named(False) is not None):
             if self.skip(r"\cdot"):
                 continue
             found.append(self.over() if self.peek() == r"\sum" and self.named(False) is None else self.raised())
@@ -682,6 +682,8 @@ class Reader:
         token = self.take()
         if token.isdigit():
             return _number(int(token))
+        if token == "d" and self.peek() == "(" and self.vocabulary.differentials:
+            return self.differential()
         match token:
             case "(":
                 node = self.total()
@@ -759,6 +761,8 @@ class Reader:
             return Node((), lambda p, at: np.array(float(p.size(what) + more)))
         if isinstance(what, Tensor):
             return self.picked(_whole(what), list(names))
+        if names:
+            return self.picked(self.term(what), list(names))
         return self.term(what, word.tokens)
 
     def term(self, term: Term, name: tuple[str | int, ...] = ()) -> Node:
@@ -1026,6 +1030,33 @@ class Reader:
             return result
 
         return _reshaped(Node(tensor.dims, value))
+
+    def differential(self) -> Node:
+        """``d(E)`` of what the statement calls E, along the direction dZ of its variable Z."""
+        inner = Reader(self.raw_bracket(), self.vocabulary, self.scope)
+        name = tuple(inner.tokens)
+        found = self.vocabulary.differentials.get(name, set())
+        if len(found) != 1:
+            raise Unreadable("the differential of what has no name, or several", "".join(name))
+        (whole,) = found
+        term, tensor, direction, _ = whole.data
+        if words(direction.latex or direction.name) != words("d" + (tensor.latex or tensor.name)):
+            raise Unreadable("a differential along what is not seen", direction.name)
+        energy = self.term(term)
+
+        def value(p: Point, at: At) -> Any:
+            start, step = p.arrays[tensor], p.arrays[direction]
+            return _slope(lambda h: energy.value(p.moved(tensor, start + h * step), at))
+
+        return Node(energy.dims, value)
+
+    def raw_bracket(self) -> str:
+        self.take("(")
+        found, depth = [], 1
+        while depth:
+            found.append(self.take())
+            depth += (found[-1] == "(") - (found[-1] == ")")
+        return " ".join(found[:-1])
 
     def of(self, names: Mapping[tuple[str, ...], set[Term]], reason: str) -> Node:
         """The meaning of the longest of some names, with or without brackets."""
