@@ -191,7 +191,7 @@ def draw(dims: set[str], tensors: set[Tensor], seed: int, positive: bool = False
 
 _WORD = re.compile(
     r"\\left\s*\\\||\\right\s*\\\||\\left\.|\\right\||\\left(?![a-z])|\\right(?![a-z])|\\operatorname\{[A-Za-z0-9*]+\}|"
-    r"\\begin\{pmatrix\}|\\end\{pmatrix\}|\\[A-Za-z]+|\\.|\d+|[^\s]"
+    r"\\(?:begin|end)\{[a-z]+\}|\\text\{[^{}]*\}|\\[A-Za-z]+|\\.|\d+|[^\s]"
 )
 _NOTHING = {r"\,", r"\!", r"\;", r"\ ", r"\left", r"\right", r"\textstyle", r"\displaystyle"}
 
@@ -1014,11 +1014,15 @@ class Reader:
         return best[0]
 
     def gradient(self) -> Node:
-        """``∇_Z E`` of an energy that the statement calls E, by differences."""
+        """``∇_Z E`` of an energy that the statement calls E, or of one in brackets, by differences."""
         self.take("_", "{")
         tensor = self.variable()
         self.take("}")
-        energy = self.of(self.vocabulary.energies, "the gradient of what has no name")
+        if self.skip("["):
+            energy = self.total()
+            self.take("]")
+        else:
+            energy = self.of(self.vocabulary.energies, "the gradient of what has no name")
 
         def value(p: Point, at: At) -> Any:
             array = p.arrays[tensor]
@@ -1223,3 +1227,51 @@ def compare(latex: str, term: Term, vocabulary: Vocabulary, tries: int = 2, seed
 
 
 MISFITS = ("shapes that do not fit", "an index over another range", "more indices than dimensions")
+
+
+# ---------------------------------------------------------------- displays: formulas, relations and what they are put into
+
+
+_RELATIONS = {"=", r"\le", r"\ge", r"\ne", "<", ">", r"\in", r"\leftarrow", r"\to", r"\succeq"}
+_BETWEEN = {r"\quad", r"\qquad", r"\\", "&", r"\Longrightarrow", r"\exists"}
+Relation = tuple[tuple[str, ...], str, tuple[str, ...]]
+
+
+def relations(display: str, vocabulary: Vocabulary) -> tuple[list[Relation], list[tuple[str, ...]]]:
+    """The relations that a display consists of, as tokens (left, sign, right), and what stands alone."""
+    chunks: list[list[str]] = [[]]
+    depth = 0
+    for token in words(display):
+        depth += (token in _OPENING) - (token in _CLOSED)
+        alone = token.startswith(r"\text{") and token not in vocabulary.words
+        frame = token.startswith((r"\begin", r"\end")) and "pmatrix" not in token
+        if not depth and (token in _BETWEEN or alone or frame):
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    found, rest = [], []
+    for chunk in chunks:
+        while chunk and chunk[-1] in (",", ":"):
+            chunk.pop()
+        if chunk[:1] == ["("] and r"\dots" in chunk or not chunk:  # what indices run over
+            continue
+        sides: list[list[str]] = [[]]
+        signs = []
+        for n, token in enumerate(chunk):
+            depth += (token in _OPENING) - (token in _CLOSED)
+            if token in _RELATIONS and not depth:
+                if token == "=" and chunk[n - 1] == ":":
+                    sides[-1].pop()
+                    token = ":="
+                signs.append(token)
+                sides.append([])
+            else:
+                sides[-1].append(token)
+        found += [(tuple(a), sign, tuple(b)) for a, sign, b in zip(sides, signs, sides[1:], strict=False)]
+        if not signs:
+            rest.append(tuple(chunk))
+    return found, rest
+
+
+_OPENING = {"{", "(", "[", r"\left\|", r"\left.", r"\begin{pmatrix}"}
+_CLOSED = {"}", ")", "]", r"\right\|", r"\right|", r"\end{pmatrix}"}
