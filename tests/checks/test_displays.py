@@ -6,14 +6,16 @@ that the engines decide, at random sizes and values.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
-from reader import Relation, Unreadable, Vocabulary, compare, relations, vocabulary, words
+from reader import Point, Relation, Unreadable, Vocabulary, compare, read, relations, vocabulary, words
 
 from checks.claim import built
 from checks.engine.notation import ENTRYWISE
@@ -22,6 +24,7 @@ from checks.kinds.family import Family
 from checks.run import registry
 from checks.run.verify import assumptions_for
 from checks.statement import parts, terms_of
+from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term
 
 LEAST = 0.99
@@ -189,3 +192,106 @@ def test_displays_consist_of_the_relations_that_were_decided() -> None:
             shown = shown[shown.index(relation) + 1 :]
         seen += 1
     assert seen > 700
+
+
+# ---------------------------------------------------------------- what must be noticed
+
+
+WRONG = [  # (claim, what is printed, what it is changed to)
+    ("nguyen2023/eq20", r"\frac{1}{N}", r"\frac{N}{1}"),
+    ("nguyen2023/eq20", r"\sum_{j=1}^{N} ", ""),
+    ("nguyen2023/eq21", r"{\left(\left(\boldsymbol{x} - \boldsymbol{\mu}\right) \odot \mathbf{s}^{-1}\right)}^{\top} ",
+     r"\left(\left(\boldsymbol{x} - \boldsymbol{\mu}\right) \odot \mathbf{s}^{-1}\right) "),
+    ("nguyen2023/eq21", r"\left(\boldsymbol{x} - \boldsymbol{\mu}\right) \odot", r"\boldsymbol{x} - \boldsymbol{\mu} \odot"),
+    ("nguyen2023/eq43", r"\mathbf{K}^{\top} \mathbf{T}^{\top}", r"\mathbf{T}^{\top} \mathbf{K}^{\top}"),
+    ("nguyen2023/eq43", r"_{jk}", r"_{kj}"),
+    ("nguyen2023/eq5", r"\boldsymbol{w}_{d}", r"\boldsymbol{w}_{j}"),
+    ("chen2023/eq6", r"H_e \Sigma", r"\Sigma H_e"),
+    ("chen2023/eq6", r"\Lambda", r"\Sigma"),
+    ("chen2023/thm3.2", r"\boldsymbol{h}_{e_{i}}", r"\boldsymbol{h}_{r_{i}}"),
+    ("wang2024/eq7", r"x_{i} \\ \mathbf{0}_{C-1}", r"\mathbf{0}_{C-1} \\ x_{i}"),
+    ("wang2024/prose-mercer-rbf", r"\left\|x_{i} - x_{j}\right\|^{2}", r"\left\|x_{i} - x_{j}\right\|"),
+    ("farooq2025/eq37", r"Z = A V", r"Z = V"),
+    ("farooq2025/eq31", r"\nabla_{Z}", r"\nabla_{V}"),
+    ("farooq2025/eq33", r"A_{mj}", r"A_{jm}"),
+    ("farooq2025/eq19", r"\operatorname{tr}", r""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("claim", "printed", "changed"), WRONG)
+def test_a_changed_display_is_noticed(claim: str, printed: str, changed: str) -> None:
+    tried = 0
+    for formula in formulas():
+        if formula.claim == claim and printed in formula.latex and outcome(formula)[0] == "read":
+            tried += 1
+            wrong = formula.latex.replace(printed, changed, 1)
+            assert outcome(replace(formula, latex=wrong))[0] != "read", wrong
+    assert tried
+
+
+CHANGES: dict[str, Callable[[str], str]] = {
+    "no transpose": lambda text: text.replace(r"^{\top}", "", 1),
+    "no range": lambda text: re.sub(r"(\\sum)_\{[^{}]*\}\^\{[^{}]*\}", r"\1", text, count=1),
+    "no sum": lambda text: re.sub(r"\\sum_\{[^{}]*\}\^\{[^{}]*\}", "", text, count=1),
+    "swapped indices": lambda text: re.sub(r"_\{([a-z])([a-z])\}", r"_{\2\1}", text, count=1),
+    "another sign": lambda text: text.replace(" - ", " + ", 1),
+    "turned fraction": lambda text: re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\\frac{\2}{\1}", text, count=1),
+    "no square": lambda text: text.replace("^{2}", "", 1),
+}
+LIKE = 0.08
+"""The share of changes that leave a formula as it was: symmetric matrices, softmax of shifted scores, and
+formulas that fit no more than before.
+"""
+
+
+def noticed(every: int) -> Counter[tuple[str, str]]:
+    """How many changes of every so many formulas are noticed, by kind."""
+    found: Counter[tuple[str, str]] = Counter()
+    for formula in [f for f, (what, _) in outcomes() if what == "read"][::every]:
+        for name, change in CHANGES.items():
+            wrong = change(formula.latex)
+            if wrong != formula.latex:
+                found[name, outcome(replace(formula, latex=wrong), tries=1)[0]] += 1
+    return found
+
+
+@pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.slow)])
+def test_nearly_every_change_is_noticed(every: int) -> None:
+    found = noticed(every)
+    for name in CHANGES:
+        same, tried = found[name, "read"], sum(n for (kind, _), n in found.items() if kind == name)
+        assert tried and same <= max(2, LIKE * tried), (name, found)
+
+
+READABLE = {  # with x = (2, 3), A = ((1, 2), (3, 4)), s = 5, N = 2
+    r"\sum_{i=1}^{N} x_{i}\,s + s": 30, r"-x_{j}^{2} - \frac{s}{2\,x_{j}}": -9 - 5 / 6,
+    r"\left(\sum_{j=1}^{N} x_{j}\right)^{2}": 25, r"x^{\top} A x": 70, r"\operatorname{tr}\left(A x x^{\top}\right)": 70,
+    r"{\left(A x\right)}_{j}": 18, r"x^{\top} x\,s": 65, r"\left\|A\right\|_{\mathrm{F}}^{2}": 30, r"A_{jj}": 4,
+    r"\left[s\,x_{i}\right]_{i=1}^{N}": [10, 15], r"\tfrac{1}{2}\,N": 1, r"\left(x \odot x\right)_{j}": 9,
+    r"\operatorname{diag}\left(x\right) x": [4, 9], r"\left.x^{\top} x\right|_{x = A x}": 64 + 324,
+    r"\nabla_{x}\left[x^{\top} x\right]": [4, 6], r"\begin{pmatrix}x \\ x\end{pmatrix}": [2, 3, 2, 3],
+}  # fmt: skip
+
+UNREADABLE = [
+    r"x\,x", r"x_{k}", r"y", r"\sum_{i} s", r"A + x", r"x + 1", r"\left(x", r"x^{\top} A \odot A", r"j\,s", r"A^{2}",
+    r"\exp\left(x\right)", r"\left\|A\right\|^{2}", r"s_{j}", r"\frac{1}{x}", r"{s^{2}}^{2}", r"{s + s}\,s", r"s\,+",
+    r"x_{jj}", r"A^{\top}_{j}", r"\exp s\,s", r"\operatorname{tr}\left(x\right)", r"{x^{\top}}^{\top}",
+]  # fmt: skip
+
+
+def _small() -> tuple[Vocabulary, Point]:
+    x, a, s = Tensor("x", ("N",)), Tensor("A", ("N", "N"), row_latex="A_{%1}"), Tensor("s")
+    arrays = {x: np.array([2.0, 3.0]), a: np.array([[1.0, 2.0], [3.0, 4.0]]), s: np.array(5.0)}
+    return vocabulary((x, a, s)), Point({"N": 2}, arrays)
+
+
+@pytest.mark.parametrize("latex", READABLE)
+def test_the_reader_reads(latex: str) -> None:
+    said, point = _small()
+    assert np.allclose(read(latex, said, {"j": "N"}).value(point, {"j": 1}), READABLE[latex])
+
+
+@pytest.mark.parametrize("latex", UNREADABLE)
+def test_the_reader_refuses(latex: str) -> None:
+    with pytest.raises(Unreadable):
+        read(latex, _small()[0], {"j": "N"})
