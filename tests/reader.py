@@ -280,7 +280,7 @@ def vocabulary(statement: Any, entrywise: bool = False) -> Vocabulary:
             case SymbolicPower():
                 found.tensors.add(EXPONENT)
             case Apply():
-                name, latex, order = one.data
+                name, latex, _ = one.data
                 found.functions.setdefault(tuple(words(latex)), set()).add(name)
             case ix.Call(name, _, _) if len(name) == 1:
                 found.functions.setdefault((name,), set()).add(name)
@@ -406,9 +406,15 @@ class Reader:
     """Reads one formula; ``scope`` gives the dimension of every index that may be used."""
 
     def __init__(
-        self, latex: str, vocabulary: Vocabulary, scope: Mapping[str, str], choices: Mapping[Any, int] | None = None
+        self,
+        latex: str | list[str],
+        vocabulary: Vocabulary,
+        scope: Mapping[str, str],
+        choices: Mapping[Any, int] | None = None,
+        opens: bool = False,
     ) -> None:
-        self.tokens, self.n = words(latex), 0
+        self.tokens, self.n = words(latex) if isinstance(latex, str) else latex, 0
+        self.opens = opens  # whether an index that nothing binds is one of the statement, over what it first runs
         self.vocabulary, self.scope = vocabulary, dict(scope)
         self.choices = dict(choices or {})
         self.open: dict[tuple[str | int, ...], int] = {}  # names of several things, and how many
@@ -657,12 +663,21 @@ class Reader:
             if self.tokens[start : start + len(tokens)] == tokens and len(tokens) > len(words(best)):
                 best = name
         end = start + len(words(best))
-        return "" if self.tokens[end : end + 1] in (["'"], ["*"]) else best
+        if best and self.tokens[end : end + 1] not in (["'"], ["*"]):
+            return best
+        if not self.opens or not re.fullmatch(r"\\[a-z]+|[A-Za-z]", "".join(self.tokens[start : start + 1])):
+            return ""
+        end = start + 1
+        while self.tokens[end : end + 1] in (["'"], ["*"]):
+            end += 1
+        return "".join(self.tokens[start:end])
 
     def picked(self, node: Node, names: list[str]) -> Node:
         if len(names) > len(node.dims):
             raise Unreadable("more indices than dimensions", f"{names} of {_show(node.dims)}")
         for name, dim in zip(names, node.dims, strict=False):
+            if self.opens:
+                self.scope.setdefault(name, dim)
             if self.scope[name] != dim:
                 raise Unreadable("an index over another range", f"{name} over {self.scope[name]}, not {dim}")
         return _reshaped(
@@ -755,6 +770,8 @@ class Reader:
 
     def meaning(self, word: Word, names: tuple[str, ...]) -> Node:
         what = word.meaning
+        if isinstance(what, Node):
+            return what
         if isinstance(what, str):
             more = 0 if "".join(words(what)) == "".join(map(str, word.tokens)) else 1
             return Node((), lambda p, at: np.array(float(p.size(what) + more)))
@@ -852,6 +869,8 @@ class Reader:
         return node
 
     def fraction(self) -> Node:
+        if self.peek() == "{" and self.peek(1) == r"\partial":
+            return self.partial()
         if self.peek().isdigit() and len(self.peek()) == 2:  # \frac12
             top, bottom = (_number(int(digit)) for digit in self.take())
         else:
@@ -866,6 +885,32 @@ class Reader:
             return top.value(p, at) / below
 
         return Node(top.dims, value)
+
+    def partial(self) -> Node:
+        """``∂L/∂x_i``: the derivative by one entry, by differences."""
+        self.take("{", r"\partial")
+        top = self.subscripted()
+        self.take("}", "{", r"\partial")
+        found = [
+            (length, word.meaning, names)
+            for word in self.vocabulary.words.get(self.peek(), ())
+            if isinstance(word.meaning, Tensor) and (match := self.matched(word))
+            for length, names in [match]
+            if len(names) == len(word.meaning.dims)
+        ]
+        if top.dims or not found:
+            raise Unreadable("a derivative that is not clear", "".join(self.tokens[self.n :][:8]))
+        length, tensor, names = max(found, key=lambda one: one[0])
+        self.picked(_whole(tensor), list(names))
+        self.n += length
+        self.take("}")
+
+        def value(p: Point, at: At) -> Any:
+            step = np.zeros_like(p.arrays[tensor])
+            step[tuple(at[name] for name in names)] = 1.0
+            return _slope(lambda h: top.value(p.moved(tensor, p.arrays[tensor] + h * step), at))
+
+        return Node((), value)
 
     def norm(self) -> Node:
         node = self.total()
@@ -1197,8 +1242,8 @@ def differs(node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, 
     for trial in range(8 * tries):
         point = draw(vocabulary.dims, vocabulary.tensors, seed + trial, positive=trial >= 4 * tries)
         at = {name: (trial * 7 + n) % point.size(dim) for n, (name, dim) in enumerate(sorted(scope.items()))}
-        decided = _or_none(lambda: point.value(term, {i: at["".join(words(i.latex))] for i in open_indices(term)}))
-        seen = _or_none(lambda: node.value(point, at))
+        decided = _or_none(point.value, term, {i: at["".join(words(i.latex))] for i in open_indices(term)})
+        seen = _or_none(node.value, point, at)
         if (decided is None) != (seen is None):
             return f"it reads as {seen}, decided is {decided} at sizes {point.sizes}"
         if decided is None:
@@ -1215,9 +1260,9 @@ def differs(node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, 
     raise Unreadable("no value at most points")
 
 
-def _or_none(value: Callable[[], Any]) -> Any:
+def _or_none(value: Callable[..., Any], *args: Any) -> Any:
     try:
-        return value()
+        return value(*args)
     except ArithmeticError:  # a division by zero, a root or logarithm of what has none
         return None
 
