@@ -7,6 +7,7 @@ that the engines decide, at random sizes and values.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +16,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reader import Point, Relation, Unreadable, Vocabulary, compare, read, relations, vocabulary, words
+from reader import (
+    Node,
+    Point,
+    Reader,
+    Relation,
+    Unreadable,
+    Vocabulary,
+    compare,
+    differs,
+    draw,
+    everything,
+    read,
+    relations,
+    vocabulary,
+    words,
+)
 
 from checks.claim import built
 from checks.engine.notation import ENTRYWISE
@@ -25,7 +41,11 @@ from checks.run import registry
 from checks.run.verify import assumptions_for
 from checks.statement import parts, terms_of
 from derivations.calculus.index import Tensor
+from derivations.calculus.program import Dual, Program, Raw, dualise
 from derivations.calculus.term import Term, as_term
+from derivations.theories import ksvd
+from derivations.theories.svr import regression as svr
+from derivations.theories.svr.variants import Variant
 
 LEAST = 0.99
 """The share of all formulas that must be read."""
@@ -295,3 +315,89 @@ def test_the_reader_reads(latex: str) -> None:
 def test_the_reader_refuses(latex: str) -> None:
     with pytest.raises(Unreadable):
         read(latex, _small()[0], {"j": "N"})
+
+
+# ---------------------------------------------------------------- derivations
+
+
+@cache
+def programs() -> dict[Program, Dual]:
+    """The programs that statements display and derivations start from, with what dualising gives."""
+    found = {one: None for _, _, _, statement in statements() for one in everything(statement) if isinstance(one, Program)}
+    for claim in registry.load().values():
+        if claim.derivation is None:
+            continue
+        a = assumptions_for(claim, {})
+        if claim.theory == "svr":
+            own = vars(sys.modules[claim.module]).values()
+            variants = [one.under(case) for one in own if isinstance(one, Variant) for case in (a, replace(a, bias="on"))]
+            found |= dict.fromkeys([svr.primal(a), *(variant.program() for variant in variants)])
+        elif claim.theory == "ksvd":
+            found[ksvd.primal(a)] = None
+    result = {}
+    for program in found:
+        try:
+            result[program] = dualise(program)
+        except ValueError:  # not quadratic, or not affine
+            continue
+    return result
+
+
+def _sides(relation: Relation, said: Vocabulary) -> tuple[Node, Node, dict[str, str]]:
+    """Both sides of an equation whose open indices are those of the statement."""
+    first = Reader(list(relation[0]), said, {}, opens=True)
+    left = first.whole()
+    second = Reader(list(relation[2]), said, first.scope, opens=True)
+    right = second.whole()
+    assert left.dims == right.dims or right.zero
+    return left, right, second.scope
+
+
+def _at(point: Point, scope: dict[str, str], n: int) -> dict[str, int]:
+    return {name: (n + k) % point.size(dim) for k, (name, dim) in enumerate(sorted(scope.items()))}
+
+
+def test_steps_of_dualising_are_read() -> None:
+    """The Lagrangian; its derivatives, by differences of what is read; what is solved for, and that it makes
+    them vanish.
+    """
+    seen: Counter[str] = Counter()
+    for program, dual in programs().items():
+        said = vocabulary((program, dual))
+        gradients: dict[str, tuple[Node, dict[str, str]]] = {}
+        for step in dual.steps:
+            kind, _, name = step.title.partition(" in " if step.title.startswith("Stationarity") else " for ")
+            shown, _ = relations(step.latex, said)
+            seen[kind] += 1
+            if step.title == "Lagrangian":
+                ((_, _, text),) = shown
+                lagrangian = Reader(list(text), said, {}, opens=True).whole()
+                assert not differs(lagrangian, dual.lagrangian, said, {})
+                said.name(r"\mathcal{L}", lagrangian)
+                continue
+            for relation in shown:
+                left, right, scope = _sides(relation, said)
+                points = [draw(said.dims, said.tensors, seed) for seed in range(2)]
+                if kind == "Stationarity" and right.zero:
+                    gradients[name] = left, scope
+                elif kind == "Stationarity":
+                    for point in points:
+                        at = _at(point, scope, 1)
+                        assert np.allclose(left.value(point, at), right.value(point, at), atol=1e-8), step.latex
+                elif kind == "Solve":
+                    (solved,) = [t for t in dual.solved if t.name == name]
+                    assert not differs(right, Raw((), dual.solved[solved]), said, scope), step.latex
+    assert seen["Lagrangian"] > 10 and seen["Stationarity"] > 30 and seen["Solve"] > 10, seen
+
+
+def test_derivations_of_claims_are_steps_that_are_read() -> None:
+    """Most of their steps are those of a program above."""
+    read = {step.latex for dual in programs().values() for step in dual.steps}
+    steps = [
+        step
+        for claim in registry.load().values()
+        if claim.derivation is not None
+        for step in claim.derivation(assumptions_for(claim, {}))
+    ]
+    others = Counter(step.title for step in steps if step.latex not in read)
+    assert len(steps) > 150 and sum(others.values()) < 0.25 * len(steps), others
