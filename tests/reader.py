@@ -414,7 +414,9 @@ class Reader:
         opens: bool = False,
     ) -> None:
         self.tokens, self.n = words(latex) if isinstance(latex, str) else latex, 0
-        self.opens = opens  # whether an index that nothing binds is one of the statement, over what it first runs
+        self.opens = (
+            opens  # whether an index that nothing binds is one of the statement, over what it first runs
+        )
         self.vocabulary, self.scope = vocabulary, dict(scope)
         self.choices = dict(choices or {})
         self.open: dict[tuple[str | int, ...], int] = {}  # names of several things, and how many
@@ -429,7 +431,9 @@ class Reader:
         for want in wanted or ("",):
             token = self.peek()
             if not token or (want and token != want):
-                raise Unreadable("what cannot be parsed", f"{want or 'more'} expected, {token or 'the end'} found")
+                raise Unreadable(
+                    "what cannot be parsed", f"{want or 'more'} expected, {token or 'the end'} found"
+                )
             self.n += 1
         return token
 
@@ -481,7 +485,9 @@ class Reader:
         while self.peek() not in _CLOSING or (not found and self.named(False) is not None):
             if self.skip(r"\cdot"):
                 continue
-            found.append(self.over() if self.peek() == r"\sum" and self.named(False) is None else self.raised())
+            found.append(
+                self.over() if self.peek() == r"\sum" and self.named(False) is None else self.raised()
+            )
         if not found:
             raise Unreadable("what cannot be parsed", f"nothing before {self.peek() or 'the end'}")
         return found
@@ -524,9 +530,7 @@ class Reader:
         if len(found) != 1 or name not in self.tokens[start : found[0][2]]:
             raise Unreadable("a sum without its range")
         dim, body, self.n = found[0]
-        return Node(
-            body.dims, lambda p, at: sum(body.value(p, {**at, name: n}) for n in range(p.size(dim)))
-        )
+        return Node(body.dims, lambda p, at: sum(body.value(p, {**at, name: n}) for n in range(p.size(dim))))
 
     def limits(self) -> tuple[str, str]:
         """``{j=1}^{N}``: the name of an index and its dimension."""
@@ -633,7 +637,9 @@ class Reader:
         node = self.atom()
         while self.peek() == "_":
             if not node.dims:
-                raise Unreadable("a subscript of a number or of an unknown name", "".join(self.tokens[self.n :][:8]))
+                raise Unreadable(
+                    "a subscript of a number or of an unknown name", "".join(self.tokens[self.n :][:8])
+                )
             self.take("_")
             node = self.picked(node, self.indices())
         return node
@@ -829,7 +835,9 @@ class Reader:
                 term = replace(name, args=(as_term(here),), data=(name.data[0], order))
                 return float(p.moved(here, np.array(u)).value(term, {}))
 
-            return Node(argument.dims, lambda p, at: _entrywise(lambda u: written(p, u), argument.value(p, at)))
+            return Node(
+                argument.dims, lambda p, at: _entrywise(lambda u: written(p, u), argument.value(p, at))
+            )
         return Node(
             argument.dims,
             lambda p, at: _entrywise(lambda u: p.functions()[name](u, order), argument.value(p, at)),
@@ -864,7 +872,11 @@ class Reader:
             return node
         inside = self.tokens[start : self.n]
         self.take("}")
-        if self.peek() == "^" and self.tokens[self.n : self.n + 3] != ["^", "{", r"\top"] and _ends_raised(inside):
+        if (
+            self.peek() == "^"
+            and self.tokens[self.n : self.n + 3] != ["^", "{", r"\top"]
+            and _ends_raised(inside)
+        ):
             raise Unreadable("a power of a power without brackets", "".join(inside))
         return node
 
@@ -1230,7 +1242,9 @@ def read(latex: str, vocabulary: Vocabulary, scope: Mapping[str, str]) -> Node:
     return found[0]
 
 
-def differs(node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, str], tries: int = 2, seed: int = 0) -> str:
+def differs(
+    node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, str], tries: int = 2, seed: int = 0
+) -> str:
     """Where what was read has another value than the term; "" if it has the same at all points that are tried.
 
     Raises Unreadable where there is no point at which both are defined.

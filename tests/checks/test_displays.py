@@ -36,13 +36,16 @@ from reader import (
 from checks.claim import built
 from checks.engine.notation import ENTRYWISE
 from checks.engine.printing import part_latex
+from checks.kinds import follows, implication
 from checks.kinds.family import Family
+from checks.kinds.follows import Follows
+from checks.kinds.implication import Implication
 from checks.run import registry
 from checks.run.verify import assumptions_for
 from checks.statement import parts, terms_of
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Dual, Program, Raw, dualise
-from derivations.calculus.term import Term, as_term
+from derivations.calculus.term import Term, as_term, stack
 from derivations.theories import ksvd
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.variants import Variant
@@ -123,7 +126,9 @@ def test_nearly_all_formulas_are_read() -> None:
 
 
 def test_every_formula_that_is_read_has_the_value_that_was_decided() -> None:
-    differ = [f"{f}\n    {how}" for f, (what, how) in outcomes() if what == "differs" and f.claim not in KNOWN]
+    differ = [
+        f"{f}\n    {how}" for f, (what, how) in outcomes() if what == "differs" and f.claim not in KNOWN
+    ]
     assert not differ, "\n".join(differ)
 
 
@@ -255,7 +260,9 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "no sum": lambda text: re.sub(r"\\sum_\{[^{}]*\}\^\{[^{}]*\}", "", text, count=1),
     "swapped indices": lambda text: re.sub(r"_\{([a-z])([a-z])\}", r"_{\2\1}", text, count=1),
     "another sign": lambda text: text.replace(" - ", " + ", 1),
-    "turned fraction": lambda text: re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\\frac{\2}{\1}", text, count=1),
+    "turned fraction": lambda text: re.sub(
+        r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\\frac{\2}{\1}", text, count=1
+    ),
     "no square": lambda text: text.replace("^{2}", "", 1),
 }
 LIKE = 0.08
@@ -323,14 +330,24 @@ def test_the_reader_refuses(latex: str) -> None:
 @cache
 def programs() -> dict[Program, Dual]:
     """The programs that statements display and derivations start from, with what dualising gives."""
-    found = {one: None for _, _, _, statement in statements() for one in everything(statement) if isinstance(one, Program)}
+    found = {
+        one: None
+        for _, _, _, statement in statements()
+        for one in everything(statement)
+        if isinstance(one, Program)
+    }
     for claim in registry.load().values():
         if claim.derivation is None:
             continue
         a = assumptions_for(claim, {})
         if claim.theory == "svr":
             own = vars(sys.modules[claim.module]).values()
-            variants = [one.under(case) for one in own if isinstance(one, Variant) for case in (a, replace(a, bias="on"))]
+            variants = [
+                one.under(case)
+                for one in own
+                if isinstance(one, Variant)
+                for case in (a, replace(a, bias="on"))
+            ]
             found |= dict.fromkeys([svr.primal(a), *(variant.program() for variant in variants)])
         elif claim.theory == "ksvd":
             found[ksvd.primal(a)] = None
@@ -383,7 +400,9 @@ def test_steps_of_dualising_are_read() -> None:
                 elif kind == "Stationarity":
                     for point in points:
                         at = _at(point, scope, 1)
-                        assert np.allclose(left.value(point, at), right.value(point, at), atol=1e-8), step.latex
+                        assert np.allclose(left.value(point, at), right.value(point, at), atol=1e-8), (
+                            step.latex
+                        )
                 elif kind == "Solve":
                     (solved,) = [t for t in dual.solved if t.name == name]
                     assert not differs(right, Raw((), dual.solved[solved]), said, scope), step.latex
@@ -401,3 +420,62 @@ def test_derivations_of_claims_are_steps_that_are_read() -> None:
     ]
     others = Counter(step.title for step in steps if step.latex not in read)
     assert len(steps) > 150 and sum(others.values()) < 0.25 * len(steps), others
+
+
+TWO_SIGNS = ("nguyen2023/eq36", "nguyen2023/rem3", "chen2023/rem3.1")
+"""Claims with a certificate in which a plus stands before a minus, without brackets."""
+
+
+def _whole(given: Any) -> Term:
+    """What a definition gives a tensor, as one array."""
+    value = given.value
+    for index in reversed(given.at):
+        value = stack(index, value)
+    return value
+
+
+def _consistent(statement: Any, said: Vocabulary, seed: int) -> Point:
+    """A point at which definitions hold, and residuals are what they are the residuals of."""
+    point = draw(said.dims, said.tensors, seed)
+    for _ in range(4):  # a definition may rest on others
+        for g in getattr(statement, "given", ()):
+            point.arrays[g.tensor] = point.value(_whole(g), {})
+        for h in statement.hypotheses if isinstance(statement, Follows) else ():
+            gap = point.value(h.lhs, {}) - point.value(h.rhs, {})
+            point.arrays[h.residual] = gap.reshape([point.size(dim) for dim in h.residual.dims])
+    return point
+
+
+def certificates() -> Iterator[tuple[str, Any, str]]:
+    """(claim, statement, the identity that proves it as it is printed)."""
+    for claim, _, _, statement in statements():
+        if isinstance(statement, Follows):
+            yield claim, statement, follows._steps(statement, "")[-1]["latex"]
+        elif isinstance(statement, Implication) and not statement.witness:
+            yield claim, statement, implication._implication_latex(statement)
+
+
+def _certified(statement: Any, latex: str) -> bool:
+    """Whether a printed identity holds, as it is read."""
+    said = vocabulary(statement, entrywise=True)
+    (relation,), rest = relations(latex, said)
+    left, right, scope = _sides(relation, said)
+    assert relation[1] == "=" and not rest
+    for seed in range(2):
+        point = _consistent(statement, said, seed)
+        at = _at(point, scope, seed)
+        if not np.allclose(left.value(point, at), right.value(point, at), rtol=1e-6, atol=1e-8):
+            return False
+    return True
+
+
+def test_certificates_hold_as_they_are_read() -> None:
+    wrong, unread = [], []
+    for claim, statement, latex in certificates():
+        try:
+            if not _certified(statement, latex) and claim not in KNOWN:
+                wrong.append((claim, latex))
+        except Unreadable as error:
+            if claim not in TWO_SIGNS:
+                unread.append((claim, str(error), latex))
+    assert not wrong and not unread, (wrong, unread)
