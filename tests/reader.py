@@ -1174,7 +1174,7 @@ def _ends_raised(tokens: list[str]) -> bool:
 
 def _slope(of: Callable[[float], Any]) -> Any:
     """A derivative at 0 by central differences of the sixth order."""
-    h = 0.02
+    h = 0.004
     return sum(c * (of(k * h) - of(-k * h)) for k, c in ((1, 45), (2, -9), (3, 1))) / (60 * h)
 
 
@@ -1210,7 +1210,7 @@ def scope_of(*terms: Term) -> dict[str, str]:
     return found
 
 
-def read(latex: str, vocabulary: Vocabulary, scope: Mapping[str, str]) -> Node:
+def read(latex: str | list[str], vocabulary: Vocabulary, scope: Mapping[str, str]) -> Node:
     """What a printed formula says. A name of several things is what alone makes sense. Raises Unreadable."""
     first = Reader(latex, vocabulary, scope)
     try:
@@ -1243,7 +1243,13 @@ def read(latex: str, vocabulary: Vocabulary, scope: Mapping[str, str]) -> Node:
 
 
 def differs(
-    node: Node, term: Term, vocabulary: Vocabulary, scope: Mapping[str, str], tries: int = 2, seed: int = 0
+    node: Node,
+    term: Term,
+    vocabulary: Vocabulary,
+    scope: Mapping[str, str],
+    tries: int = 2,
+    seed: int = 0,
+    atol: float = 1e-8,
 ) -> str:
     """Where what was read has another value than the term; "" if it has the same at all points that are tried.
 
@@ -1266,7 +1272,7 @@ def differs(
                 return ""  # neither has a value anywhere
             continue
         decided = decided.reshape([point.size(d) for d in shape])
-        if not np.allclose(seen, decided, rtol=1e-7, atol=1e-9):
+        if not np.allclose(seen, decided, rtol=1e-7, atol=atol):
             return f"it reads as {np.asarray(seen).tolist()}, decided is {decided.tolist()} at sizes {point.sizes}"
         done += 1
         if done == tries:

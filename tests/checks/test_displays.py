@@ -37,12 +37,15 @@ from checks.claim import built
 from checks.engine.notation import ENTRYWISE
 from checks.engine.printing import part_latex
 from checks.kinds import follows, implication
+from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.stationary import Stationary
 from checks.run import registry
 from checks.run.verify import assumptions_for
 from checks.statement import parts, terms_of
+from derivations.calculus.gradients import at_point, grad
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Dual, Program, Raw, dualise
 from derivations.calculus.term import Term, as_term, stack
@@ -190,6 +193,16 @@ def decided(statement: Any) -> list[tuple[str, str, str]] | None:
             found.append((s.lhs.latex(), _SIGNS[s.relation], s.rhs.latex()))
         case "Convex" | "WellPosed" | "ConvexProgram" | "Bounded":
             found = _constraints(s.program)
+        case "Order":
+            power = f"^{{{s.order}}}" if s.order > 1 else ""
+            end = f"{s.approximate.latex()} + O({as_term(s.small).latex()}{power})"
+            found = [(s.exact.latex(), "=", end)]
+        case "Limit":
+            found = [(as_term(s.state).latex(), r"\leftarrow", s.step.latex())]
+            if s.limit is not None:
+                found.append((as_term(s.state).latex(), r"\to", s.limit.latex()))
+        case "Extremum" if s.says != "bounded below":
+            found = [(as_term(s.variable).latex(), "=", s.point.latex())]
         case "Dual":
             found = [*_constraints(s.program), *((t.latex(), "=", "0") for _, t in s.conditions)]
         case _:
@@ -211,12 +224,39 @@ def test_displays_consist_of_the_relations_that_were_decided() -> None:
         expected = decided(statement)
         if expected is None:
             continue
-        shown, _ = relations(part_latex(statement), vocabulary(statement))
+        shown, rest = relations(part_latex(statement), vocabulary(statement))
         for relation in map(_tokens, expected):
             assert relation in shown, (claim, relation)
             shown = shown[shown.index(relation) + 1 :]
+        for alone in _alone(statement):
+            assert tuple(words(alone)) in rest, (claim, alone)
         seen += 1
     assert seen > 700
+
+
+def _alone(statement: Any) -> list[str]:
+    """What a display has besides relations: objectives, with what they are sought over, and energies."""
+    if isinstance(statement, Extremum):
+        return [statement.energy.latex()]
+    program = getattr(statement, "program", None)
+    if not isinstance(program, Program):
+        return []
+    over = r"\,".join(as_term(v).latex() + "," for v in getattr(statement, "printed", program.variables))
+    verb = "maximise" if program.maximise else "minimise"
+    return [rf"\underset{{{over.removesuffix(',')}}}{{\operatorname{{{verb}}}}}", program.objective.latex()]
+
+
+def test_displayed_stationary_points_are_those_that_were_decided() -> None:
+    seen = 0
+    for claim, _, _, s in statements():
+        if isinstance(s, Stationary):
+            said = vocabulary(s, entrywise=True)
+            (shown, sign, zero), *_ = relations(part_latex(s), said)[0]
+            decided_slope = at_point(grad(s.energy, s.variable), s.variable, s.point)
+            assert (sign, zero) == ("=", ("0",)), claim
+            assert not differs(read(list(shown), said, {}), decided_slope, said, {}, atol=1e-4), claim
+            seen += 1
+    assert seen > 15
 
 
 # ---------------------------------------------------------------- what must be noticed
