@@ -139,7 +139,7 @@ class Point:
         for block in product(*offsets):
             places = tuple(Index(f"place{n}", part) for n, (part, _, _) in enumerate(block))
             expr = term.entry(*places)
-            known: dict[Any, Any] = {}
+            known: dict[Any, Any] = {}  # sums, by the indices that they leave open
             for where in product(*(range(size) for _, _, size in block)):
                 got = evaluate(
                     expr,
@@ -147,7 +147,7 @@ class Point:
                     lambda t, e: float(self.arrays[t][e]),
                     self.functions(),
                     {**at, **dict(zip(places, where, strict=True))},
-                    known if not places else None,
+                    known,
                 )
                 result[tuple(o + w for (_, o, _), w in zip(block, where, strict=True))] = got
         return result
@@ -1123,7 +1123,9 @@ class Reader:
         return " ".join(found[:-1])
 
     def of(self, names: Mapping[tuple[str, ...], set[Term]], reason: str) -> Node:
-        """The meaning of the longest of some names, with or without brackets."""
+        """The meaning of the longest of some names, with or without brackets: as it is printed, where it
+        can be read.
+        """
         inside = self.skip("(")
         best = max(
             (name for name in names if tuple(self.tokens[self.n : self.n + len(name)]) == name),
@@ -1138,7 +1140,7 @@ class Reader:
         if inside:
             self.take(")")
         (term,) = names[best]
-        return self.term(term)
+        return Reader(term.latex(), self.vocabulary, self.scope).whole()
 
     def moved(self) -> Node:
         """``…|_{Z = A V}``: what is before the bar, with another value of a variable."""
