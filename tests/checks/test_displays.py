@@ -74,8 +74,10 @@ UNSAID = (
     "wang2024/prose-constant-head-softmax", "wang2024/prose-multi-layer-exact", "wang2024/prose-taylor",
 )  # fmt: skip
 """A name stands for a formula that the display does not give: W_K e_{i,k-1} for 0, Σ_1² for diag(τ + a²)."""
-EMPTY_WORDS = ("farooq2025/prose-classic-minimises", "farooq2025/prose-clipping")
-"""A condition says that a function is itself: clip(u) = clip(u)."""
+EMPTY_WORDS = (
+    "farooq2025/eq19", "farooq2025/prose-classic-minimises", "farooq2025/prose-clipping", "farooq2025/prose-footnote4",
+)  # fmt: skip
+"""A condition says that something is itself: clip(u) = clip(u), tr(Z^T A V) = tr(Z^T A V)."""
 
 
 def expected_to_fail(*claims: str) -> list[Any]:
@@ -494,6 +496,14 @@ def test_steps_of_dualising_are_read() -> None:
                 elif kind == "Solve":
                     (solved,) = [t for t in dual.solved if t.name == name]
                     assert not differs(right, Raw((), dual.solved[solved]), said, scope), step.latex
+                    slope, over = gradients[name]
+                    for point in points:
+                        array = np.zeros_like(point.arrays[solved])
+                        for where in np.ndindex(array.shape):
+                            names = ("".join(words(index.latex)) for index in dual.at[solved])
+                            array[where] = right.value(point, dict(zip(names, where, strict=True)))
+                        there = point.moved(solved, array)
+                        assert np.allclose(slope.value(there, _at(there, over, 1)), 0, atol=1e-8), step.latex
     assert seen["Lagrangian"] > 10 and seen["Stationarity"] > 30 and seen["Solve"] > 10, seen
 
 
