@@ -761,7 +761,8 @@ class Reader:
 
     def matched(self, word: Word) -> tuple[int, tuple[str, ...]] | None:
         """How many tokens a name takes here, and the indices in it."""
-        n, holes = self.n, {}
+        n = self.n
+        holes: dict[int, str] = {}
         for token in word.tokens:
             if isinstance(token, int):
                 name = self.longest_index(n)

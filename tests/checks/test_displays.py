@@ -496,7 +496,7 @@ def test_steps_of_dualising_are_read() -> None:
                 elif kind == "Solve":
                     (solved,) = [t for t in dual.solved if t.name == name]
                     assert not differs(right, Raw((), dual.solved[solved]), said, scope), step.latex
-                    slope, over = gradients[name]
+                    slope, over = gradients[step.reason.split()[2]]  # stationarity in x determines y
                     for point in points:
                         array = np.zeros_like(point.arrays[solved])
                         for where in np.ndindex(array.shape):
