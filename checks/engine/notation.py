@@ -10,7 +10,7 @@ from typing import Any
 from checks.engine.unicode import unicode_math
 from checks.statement import Kind, Malformed, tensors_of, terms_of
 from derivations.calculus.functions import KNOWN, is_unknown
-from derivations.calculus.gradients import Differential, Formula, Gradient
+from derivations.calculus.gradients import Differential, Formula, Gradient, SymbolicPower
 from derivations.calculus.index import Tensor
 from derivations.calculus.naming import is_function_name
 from derivations.calculus.parse import parse
@@ -47,7 +47,7 @@ def notation(statement: Any) -> list[str]:
                 raise Malformed(f"the function {name} is printed {symbols[name]} and {symbol}")
             if functions.setdefault(symbol, name) != name or (other in KNOWN and other != name):
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
-        entrywise |= isinstance(term, Apply | Power) and _is_array(term)
+        entrywise |= isinstance(term, Apply | Power | SymbolicPower) and _is_array(term)
     lines = [f"{n} = {meaning}" for n, meaning in names.items() if unicode_math(n) != unicode_math(meaning)]
     return lines + [ENTRYWISE] * entrywise
 

@@ -23,6 +23,11 @@ def part_latex(part: Any, name: str = "") -> str:
     return rf"\begin{{gathered}}{text} \\ {end}\end{{gathered}}"
 
 
+def added(*terms: str) -> str:
+    """Terms as a sum; one that starts with a minus is subtracted."""
+    return " + ".join(terms).replace("+ -", "- ")
+
+
 def conditions_latex(part: Any) -> str:
     """The definitions, what is assumed not to vanish, and the promises of the symbols of a statement;
     "" for none.

@@ -25,6 +25,7 @@ from checks.engine.hypotheses import (
 from checks.engine.instances import Instance, base_tensors, describe
 from checks.engine.judge import ENGINES, conformable
 from checks.engine.mutants import mutants
+from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.kinds.examples import nested_entries
 from checks.statement import Given, Kind, Malformed, tensors_of
@@ -238,10 +239,10 @@ def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:
     if factor != "1":
         left = rf"{factor}\,{left}" if statement.over else rf"{factor}\,\left({left}\right)"
     for i in reversed(statement.over):
-        left = rf"\sum_{{{i.name}=1}}^{{{i.dim}}} {left}"
+        left = rf"\sum_{{{i.latex.strip()}=1}}^{{{i.dim}}} {left}"
     right, rest = statement.certificate.latex(), statement.squares.latex()
     if rest != "0":
-        left, right = (f"{left} + {rest}", right) if statement.over else (left, f"{rest} + {right}")
+        left, right = (added(left, rest), right) if statement.over else (left, added(rest, right))
     reason = "an identity of normal forms; every term on the right carries a residual or is nonnegative"
     return [*steps, _step("certificate", f"{left} = {right}", why or reason, not why)]
 

@@ -21,6 +21,7 @@ from checks.engine.instances import (
 )
 from checks.engine.judge import ENGINES, ENOUGH, conformable, step
 from checks.engine.mutants import mutants
+from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.statement import Fact, Kind, Malformed, follows_latex
 from derivations.calculus import functions as fn
@@ -258,18 +259,22 @@ def _implication_latex(statement: Implication) -> str:
     facts = {h.name: h for h in statement.hypotheses}
     left = statement.conclusion.term.wrapped(2)
     if statement.factor:
-        total = " + ".join(
-            facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}"
-            for n, c in statement.factor
-            if n in facts
+        total = added(
+            *(
+                facts[n].term.latex() if c == 1 else rf"{c}\,{facts[n].term.wrapped(2)}"
+                for n, c in statement.factor
+                if n in facts
+            )
         )
         left = rf"\left({total}\right)\,{left}"
-    right = " + ".join(
-        facts[n].term.wrapped(2)
-        if m.latex() == "1"
-        else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
-        for n, m in statement.multipliers
-        if n in facts
+    right = added(
+        *(
+            facts[n].term.wrapped(2)
+            if m.latex() == "1"
+            else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
+            for n, m in statement.multipliers
+            if n in facts
+        )
     )
     return f"{left} = {right or '0'}"
 

@@ -96,7 +96,7 @@ class Program:
         together = groupby(self.constraints, lambda c: (c.over,) if c.of_sign() else (c.over, c.multiplier))
         for n, ((over, *_), group) in enumerate(together):
             start = r"\text{subject to}\quad & " if n == 0 else "& "
-            span = r",\ ".join(rf"{i.name} = 1, \dots, {i.dim}" for i in over)
+            span = r",\ ".join(rf"{i.latex.strip()} = 1, \dots, {i.dim}" for i in over)
             shown = r",\quad ".join(c.latex() for c in group)
             rows.append(start + shown + (rf"\quad ({span})" if span else ""))
         return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"

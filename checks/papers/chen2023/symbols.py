@@ -49,7 +49,7 @@ class Column(Pick):
 
     def latex(self) -> str:
         inner = self.args[0]
-        if isinstance(inner, Transpose) and isinstance(inner.args[0], Symbol):
+        if isinstance(inner, Transpose) and inner.args[0] in (as_term(ksvd.h_e), as_term(ksvd.h_r)):
             return rf"\boldsymbol{{h}}_{{{inner.args[0].data.name[-1]},{self.data[0].name}}}"
         return super().latex()
 
