@@ -42,12 +42,9 @@ h_new = Tensor("h_k(x)", (CLASSES,), r"h_{\theta_k}(x)", "", r"h_{%1,\theta_k}(x
 def least_squares(a: FunctionalAssumptions) -> Identity:
     """(4) with one rate for all classes against gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖²."""
     here, there, kernel = n.current(a)
-    stepped = fd.stepped("squared", replace(a, loss="half_squared"))
     given = (
         Given(h_new, (c,), 1 / C + as_term(n.f_new)[c], "h = 1/C + f"),
-        Given(
-            n.f_new, (c,), stepped[c], "a step of gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖², rate α"
-        ),
+        *n.descent("squared", replace(a, loss="half_squared")),
         Given(fd.y, (i, c), code[i, c] - 1 / C, "the targets"),
         Given(h_old, (c,), 1 / C + as_term(n.f_old)[c], "h = 1/C + f"),
         Given(done_h, (i, c), 1 / C + as_term(n.done)[i, c], "the increments sum to h, which starts at 1/C"),

@@ -61,13 +61,10 @@ def softmax_at_examples(a: FunctionalAssumptions) -> Given:
 def entropy_update(a: FunctionalAssumptions) -> Identity:
     """Equation (3)."""
     here, _, kernel = n.current(a)
-    descent = Given(
-        n.f_new, (c,), fd.stepped("categorical", a)[c], "a step of gradient descent on the loss, rate α"
-    )
     step = Identity(
         as_term(n.f_new),
         as_term(n.f_old) + n.update(n.alpha, code[i] - as_term(h_i)[i]),
-        given=(here, kernel, softmax_at_examples(a), descent),
+        given=(here, kernel, softmax_at_examples(a), *n.descent("categorical", a)),
         reason="the derivative of -log h by f_c is h_c minus the code",
     )
     return step
@@ -392,12 +389,11 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     here = Given(
         n.done_x, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the increments sum to the current function"
     )
-    stepped = Given(n.f_new, (c,), fd.stepped("squared", a, rate)[c], "a step of gradient descent")
     target = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.f_new))
     return Stacked(
         fd.named("e_{j,k-1}", POSITION) + heads,
         target,
-        (stepped, there, here, kernel),
+        (*n.descent("squared", a, rate), there, here, kernel),
         label="Section 2: a layer is a step, rate α/2",
     )
 
