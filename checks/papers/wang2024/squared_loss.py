@@ -11,7 +11,7 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.notation import BIAS_ON, FEATURES, SQUARED, WHERE, c
 from checks.statement import All, Given, Identity
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
+from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, sum_over, zeros
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, WIDTH, D, FunctionalAssumptions, N, i
 
@@ -42,9 +42,10 @@ def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
     )
     start = ZERO_STATE if a.bias == "on" else ZERO_STATE[:1]
     first = replace(step, given=(*step.given, *start), label="the first step, from W = 0 and b = 0")
-    return All((START, first, step))
+    return All((first, step, START))
 
 
+LOSS = WHERE + r" $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$."
 UPDATE_WORDS = (
     "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the "
     "residuals and, for b, "
@@ -71,7 +72,7 @@ claim(
     assumes=(SQUARED, BIAS_ON, FEATURES),
     rests_on=("wang2024/prose-telescoping",),
     legs=(legs.layers_are_steps, tensor_legs.squared_loss_steps),
-    where=WHERE,
+    where=LOSS,
     notes=FACTOR_NOTES
     + " For a kernel with infinitely many features, a finite set of positions has finite ones.",
 )
@@ -102,7 +103,7 @@ claim(
     corrected=lambda a: step_size(a, 2 * n.alpha),
     correction_words="The coefficient is 2α/N.",
     assumes=(SQUARED, BIAS_ON),
-    where=WHERE,
+    where=LOSS,
     notes=FACTOR_NOTES,
 )
 
@@ -192,7 +193,7 @@ claim(
     correction_words=FACTOR_TWO,
     assumes=(SQUARED, BIAS_ON, FEATURES),
     rests_on=("wang2024/prose-telescoping",),
-    where=WHERE,
+    where=LOSS,
     notes="The Appendix repeats (1); it does not derive it. As a recursion that attention carries out it is "
     "exact: see (10).",
 )
