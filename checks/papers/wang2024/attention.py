@@ -7,9 +7,20 @@ from checks.kinds.stacked import Stacked
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
-from checks.statement import All, Given
+from checks.statement import All, Given, Identity
 from derivations.calculus.index import STACKED, Index, Tensor
-from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
+from derivations.calculus.term import (
+    Ones,
+    Term,
+    as_term,
+    blocks,
+    eye,
+    size,
+    squared_norm,
+    stack,
+    sum_over,
+    zeros,
+)
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, D, FunctionalAssumptions, N, i
@@ -62,21 +73,28 @@ def any_kernel(a: FunctionalAssumptions) -> dict[str, Term]:
     return {"any, of padded covariates": as_term(PADDED)[i]} if a.kernel == "features" else {}
 
 
+KEY, QUERY = fd.named("W_Ke_{i,k-1}", QUERY_KEY @ example(i)), fd.named("W_Qe_{j,k-1}", QUERY_KEY @ POSITION)
+COSINE = (
+    Identity(KEY.T @ QUERY, as_term(n.x_i)[i].T @ as_term(n.x_j), label="padding keeps the inner product"),
+    Identity(squared_norm(KEY), squared_norm(as_term(n.x_i)[i]), label="and the norm of a key"),
+    Identity(squared_norm(QUERY), squared_norm(as_term(n.x_j)), label="and of the query: so the cosine"),
+)
+
+
 def head_one(a: FunctionalAssumptions) -> All:
     """Equation (9) with (7) and (8): no trace of the outcomes in the kernel, none of the covariates in
     the value.
     """
     outputs, weights = heads(a), plain_weights(a)
-    return All(
-        tuple(
-            Stacked(
-                output,
-                blocks(zeros(D), -(n.alpha * sum_over(i, n.residual * weights[name]))),
-                label=f"κ {name}" if a.kernel == "features" else name,
-            )
-            for name, output in outputs.items()
+    parts = tuple(
+        Stacked(
+            output,
+            blocks(zeros(D), -(n.alpha * sum_over(i, n.residual * weights[name]))),
+            label=f"κ {name}" if a.kernel == "features" else name,
         )
+        for name, output in outputs.items()
     )
+    return All((*parts, *COSINE) if a.kernel == "features" else parts)
 
 
 def layer(a: FunctionalAssumptions) -> All:
@@ -130,8 +148,8 @@ claim(
     where=BLOCKS,
     notes=(
         "For any kernel the head has κ((x_i, 0), (x, 0)). That this is κ(x_i, x) is proved for every kernel "
-        "that depends on the inner product, the Euclidean distance or the 1-norm distance alone; the cosine "
-        "depends on the inner product and the norms, which padding keeps too. The "
+        "that depends on the inner product, the Euclidean distance or the 1-norm distance alone, and for the "
+        "cosine, as padding keeps inner product and norms. The "
         "chi-squared sum must stop at the d covariates: over all d + C - 1 padded entries it is 0/0. (The "
         "same vector is called "
         "o^(1) in (10).)"
