@@ -7,9 +7,20 @@ from checks.kinds.stacked import Stacked
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
-from checks.statement import All, Given
+from checks.statement import All, Given, Identity
 from derivations.calculus.index import STACKED, Index, Tensor
-from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
+from derivations.calculus.term import (
+    Ones,
+    Term,
+    as_term,
+    blocks,
+    eye,
+    size,
+    squared_norm,
+    stack,
+    sum_over,
+    zeros,
+)
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, D, FunctionalAssumptions, N, i
@@ -38,19 +49,36 @@ E, E_J = fd.named("E_{k-1}", CONTEXT), fd.named("e_{j,k-1}", POSITION)
 P = fd.named("P", AVERAGE)
 
 
+PADDED = Tensor("kernel of padded", (N,), r"\kappa(W_KE_{k-1},W_Qe_{j,k-1})", "", r"\kappa((x_{%1},0),(x,0))")
+
+
 def heads(a: FunctionalAssumptions) -> dict[str, Term]:
     """The output of head 1 as (9) has it, for each kernel that the assumptions leave open."""
 
     def key(at: Index) -> Term:
         return fd.named("W_K", QUERY_KEY) @ fd.named(f"e_{{{at.name.split('#')[0]},k-1}}", example(at))
 
-    projected = fk.attention_weights(a.kernel, key, W_QK @ E_J, i)
+    projected = fk.attention_weights(a.kernel, key, W_QK @ E_J, i) | any_kernel(a)
     return {name: W_V @ E @ stack(i, weight) for name, weight in projected.items()}
 
 
 def plain_weights(a: FunctionalAssumptions) -> dict[str, Term]:
     """κ(x_i, x) of the covariates alone, as in (5)."""
-    return fk.attention_weights(a.kernel, lambda at: as_term(n.x_i)[at], as_term(n.x_j), i)
+    plain = fk.attention_weights(a.kernel, lambda at: as_term(n.x_i)[at], as_term(n.x_j), i)
+    return plain | any_kernel(a)
+
+
+def any_kernel(a: FunctionalAssumptions) -> dict[str, Term]:
+    """The values of any kernel at the padded covariates."""
+    return {"any, of padded covariates": as_term(PADDED)[i]} if a.kernel == "features" else {}
+
+
+KEY, QUERY = fd.named("W_Ke_{i,k-1}", QUERY_KEY @ example(i)), fd.named("W_Qe_{j,k-1}", QUERY_KEY @ POSITION)
+COSINE = (
+    Identity(KEY.T @ QUERY, as_term(n.x_i)[i].T @ as_term(n.x_j), label="padding keeps the inner product"),
+    Identity(squared_norm(KEY), squared_norm(as_term(n.x_i)[i]), label="and the norm of a key"),
+    Identity(squared_norm(QUERY), squared_norm(as_term(n.x_j)), label="and of the query: so the cosine"),
+)
 
 
 def head_one(a: FunctionalAssumptions) -> All:
@@ -58,16 +86,15 @@ def head_one(a: FunctionalAssumptions) -> All:
     the value.
     """
     outputs, weights = heads(a), plain_weights(a)
-    return All(
-        tuple(
-            Stacked(
-                output,
-                blocks(zeros(D), -(n.alpha * sum_over(i, n.residual * weights[name]))),
-                label=f"κ {name}" if name in fk.FAMILIES else name,
-            )
-            for name, output in outputs.items()
+    parts = tuple(
+        Stacked(
+            output,
+            blocks(zeros(D), -(n.alpha * sum_over(i, n.residual * weights[name]))),
+            label=f"κ {name}" if a.kernel == "features" else name,
         )
+        for name, output in outputs.items()
     )
+    return All((*parts, *COSINE) if a.kernel == "features" else parts)
 
 
 def layer(a: FunctionalAssumptions) -> All:
@@ -80,7 +107,7 @@ def layer(a: FunctionalAssumptions) -> All:
         own = Given(fd.kappa, (i,), weights[name], "the kernel of the covariates")
         grown = as_term(n.done_x) + n.update(n.alpha, n.residual, a.bias == "on")
         step = Given(n.done_next, (c,), grown[c], "one more increment, that of (5)")
-        label = f"κ {name}" if name in fk.FAMILIES else name
+        label = f"κ {name}" if a.kernel == "features" else name
         parts.append(Stacked(E_J + P @ output + P @ constant, target, (step, own), label=label))
     return All(tuple(parts))
 
@@ -120,8 +147,9 @@ claim(
     legs=(tensor_legs.one_head,),
     where=BLOCKS,
     notes=(
-        "Proved for every kernel that depends on the inner product, the Euclidean distance or the 1-norm "
-        "distance alone. The "
+        "For any kernel the head has κ((x_i, 0), (x, 0)). That this is κ(x_i, x) is proved for every kernel "
+        "that depends on the inner product, the Euclidean distance or the 1-norm distance alone, and for the "
+        "cosine, as padding keeps inner product and norms. The "
         "chi-squared sum must stop at the d covariates: over all d + C - 1 padded entries it is 0/0. (The "
         "same vector is called "
         "o^(1) in (10).)"

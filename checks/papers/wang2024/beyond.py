@@ -10,7 +10,7 @@ from checks.kinds.examples import Point, Rule
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.categorical import done_h
-from checks.papers.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c, cp
+from checks.papers.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Index, Tensor
@@ -42,12 +42,9 @@ h_new = Tensor("h_k(x)", (CLASSES,), r"h_{\theta_k}(x)", "", r"h_{%1,\theta_k}(x
 def least_squares(a: FunctionalAssumptions) -> Identity:
     """(4) with one rate for all classes against gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖²."""
     here, there, kernel = n.current(a)
-    stepped = fd.stepped("squared", replace(a, loss="half_squared"))
     given = (
         Given(h_new, (c,), 1 / C + as_term(n.f_new)[c], "h = 1/C + f"),
-        Given(
-            n.f_new, (c,), stepped[c], "a step of gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖², rate α"
-        ),
+        *n.descent("squared", replace(a, loss="half_squared")),
         Given(fd.y, (i, c), code[i, c] - 1 / C, "the targets"),
         Given(h_old, (c,), 1 / C + as_term(n.f_old)[c], "h = 1/C + f"),
         Given(done_h, (i, c), 1 / C + as_term(n.done)[i, c], "the increments sum to h, which starts at 1/C"),
@@ -70,7 +67,8 @@ claim(
     assumes=(BIAS_ON, FEATURES, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq1",),
     legs=(tensor_legs.categorical_steps,),
-    where=WHERE,
+    where=WHERE + r" $\mathcal{L}=\frac1{2N}\sum_i\|y_i-W\phi(x_i)-b\|^2$ with $y_i=\tilde y_i-\frac1C1$, "
+    r"$h=\frac1C1+f$.",
     notes=(
         "An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical "
         "construction fits the labels "
@@ -127,8 +125,25 @@ claim(
 )
 
 a_i = Tensor("a_i", (N, CLASSES), "a", "a_{%1}")
-at_zero = Given(fd.kappa, (i,), as_term(n.x_i)[i].T @ zeros(D), "the linear kernel at x = 0")
-expanded = sum_over(i, as_term(a_i)[i] * (n.kappa[i] + 1))
+expansion = sum_over(i, as_term(a_i)[i] * n.kappa[i])
+VANISHES = Identity(
+    as_term(n.f_old),
+    zeros(CLASSES),
+    given=(
+        Given(n.f_old, (c,), (expansion + as_term(fd.b))[c], "what steps of (1) reach from the start 0"),
+        Given(fd.kappa, (i,), as_term(n.x_i)[i].T @ zeros(D), "the linear kernel at x = 0"),
+    ),
+    label="linear kernel: all members of its space vanish at x = 0",
+)
+NO_INTERCEPT = Given(fd.b, (c,), as_term(0), "one head, no intercept")
+
+
+def stays(column: Term, with_bias: bool, label: str) -> Identity:
+    """A combination of columns of a kernel is one after the next step."""
+    moved = sum_over(i, as_term(a_i)[i] * column) + n.update(n.alpha, n.residual, with_bias)
+    new = as_term(a_i)[i] + n.alpha / size(N) * n.residual
+    return Identity(moved, sum_over(i, new * column), label=label)
+
 
 claim(
     "wang2024/prose-rkhs-membership",
@@ -136,50 +151,45 @@ claim(
     "The components of f lie in the function space of the kernel",
     words="Each component of the f that gradient descent reaches lies in the reproducing kernel Hilbert "
     "space of κ.",
-    literal=Identity(
-        n.update(n.alpha, as_term(fd.y)[i]),
-        zeros(CLASSES),
-        given=(at_zero,),
-        label="linear kernel: f vanishes at x = 0",
+    literal=VANISHES,
+    corrected=All(
+        (
+            replace(VANISHES, given=(*VANISHES.given, NO_INTERCEPT)),
+            stays(n.kappa[i], False, "one head: f stays a combination of κ(x_i, ·)"),
+            stays(n.kappa[i] + 1, True, "two heads: f stays a combination of κ(x_i, ·) + 1"),
+        )
     ),
-    corrected=Identity(
-        expanded + n.update(n.alpha, n.residual),
-        sum_over(i, (as_term(a_i)[i] + n.alpha / size(N) * n.residual) * (n.kappa[i] + 1)),
-        label="f stays a combination of κ(x_i, ·) + 1",
+    correction_words="Without the intercept, that is with one head. With two heads f lies in the space of "
+    "the kernel κ + 1.",
+    rests_on=("wang2024/prose-telescoping",),
+    where=WHERE + r" $f_{\theta_{k-1}}$ has the coefficients $a_i$ and the intercept $b_{k-1}$.",
+    notes=(
+        "It also holds with two heads where the space of κ contains the constants, as for the polynomial "
+        "kernel with c > 0 and the exponential kernel with λ > 0. The RBF kernel, which admits an intercept, "
+        "has none: on a set with interior points its space contains no constant but 0 (Steinwart, Hush and "
+        "Scovel 2006)."
     ),
-    correction_words="f lies in the space of the kernel κ + 1; f - b in that of κ.",
-    assumes=(replace(BIAS_ON, knob="", value=""),),
-    rests_on=("wang2024/eq1",),
-    where=WHERE
-    + r" $a_i$: coefficients of $f_{\theta_{k-1}}$; the literal statement is tested on the first step "
-    r"from 0.",
-    notes="Every function in the space of the linear kernel vanishes at 0, which the learned b breaks.",
 )
 
 
 key_score, own_score = as_term(Tensor("s", (N,), "s", "", "s_{%1}")), as_term(Tensor("s_q", (), "s_{N+1}"))
 value, own_value = as_term(Tensor("v", (N,), "v", "", "v_{%1}")), as_term(Tensor("v_q", (), "v_{N+1}"))
-keys_only = sum_over(i, value[i] * softmax(i, key_score[i]))
+own_kappa = as_term(Tensor("kappa_q", (), r"\kappa(x_{N+1},x)"))
+ENTERS = Tensor("u", (), "u")
+MASKED_PLAIN = Identity(
+    sum_over(i, n.kappa[i] * value[i]),
+    sum_over(i, as_term(1) * n.kappa[i] * value[i]) + as_term(0) * own_kappa * own_value,
+    label="kernels that are not normalised",
+)
 
 
-def masked(before: bool) -> All:
+def masked(given: tuple[Given, ...] = ()) -> All:
     """Attention over N keys against N + 1 keys with weight 0 on the query."""
-    zero = as_term(0)
-    total = sum_over(ip, exp(key_score[ip])) + (zero if before else as_term(1)) * exp(own_score)
-    weighted = sum_over(i, value[i] * (exp(key_score[i]) / total)) + zero * own_value * exp(own_score) / total
-    plain = sum_over(i, n.kappa[i] * value[i])
-    return All(
-        (
-            Identity(plain, plain_masked(), label="kernels that are not normalised"),
-            Identity(keys_only, weighted, label="softmax"),
-        )
-    )
-
-
-def plain_masked() -> Term:
-    """Σ over all N + 1 keys with weights 1, …, 1, 0."""
-    weight = as_term(1)
-    return sum_over(i, weight * n.kappa[i] * value[i]) + as_term(0) * own_score * own_value
+    total = sum_over(ip, exp(key_score[ip])) + as_term(ENTERS) ** 2 * exp(own_score)
+    weighted = sum_over(i, value[i] * (exp(key_score[i]) / total))
+    weighted = weighted + as_term(0) * own_value * exp(own_score) / total
+    keys_only = sum_over(i, value[i] * softmax(i, key_score[i]))
+    return All((MASKED_PLAIN, Identity(keys_only, weighted, given=given, label="softmax")))
 
 
 claim(
@@ -188,23 +198,52 @@ claim(
     "Keys 1 to N, or a mask weight of zero on the query",
     words="Attention over the N examples equals attention over all N + 1 vectors with mask weights 1, …, 1, "
     "0.",
-    literal=masked(False),
-    corrected=masked(True),
+    literal=masked(),
+    corrected=masked((Given(ENTERS, (), as_term(0), "the mask acts before the normalisation"),)),
     correction_words="For softmax the mask must act before the normalisation.",
-    where=r"$s$ scores of the keys for one query, $v$ their values; the mask weight multiplies the attention "
-    r"weight.",
+    where=r"$s$ scores of the keys for one query, $v$ their values; the mask weights 1 and 0 multiply the "
+    r"attention weights. The query enters the normalisation of the softmax with the weight $u^2$: 1 if "
+    r"the mask acts after it, 0 if before; the paper does not say which.",
     legs=(legs.unmasked_query,),
-    notes="An unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, "
+    notes="The Mercer kernels of the construction are not normalised: for them the sentence stands. An "
+    "unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, "
     "one of them made up.",
 )
 
-h_point = Point((("N", 1), ("C-1", 1)), ((fd.code, ((1,),)), (fd.kappa, (1,)), (fd.alpha, 2)), ((c, 1),))
-first_h = 1 / C + n.update(n.alpha, stack(cp, code[i, cp] - 1 / C))[c]
+
+def point(code_value: int) -> Point:
+    """One example of two classes, kernel value 1, rate 2."""
+    values = ((fd.code, ((code_value,),)), (fd.kappa, (1,)), (fd.alpha, 2))
+    return Point((("N", 1), ("C-1", 1)), values, ((c, 1),))
+
+
+first_h = 1 / C + n.update(n.alpha, code[i, c] - 1 / C)
+w = as_term(Tensor("w", (N,), "w", "w_{%1}"))
+WEIGHT = Given(w.data, (i,), n.alpha * (n.kappa[i] + 1), "rate times both heads")
+BETWEEN = (
+    Identity(
+        first_h,
+        1 / size(N) * sum_over(i, (1 - w[i]) / C + w[i] * code[i, c]),
+        given=(WEIGHT,),
+        label="one layer: at least 0 for weights and codes in [0, 1]",
+    ),
+    Identity(
+        1 - first_h,
+        1 / size(N) * sum_over(i, (1 - w[i]) * (size(CLASSES) / C) + w[i] * (1 - code[i, c])),
+        given=(WEIGHT,),
+        label="and at most 1",
+    ),
+)
 h_x = as_term(h_old)
 complement = 1 - sum_over(c, h_x[c])
 code_0 = 1 - sum_over(c, code[i, c])
 done_0 = 1 - sum_over(c, as_term(done_h)[i, c])
 moved_h = h_x + n.update(n.alpha, code[i] - as_term(done_h)[i])
+COMPLEMENT = Identity(
+    1 - sum_over(c, moved_h[c]),
+    complement + n.update(n.alpha, code_0 - done_0),
+    label="class 0 as complement",
+)
 
 claim(
     "wang2024/prose-output-probability",
@@ -212,18 +251,19 @@ claim(
     "The output as a probability",
     words="The updated components approximate probabilities, so no softmax is applied to them: they lie "
     "between 0 and 1.",
-    literal=Rule((), Fact("1 - h_1", 1 - first_h, ">="), h_point),
-    corrected=Identity(
-        1 - sum_over(c, moved_h[c]),
-        complement + n.update(n.alpha, code_0 - done_0),
-        label="class 0 as complement",
+    literal=All(
+        (
+            Rule((), Fact("h_c", first_h, ">="), point(0), label="at least 0"),
+            Rule((), Fact("1 - h_c", 1 - first_h, ">="), point(1), label="at most 1"),
+        )
     ),
+    corrected=All((*BETWEEN, COMPLEMENT)),
     correction_words=(
-        "They need not lie in [0, 1]. With one rate for all classes they and the complement for class 0 sum "
-        "to 1 after every layer, "
-        "and the complement follows the same update with its own code."
+        "For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example: (a) and (b) are then sums of "
+        "nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement for class 0 follows "
+        "the same update with its own code, after any number of layers."
     ),
-    rests_on=("wang2024/eq4",),
-    where=WHERE,
-    notes="The smallest case: N = 1, C = 2, ỹ = κ = 1 and rate 2 give h_1 = 5/2.",
+    rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
+    where=WHERE
+    + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes.",
 )

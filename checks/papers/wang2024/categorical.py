@@ -10,7 +10,7 @@ from checks.kinds.order import Order
 from checks.kinds.stacked import Stacked
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024.attention import CONTEXT, E_J, POSITION, P
+from checks.papers.wang2024.attention import CONTEXT, POSITION, P
 from checks.papers.wang2024.notation import (
     BIAS_ON,
     DIAGONAL,
@@ -61,13 +61,10 @@ def softmax_at_examples(a: FunctionalAssumptions) -> Given:
 def entropy_update(a: FunctionalAssumptions) -> Identity:
     """Equation (3)."""
     here, _, kernel = n.current(a)
-    descent = Given(
-        n.f_new, (c,), fd.stepped("categorical", a)[c], "a step of gradient descent on the loss, rate α"
-    )
     step = Identity(
         as_term(n.f_new),
         as_term(n.f_old) + n.update(n.alpha, code[i] - as_term(h_i)[i]),
-        given=(here, kernel, softmax_at_examples(a), descent),
+        given=(here, kernel, softmax_at_examples(a), *n.descent("categorical", a)),
         reason="the derivative of -log h by f_c is h_c minus the code",
     )
     return step
@@ -83,7 +80,8 @@ claim(
     literal=entropy_update,
     assumes=(ENTROPY, REFERENCE, BIAS_ON, FEATURES),
     legs=(tensor_legs.latent_steps, solver_legs.logistic_limit),
-    where=WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax.",
+    where=WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax; "
+    r"$\mathcal{L}=-\frac1N\sum_i\log h_{y_i,\theta}(x_i)$.",
     notes=(
         "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the "
         "mean the prefactor "
@@ -190,26 +188,33 @@ f_start, h_start = (
     Tensor("f_0(x)", (CLASSES,), r"f_{\theta_0}(x)"),
     Tensor("h_0(x)", (CLASSES,), r"h_{\theta_0}(x)"),
 )
-df_start = Tensor("Δf_0(x)", (CLASSES,), r"\Delta f_{\theta_0}(x)")
 dh_start = Tensor("Δh_0(x)", (CLASSES,), r"\Delta h_{\theta_0}(x)")
 
 
+f_i = fd.per_example("f(x_i)", r"f_{\theta_{k-1}}(x_{%1})")
+AT_START = Tensor("[k=0]", (), "[k=0]")
+
+
 def initial_state(printed: bool) -> All:
-    """The four values at the start; the increment as printed (index k) or at index 0."""
+    """The four values at the start; the increment of any step as printed, or of step 0."""
     zero = Given(
         f_start, (c,), (zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES))[c], "W_0 = 0 and b_0 = 0"
     )
     softmax = Given(h_start, (c,), component(lambda k: as_term(f_start)[k], c, CLASSES), "the softmax")
-    first = Given(df_start, (c,), as_term(f_start)[c], "the increment of step 0 is the start")
+    latent = Given(
+        h_i, (i, c), component(lambda k: as_term(f_i)[i, k], c, CLASSES), "the softmax, with f_0 = 0"
+    )
     dh = Given(dh_start, (c,), as_term(h_start)[c], "the increment of step 0 is the start")
     bracket = code[i] - as_term(h_i)[i]
-    increment = Given(n.change, (c,), n.update(n.alpha, bracket)[c], "the increment of (3)")
-    which, given = (n.change, (increment,)) if printed else (df_start, (first, zero))
+    at_start = as_term(AT_START)
+    either = at_start * as_term(f_start)[c] + (1 - at_start) * n.update(n.alpha, bracket)[c]
+    increment = Given(n.change, (c,), either, "the start at step 0, the increment of (3) at any other")
+    index = () if printed else (Given(AT_START, (), as_term(1), "k = 0"),)
     uniform = Ones((), (CLASSES,)) / C
     return All(
         (
             Identity(as_term(f_start), zeros(CLASSES), given=(zero,), label="f"),
-            Identity(as_term(which), zeros(CLASSES), given=given, label="Δf"),
+            Identity(as_term(n.change), zeros(CLASSES), given=(increment, latent, zero, *index), label="Δf"),
             Identity(as_term(h_start), uniform, given=(softmax, zero), label="h"),
             Identity(as_term(dh_start), uniform, given=(dh, softmax, zero), label="Δh"),
         )
@@ -223,10 +228,10 @@ claim(
     words="With zero parameters f_{θ_0} = 0, Δf_{θ_k} = 0 (as printed), h_{θ_0} = Δh_{θ_0} = 1/C.",
     literal=initial_state(True),
     corrected=initial_state(False),
-    correction_words="Δf_{θ_0} = 0; the index k is 0.",
+    correction_words="The same for k = 0: Δf_{θ_0} = 0.",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
-    where=WHERE,
+    where=WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step.",
     notes="The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
 )
 
@@ -304,15 +309,17 @@ STEP_NOTES = (
     "what (4) is exact, see wang2024/prose-least-squares."
 )
 STEP_WHERE = WHERE + (
-    r" $u$: latent function over $\alpha$ before the step, arbitrary; $\varepsilon$: error of the softmax "
-    r"components before the step; "
-    r"$\rho$: rates over $\alpha$."
+    r" $h_{\theta_k}(x)$ is the softmax of $f_{\theta_{k-1}}(x)+\Delta f_{\theta_k}(x)$ with "
+    r"$\Delta f_{\theta_k}$ of (3), from $f_{\theta_{k-1}}=\alpha u$ at the examples and at $x$, any $u$; "
+    r"on the right $h_{\theta_{k-1}}$, in $\sum_{k'<k}\Delta h_{\theta_{k'}}$ as well, is the softmax of "
+    r"$\alpha u$ with any error of the order claimed, $\alpha^2\varepsilon$ or $\alpha^3\varepsilon$; "
+    r"$\alpha_k^{(c)}=\alpha\rho_c$ with $\rho$ arbitrary but where it is given."
 )
 STEP_RESTS = (
     "wang2024/eq3",
     "wang2024/prose-taylor",
     "wang2024/prose-softmax-derivative",
-    "wang2024/prose-initial-state",
+    "wang2024/prose-telescoping",
 )
 
 claim(
@@ -333,6 +340,9 @@ claim(
 
 rates = Tensor("rates", (CLASSES,), r"\alpha_k", "", r"\alpha_k^{(%1)}")
 done_h = fd.per_example("sum of Δh(x_i)", r"\sum_{k'=0}^{k-1}\Delta h_{\theta_{k'}}(x_{%1})")
+code_x = Tensor("code(x)", (CLASSES,), r"\tilde{y}_j")
+done_hx = Tensor("sum of Δh(x)", (CLASSES,), r"\sum_{k'=0}^{k-1}\Delta h_{\theta_{k'}}(x)")
+LEFT = as_term(code_x) - as_term(done_hx)
 
 
 def categorical_layer(block: Term, move_by: Term, label: str) -> Stacked:
@@ -340,8 +350,8 @@ def categorical_layer(block: Term, move_by: Term, label: str) -> Stacked:
     value = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -block])
     context = blocks([as_term(n.x_i).T], [(code - as_term(done_h)).T])
     heads = P @ (value @ context @ as_term(fd.kappa)) + P @ (value @ context @ Ones((), (N,)))
-    target = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.done_x) - move_by)
-    return Stacked(E_J + heads, target, label=label)
+    position = fd.named("e_{j,k-1}", blocks(as_term(n.x_j), LEFT))
+    return Stacked(position + heads, blocks(as_term(n.x_j), LEFT - move_by), label=label)
 
 
 def bracket_sum() -> Term:
@@ -379,7 +389,7 @@ claim(
     correction_words=STEP_CORRECTION,
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
-    where=STEP_WHERE,
+    where=STEP_WHERE + r" $e_{j,k-1}$ stacks $x_j$ and $\tilde y_j-\sum_{k'<k}\Delta h_{\theta_{k'}}(x_j)$.",
     notes=STEP_NOTES + " As a recursion (11) is carried out exactly by attention.",
 )
 
@@ -392,12 +402,11 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     here = Given(
         n.done_x, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the increments sum to the current function"
     )
-    stepped = Given(n.f_new, (c,), fd.stepped("squared", a, rate)[c], "a step of gradient descent")
     target = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.f_new))
     return Stacked(
         fd.named("e_{j,k-1}", POSITION) + heads,
         target,
-        (stepped, there, here, kernel),
+        (*n.descent("squared", a, rate), there, here, kernel),
         label="Section 2: a layer is a step, rate α/2",
     )
 
@@ -409,7 +418,7 @@ claim(
     theory="functional_descent",
     words=(
         "In Section 2 each layer is one exact step of gradient descent on the squared loss, from any W and "
-        "b; in Section 3 each layer "
+        "b (of rate α/2: see (1)); in Section 3 each layer "
         "approximates a step on the cross-entropy."
     ),
     literal=lambda a: All(
@@ -423,9 +432,11 @@ claim(
         "Jacobian is kept."
     ),
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
-    rests_on=("wang2024/eq1", "wang2024/eq4", "wang2024/eq10", "wang2024/prose-telescoping"),
+    rests_on=("wang2024/eq4", "wang2024/eq10", "wang2024/eq11", "wang2024/prose-telescoping"),
     legs=(legs.layers_are_steps, solver_legs.least_squares_limit),
-    where=STEP_WHERE,
+    where=STEP_WHERE
+    + r" In Section 2 $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and $f_{\theta_k}$ is the step of "
+    r"rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$.",
     notes=(
         "The query must be masked as a key. The cross-entropy construction is never exact in h, not even for "
         "one layer and C = 2: "

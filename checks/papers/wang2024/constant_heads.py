@@ -14,12 +14,14 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.attention import example
 from checks.papers.wang2024.notation import MASKED, WHERE, c, cp
 from checks.statement import All, Given, Identity
-from derivations.calculus.index import STACKED, Index, Tensor
+from derivations.calculus.gradients import SymbolicPower
+from derivations.calculus.index import STACKED, Tensor
 from derivations.calculus.term import (
     Term,
     as_term,
     blocks,
     eye,
+    part,
     size,
     softmax,
     sqrt,
@@ -51,14 +53,13 @@ def constant(
     of (5).
     """
     level = as_term(given[0].tensor) if given else value
+    share = 1 / size(N) if level == as_term(1) else 1 / (size(N) * level)
     head = n.alpha * sum_over(i, n.residual * kernel)
     bias = n.alpha / size(N) * sum_over(i, n.residual)
     return All(
         (
             Identity(kernel, value, nonzero=nonzero, given=given, label="the constant"),
-            Identity(
-                1 / (size(N) * level) * head, bias, nonzero=nonzero, given=given, label="the bias update"
-            ),
+            Identity(share * head, bias, nonzero=nonzero, given=given, label="the bias update"),
         )
     )
 
@@ -92,23 +93,35 @@ for slug, kernel, title in (
         notes="Both matrices must vanish: with W_K = 0 alone the kernel still depends on the query.",
     )
 
-TINY = stack(Index("a", D), as_term(Tensor("t", (), "t", positive=True)))
+COVARIATES = fk.chi_squared_named(fd.named("u", part(KEY, D)), fd.named("v", part(QUERY, D)))
+CONVENTION = Given(fk.NOTHING, (), as_term(0), "the convention, and the limit along equal positive vectors")
+
+
+def chi_squared_constant(given: tuple[Given, ...] = ()) -> All:
+    """The kernel of zero vectors and its bias update, with or without a value of 0/0."""
+    head = 1 / size(N) * (n.alpha * sum_over(i, n.residual * COVARIATES))
+    return All(
+        (
+            VANISHES,
+            Identity(COVARIATES, as_term(1), given=given, label="the constant"),
+            Identity(head, n.alpha / size(N) * sum_over(i, n.residual), given=given, label="the bias update"),
+        )
+    )
+
 
 claim(
     "wang2024/prose-constant-head-chi2",
     "Appendix A",
     "Zero query and key matrices, chi-squared kernel",
     words="With W_Q = W_K = 0 the kernel is a constant for all keys and queries.",
-    literal=constant(fk.chi_squared(ZERO_MATRIX @ EVERY_KEY, ZERO_MATRIX @ EVERY_QUERY), as_term(1)),
-    corrected=constant(fk.chi_squared(TINY, TINY), as_term(1)),
-    correction_words=(
-        "Every term is 0/0 at zero vectors. With 0/0 := 0, the limit along equal positive vectors at which "
-        "the kernel is 1, the "
-        "constant is 1."
-    ),
-    assumes=(MASKED, Assumption("0/0 := 0", "the terms of the chi-squared sum are continued by 0")),
+    literal=chi_squared_constant(),
+    corrected=chi_squared_constant((CONVENTION,)),
+    correction_words="With 0/0 := 0 the constant is 1.",
+    assumes=(MASKED,),
     rests_on=("wang2024/eq10",),
-    where=WHERE + r" $t>0$ is the common value of all entries of key and query.",
+    where=WHERE
+    + r" $u,v$: the first $d$ entries of $W_K e_{i,k-1}$ and $W_Q e_{j,k-1}$, over which the kernel's sum "
+    r"runs. Each of its terms is $\tfrac{0}{0}$, for which the paper gives no value.",
     notes=(
         "On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On entries "
         "of both signs there is "
@@ -140,18 +153,20 @@ claim(
     "the bias stays 0. " + HEAD,
 )
 
+POWER = SymbolicPower((offset,), 0)
+
 claim(
     "wang2024/prose-constant-head-polynomial",
     "Appendix A",
     "Zero query or key matrices, polynomial kernel",
-    words="With W_K = 0 or W_Q = 0 the kernel is c^d for all keys and queries, and serves head 2.",
-    literal=every_way(fk.polynomial, offset**fk.DEGREE, False),
-    corrected=every_way(fk.polynomial, offset**fk.DEGREE, True),
-    correction_words="The same for c ≠ 0, with P_2 = I/(N c^d).",
+    words="With W_K = 0 or W_Q = 0 a kernel of degree p is c^p for all keys and queries: it serves head 2.",
+    literal=every_way(fk.any_polynomial, POWER, False),
+    corrected=every_way(fk.any_polynomial, POWER, True),
+    correction_words="The same for c ≠ 0, with P_2 = I/(N c^p).",
     assumes=(MASKED, Assumption("constant_nonzero", "c ≠ 0")),
     rests_on=("wang2024/eq10",),
-    where=WHERE + " The degree is 2, as the covariates of the experiments have $d = 2$.",
-    notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^d = 1. " + HEAD,
+    where=WHERE + " $p$ is the degree, printed $d$ like the dimension.",
+    notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^p = 1. " + HEAD,
 )
 
 ATTENTION = softmax(i, as_term(fk.rate) * (KEY.T @ EVERY_QUERY))

@@ -118,7 +118,8 @@ claim(
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=WHERE
     + (
-        r" $r_i$ residuals, $s_i$ scores of the keys for one query, $m$ copies of the context, "
+        r" $r_i$ residuals, $s_i$ scores of the keys for one query, $q=1,\dots,m$ counts the copies of the "
+        r"context, "
         r"$N_{\mathrm{train}}$ the stored size. "
         r"The error is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, "
         r"$\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, $f(N)=\mathbb{E}(\hat h-\frac45)^2$."

@@ -7,7 +7,7 @@ from fractions import Fraction
 from checks.claim import Assumption, claim
 from checks.kinds.examples import Example, Point
 from checks.kinds.positive import Positive, Region, SigmoidNegative
-from checks.statement import All, Fact
+from checks.statement import All, Fact, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.psd import (
     Certificate,
@@ -37,6 +37,7 @@ WHERE = (
     r"$x_i\in\mathbb{R}^d$ any points of the domain, $c_i$ any reals; parameters "
     r"$\sigma,\gamma,c,\lambda$ as in the list of kernels."
 )
+WHERE_OFFSET = WHERE.replace("$c_i$ any reals", "$a_i$ any reals")
 
 
 def inner_product() -> Certificate:
@@ -68,7 +69,7 @@ claim(
     "wang2024/prose-mercer-rbf",
     "Appendix A",
     "The RBF kernel is Mercer",
-    words="exp(-‖x - y‖²/σ²) is positive semidefinite on the whole space, for every σ ≠ 0.",
+    words="exp(-‖x - y‖²/σ²) is positive semidefinite on the whole space, for every σ > 0.",
     literal=mercer(
         fk.rbf(x[i], x[j]),
         ANYWHERE,
@@ -77,7 +78,7 @@ claim(
     ),
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
-    notes="There is no 2 in the denominator; that only rescales σ.",
+    notes="There is no 2 in the denominator; that only rescales σ. Only σ² enters: -σ gives the same kernel.",
 )
 
 claim(
@@ -101,10 +102,12 @@ claim(
 half = Fraction(1, 2)
 NEVER = SigmoidNegative(
     (
-        Region("-", ("-", "+"), (Fraction(0),), (1,)),
+        Region("-", ("-",), (Fraction(0),), (1,)),
+        Region("-", ("+",), (Fraction(0),), (1,)),
         Region("0", ("-",), (Fraction(1),), (1,)),
         Region("0", ("+",), (half, Fraction(1))),
-        Region("+", ("-", "+"), (Fraction(-1), Fraction(0), Fraction(1)), (1, -2, 1)),
+        Region("+", ("-",), (Fraction(-1), Fraction(0), Fraction(1)), (1, -2, 1)),
+        Region("+", ("+",), (Fraction(-1), Fraction(0), Fraction(1)), (1, -2, 1)),
     )
 )
 claim(
@@ -134,22 +137,31 @@ def polynomials(sign: str) -> All:
     return All(tuple(polynomial(ranges, degree, f"degree {degree}") for degree in (1, 2, 3, 4)))
 
 
+r = Index("r", "R")
+G = as_term(Tensor("g", (N, "R"), "g", "g_{%1}"))
+weight = as_term(Tensor("a", (N,), "a", "", "a_{%1}"))
+NEXT_DEGREE = Identity(
+    sum_over(i, j, weight[i] * weight[j] * (G[i].T @ G[j]) * (gamma * (x[i].T @ x[j]) + offset)),
+    gamma * sum_over(r, a, sum_over(i, weight[i] * G[i, r] * x[i, a]) ** 2)
+    + offset * sum_over(r, sum_over(i, weight[i] * G[i, r]) ** 2),
+    label="from degree p to p + 1, with squares that γ, c ≥ 0 multiply",
+)
+
 claim(
     "wang2024/prose-mercer-polynomial",
     "Appendix A",
     "The polynomial kernel is Mercer",
     words="(γ xᵀy + c)^d is positive semidefinite; γ and c are not restricted.",
     literal=polynomials("real"),
-    corrected=polynomials(">= 0"),
-    correction_words="For γ ≥ 0 and c ≥ 0.",
+    corrected=All((*polynomials(">= 0").parts, NEXT_DEGREE)),
+    correction_words="For γ ≥ 0 and c ≥ 0, and every whole degree from 1 on.",
     rests_on=("wang2024/prose-mercer-linear",),
-    where=WHERE,
+    where=WHERE_OFFSET
+    + r" In (e) $\kappa^p(x_i,x_j)=g_i^\top g_j$, as a positive semidefinite matrix is a Gram matrix; the "
+    r"right side is at least 0 for $\gamma,c\ge0$.",
     notes=(
-        "The degree is printed with the letter of the dimension. Degrees 1 to 4 are proved here, and any "
-        "whole degree follows by "
-        "the same product rule. Exactly: on a neighbourhood of 0 all γ^k c^{p-k} ≥ 0 is also necessary, "
-        "which leaves γ, c ≥ 0, or "
-        "p even and γ, c ≤ 0."
+        "The degree is printed with the letter of the dimension. Exactly: on a neighbourhood of 0 all "
+        "γ^k c^{p-k} ≥ 0 is also necessary, which leaves γ, c ≥ 0, or p even and γ, c ≤ 0."
     ),
 )
 
@@ -165,7 +177,6 @@ claim(
         fk.cosine(x[i], x[j]), "R^d without 0", {}, Scaled(1 / sqrt(squared_norm(x[i])), i, inner_product())
     ),
     correction_words="Without the point 0, at which it is 0/0.",
-    assumes=(DOMAIN,),
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
 )
@@ -212,7 +223,8 @@ claim(
     correction_words="For λ ≥ 0, on the whole space.",
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
-    notes="For every λ < 0 the points x and -x give a negative form.",
+    notes="Implied, not printed: the paper uses the kernel for its RKHS attention and excepts only the "
+    "softmax kernel. For every λ < 0 the points x and -x give a negative form.",
 )
 
 kernel_ij, kernel_ji = (

@@ -30,7 +30,6 @@ DIAGONAL = Assumption(
     "diagonal Jacobian", "only ∂h_c/∂f_c is kept of the softmax's derivative", "jacobian", "diagonal"
 )
 FEATURES = Assumption("Mercer kernel", "κ(x, x') = φ(x)ᵀφ(x')", "kernel", "features")
-ZERO_START = Assumption("zero start", "W_0 = 0 and b_0 = 0")
 MASKED = Assumption("masked query", "keys and values are the N examples only")
 HEAD_TWO_ONE = Assumption("constant head one", "the kernel of head 2 is constantly one")
 
@@ -61,6 +60,22 @@ def current(a: FunctionalAssumptions) -> tuple[Given, ...]:
     here = Given(f_old, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the current function at x")
     there = Given(done, (i, c), fd.outputs(fd.W, fd.b, i, a)[c], TELESCOPED.reason)
     return here, there, kernel_rule(a)
+
+
+def descent(loss: str, a: FunctionalAssumptions, rate: Term = alpha) -> tuple[Given, ...]:
+    """f_{θ_k}(x) after one step of gradient descent from W_{k-1} and b_{k-1}, and the derived gradient."""
+    moved = as_term(fd.W) - rate * as_term(fd.by_W), as_term(fd.b) - rate * as_term(fd.by_b)
+    step = Given(f_new, (c,), fd.outputs(*moved, None, a)[c], "a step of gradient descent")
+    return step, *slopes(loss, a)
+
+
+def slopes(loss: str, a: FunctionalAssumptions) -> tuple[Given, ...]:
+    """∂L/∂W and, where b is learned, ∂L/∂b."""
+    by_weights, by_offset = fd.slopes(loss, a, c, fd.m)
+    reason = "the guarded gradient of the loss"
+    of_weights = Given(fd.by_W, (c, fd.m), by_weights, reason)
+    of_offset = Given(fd.by_b, (c,), by_offset, reason)
+    return (of_weights, of_offset) if a.bias == "on" else (of_weights,)
 
 
 def kernel_rule(a: FunctionalAssumptions) -> Given:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import claim
 from checks.kinds.stacked import Stacked
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024.notation import BIAS_ON, FEATURES, SQUARED, WHERE, ZERO_START, c
+from checks.papers.wang2024.notation import BIAS_ON, FEATURES, SQUARED, WHERE, c
 from checks.statement import All, Given, Identity
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, stack, sum_over, zeros
+from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, sum_over, zeros
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, WIDTH, D, FunctionalAssumptions, N, i
 
@@ -23,25 +25,27 @@ START = Identity(
 )
 
 
-def descent(a: FunctionalAssumptions) -> Given:
-    """f_{θ_k}(x), derived: one step with rate α along the guarded gradient of the loss."""
-    return Given(n.f_new, (c,), fd.stepped("squared", a)[c], "a step of gradient descent on the loss, rate α")
+ZERO_STATE = (
+    Given(fd.W, (c, fd.m), as_term(0), "W_0 = 0"),
+    Given(fd.b, (c,), as_term(0), "b_0 = 0"),
+)
 
 
 def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
-    """Equation (1) with a given coefficient in place of α."""
-    given = (*n.current(a), descent(a))
+    """Equation (1) with a given coefficient in place of α: the step from the start, and from anywhere."""
     step = Identity(
         as_term(n.f_new),
         as_term(n.f_old) + n.update(rate, n.residual),
-        given=given,
-        nonzero=(),
+        given=(*n.current(a), *n.descent("squared", a)),
         label="one step from any W and b",
         reason="∂L/∂W φ(x) + ∂L/∂b, with φ(x_i)ᵀφ(x) = κ(x_i, x)",
     )
-    return All((step, START))
+    start = ZERO_STATE if a.bias == "on" else ZERO_STATE[:1]
+    first = replace(step, given=(*step.given, *start), label="the first step, from W = 0 and b = 0")
+    return All((first, step, START))
 
 
+LOSS = WHERE + r" $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$."
 UPDATE_WORDS = (
     "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the "
     "residuals and, for b, "
@@ -65,34 +69,25 @@ claim(
     literal=lambda a: functional_update(a, n.alpha),
     corrected=lambda a: functional_update(a, 2 * n.alpha),
     correction_words=FACTOR_TWO,
-    assumes=(SQUARED, BIAS_ON, FEATURES, ZERO_START),
+    assumes=(SQUARED, BIAS_ON, FEATURES),
     rests_on=("wang2024/prose-telescoping",),
     legs=(legs.layers_are_steps, tensor_legs.squared_loss_steps),
-    where=WHERE,
+    where=LOSS,
     notes=FACTOR_NOTES
     + " For a kernel with infinitely many features, a finite set of positions has finite ones.",
 )
 
-step_W = Tensor("step of W", (CLASSES, WIDTH), r"-\alpha\,\frac{\partial\mathcal{L}}{\partial W}")
-step_b = Tensor("step of b", (CLASSES,), r"-\alpha\,\frac{\partial\mathcal{L}}{\partial b}")
-
 
 def step_size(a: FunctionalAssumptions, rate: Term) -> All:
     """rate times gradient against the coefficients of (1)."""
-    by_weights, by_offset = fd.gradient_terms("squared", a)
-    reason = "the guarded gradient of the printed loss"
-    given = (
-        n.current(a)[1],
-        Given(step_W, (c, fd.m), -(n.alpha * by_weights)[c, fd.m], reason),
-        Given(step_b, (c,), -(n.alpha * by_offset)[c], reason),
-    )
-    outer = stack(c, stack(fd.m, rate / size(N) * sum_over(i, n.residual[c] * as_term(fd.phi)[i, fd.m])))
+    there, (by_weights, by_offset) = n.current(a)[1], n.slopes("squared", a)
+    summed = rate / size(N) * sum_over(i, n.residual[c] * as_term(fd.phi)[i, fd.m])
+    plain = rate / size(N) * sum_over(i, n.residual)
+    steps = (-(n.alpha * as_term(fd.by_W))[c, fd.m], -(n.alpha * as_term(fd.by_b)))
     return All(
         (
-            Identity(as_term(step_W), outer, given=given, label="step of W"),
-            Identity(
-                as_term(step_b), rate / size(N) * sum_over(i, n.residual), given=given, label="step of b"
-            ),
+            Identity(steps[0], summed, given=(there, by_weights), label="step of W"),
+            Identity(steps[1], plain, given=(there, by_offset), label="step of b"),
         )
     )
 
@@ -108,7 +103,7 @@ claim(
     corrected=lambda a: step_size(a, 2 * n.alpha),
     correction_words="The coefficient is 2α/N.",
     assumes=(SQUARED, BIAS_ON),
-    where=WHERE,
+    where=LOSS,
     notes=FACTOR_NOTES,
 )
 
@@ -196,9 +191,9 @@ claim(
     literal=lambda a: functional_update(a, n.alpha),
     corrected=lambda a: functional_update(a, 2 * n.alpha),
     correction_words=FACTOR_TWO,
-    assumes=(SQUARED, BIAS_ON, FEATURES, ZERO_START),
-    rests_on=("wang2024/eq1",),
-    where=WHERE,
+    assumes=(SQUARED, BIAS_ON, FEATURES),
+    rests_on=("wang2024/prose-telescoping",),
+    where=LOSS,
     notes="The Appendix repeats (1); it does not derive it. As a recursion that attention carries out it is "
     "exact: see (10).",
 )

@@ -1,7 +1,8 @@
 """The kernels that Wang, Henao and Carin (2024) list, on vectors that may be stacked, and the softmax kernel.
 
 A kernel is a function of two vector terms (a key and a query) that returns a scalar term. Parameters are
-named as in the paper: σ, γ, c, λ. The degree of the polynomial kernel, printed d, is a whole number.
+named as in the paper: σ, γ, c, λ. The degree of the polynomial kernel, printed d like the dimension of the
+covariates, is a whole number.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from fractions import Fraction
 from itertools import product
 
 from derivations.calculus import index as ix
+from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.normal import is_zero, normal
 from derivations.calculus.parse import parse
 from derivations.calculus.term import (
     Apply,
@@ -31,13 +34,16 @@ sigma = Tensor(
 gamma = Tensor("gamma", (), r"\gamma")
 offset = Tensor("c", (), "c")
 rate = Tensor("lambda", (), r"\lambda")
+NOTHING = Tensor("0/0", (), r"\tfrac{0}{0}")
 DEGREE = 2
 
 Kernel = Callable[[Term, Term], Term]
 
 
 class EntrySum(Term):
-    """A sum over the entries of two vectors of one shape; ``data`` is "distance" or "chi-squared"."""
+    """A sum over the entries of two vectors of one shape; ``data`` is "distance", "chi-squared", or "named":
+    the chi-squared sum in which 0/0 is the symbol `NOTHING`.
+    """
 
     def shape(self) -> Shape:
         if len({a.shape() for a in self.args}) != 1:
@@ -51,6 +57,8 @@ class EntrySum(Term):
             one, two = (a.entry(*every) for a in self.args)
             square = ix.Pow(one - two, Fraction(2))
             body = ix.Pow(square, Fraction(1, 2)) if self.data == "distance" else square / (one + two)
+            if self.data == "named" and is_zero(normal(square)) and is_zero(normal(one + two)):
+                body = NOTHING.scalar
             sums.append(ix.total(body, *every))
         return sums[0] if len(sums) == 1 else ix.Add(tuple(sums))
 
@@ -58,7 +66,10 @@ class EntrySum(Term):
         one, two = (a.latex() for a in self.args)
         if self.data == "distance":
             return rf"\left\|{one} - {two}\right\|_1"
-        return rf"\sum_{{a}} \frac{{\left({one} - {two}\right)_a^2}}{{\left({one} + {two}\right)_a}}"
+        end = self.args[0].shape()[0]
+        return (
+            rf"\sum_{{a=1}}^{{{end}}} \frac{{\left({one} - {two}\right)_a^2}}{{\left({one} + {two}\right)_a}}"
+        )
 
 
 class Tanh(Term):
@@ -130,6 +141,11 @@ def polynomial(u: Term, v: Term, degree: int = DEGREE) -> Term:
     return (as_term(gamma) * (u.T @ v) + as_term(offset)) ** degree
 
 
+def any_polynomial(u: Term, v: Term) -> Term:
+    """(γ uᵀv + c)^p for any whole p from 1 on."""
+    return SymbolicPower((as_term(gamma) * (u.T @ v) + as_term(offset),), 0)
+
+
 def cosine(u: Term, v: Term) -> Term:
     """uᵀv / (‖u‖ ‖v‖)."""
     return (u.T @ v) / (sqrt(squared_norm(u)) * sqrt(squared_norm(v)))
@@ -138,6 +154,11 @@ def cosine(u: Term, v: Term) -> Term:
 def chi_squared(u: Term, v: Term) -> Term:
     """exp(-γ Σ_a (u_a - v_a)² / (u_a + v_a))."""
     return exp(-(as_term(gamma) * chi_squared_distance(u, v)))
+
+
+def chi_squared_named(u: Term, v: Term) -> Term:
+    """The same with the symbol `NOTHING` for the terms that are 0/0."""
+    return exp(-(as_term(gamma) * EntrySum((u, v), "named")))
 
 
 def exponential(u: Term, v: Term) -> Term:

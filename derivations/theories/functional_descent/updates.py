@@ -81,6 +81,8 @@ phi_x = Tensor("phi(x)", (WIDTH,), r"\phi(x)", "", r"\phi(x)_{%1}")
 y = per_example("y", "y_{%1}")
 code = per_example("code", r"\tilde{y}_{%1}")
 alpha = Tensor("alpha", (), r"\alpha", positive=True)
+by_W = Tensor("dL/dW", (CLASSES, WIDTH), r"\frac{\partial\mathcal{L}}{\partial W}")
+by_b = Tensor("dL/db", (CLASSES,), r"\frac{\partial\mathcal{L}}{\partial b}")
 kappa = Tensor("kappa", (N,), r"\kappa(x_{\cdot},x)", "", r"\kappa(x_{%1},x)")
 
 
@@ -147,6 +149,13 @@ def gradients(loss: str, a: FunctionalAssumptions) -> tuple[ix.Expr, ix.Expr]:
     if a.bias == "off":
         return by_weights, ix.Num(Fraction(0))
     return by_weights, gradient(expr, b, (_row,))
+
+
+def slopes(loss: str, a: FunctionalAssumptions, row: Index, column: Index) -> tuple[Term, Term]:
+    """∂loss/∂W[row, column] and ∂loss/∂b[row] as numbers."""
+    names = {_row: row, _column: column}
+    by_weights, by_offset = (ix.rename(to_expr(normal(g)), names) for g in gradients(loss, a))
+    return Raw((), by_weights), Raw((), by_offset)
 
 
 def gradient_terms(loss: str, a: FunctionalAssumptions) -> tuple[Term, Term]:

@@ -54,7 +54,7 @@ PROVED = (
     "prose-mercer-linear", "prose-mercer-rbf", "prose-mercer-laplacian", "prose-mercer-sigmoid", "prose-mercer-softmax",
     "prose-least-squares", "prose-softmax-weighted-gd",
 )  # fmt: skip
-FIGURES = tuple(f"fig{k}" for k in range(2, 10))
+FIGURES = (*(f"fig{k}" for k in range(2, 10)), "prose-laplacian-agreement")
 
 
 def record(slug: str, quick: bool = True, **knobs: str):
