@@ -9,7 +9,7 @@ from checks.kinds.follows import Equation
 from checks.statement import Fact, Given
 from derivations.calculus.index import Expr, Index, Tensor, rename
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Pick, Symbol, Term, Transpose, as_term, stack, sum_over
+from derivations.calculus.term import Pick, Term, Transpose, as_term, stack, sum_over
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, N, S, Sigma
 
