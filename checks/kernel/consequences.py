@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from checks.engine.domain import hidden_demands
+from checks.kernel.definedness import SAYS, said
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, Context, Theorem, conjunction, filled, listed, loose
 from checks.kernel.trees import NotCovered, plain
@@ -15,7 +16,6 @@ from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
-from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
 
 # ---------------------------------------------------------------- matrix equations
@@ -228,7 +228,7 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
         d for e in (s.conclusion.term.entry(), *(m.entry() for _, m in s.multipliers)) for d in sg.demands(e)
     ]
     asked += hidden_demands(s)
-    known = {(d.base, signs) for d in stated for signs in _SAYS if d.signs <= signs}
+    known = {(d.base, signs) for d in stated for signs in SAYS if d.signs <= signs}
     asked = [d for d in dict.fromkeys(asked) if (d.base, d.signs) not in known]
     if not asked:
         return []
@@ -239,21 +239,12 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
         lines.append(filled(context.everywhere()))
         context.intros += context.places().split()
     for demand in dict.fromkeys(stated):
-        lines.append(context.hypothesis(_said(context, demand))[1])
+        lines.append(context.hypothesis(said(context, demand))[1])
     for h in s.hypotheses:
         lines.append(context.hypothesis(f"{context.readable(h.term.entry())} {h.relation} 0")[1])
-    lines += [filled(f"({_said(context, d)}) /\\") for d in asked]
+    lines += [filled(f"({said(context, d)}) /\\") for d in asked]
     proof = ["Proof.", context.intro(), "  repeat split; nonzero_signs.", "Qed."]
     return [Theorem(f"{name}_defined", "\n".join([*lines, "  True."]), "\n".join(proof))]
-
-
-_SAYS = {sg.NONZERO: "{} <> 0", POSITIVE: "0 < {}", NONNEGATIVE: "0 <= {}"}
-
-
-def _said(context: Context, demand: sg.Demand) -> str:
-    if demand.signs not in _SAYS:
-        raise NotCovered("a formula that is defined at other places than where something has a sign")
-    return _SAYS[demand.signs].format(context.readable(demand.base, level=49))
 
 
 def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, relation: str) -> list[str]:

@@ -10,10 +10,12 @@ from typing import Any
 from checks.engine.hypotheses import apply_definitions
 from checks.engine.wellformed import check
 from checks.kernel.consequences import follows, implication, implication_defined
+from checks.kernel.convexity import convex
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
+from checks.kernel.semidefinite import positive
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Example
@@ -21,6 +23,8 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Convex
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary, point_entry
 from checks.statement import Definition, Identity, Malformed, kind, parts
@@ -93,6 +97,8 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Stationary: stationary,
     Extremum: _extremum,
     Example: example,
+    Positive: positive,
+    Convex: convex,
 }
 
 
