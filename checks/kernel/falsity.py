@@ -176,7 +176,7 @@ def _fact(context: Context, expr: ix.Expr, relation: str, shared: list[Index], t
     line = filled(f"({ranges}{context.readable(expr, names, 49)} {_SIGNS[relation]} 0) ->")
     dims = f"({listed(context.symbols.dims.index(i.dim) for i in own)} : list nat)%nat"
     tree = context.deep(expr, scope=(*own, *shared))
-    return line, f"(fact the_point {dims} {tail} {_NUMBERS[relation]}%nat {tree} {YES})"
+    return line, f"(holding the_point {dims} {tail} {_NUMBERS[relation]}%nat {tree} {YES})"
 
 
 def _refutation(

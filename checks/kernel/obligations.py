@@ -15,6 +15,7 @@ from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
+from checks.kernel.induction import recurrence
 from checks.kernel.semidefinite import positive
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
@@ -25,6 +26,7 @@ from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex
+from checks.kinds.recurrence import Recurrence
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary, point_entry
 from checks.statement import Definition, Identity, Malformed, kind, parts
@@ -99,6 +101,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Example: example,
     Positive: positive,
     Convex: convex,
+    Recurrence: recurrence,
 }
 
 

@@ -13,6 +13,7 @@ from checks.kernel import rocq
 from checks.kernel.obligations import export
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex
+from checks.kinds.recurrence import Recurrence
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
@@ -96,3 +97,17 @@ def test_programs_are_convex_and_other_programs_are_not_shown_to_be() -> None:
     wrong.append(replace(programs[0], constraints=(bent, *programs[0].constraints[1:])))
     wrong.append(replace(programs[0], objective=programs[0].objective * programs[0].objective + as_term(1)))
     assert not any(accepted([Convex(p) for p in wrong]))
+
+
+@needs_rocq
+def test_recurrences_have_their_closed_forms_and_no_others() -> None:
+    claims = of_kind(Recurrence)
+    right = [claims[id] for id in ("nguyen2023/eq12", "nguyen2023/eq13", "farooq2025/eq53")]
+    assert all(accepted([*right, claims["wang2024/prose-context-size"]]))
+    wrong = [replace(s, closed=2 * s.closed) for s in right]
+    wrong += [replace(s, closed=s.closed.subs(s.symbols[0], s.symbols[0] + 1)) for s in right]
+    wrong += [replace(s, rule=s.rule + 1) for s in right]
+    wrong += [replace(s, base=(replace(s.base[0], value=s.base[0].value + 1), *s.base[1:])) for s in right]
+    slope = claims["nguyen2023/eq13"].slope
+    wrong.append(replace(claims["nguyen2023/eq13"], slope=(slope[0], slope[1] + 1)))
+    assert not any(accepted(wrong))
