@@ -15,10 +15,13 @@ from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
+from checks.kernel.figures import arithmetic, averages
 from checks.kernel.induction import recurrence
 from checks.kernel.semidefinite import positive
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
+from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages
 from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
@@ -102,7 +105,13 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Positive: positive,
     Convex: convex,
     Recurrence: recurrence,
+    Arithmetic: arithmetic,
+    Averages: averages,
 }
+BESIDES: dict[type, str] = {
+    Arithmetic: "how the compared numbers come from the tables: they are computed before"
+}
+"""What of a kind its theorems do not say."""
 
 
 def export(name: str, statement: Any) -> list[Exported]:
@@ -133,7 +142,7 @@ def _part(name: str, part: Any) -> Exported:
         theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
         if isinstance(part, Identity | Stacked | Follows | Stationary):
             theorems += defined(name, part)
-        return Exported(own, theorems)
+        return Exported(own, theorems, [BESIDES[type(part)]] if type(part) in BESIDES else [])
     except NotCovered as why:
         return Exported(own, missing=[str(why)])
     except NonConformable as why:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from checks.claim import built
 from checks.kernel import rocq
 from checks.kernel.obligations import export
+from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex
 from checks.kinds.recurrence import Recurrence
@@ -111,3 +114,24 @@ def test_recurrences_have_their_closed_forms_and_no_others() -> None:
     slope = claims["nguyen2023/eq13"].slope
     wrong.append(replace(claims["nguyen2023/eq13"], slope=(slope[0], slope[1] + 1)))
     assert not any(accepted(wrong))
+
+
+@needs_rocq
+def test_averages_are_those_of_rows_that_are_printed_so_and_of_no_others() -> None:
+    table, small = of_kind(Averages)["nguyen2023/tab7"], of_kind(Averages)["chen2023/tab12"]
+    assert "average_of (1 / 100) [3676 / 100; " in export("table", table)[0].theorems[0].statement
+    unit = Fraction(2, 10)
+    wrong = [replace(c, printed=c.printed + sign * unit) for c in small.columns for sign in (1, -1)]
+    assert accepted([table, small, *(Averages((c,)) for c in wrong)]) == [True, True, *[False] * len(wrong)]
+
+
+@needs_rocq
+def test_comparisons_are_theorems_but_not_where_the_numbers_come_from() -> None:
+    figures = of_kind(Arithmetic)["chen2023/tab5"].figures
+    right, wrong = (
+        export(name, Arithmetic(tuple(replace(f, printed=f.printed + by) for f in figures)))[0]
+        for name, by in (("right", 0), ("wrong", 10))
+    )
+    assert right.missing and not right.covered
+    outcomes = [o.outcome for e in (right, wrong) for o in rocq.check([e.theorems])]
+    assert outcomes == ["checked", "failed"]
