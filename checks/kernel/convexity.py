@@ -39,11 +39,19 @@ def convex(name: str, s: Convex) -> list[Theorem]:
 
 
 def _formulas(program: Program) -> list[ix.Expr]:
-    return [program.objective.entry(), *(e for c in program.constraints for e in _sides(c))]
+    return [program.objective.entry(), *(e for c in program.constraints for e in sides(c))]
 
 
-def _sides(c: Constraint) -> tuple[ix.Expr, ix.Expr]:
+def sides(c: Constraint) -> tuple[ix.Expr, ix.Expr]:
+    """Both sides of a constraint."""
     return c.lhs.entry(), c.rhs.entry()
+
+
+def quadratic(program: Program) -> ix.Expr:
+    """The quadratic part of the objective, or of its negative where it is maximised."""
+    sign = -1 if program.maximise else 1
+    form = nf.normal(program.objective.entry())
+    return to_expr(tuple((m, sign * c) for m, c in form if degree_in(m, program.variables) == 2))
 
 
 class _Mix:
@@ -76,10 +84,8 @@ class _Mix:
         """The quadratic part of the objective, or of its negative where it is maximised, of the difference
         of the points.
         """
-        variables, sign = self.program.variables, -1 if self.program.maximise else 1
-        form = nf.normal(self.objective)
-        found = to_expr(tuple((m, sign * c) for m, c in form if degree_in(m, variables) == 2))
-        for v in variables:
+        found = quadratic(self.program)
+        for v in self.program.variables:
             one, two = (p[v] for p in self.points)
             found = ix.define(found, v, lambda *i, a=one, b=two: ix.At(a, i) - ix.At(b, i))
         return found
@@ -99,10 +105,10 @@ def _stated(name: str, context: Context, mix: _Mix) -> tuple[list[str], list[str
     feasible = []
     for n in (0, 1):
         for c in program.constraints:
-            proof, line = context.hypothesis(_constraint(context, c, [mix.at(e, n) for e in _sides(c)]))
+            proof, line = context.hypothesis(constraint(context, c, [mix.at(e, n) for e in sides(c)]))
             feasible.append(proof)
             lines.append(line)
-    lines += [filled(f"({_constraint(context, c, [*_sides(c)])}) /\\") for c in program.constraints]
+    lines += [filled(f"({constraint(context, c, [*sides(c)])}) /\\") for c in program.constraints]
     relation = ">=" if program.maximise else "<="
     lines += [filled(f"{context.readable(mix.objective)}"),
               filled(f"{relation} {context.readable(mix.mixed(mix.objective))}.")]  # fmt: skip
@@ -113,10 +119,11 @@ def _stated(name: str, context: Context, mix: _Mix) -> tuple[list[str], list[str
     return lines, [*steps, *_objective(context, mix, share), "Qed."]
 
 
-def _constraint(context: Context, c: Constraint, sides: list[ix.Expr]) -> str:
+def constraint(context: Context, c: Constraint, shown: list[ix.Expr]) -> str:
+    """A constraint, for all values of its indices, with these sides."""
     over = plain(c.over)
     ranges = context.within([context.scope[i] for i in over], [i.dim for i in over])
-    left, right = (context.readable(e, level=49) for e in sides)
+    left, right = (context.readable(e, level=49) for e in shown)
     return f"{ranges}{left} {'=' if c.equality else '<='} {right}"
 
 

@@ -13,6 +13,7 @@ from checks.kernel.consequences import follows, implication, implication_defined
 from checks.kernel.convexity import convex
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
+from checks.kernel.duality import dual
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
 from checks.kernel.figures import arithmetic, averages
@@ -28,7 +29,7 @@ from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.positive import Positive
-from checks.kinds.programs import Convex
+from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary, point_entry
@@ -107,6 +108,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Recurrence: recurrence,
     Arithmetic: arithmetic,
     Averages: averages,
+    Dual: dual,
 }
 BESIDES: dict[type, str] = {
     Arithmetic: "how the compared numbers come from the tables: they are computed before"

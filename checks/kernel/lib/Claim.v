@@ -303,6 +303,16 @@ Lemma mix_below t f m q : 0 <= t <= 1 -> m = f + 1 * (t * (1 + (-1) * t) * q) ->
 Proof. intros T -> Q. pose proof (gap_nonneg t q T Q). lra. Qed.
 Lemma mix_above t f m q : 0 <= t <= 1 -> m = f + (-1) * (t * (1 + (-1) * t) * q) -> 0 <= q -> f >= m.
 Proof. intros T -> Q. pose proof (gap_nonneg t q T Q). lra. Qed.
+(* duals: slack of constraints, sums of what vanishes, and what is bounded along a line *)
+Lemma slack_nneg a b : a <= b -> 0 <= b + (-1) * a.
+Proof. lra. Qed.
+Lemma sum_all_zero n f : (forall i, (i < n)%nat -> f i = 0) -> sum n f = 0.
+Proof. intros H. rewrite (sum_ext n f (fun _ => 0)); auto. apply sum_zero. Qed.
+Lemma line_bounded a b m : (forall s, m <= a + s * b) -> b = 0.
+Proof.
+  intros H. destruct (Req_dec b 0) as [|N]; auto. specialize (H ((m - a - 1) / b)).
+  replace ((m - a - 1) / b * b) with (m - a - 1) in H by (field; auto). lra.
+Qed.
 Ltac signs := repeat match goal with
   | |- _ <= _ / _ => unfold Rdiv | |- _ < _ / _ => unfold Rdiv
   | |- 0 <= _ * _ => apply Rmult_le_pos | |- 0 < _ * _ => apply Rmult_lt_0_compat

@@ -15,7 +15,7 @@ from checks.kernel.obligations import export
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.positive import Positive
-from checks.kinds.programs import Convex
+from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
 from checks.run import ledger
 from checks.run.registry import load
@@ -135,3 +135,19 @@ def test_comparisons_are_theorems_but_not_where_the_numbers_come_from() -> None:
     assert right.missing and not right.covered
     outcomes = [o.outcome for e in (right, wrong) for o in rocq.check([e.theorems])]
     assert outcomes == ["checked", "failed"]
+
+
+@needs_rocq
+def test_a_dual_has_the_conditions_that_are_printed_and_no_others() -> None:
+    right = of_kind(Dual)["nguyen2023/rem2"]
+    (first, term), second = right.conditions
+    negated = replace(right, conditions=((first, -term), second))
+    wrong = [
+        replace(right, conditions=((first, other), second))
+        for other in (2 * term + 1, term - term, term + term.args[0])
+    ]
+    wrong.append(replace(right, conditions=(second,)))
+    wrong.append(replace(right, program=replace(right.program, objective=-right.program.objective)))
+    assert accepted([right, negated, *wrong]) == [True, True, *[False] * len(wrong)]
+    names = [t.name for t in export("dual", right)[0].theorems]
+    assert names == ["dual_weak", "dual_below", "dual_attained", "dual_only", "dual_defined"]
