@@ -18,6 +18,8 @@ from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
 from checks.kernel.figures import arithmetic, averages
 from checks.kernel.induction import recurrence
+from checks.kernel.limits import limit
+from checks.kernel.orders import order
 from checks.kernel.semidefinite import positive
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
@@ -28,6 +30,8 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.limit import Limit
+from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
@@ -109,6 +113,8 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Arithmetic: arithmetic,
     Averages: averages,
     Dual: dual,
+    Limit: limit,
+    Order: order,
 }
 BESIDES: dict[type, str] = {
     Arithmetic: "how the compared numbers come from the tables: they are computed before"

@@ -48,6 +48,23 @@ Proof.
   - rewrite fact_simpl, mult_INR. field. split; [apply INR_fact_neq_0|apply not_0_INR; lia].
 Qed.
 
+(* an error that shrinks by a rate vanishes *)
+Theorem geometric (r : R) (a : nat -> R) (l : R) : Rabs r < 1 ->
+  (forall k, a (S k) + (-1) * l = r * (a k + (-1) * l)) -> Un_cv a l.
+Proof.
+  intros L E. assert (P : forall k, a k - l = r ^ k * (a 0%nat - l)).
+  { induction k as [|k IH]; cbn [pow]; [ring|]. specialize (E k).
+    replace (a (S k) - l) with (r * (a k - l)) by lra. rewrite IH. ring. }
+  intros e He. set (b := Rabs (a 0%nat - l) + 1).
+  assert (B : 0 < b) by (unfold b; pose proof (Rabs_pos (a 0%nat - l)); lra).
+  destruct (pow_lt_1_zero r L (e / b)) as [N H]; [now apply Rdiv_lt_0_compat|].
+  exists N. intros k K. unfold R_dist. rewrite P, Rabs_mult.
+  apply Rle_lt_trans with (Rabs (r ^ k) * b).
+  - apply Rmult_le_compat_l; [apply Rabs_pos|unfold b; lra].
+  - specialize (H k K). apply (Rmult_lt_compat_r b) in H; auto.
+    replace (e / b * b) with e in H by (field; lra). exact H.
+Qed.
+
 (* both sides of a step of an induction are the same rational function of whole numbers and factorials *)
 Ltac no_zero := match goal with
   | |- True => exact I

@@ -14,6 +14,8 @@ from checks.kernel import rocq
 from checks.kernel.obligations import export
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
+from checks.kinds.limit import Limit
+from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
@@ -151,3 +153,27 @@ def test_a_dual_has_the_conditions_that_are_printed_and_no_others() -> None:
     assert accepted([right, negated, *wrong]) == [True, True, *[False] * len(wrong)]
     names = [t.name for t in export("dual", right)[0].theorems]
     assert names == ["dual_weak", "dual_below", "dual_attained", "dual_only", "dual_defined"]
+
+
+@needs_rocq
+def test_iterations_converge_to_their_limit_for_these_step_sizes_only() -> None:
+    right = of_kind(Limit)["farooq2025/prose-update-rule"]
+    one = of_kind(Limit)["farooq2025/prose-clipping"]
+    wrong = [
+        replace(right, limit=2 * right.limit),
+        replace(right, high=Fraction(5, 2)),
+    ]
+    wrong += [
+        replace(one, limit=as_term(2)),
+        replace(one, rate=as_term(Fraction(1, 2))),
+        replace(one, high=None),
+    ]
+    assert accepted([right, one, *wrong]) == [True, True, *[False] * len(wrong)]
+
+
+@needs_rocq
+def test_an_approximation_is_of_its_order_and_no_better() -> None:
+    right = of_kind(Order)["wang2024/prose-taylor"]
+    wrong = [replace(right, order=3), replace(right, approximate=2 * right.approximate)]
+    wrong.append(replace(right, exact=right.exact + as_term(right.small)))
+    assert accepted([right, *wrong]) == [True, *[False] * len(wrong)]
