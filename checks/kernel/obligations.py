@@ -9,7 +9,7 @@ from typing import Any
 
 from checks.engine.hypotheses import apply_definitions
 from checks.engine.wellformed import check
-from checks.kernel.consequences import follows, implication, implication_defined
+from checks.kernel.consequences import follows
 from checks.kernel.convexity import convex
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
@@ -17,6 +17,7 @@ from checks.kernel.duality import dual
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
 from checks.kernel.figures import arithmetic, averages
+from checks.kernel.implications import implication, implication_defined
 from checks.kernel.induction import recurrence
 from checks.kernel.limits import limit
 from checks.kernel.orders import order
@@ -121,6 +122,18 @@ BESIDES: dict[type, str] = {
 }
 """What of a kind its theorems do not say."""
 
+WITHOUT = {
+    "WellPosed": "which symbols a program lists is said of its notation, not of numbers",
+    "Scoped": "where an index is bound is said of the notation, not of numbers",
+    "Cost": "a count of the operations of a plan, which the library does not describe",
+    "Counted": "a count of the operations of a routine, which the library does not describe",
+    "Grows": "how counts grow, which the library does not describe",
+    "GaussianMean": "a mean over normal variables: the library has no integrals",
+    "Differs": "that two formulas differ somewhere: theorems are made of equalities that fail, not of these",
+    "SigmoidNegative": "signs of polynomials in exponentials, which the library has no word for",
+}
+"""Why kinds of statements have no theorems."""
+
 
 def export(name: str, statement: Any) -> list[Exported]:
     """What is exported of each part of a statement, under names that begin with ``name``."""
@@ -144,7 +157,8 @@ def _part(name: str, part: Any) -> Exported:
     if isinstance(part, Family):
         return _family(name, part)
     if type(part) not in EXPORTERS:
-        return Exported(own, missing=[f"no theorems are made of statements of the kind {own}"])
+        why = WITHOUT.get(own, f"no theorems are made of statements of the kind {own}")
+        return Exported(own, missing=[why])
     try:
         check(part)
         theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
