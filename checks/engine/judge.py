@@ -7,7 +7,7 @@ and at least three instances at which they were evaluated and equal.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -195,19 +195,25 @@ def nf_latex(expr: ix.Expr) -> str:
     return Raw((), expr).latex()
 
 
+def drawn(
+    sides: list[ix.Expr], statement: st.Identity, seed: int
+) -> Iterator[tuple[Instance, list[dict[Index, int]]]]:
+    """The exact instances at which an identity is tried, small numbers first."""
+    for small in (True, False):
+        given, fixed, nonzero = statement.given, dict(statement.sizes), statement.nonzero
+        yield from exact_instances(sides, given, seed, 4, small, fixed, nonzero)
+
+
 def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tuple[Evidence, str | None]:
     checked = skipped = 0
     left, right = sides
-    for small in (True, False):
-        for instance, points in exact_instances(
-            sides, statement.given, seed, 4, small, dict(statement.sizes), statement.nonzero
-        ):
-            same = [instance.same(left, right, at) for at in points]
-            if False in same:
-                text = _shrink(instance, points[same.index(False)], sides, statement.nonzero)
-                return Evidence("exact", "exact-rational", False, "an exact counterexample"), text
-            checked += all(same)
-            skipped += not all(same)
+    for instance, points in drawn(sides, statement, seed):
+        same = [instance.same(left, right, at) for at in points]
+        if False in same:
+            text = _shrink(instance, points[same.index(False)], sides, statement.nonzero)
+            return Evidence("exact", "exact-rational", False, "an exact counterexample"), text
+        checked += all(same)
+        skipped += not all(same)
     if checked < ENOUGH:
         why = f"only {checked} instances had values on both sides"
         return Evidence("exact", "exact-rational", None, not_run=why), None

@@ -1,24 +1,15 @@
-"""Theorems for what follows from hypotheses: the certificate is an identity, and signs are visible."""
+"""Theorems for what follows from matrix equations: the certificate is an identity, and signs are visible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
-from functools import partial
 
-from checks.engine.domain import hidden_demands
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, Context, Theorem, conjunction, filled, listed, loose
 from checks.kernel.trees import NotCovered, plain
 from checks.kinds.follows import Equation, Follows
-from checks.kinds.implication import Implication
-from checks.statement import Fact
 from derivations.calculus import index as ix
-from derivations.calculus import signs as sg
-from derivations.calculus.functions import NONNEGATIVE, POSITIVE
-from derivations.calculus.index import Index, Tensor
-
-# ---------------------------------------------------------------- matrix equations
+from derivations.calculus.index import Index
 
 
 def follows(name: str, s: Follows) -> Theorem:
@@ -167,150 +158,3 @@ def _concluded(context: Context, relation: str, factor: ix.Expr, squares: ix.Exp
     facts = [shown("positive", factor, "is_factor"), shown("nonnegative", squares, "is_rest")]
     proofs = " ".join(f"({n} {at})" for n in ("is_identity", "is_zero", "is_factor", "is_rest"))
     return [*facts, *intros, f"  exact (conclude_ge _ _ _ _ _ {proofs})."]
-
-
-# ---------------------------------------------------------------- numbers
-
-
-def implication(name: str, s: Implication) -> Theorem:
-    """The theorem of an `Implication`: hypotheses about numbers -> conclusion. Raises NotCovered.
-
-    Entries at fixed indices are numbers for the checker: what is known of one says nothing of the others.
-    """
-    facts = {h.name: h for h in s.hypotheses}
-    factor: ix.Expr = ix.Num(Fraction(1))
-    if s.factor:
-        factor = ix.Add(tuple(ix.Mul((ix.Num(Fraction(c)), facts[n].term.entry())) for n, c in s.factor))
-    multipliers = [(facts[n], m.entry()) for n, m in s.multipliers]
-    terms = (ix.Mul((m, h.term.entry())) for h, m in multipliers)
-    right = ix.Add((ix.Num(Fraction(0)), *terms))
-    conclusion = s.conclusion.term.entry()
-    left = ix.Mul((factor, conclusion))
-    exprs = (left, right, *(h.term.entry() for h in s.hypotheses))
-    context = Context(exprs)
-    lines = [f"Theorem {name} :", *context.header()]
-    if context.free:
-        lines.append(filled(context.everywhere()))
-        context.intros += context.places().split()
-    names = {}
-    for h in s.hypotheses:
-        names[h.name], line = context.hypothesis(f"{context.readable(h.term.entry())} {h.relation} 0")
-        lines.append(line)
-    relation = s.conclusion.relation
-    lines.append(filled(f"{context.readable(conclusion, level=49)} {relation} 0."))
-    frozen = _Frozen(context)
-    proof = ["Proof.", context.intro(), *_strict(context, s, names, frozen), *context.setup()]
-    proof += [
-        "  pose proof (identity the_data the_model the_ranges",
-        filled(context.deep(frozen.of(left)), "    "),
-        filled(context.deep(frozen.of(right)), "    "),
-        f"    {YES} promises {context.places()}) as is_identity.",
-        filled(
-            f"assert (shown : {context.readable(left)} = {context.readable(right)}) by exact is_identity."
-        ),
-        "  clear is_identity.",
-    ]
-    for n, (h, m) in enumerate(multipliers):
-        proof += _used(context, n, h, m, names[h.name], relation)
-    text = context.readable(factor)
-    proof.append(filled(f"assert (is_factor : 0 < {context.readable(factor, level=49)}) by lra."))
-    lemma = {"=": "finish_eq", ">=": "finish_ge", ">": "finish_gt"}[relation]
-    proof.append(filled(f"apply ({lemma} ({text})); [exact is_factor | lra]."))
-    return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
-
-
-def implication_defined(name: str, s: Implication) -> list[Theorem]:
-    """The theorem that the conclusion and the multipliers are defined where the hypotheses are and hold, if
-    anything need be shown.
-    """
-    stated = [d for h in s.hypotheses for d in sg.demands(h.term.entry())]
-    asked = [
-        d for e in (s.conclusion.term.entry(), *(m.entry() for _, m in s.multipliers)) for d in sg.demands(e)
-    ]
-    asked += hidden_demands(s)
-    known = {(d.base, signs) for d in stated for signs in _SAYS if d.signs <= signs}
-    asked = [d for d in dict.fromkeys(asked) if (d.base, d.signs) not in known]
-    if not asked:
-        return []
-    hypotheses = tuple(h.term.entry() for h in s.hypotheses)
-    context = Context((*hypotheses, *(d.base for d in (*stated, *asked))))
-    lines = [f"Theorem {name}_defined :", *context.header()]
-    if context.free:
-        lines.append(filled(context.everywhere()))
-        context.intros += context.places().split()
-    for demand in dict.fromkeys(stated):
-        lines.append(context.hypothesis(_said(context, demand))[1])
-    for h in s.hypotheses:
-        lines.append(context.hypothesis(f"{context.readable(h.term.entry())} {h.relation} 0")[1])
-    lines += [filled(f"({_said(context, d)}) /\\") for d in asked]
-    proof = ["Proof.", context.intro(), "  repeat split; nonzero_signs.", "Qed."]
-    return [Theorem(f"{name}_defined", "\n".join([*lines, "  True."]), "\n".join(proof))]
-
-
-_SAYS = {sg.NONZERO: "{} <> 0", POSITIVE: "0 < {}", NONNEGATIVE: "0 <= {}"}
-
-
-def _said(context: Context, demand: sg.Demand) -> str:
-    if demand.signs not in _SAYS:
-        raise NotCovered("a formula that is defined at other places than where something has a sign")
-    return _SAYS[demand.signs].format(context.readable(demand.base, level=49))
-
-
-def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, relation: str) -> list[str]:
-    """What a hypothesis times its multiplier adds."""
-    product = f"{context.readable(multiplier, level=39)} * ({context.readable(h.term.entry())})"
-    if h.relation == "=":
-        return [filled(f"assert (use{n} : {product} = 0) by (rewrite {proof}; ring).")]
-    strict = h.relation == ">" and relation == ">"
-    sign, lemma = ("<", "Rmult_lt_0_compat") if strict else ("<=", "Rmult_le_pos")
-    return [
-        filled(f"assert (sign{n} : 0 {sign} {context.readable(multiplier, level=49)}) by signs."),
-        filled(f"assert (use{n} : 0 {sign} {product}) by (apply {lemma}; [exact sign{n} | lra])."),
-    ]
-
-
-def _constant(text: str, names: list[str]) -> str:
-    return text
-
-
-class _Frozen:
-    """Entries at fixed indices as numbers of their own: tensors of the model without indices."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.table: dict[tuple[Tensor, tuple[Index, ...]], Tensor] = {}
-        for expr in context.exprs:
-            self.of(expr)
-
-    def of(self, expr: ix.Expr, bound: frozenset[Index] = frozenset()) -> ix.Expr:
-        """The expression in these numbers."""
-        match expr:
-            case ix.At(tensor, indices) if plain(indices) and not bound & set(indices):
-                return ix.At(self._number(tensor, indices), ())
-            case ix.Sum(index, body):
-                return ix.Sum(index, self.of(body, bound | {index}))
-        return ix.rebuild(expr, tuple(self.of(part, bound) for part in ix.children(expr)))
-
-    def _number(self, tensor: Tensor, indices: tuple[Index, ...]) -> Tensor:
-        if (tensor, indices) not in self.table:
-            new = Tensor(f"{tensor.name}#{len(self.table)}", (), positive=tensor.positive)
-            self.table[tensor, indices] = new
-            at = [self.context.scope[i] for i in plain(indices)]
-            promise = self.context.promises.get(("positive", tensor), "")
-            proof = " ".join([promise, *(f"{n} range_{n}" for n in at)]) if promise else ""
-            text = self.context.entry(tensor, at)
-            self.context.alias(new, partial(_constant, text), proof and f"({proof})")
-        return self.table[tensor, indices]
-
-
-def _strict(context: Context, s: Implication, names: dict[str, str], frozen: _Frozen) -> list[str]:
-    """What is assumed positive does not vanish, so that it may be divided by."""
-    proof = []
-    for h in s.hypotheses:
-        expr = frozen.of(h.term.entry())
-        if h.relation == ">" and not loose([expr]):
-            text = context.readable(h.term.entry(), level=49)
-            proof.append(filled(f"assert (nz_{names[h.name]} : {text} <> 0)"))
-            proof.append(f"    by (apply Rgt_not_eq; exact {names[h.name]}).")
-            context.vanishing.append((expr, f"nz_{names[h.name]}"))
-    return proof

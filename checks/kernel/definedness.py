@@ -13,17 +13,25 @@ from checks.kernel.trees import NotCovered
 from checks.kinds.follows import Follows
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary
-from checks.statement import Identity
+from checks.statement import Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.gradients import grad
-from derivations.calculus.index import Index, summands
+from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.term import Part
 
-_LEMMAS = {sg.NONZERO: ("nonvanishing", "{} <> 0"), POSITIVE: ("positive", "0 < {}"),
-           NONNEGATIVE: ("nonnegative", "0 <= {}")}  # fmt: skip
+SAYS = {sg.NONZERO: "{} <> 0", POSITIVE: "0 < {}", NONNEGATIVE: "0 <= {}"}
+"""What asking for signs says of a number."""
+_LEMMAS = {sg.NONZERO: "nonvanishing", POSITIVE: "positive", NONNEGATIVE: "nonnegative"}
+
+
+def said(context: Context, demand: sg.Demand) -> str:
+    """What a demand says. Raises NotCovered where it is no sign."""
+    if demand.signs not in SAYS:
+        raise NotCovered("a formula that is defined at other places than where something has a sign")
+    return SAYS[demand.signs].format(context.readable(demand.base, level=49))
 
 
 def defined(name: str, statement: Any) -> list[Theorem]:
@@ -40,26 +48,33 @@ def defined(name: str, statement: Any) -> list[Theorem]:
     asked += hidden_demands(statement)
     if isinstance(statement, Stationary):
         asked += sg.interior(statement.energy.entry())
+    return where_defined(f"{name}_defined", asked, given, nonzero)
+
+
+def where_defined(
+    name: str, asked: list[sg.Demand], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
+) -> list[Theorem]:
+    """The theorem that demands are met for all values of their indices, if anything need be shown."""
     demands = _each_once([d for d in asked if _open(d.base)])
     if not demands:
         return []
     context = Context(tuple(d.base for d in demands), given, nonzero)
-    lines = [f"Theorem {name}_defined :", *context.header()]
+    lines = [f"Theorem {name} :", *context.header()]
     proofs = []
     for demand in demands:
-        if demand.signs not in _LEMMAS:
-            raise NotCovered("a formula that is defined at other places than where something has a sign")
-        lemma, says = _LEMMAS[demand.signs]
+        says = said(context, demand)
         own = loose([demand.base])
         ranges = context.within([context.scope[i] for i in own], [i.dim for i in own])
-        lines.append(filled(f"({ranges}{says.format(context.readable(demand.base, level=49))}) /\\"))
+        lines.append(filled(f"({ranges}{says}) /\\"))
         dims = listed(context.symbols.dims.index(i.dim) for i in own)
         tree = context.deep(demand.base, scope=tuple(own))
-        proofs.append(f"({lemma} the_data the_model ({dims} : list nat)%nat {tree} {YES} promises)")
+        proofs.append(
+            f"({_LEMMAS[demand.signs]} the_data the_model ({dims} : list nat)%nat {tree} {YES} promises)"
+        )
     proof = ["Proof.", context.intro(), *context.setup()]
     whole = "".join(f"(conj {p} " for p in proofs) + "I" + ")" * len(proofs)
     text = [*proof, filled(f"exact {whole}."), "Qed."]
-    return [Theorem(f"{name}_defined", "\n".join([*lines, "  True."]), "\n".join(text))]
+    return [Theorem(name, "\n".join([*lines, "  True."]), "\n".join(text))]
 
 
 def _formulas(statement: Any) -> list[ix.Expr]:

@@ -102,7 +102,7 @@ def slope(
     """
     fixed = any(g.tensor == tensor for g in given)
     exprs = (energy, formula) if value is None else (energy, formula, value)
-    functions = _differentiated(energy, given)
+    functions = differentiated(energy, given)
     context = Context((*exprs, *_both(functions)), given, nonzero, (*first, *at))
     if fixed:
         context.alias(tensor, lambda names: context.entry(tensor, names))
@@ -120,7 +120,7 @@ def slope(
     proof_lines = ["Proof.", context.intro(), *context.setup()]
     if context.places():
         proof_lines.append(filled(f"intros {context.places()}."))
-    proof_lines += _differentiation(context, energy, formula, tensor, at, functions, known)
+    proof_lines += differentiation(context, energy, formula, tensor, at, functions, known)
     if value is None:
         proof_lines.append("  exact is_slope.")
     else:
@@ -137,7 +137,7 @@ def _both(functions: list[Function]) -> list[ix.Expr]:
     return [ix.Call(name, ZERO, k) for name, order in functions for k in (order, order + 1)]
 
 
-def _differentiated(energy: ix.Expr, given: tuple[Given, ...]) -> list[Function]:
+def differentiated(energy: ix.Expr, given: tuple[Given, ...]) -> list[Function]:
     """The functions whose derivatives are assumed to be such. Raises NotCovered where one has a kink."""
     everything = [n for e in (energy, *(g.value.entry() for g in given)) for n in ix.walk(e)]
     called = {(n.function, n.order) for n in everything if isinstance(n, ix.Call)}
@@ -156,7 +156,7 @@ def _along(context: Context, energy: ix.Expr, tensor: Tensor, at: tuple[Index, .
     return f"fun h => let {own} := {moved} in {context.readable(energy)}"
 
 
-def _differentiation(
+def differentiation(
     context: Context,
     energy: ix.Expr,
     formula: ix.Expr,
@@ -165,6 +165,7 @@ def _differentiation(
     functions: list[Function],
     known: list[str],
 ) -> list[str]:
+    """The proof ``is_slope`` that the derivative by an entry is the formula."""
     own = context.symbols.functions
     following = listed(own.index(_next(f)) if f in functions else n for n, f in enumerate(own))
     logarithms = listed(own.index(f) for f in own if f == ("log", 0))

@@ -8,26 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from math import factorial
 from typing import Any
 
 from checks.engine.hypotheses import check_given
-from checks.engine.instances import FUNCTIONS, Instance, exact_instances
+from checks.engine.instances import Instance
+from checks.engine.judge import drawn
 from checks.kernel.equalities import places
+from checks.kernel.points import in_range, kept, point_line, polynomial, put_in, unknown
 from checks.kernel.theorem import YES, Context, Theorem, filled, listed, loose
-from checks.kernel.trees import Function, NotCovered, plain, plain_dims
+from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Example, Rule
 from checks.kinds.family import Family
 from checks.kinds.stacked import Pruned, Stacked
 from checks.statement import Fact, Given, Identity, Malformed, parts
-from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
-from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.index import Index, summands
 from derivations.calculus.term import NonConformable, Part
-
-_DEGREE = 4
-"""Of the polynomials that stand for unknown functions in instances."""
 
 
 def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
@@ -75,12 +72,10 @@ def _fails(name: str, s: Identity) -> Theorem | None:
 def _instance(left: ix.Expr, right: ix.Expr, s: Identity) -> tuple[Instance, dict[Index, int]] | None:
     """The first exact instance at which two sides differ; the engine draws the same ones."""
     check_given(s.given, s.nonzero)
-    for small in (True, False):
-        drawn = exact_instances([left, right], s.given, 0, 4, small, dict(s.sizes), s.nonzero)
-        for instance, points in drawn:
-            for point in points:
-                if instance.same(left, right, point) is False:
-                    return instance, point
+    for instance, points in drawn([left, right], s, 0):
+        for point in points:
+            if instance.same(left, right, point) is False:
+                return instance, point
     return None
 
 
@@ -97,7 +92,7 @@ def example(name: str, s: Example) -> list[Theorem]:
     equations = [n for f in s.facts if f.relation == "=" for n in ix.walk(f.term.entry())]
     if any(isinstance(n, ix.Call) for n in equations):
         raise NotCovered("an equation between exponentials at a point, which bounds do not show")
-    if _called(s.given, tuple(f.term.entry() for f in s.facts)):
+    if unknown(s.given, tuple(f.term.entry() for f in s.facts)):
         raise NotCovered("an example with an unknown function")
     if any(True for g in s.given for _ in sg.demands(g.value.entry())):
         raise NotCovered("an example with a definition that need not have a value everywhere")
@@ -118,16 +113,16 @@ def _by_point(
     """That the conclusion does not follow for all values of the symbols, or without one a contradiction."""
     facts = [(h.term.entry(), h.relation) for h in hypotheses]
     exprs = (*([conclusion.term.entry()] if conclusion else []), *(e for e, _ in facts))
-    if any(order for _, order in _called(given, exprs)):
+    if any(order for _, order in unknown(given, exprs)):
         raise NotCovered("a point for a statement about derivatives")
     context = Context(exprs, given, expanded=True)
     shared = context.free = [i for i in context.free if i in where]
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
-    proofs, values = _promised(context), _values(context, instance)
+    proofs, values = kept(context), put_in(context, instance)
     applied = [values.get(a) or proofs[a] for a in context.arguments]
     if shared:
         lines.append(filled(context.everywhere()))
-    applied += [_in_range(where[i], instance.sizes[i.dim]) for i in shared]
+    applied += [in_range(where[i], instance.sizes[i.dim]) for i in shared]
     tail = f"{listed(where[i] for i in shared)}%nat"
     for expr, relation in facts:
         line, proof = _fact(context, expr, relation, shared, tail)
@@ -138,7 +133,7 @@ def _by_point(
         expr, relation = conclusion.term.entry(), conclusion.relation
         end = f"{context.readable(expr, level=49)} {_SIGNS[relation]} 0"
         whole = f"(broken the_point {tail} {_NUMBERS[relation]}%nat {context.deep(expr)} {YES} {whole})"
-    told = ["Proof.", "  intros claim.", *_point(context, instance), filled(f"exact {whole}."), "Qed."]
+    told = ["Proof.", "  intros claim.", *point_line(context, instance), filled(f"exact {whole}."), "Qed."]
     return Theorem(name, "\n".join([*lines, filled(f"{end}).")]), "\n".join(told))
 
 
@@ -161,11 +156,6 @@ def _where(s: Rule, instance: Instance, shared: list[Index]) -> dict[Index, int]
     return None
 
 
-def _in_range(n: int, size: int) -> str:
-    """An index and the proof that it is in its range."""
-    return f"{n}%nat (proj1 (Nat.ltb_lt {n}%nat {size}%nat) eq_refl)"
-
-
 def _fact(context: Context, expr: ix.Expr, relation: str, shared: list[Index], tail: str) -> tuple[str, str]:
     """The line of a hypothesis, for all values of its own indices, and its proof at the point."""
     own = [i for i in loose([expr]) if i not in shared]
@@ -176,7 +166,7 @@ def _fact(context: Context, expr: ix.Expr, relation: str, shared: list[Index], t
     line = filled(f"({ranges}{context.readable(expr, names, 49)} {_SIGNS[relation]} 0) ->")
     dims = f"({listed(context.symbols.dims.index(i.dim) for i in own)} : list nat)%nat"
     tree = context.deep(expr, scope=(*own, *shared))
-    return line, f"(fact the_point {dims} {tail} {_NUMBERS[relation]}%nat {tree} {YES})"
+    return line, f"(holding the_point {dims} {tail} {_NUMBERS[relation]}%nat {tree} {YES})"
 
 
 def _refutation(
@@ -187,28 +177,28 @@ def _refutation(
     instance: Instance,
     point: dict[Index, int],
 ) -> Theorem:
-    called = _called(s.given, sides)
+    called = unknown(s.given, sides)
     mentioned = tuple(ix.Call(name, ix.Num(Fraction(0)), order) for name, order in called)
     context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True)
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
-    proofs = _promised(context)
+    proofs = kept(context)
     for function, order in called:
         if (function, order + 1) in called:
             one, two = (context.symbols.function((function, n)) for n in (order, order + 1))
             known, line = context.hypothesis(f"forall x, derivable_pt_lim {one} x ({two} x)")
             lines.append(line)
-            proofs[known] = f"(poly_derivable {_polynomial((function, order))})"
+            proofs[known] = f"(poly_derivable {polynomial((function, order))})"
     if context.free:
         lines.append(filled(context.everywhere()))
     lines += [filled(context.readable(sides[0])), filled(f"= {context.readable(sides[1])}).")]
-    values = _values(context, instance)
+    values = put_in(context, instance)
     applied = [values.get(a) or proofs[a] for a in context.arguments]
     where = [f"{point.get(i, 0)}%nat" for i in context.free]
-    applied += [_in_range(point.get(i, 0), instance.sizes[i.dim]) for i in context.free]
+    applied += [in_range(point.get(i, 0), instance.sizes[i.dim]) for i in context.free]
     proof = [
         "Proof.",
         "  intros claim.",
-        *_point(context, instance),
+        *point_line(context, instance),
         f"  exact (refuted the_point {listed(where)}%nat",
         *(filled(context.deep(side), "    ") for side in sides),
         f"    {YES}",
@@ -216,103 +206,3 @@ def _refutation(
         "Qed.",
     ]
     return Theorem(name, "\n".join(lines), "\n".join(proof))
-
-
-def _called(given: tuple[Given, ...], sides: tuple[ix.Expr, ...]) -> list[Function]:
-    """The unknown functions with all derivatives up to the highest that occurs. Raises NotCovered for a known
-    function that is not written by exponentials.
-    """
-    orders: dict[str, int] = {}
-    for expr in (*sides, *(g.value.entry() for g in given)):
-        for node in ix.walk(expr):
-            if isinstance(node, ix.Call) and node.function != "exp":
-                by_exp = node.function in fn.KNOWN and fn.KNOWN[node.function].by_exp and node.order == 0
-                if not by_exp and not fn.is_unknown(node.function):
-                    raise NotCovered(f"an instance with the function {node.function}")
-                if not by_exp:
-                    orders[node.function] = max(orders.get(node.function, 0), node.order)
-    return [(name, n) for name, highest in sorted(orders.items()) for n in range(highest + 1)]
-
-
-def _promised(context: Context) -> dict[str, str]:
-    """The proofs that the point keeps what is promised, by the names of the hypotheses."""
-    own = context.symbols
-    proofs: dict[str, str] = {}
-    for (what, tensor), hypothesis in context.promises.items():
-        dims = f"{listed(own.dims.index(d) for d in plain_dims(tensor))}%nat"
-        given = next((g for g in context.given if g.tensor == tensor), None)
-        scope = tuple(plain(given.at)) if given else places("p", tuple(plain_dims(tensor)))
-        entry = ix.At(tensor, given.at) if given else ix.At(tensor, _full(tensor, scope))
-        tree = context.deep(entry, scope=scope)
-        if what == "symmetric":
-            mirrored = context.deep(ix.At(tensor, _full(tensor, scope[::-1])), scope=scope)
-            proofs[hypothesis] = f"(point_equal the_point {dims} {tree} {mirrored} {YES})"
-        else:
-            proofs[hypothesis] = f"(point_{what} the_point {dims} {tree} {YES})"
-    return proofs
-
-
-def _full(tensor: Tensor, scope: tuple[Index, ...]) -> tuple[Index, ...]:
-    """Indices for all dimensions of a tensor from those for the dimensions that are not 1."""
-    left = iter(scope)
-    return tuple(Index("1", "1") if d == "1" else next(left) for d in tensor.dims)
-
-
-def _values(context: Context, instance: Instance) -> dict[str, str]:
-    """What is put for sizes, tensors and functions, and the proofs that sizes are positive."""
-    own = context.symbols
-    values = {own.dim(d): f"{instance.sizes[d]}%nat" for d in own.dims}
-    for n, d in enumerate(own.dims):
-        values[context.sizes[n]] = f"(Nat.lt_0_succ {instance.sizes[d] - 1})"
-    for t in context.base:
-        values[own.tensor(t)] = f"(array{len(plain_dims(t))} {_array(t, instance)})"
-    for f in own.functions:
-        values[own.function(f)] = f"(poly {_polynomial(f)})"
-    return values
-
-
-def _array(t: Tensor, instance: Instance) -> str:
-    """The values of a tensor as nested lists of rationals."""
-
-    def nested(at: tuple[int, ...], dims: tuple[str, ...]) -> str:
-        if not dims:
-            return _rational(instance.lookup(t, at))
-        if dims[0] == "1":
-            return nested((*at, 0), dims[1:])
-        return listed(nested((*at, n), dims[1:]) for n in range(instance.sizes[dims[0]]))
-
-    return nested((), t.dims)
-
-
-def _rational(value: Any) -> str:
-    if not isinstance(value, Fraction | int):
-        raise NotCovered("an instance with values that are not rational")
-    value = Fraction(value)
-    return f"({value.numerator} # {value.denominator})%Q"
-
-
-def _polynomial(function: Function) -> str:
-    """The coefficients of what stands for an unknown function in instances, or of a derivative of it."""
-    name, order = function
-    value = FUNCTIONS[name]
-    own = [Fraction(value(Fraction(0), n)) / factorial(n) for n in range(_DEGREE + 1)]
-    text = listed(map(_rational, own))
-    for _ in range(order):
-        text = f"(dpoly {text})"
-    return text
-
-
-def _point(context: Context, instance: Instance) -> list[str]:
-    """The line that names the point."""
-    own = context.symbols
-    tensors = []
-    for t in own.tensors:
-        names = [f"at{n}" for n, _ in enumerate(plain_dims(t))]
-        value, zero = _array(t, instance), "(0%Q)"
-        for n, name in enumerate(names):
-            value = f"(nth {name} {value} {zero if n == len(names) - 1 else '[]'})"
-        tensors.append(f"fun the_entry => match the_entry with {listed(names)} => {value} | _ => 1%Q end")
-    sizes = listed(instance.sizes[d] for d in own.dims)
-    functions = listed(map(_polynomial, own.functions))
-    point = f"p_dims := {sizes}%nat; p_ten := {listed(tensors)}; p_fn := {functions}"
-    return [filled(f"set (the_point := {{| {point} |}}).")]

@@ -9,18 +9,33 @@ from typing import Any
 
 from checks.engine.hypotheses import apply_definitions
 from checks.engine.wellformed import check
-from checks.kernel.consequences import follows, implication, implication_defined
+from checks.kernel.consequences import follows
+from checks.kernel.convexity import convex
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
+from checks.kernel.duality import dual
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
+from checks.kernel.figures import arithmetic, averages
+from checks.kernel.implications import implication, implication_defined
+from checks.kernel.induction import recurrence
+from checks.kernel.limits import limit
+from checks.kernel.orders import order
+from checks.kernel.semidefinite import positive
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
+from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages
 from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.limit import Limit
+from checks.kinds.order import Order
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Convex, Dual
+from checks.kinds.recurrence import Recurrence
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary, point_entry
 from checks.statement import Definition, Identity, Malformed, kind, parts
@@ -93,7 +108,31 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Stationary: stationary,
     Extremum: _extremum,
     Example: example,
+    Positive: positive,
+    Convex: convex,
+    Recurrence: recurrence,
+    Arithmetic: arithmetic,
+    Averages: averages,
+    Dual: dual,
+    Limit: limit,
+    Order: order,
 }
+BESIDES: dict[type, str] = {
+    Arithmetic: "how the compared numbers come from the tables: they are computed before"
+}
+"""What of a kind its theorems do not say."""
+
+WITHOUT = {
+    "WellPosed": "which symbols a program lists is said of its notation, not of numbers",
+    "Scoped": "where an index is bound is said of the notation, not of numbers",
+    "Cost": "a count of the operations of a plan, which the library does not describe",
+    "Counted": "a count of the operations of a routine, which the library does not describe",
+    "Grows": "how counts grow, which the library does not describe",
+    "GaussianMean": "a mean over normal variables: the library has no integrals",
+    "Differs": "that two formulas differ somewhere: theorems are made of equalities that fail, not of these",
+    "SigmoidNegative": "signs of polynomials in exponentials, which the library has no word for",
+}
+"""Why kinds of statements have no theorems."""
 
 
 def export(name: str, statement: Any) -> list[Exported]:
@@ -118,13 +157,14 @@ def _part(name: str, part: Any) -> Exported:
     if isinstance(part, Family):
         return _family(name, part)
     if type(part) not in EXPORTERS:
-        return Exported(own, missing=[f"no theorems are made of statements of the kind {own}"])
+        why = WITHOUT.get(own, f"no theorems are made of statements of the kind {own}")
+        return Exported(own, missing=[why])
     try:
         check(part)
         theorems = [*EXPORTERS[type(part)](name, part), *derivatives(name, part)]
         if isinstance(part, Identity | Stacked | Follows | Stationary):
             theorems += defined(name, part)
-        return Exported(own, theorems)
+        return Exported(own, theorems, [BESIDES[type(part)]] if type(part) in BESIDES else [])
     except NotCovered as why:
         return Exported(own, missing=[str(why)])
     except NonConformable as why:

@@ -19,7 +19,7 @@ from checks.claim import ROOT
 from checks.kernel.theorem import Theorem
 
 LIBRARY = Path(__file__).parent / "lib"
-FILES = ("Sums", "Expr", "Norm", "Sound", "Claim", "Deriv", "Point")
+FILES = ("Sums", "Expr", "Norm", "Sound", "Claim", "Deriv", "Point", "Psd", "Recur", "Figures", "Order")
 """The library's files, each after those that it needs."""
 MISSING = "not run: Rocq is not installed (apt-get install coq)"
 PREAMBLE = f"""Require Import Reals QArith List ZArith Lia Lra.

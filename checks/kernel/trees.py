@@ -90,11 +90,11 @@ class Symbols:
 
     def index(self, index: Index, taken: Mapping[Index, str]) -> str:
         """A name for an index variable that is no symbol's and none of those in scope."""
-        return _unused(index.name.partition("#")[0], {*taken.values(), *self._names.values()})
+        return unused(index.name.partition("#")[0], {*taken.values(), *self._names.values()})
 
     def _name(self, kind: str, thing: object, text: str) -> str:
         if (kind, thing) not in self._names:
-            self._names[kind, thing] = _unused(text, set(self._names.values()))
+            self._names[kind, thing] = unused(text, set(self._names.values()))
         return self._names[kind, thing]
 
 
@@ -105,7 +105,8 @@ _SPELLED = (
 """How signs in names are spelled."""
 
 
-def _unused(text: str, taken: set[str]) -> str:
+def unused(text: str, taken: set[str]) -> str:
+    """A name for Rocq that is like a text, and neither reserved nor taken."""
     text = re.sub(r"^\|(.*)\|$", r"norm_\1", text)
     for sign, word in _SPELLED:
         text = text.replace(sign, word)

@@ -152,8 +152,8 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     if len(printed) < len(statement.conditions):
         raise Malformed("a variable gives one condition")
     finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
-    readings = {v: _readings(t.entry(), result.at[v]) for v, t in printed.items() if v in result.conditions}
-    same = {v: any(_same_condition(result.conditions[v], e) for e in each) for v, each in readings.items()}
+    read = {v: readings(t.entry(), result.at[v]) for v, t in printed.items() if v in result.conditions}
+    same = {v: any(same_condition(result.conditions[v], e) for e in each) for v, each in read.items()}
     exprs = [t.entry() for t in printed.values()]
     derived = list(result.conditions.values())
     wrong = [
@@ -167,7 +167,7 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
         if v not in result.conditions and _escapes(derived, term.entry(), statement.program, seed)
     ]
     for v in (v for v, agrees in same.items() if not agrees):
-        strong = all(_escapes(derived, e, statement.program, seed) for e in readings[v])
+        strong = all(_escapes(derived, e, statement.program, seed) for e in read[v])
         if strong or _escapes(exprs, result.conditions[v], statement.program, seed):
             wrong.append(f"the condition from {v.name} is another one")
     defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
@@ -190,8 +190,8 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
             for what, mutant in mutants(term, 12):
                 finding.mutants.tried += 1
                 if not any(
-                    _same_condition(result.conditions[variable], e)
-                    for e in _readings(mutant.entry(), result.at[variable])
+                    same_condition(result.conditions[variable], e)
+                    for e in readings(mutant.entry(), result.at[variable])
                 ):
                     finding.mutants.killed += 1
                 elif nf.equal(mutant.entry(), term.entry()) or nf.equal(mutant.entry(), -term.entry()):
@@ -201,7 +201,7 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:
+def readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:
     """A condition for all values of its indices, in the dualiser's indices for a variable. Raises
     Malformed for others.
     """
@@ -216,7 +216,7 @@ def _readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:
     return found
 
 
-def _same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:
+def same_condition(derived: ix.Expr, printed: ix.Expr) -> bool:
     """Equal up to the sign, which does not change where an expression vanishes."""
     return nf.equal(derived, printed) or nf.equal(derived, -printed)
 

@@ -17,7 +17,7 @@ from checks.run.verify import assumptions_for, latex
 
 VERDICTS = ("proved", "corrected", "refuted")
 """The verdicts of claims that have theorems."""
-SOUNDNESS = "identity positive nonnegative nonvanishing certificate gradient"
+SOUNDNESS = "identity positive nonnegative nonvanishing certificate gradient psd_product psd_exp psd_overlap"
 """The theorems of the library that generated proofs apply."""
 
 

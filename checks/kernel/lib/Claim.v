@@ -290,14 +290,39 @@ Proof. intros F E. destruct (Rle_or_lt 0 a); [lra|].
 Lemma finish_gt f a : 0 < f -> 0 < f * a -> a > 0.
 Proof. intros F E. destruct (Rlt_or_le 0 a); [lra|].
   assert (f * - a >= 0) by (apply Rle_ge, Rmult_le_pos; lra). lra. Qed.
+(* mixes of two points: affine constraints, and an objective whose gap to the mix is a square *)
+Lemma mix_eq t l r a b c d : 0 <= t <= 1 ->
+  l + (-1) * r = t * (a + (-1) * b) + (1 + (-1) * t) * (c + (-1) * d) -> a = b -> c = d -> l = r.
+Proof. intros T E -> ->. replace l with (l + (-1) * r + r) by ring. rewrite E. ring. Qed.
+Lemma mix_le t l r a b c d : 0 <= t <= 1 ->
+  l + (-1) * r = t * (a + (-1) * b) + (1 + (-1) * t) * (c + (-1) * d) -> a <= b -> c <= d -> l <= r.
+Proof. intros T E A C. enough (l + (-1) * r <= 0) by lra. rewrite E. nra. Qed.
+Lemma gap_nonneg t q : 0 <= t <= 1 -> 0 <= q -> 0 <= t * (1 + (-1) * t) * q.
+Proof. intros T Q. apply Rmult_le_pos; [apply Rmult_le_pos; lra|exact Q]. Qed.
+Lemma mix_below t f m q : 0 <= t <= 1 -> m = f + 1 * (t * (1 + (-1) * t) * q) -> 0 <= q -> f <= m.
+Proof. intros T -> Q. pose proof (gap_nonneg t q T Q). lra. Qed.
+Lemma mix_above t f m q : 0 <= t <= 1 -> m = f + (-1) * (t * (1 + (-1) * t) * q) -> 0 <= q -> f >= m.
+Proof. intros T -> Q. pose proof (gap_nonneg t q T Q). lra. Qed.
+(* duals: slack of constraints, sums of what vanishes, and what is bounded along a line *)
+Lemma slack_nneg a b : a <= b -> 0 <= b + (-1) * a.
+Proof. lra. Qed.
+Lemma sum_all_zero n f : (forall i, (i < n)%nat -> f i = 0) -> sum n f = 0.
+Proof. intros H. rewrite (sum_ext n f (fun _ => 0)); auto. apply sum_zero. Qed.
+Lemma line_bounded a b m : (forall s, m <= a + s * b) -> b = 0.
+Proof.
+  intros H. destruct (Req_dec b 0) as [|N]; auto. specialize (H ((m - a - 1) / b)).
+  replace ((m - a - 1) / b * b) with (m - a - 1) in H by (field; auto). lra.
+Qed.
 Ltac signs := repeat match goal with
   | |- _ <= _ / _ => unfold Rdiv | |- _ < _ / _ => unfold Rdiv
   | |- 0 <= _ * _ => apply Rmult_le_pos | |- 0 < _ * _ => apply Rmult_lt_0_compat
   | |- 0 <= / _ => apply Rlt_le, Rinv_0_lt_compat | |- 0 < / _ => apply Rinv_0_lt_compat
   | |- 0 <= exp _ => apply Rlt_le, exp_pos | |- 0 < exp _ => apply exp_pos
-  | |- 0 <= INR _ => apply pos_INR | |- 0 < INR _ => apply lt_0_INR; assumption
-  | |- 0 < sum _ _ => apply sum_pos; [assumption|intros] | |- 0 <= sum _ _ => apply sum_nneg; intros
-  | |- 0 <= _ + _ => apply Rplus_le_le_0_compat
+  | |- 0 <= sqrt _ => apply sqrt_pos | |- 0 < sqrt _ => apply sqrt_lt_R0
+  | |- 0 <= _ ^ 2 => apply pow2_ge_0 | |- 0 <= INR _ => apply pos_INR | |- 0 < INR _ => apply lt_0_INR; assumption
+  | |- 0 < sum _ _ => solve [auto] | |- 0 < sum _ _ => apply sum_pos; [assumption|intros] | |- 0 <= sum _ _ => apply sum_nneg; intros
+  | |- 0 < _ ^ _ => apply pow_lt | |- 0 <= _ + _ => apply Rplus_le_le_0_compat
+  | |- 0 < _ + _ => solve [lra] | |- 0 < _ + _ => apply Rplus_lt_0_compat
   | _ => solve [auto | lra] end.
 
 Ltac nonzero_signs := match goal with

@@ -349,7 +349,7 @@ Definition fails (P : point) (s : nat -> nat) (rel : nat) (a : expr) : bool :=
   match rel with
   | O => differ P s a (Num 0) | S O => agree_at P s a (Num 0)
   | S (S O) => above P s (Num 0) a | _ => at_most P s a (Num 0) end.
-Theorem fact P G tail rel a : everywhere P G (fun ix => test P (cat (ix ++ tail) origin) rel a) = true ->
+Theorem holding P G tail rel a : everywhere P G (fun ix => test P (cat (ix ++ tail) origin) rel a) = true ->
   all_in (dims (at_point P)) G (fun ix => says rel (eval (at_point P) (cat (ix ++ tail) origin) a)).
 Proof.
   apply everywhere_spec. intros ix. destruct rel as [|[|[|]]]; simpl; intros H.
