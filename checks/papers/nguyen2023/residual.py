@@ -10,10 +10,12 @@ from checks.papers.nguyen2023.residual_formulas import (
     DX_IS_DV,
     F_X,
     FIT,
+    ONE_INPUT,
     PENALTY,
     PRINTED_PENALTY,
     PROJECTIONS,
     WHERE,
+    X_V,
     X,
     _eq34,
     alpha,
@@ -31,6 +33,7 @@ from checks.papers.nguyen2023.residual_formulas import (
     phi_x,
     printed_program,
     self_and_cross,
+    solved_weights,
     spans,
     w,
 )
@@ -44,8 +47,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     slope,
 )
 from checks.statement import All, Definition, Identity
-from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, stack, sum_over
+from derivations.calculus.term import as_term, sum_over
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import d, f_, j
 
@@ -59,7 +61,7 @@ claim(
     role="definition",
     words="A linear function of the features of the projected input, plus the input itself and an intercept.",
     literal=Definition(F_X, w @ phi_x / h_x + as_term(X) + b, nonzero=(FIT.h_x,)),
-    corrected=Definition(F_X, FIT.prediction(), nonzero=(FIT.h_x,)),
+    corrected=Definition(F_X, w @ phi_x / h_x + as_term(X_V) + b, nonzero=(FIT.h_x,)),
     correction_words="With D_x = D_v, so that the input can be added to the output.",
     assumes=(H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq4",),
@@ -85,8 +87,8 @@ claim(
         "is not convex in W and W_proj together."
     ),
     assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
-    rests_on=("nguyen2023/eq5", "nguyen2023/eq32"),
-    where=WHERE,
+    rests_on=("nguyen2023/eq32",),
+    where=WHERE + ONE_INPUT,
     notes=(
         "The counterexample uses the paper's own features and h, one input, D = 1, and only the "
         "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is"
@@ -129,8 +131,9 @@ claim(
                 label="the derivative",
             ),
             Identity(
-                stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])),
+                w[d],
                 sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])),
+                given=(solved_weights(a),),
                 nonzero=(FIT.h,),
                 label="the weights",
                 reason="the dualiser solves the stationarity condition for w",

@@ -21,7 +21,7 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, i, j
+from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, f_, i, j
 
 DX = "D_x"
 row = Index("d", D)
@@ -38,6 +38,7 @@ W_PROJ = Tensor(
 )
 X_J = Tensor("x_j", (N, DX), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
 X = Tensor("x", (DX,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
+X_V = replace(X, dims=(DV,))
 PENALTY = Fraction(1, 2) * sum_over(row, squared_norm(as_term(W_PROJ)[row]))
 FIT = sv.Variant(
     "(33) for a fixed projection",
@@ -58,6 +59,10 @@ WHERE = (
     r" $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
 )
 
+ONE_INPUT = (
+    r" The program in $w$ and $u$ is (33) for one input, all widths 1 and $h$ the kernel sum: $u$ is "
+    r"$\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of degree one, the others 0."
+)
 F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
 
 # ---------------------------------------------------------------- the program
@@ -72,15 +77,16 @@ def printed_program(a: SvrAssumptions) -> All:
     value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
     slack = as_term(Tensor("left", (), r"\text{first constraint of (33), left side}"))
     constraint = y[j, d] - w[d].T @ phi[j] / h[j] - as_term(X_J)[j] - b[d]
+    program = FIT.under(a).program()
     return All(
         (
             joint(),
             Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
             Definition(value, RIDGE + PRINTED_PENALTY + SLACK_SUM, label="the objective"),
             WellPosed(
-                FIT.under(a).program(),
-                (FIT.w, *FIT.slacks),
-                _data(),
+                replace(program, variables=(*program.variables, W_PROJ)),
+                (FIT.w, W_PROJ, *FIT.slacks),
+                FIT.data(),
                 label="the minimisation runs over the listed variables",
             ),
         )
@@ -152,6 +158,12 @@ def _eq34(a: SvrAssumptions, shift: Term, penalty: Term) -> Identity:
 
 
 # ---------------------------------------------------------------- the expansion and the projections
+
+
+def solved_weights(a: SvrAssumptions) -> Given:
+    """w_d as the dualiser solves the stationarity condition of (34)."""
+    return Given(FIT.w, (d, f_), Raw((), sv.dual(FIT.under(a)).solved[FIT.w]), "(35) = 0, solved for w_d")
+
 
 V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
 COLUMNS = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])))
