@@ -109,7 +109,7 @@ claim(
         "all targets exactly, for every ε."
     ),
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
-    rests_on=("nguyen2023/eq5", "nguyen2023/prose-converse"),
+    rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
     where=NOTATION,
     notes=(
@@ -209,7 +209,7 @@ claim(
         "coefficient is C times its error."
     ),
     assumes=(H_NONZERO,),
-    rests_on=("nguyen2023/eq5", "nguyen2023/eq7", "nguyen2023/eq8"),
+    rests_on=("nguyen2023/eq7", "nguyen2023/eq8", "nguyen2023/eq9"),
     where=NOTATION,
     notes=(
         "The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
