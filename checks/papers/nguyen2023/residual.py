@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.leg import Legs
 from checks.papers.nguyen2023.residual_formulas import (
     DX_IS_DV,
@@ -23,6 +23,8 @@ from checks.papers.nguyen2023.residual_formulas import (
     attention_with_one_projection,
     b,
     corrected_program,
+    descent_is_optimal,
+    descent_is_stationary,
     expansion_lines,
     h,
     h_x,
@@ -147,6 +149,32 @@ claim(
         "Necessary although the joint program is not convex: at an optimum, W solves the program for the "
         "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on"
         " W_proj does not matter here."
+    ),
+)
+
+claim(
+    "nguyen2023/prose-wproj-by-gradient-descent",
+    "Appendix F, below (35)",
+    "The optimal projection by gradient descent",
+    words="The optimal value of W_proj can be found by gradient descent on the objective of (33).",
+    literal=descent_is_optimal(),
+    corrected=descent_is_stationary(),
+    correction_words="Where gradient descent rests the slopes vanish: what it finds is a stationary value.",
+    assumes=(
+        Assumption(
+            "where descent rests",
+            "that descent finds the optimum is read as: where its steps vanish the objective is least",
+        ),
+    ),
+    rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
+    where=(
+        r"(33) for one input, all widths 1 and $h$ the kernel sum: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ "
+        r"the entry of $\mathbf{W}$ at the feature of degree one, the others 0; $F$ the objective with the "
+        r"slacks solved for, where $y$ lies above the tube; $t$ the step."
+    ),
+    notes=(
+        "From W = W_proj = 0 descent does not move. In training it is the loss of the transformer that is "
+        "descended, not (33); it need not be convex either."
     ),
 )
 

@@ -11,12 +11,13 @@ import sympy as sp
 
 from checks.claim import Assumption, Options
 from checks.evidence import Evidence
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus import index as ix
+from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
@@ -125,6 +126,55 @@ def joint() -> ConvexProgram:
         (("w", unit), ("u", unit), ("xi", zero), ("xi~", zero)),
         (("w", -unit), ("u", -unit), ("xi", zero), ("xi~", zero)),
         label="convex in W and W_proj together",
+    )
+
+
+# (33) for one input, all widths 1: what is left of it once the slacks are solved for, where y - f >= ε
+W1, U1, X1, Y1, STEP = (Tensor(n, (), n, positive=n == "t") for n in ("w", "u", "x", "y", "t"))
+
+
+def _one_input(weight: Tensor, projection: Tensor) -> tuple[Term, Term]:
+    """The slack that the first constraint needs, and the objective with it."""
+    wt, u, xj = as_term(weight), as_term(projection), as_term(X1)
+    slack = as_term(Y1) - (wt * u * xj * exp(-(u * u * xj * xj)) + xj) - as_term(epsilon)
+    return slack, Fraction(1, 2) * wt**2 + Fraction(1, 2) * u**2 + as_term(C) * slack
+
+
+def descent_is_optimal() -> Rule:
+    """Where gradient descent rests the objective is least: it rests at 0, and 0 is not optimal."""
+    other = tuple(Tensor(n, (), rf"{n[0]}_{{\star}}") for n in ("w*", "u*"))
+    (slack, value), (slack_, value_) = _one_input(W1, U1), _one_input(*other)
+    one, zero = Fraction(1), Fraction(0)
+    numbers = (one, Fraction(3), zero, Fraction(8), one, zero, zero, one, Fraction(1, 2))
+    values = tuple(zip((X1, Y1, epsilon, C, STEP, W1, U1, *other), numbers, strict=True))
+    return Rule(
+        (
+            Fact("descent rests in w", as_term(STEP) * grad(value, W1, "F"), "="),
+            Fact("descent rests in u", as_term(STEP) * grad(value, U1, "F"), "="),
+            Fact("the slack here", slack, ">="),
+            Fact("the slack at the other point", slack_, ">="),
+        ),
+        Fact("the objective at the other point less that here", value_ - value, ">="),
+        Point((), values),
+        label="where gradient descent rests the objective is least",
+    )
+
+
+def descent_is_stationary() -> All:
+    """Where gradient descent rests the slopes vanish."""
+    _, value = _one_input(W1, U1)
+    slopes = (("w", grad(value, W1, "F")), ("u", grad(value, U1, "F")))
+    return All(
+        tuple(
+            Implication(
+                (Fact("rest", as_term(STEP) * slope, "="), Fact("step", as_term(STEP), ">")),
+                Fact(f"the slope in {name}", slope, "="),
+                (("rest", as_term(1)),),
+                (("step", Fraction(1)),),
+                label=f"the slope in {name} vanishes",
+            )
+            for name, slope in slopes
+        )
     )
 
 
