@@ -209,7 +209,7 @@ claim(
     legs=(variant_heads.beta_sh_definition, variant_optima.beta_sh_optimum),
     where=WHERE + r" $\beta$ a constant.",
     notes=(
-        "Not an identity with (49) but another attention; the text writes μ where the formula has the "
-        "head's mean."
+        "Not an identity with (49) but another attention: see nguyen2023/prose-simplified-bn. The text "
+        "writes μ where the formula has the head's mean."
     ),
 )
