@@ -39,6 +39,7 @@ SCALE = Given(
     scale, (c,), 1 / sqrt(as_term(variance)[c] + as_term(bn_eps)), "inverse standard deviation (20)"
 )
 STATISTICS = (MEAN, VARIANCE, SCALE)
+SPREAD = Given(spread, (c,), as_term(variance)[c] + as_term(bn_eps), "the square of the deviation (20)")
 POSITIVE_SCALE = replace(scale, positive=True)
 ANY_SCALE = Given(
     spread,
@@ -82,7 +83,7 @@ def own_statistics(a: SvrAssumptions) -> Identity:
     return Identity(
         sa.normalised(a, k_[i])[c],
         centred / sqrt(1 / size(N) * sum_over(j, spread_out) + as_term(bn_eps)),
-        statistics_of(a),
+        statistics_of(a)[:2],
         label="a normalised key, with its statistics written out",
     )
 
@@ -94,8 +95,12 @@ def mean_of(a: SvrAssumptions) -> Given:
 
 def statistics_of(a: SvrAssumptions) -> tuple[Given, ...]:
     """Mean and scale as the theory has them; where nothing is divided, the scale is 1."""
-    inverse = 1 / sqrt(sa.spread(a))
-    return (mean_of(a), replace(SCALE, value=inverse))
+    spread_of = sa.spread(a)
+    return (
+        mean_of(a),
+        replace(SCALE, value=1 / sqrt(spread_of)),
+        replace(SPREAD, value=spread_of),
+    )
 
 
 def score(query: Term, key: Term) -> Term:
