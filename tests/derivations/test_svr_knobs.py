@@ -133,7 +133,7 @@ def test_a_quick_record_is_shared_by_assumptions_that_do_not_touch_the_claim() -
 
 def test_ablation_tries_the_examples_of_a_placeholder() -> None:
     claim = load()["nguyen2023/prose-kernel-size"]
-    found = {r.variant: r.needed for r in ablate(claim, assumptions_for(claim, {}))}
+    found = {r.variant: r.needed for r in ablate(claim, assumptions_for(claim, {})) if r.needed is not None}
     assert found.keys() == {f"kernel_size{t} = {n}" for t, n in (("", 1), ("", 4), ("_2d", 1), ("_2d", 3))}
     pooling = load()["nguyen2023/rem5"]
     found = {r.variant: r.needed for r in ablate(pooling, assumptions_for(pooling, {}))}

@@ -12,6 +12,7 @@ from checks.papers.nguyen2023.batchnorm_formulas import (
     BN_EPS,
     LAST_LINE,
     LINES,
+    POSITIVE_SCALE,
     SIZES,
     STATISTICS_OF_KEYS,
     WHERE,
@@ -60,7 +61,7 @@ def _statistics_claim(id: str, reference: str) -> None:
         theory="svr",
         role="definition",
         words="Mean, variance and inverse standard deviation of each coordinate, over the keys.",
-        literal=lambda a: All((*statistics().parts, *own_statistics(a))),
+        literal=lambda a: All((*statistics().parts, own_statistics(a))),
         assumes=(STATISTICS_OF_KEYS, BN_EPS),
         legs=(variant_legs.bn_statistics,),
         where=WHERE,
@@ -108,7 +109,7 @@ claim(
     theory="svr",
     role="definition",
     words="Softmax attention with queries and keys centred and scaled by the statistics of the keys.",
-    literal=lambda a: All((definition_22(), *own_statistics(a))),
+    literal=lambda a: All((definition_22(), own_statistics(a))),
     assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq23"),
     legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
@@ -122,7 +123,7 @@ claim(
     theory="svr",
     role="definition",
     words="Attention-BN: formula (22) with the statistics (23).",
-    literal=lambda a: All((definition_22(), *statistics().parts, *own_statistics(a))),
+    literal=lambda a: All((definition_22(), *statistics().parts, own_statistics(a))),
     assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
     legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
@@ -143,7 +144,7 @@ claim(
     literal=lambda a: All(
         (
             Identity(
-                attention_bn(q_[i]),
+                attention_bn(q_[i], POSITIVE_SCALE),
                 soft((qd - md) * (kd - md)),
                 (ANY_SCALE,),
                 label="(22) by coordinates",
@@ -176,7 +177,9 @@ claim(
         "Each score of (22) is that of the raw query and key, less the mean similarity of the key with "
         "all keys."
     ),
-    literal=lambda a: Identity(attention_bn(q_[i]), LAST_LINE, (mean_of(a), ANY_SCALE), sizes=SIZES),
+    literal=lambda a: Identity(
+        attention_bn(q_[i], POSITIVE_SCALE), LAST_LINE, (mean_of(a), ANY_SCALE), sizes=SIZES
+    ),
     assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq31"),
     legs=(variant_legs.bn_by_coordinates,),

@@ -35,17 +35,17 @@ MEAN = Given(mu, (c,), 1 / size(N) * sum_over(j, k_[j, c]), "mean of the keys (2
 VARIANCE = Given(
     variance, (c,), 1 / size(N) * sum_over(j, (k_[j, c] - as_term(mu)[c]) ** 2), "variance of the keys (20)"
 )
-SPREAD = Given(
+SCALE = Given(
+    scale, (c,), 1 / sqrt(as_term(variance)[c] + as_term(bn_eps)), "inverse standard deviation (20)"
+)
+STATISTICS = (MEAN, VARIANCE, SCALE)
+SPREAD = Given(spread, (c,), as_term(variance)[c] + as_term(bn_eps), "the square of the deviation (20)")
+POSITIVE_SCALE = replace(scale, positive=True)
+ANY_SCALE = Given(
     spread,
     (c,),
-    as_term(variance)[c] + as_term(bn_eps),
-    "positive, because a variance is not negative and ε > 0",
-)
-INVERSE_ROOT = 1 / sqrt(as_term(spread)[c])
-SCALE = Given(scale, (c,), INVERSE_ROOT, "inverse standard deviation (20)")
-STATISTICS = (MEAN, VARIANCE, SPREAD, SCALE)
-ANY_SCALE = Given(
-    spread, (c,), as_term(scale)[c] ** -2, "(20), read as a definition of σ² + ε by s: any scale s will do"
+    as_term(POSITIVE_SCALE)[c] ** -2,
+    "(20), read as a definition of σ² + ε by s: any scale s will do",
 )
 WHERE = (
     r"$\boldsymbol{\mu}$, $\boldsymbol{\sigma}^2$: mean and variance of the $N$ keys, coordinate by "
@@ -54,9 +54,9 @@ WHERE = (
 )
 
 
-def normalised(vector: Term) -> Term:
+def normalised(vector: Term, by: Tensor = scale) -> Term:
     """(vector - μ) ⊙ s^{-1}."""
-    return Hadamard((vector - as_term(mu), as_term(scale)))
+    return Hadamard((vector - as_term(mu), as_term(by)))
 
 
 Z = r"(\boldsymbol{x}-\boldsymbol{\mu})\odot\mathbf{s}^{-1}"
@@ -68,23 +68,23 @@ BN = sv.Variant(
 
 def statistics() -> All:
     """The three definitions of (20)."""
-    inverse = stack(c, 1 / sqrt(as_term(spread)[c]))
     return All(
         (
             Definition(as_term(mu), 1 / size(N) * sum_over(j, k_[j]), label="mean"),
-            Definition(as_term(scale), inverse, (MEAN, VARIANCE, SPREAD), label="scale"),
-            Definition(as_term(variance), stack(c, VARIANCE.value), (MEAN,), label="variance"),
+            Definition(as_term(scale), stack(c, SCALE.value), (MEAN, VARIANCE), label="scale"),
+            Definition(as_term(variance)[c], VARIANCE.value, (MEAN,), label="variance"),
         )
     )
 
 
-def own_statistics(a: SvrAssumptions) -> tuple[Identity, Identity]:
-    """The statistics of the theory are the printed ones: mean, and variance plus ε."""
-    return (
-        Identity(sa.centre(a), MEAN.value, label="the mean that is subtracted"),
-        Identity(
-            sa.spread(a), VARIANCE.value + as_term(bn_eps), (mean_of(a),), label="what is divided by, squared"
-        ),
+def own_statistics(a: SvrAssumptions) -> Identity:
+    """A key as the theory normalises it, against the printed statistics written out."""
+    centred, spread_out = k_[i, c] - MEAN.value, (k_[j, c] - 1 / size(N) * sum_over(l, k_[l, c])) ** 2
+    return Identity(
+        sa.normalised(a, k_[i])[c],
+        centred / sqrt(1 / size(N) * sum_over(j, spread_out) + as_term(bn_eps)),
+        statistics_of(a)[:2],
+        label="a normalised key, with its statistics written out",
     )
 
 
@@ -95,7 +95,12 @@ def mean_of(a: SvrAssumptions) -> Given:
 
 def statistics_of(a: SvrAssumptions) -> tuple[Given, ...]:
     """Mean and scale as the theory has them; where nothing is divided, the scale is 1."""
-    return (mean_of(a), replace(SPREAD, value=sa.spread(a)), SCALE)
+    spread_of = sa.spread(a)
+    return (
+        mean_of(a),
+        replace(SCALE, value=1 / sqrt(spread_of)),
+        replace(SPREAD, value=spread_of),
+    )
 
 
 def score(query: Term, key: Term) -> Term:
@@ -103,9 +108,9 @@ def score(query: Term, key: Term) -> Term:
     return query.T @ key / sqrt(size(D))
 
 
-def attention_bn(query: Term) -> Term:
+def attention_bn(query: Term, by: Tensor = scale) -> Term:
     """Formula (22) for one query."""
-    return sum_over(j, softmax(j, score(normalised(query), normalised(k_[j]))) * v_[j])
+    return sum_over(j, softmax(j, score(normalised(query, by), normalised(k_[j], by))) * v_[j])
 
 
 def _expansion() -> Identity:
@@ -119,22 +124,22 @@ def _expansion() -> Identity:
     )
 
 
-def _eq21() -> All:
+def _with_h(key: Term, label: str, statistics: tuple[Given, ...], **sizes: int) -> Identity:
+    """(21) with b = 0 and h the sum of the kernel over ``key`` (free index j'), against (22)."""
     z = normalised(as_term(x))
-    raw = sum_over(jp, exp(score(z, k_[jp])))
-    weights = exp(score(z, normalised(k_[j]))) / raw
-    return All(
-        (
-            Identity(
-                sum_over(j, weights * v_[j]),
-                attention_bn(as_term(x)),
-                STATISTICS,
-                sizes=(("D", 1), ("N", 2), ("D_v", 1)),
-                label="with the h of the text, the sum over the raw keys, (21) becomes (22)",
-            ),
-            _expansion(),
-        )
+    weights = exp(score(z, normalised(k_[j]))) / sum_over(jp, exp(score(z, key)))
+    return Identity(
+        sum_over(j, weights * v_[j]),
+        attention_bn(as_term(x)),
+        statistics,
+        sizes=tuple(sizes.items()),
+        label=label,
     )
+
+
+def _eq21() -> All:
+    label = "with the h of the text, the sum over the raw keys, (21) becomes (22)"
+    return All((_with_h(k_[jp], label, STATISTICS, D=1, N=2, D_v=1), _expansion()))
 
 
 PAPER = SvrAssumptions(bias="off")
@@ -154,11 +159,19 @@ def eq21_corrected(a: SvrAssumptions) -> All:
         (
             Convex(BN.under(a).program(), label="the program is convex: the statistics are constants"),
             _expansion(),
+            _with_h(
+                normalised(k_[jp]),
+                "with h the sum over the normalised keys, (21) becomes (22), for any centre and scale",
+                (),
+                D=4,
+                N=2,
+                D_v=1,
+            ),
             Identity(
                 derived_bn(x, a),
                 attention_bn(as_term(x)),
                 (mean_of(a),),
-                label="with h the sum over the normalised keys, (21) becomes (22)",
+                label="the same from the program on normalised keys",
             ),
         )
     )

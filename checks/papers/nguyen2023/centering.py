@@ -10,10 +10,10 @@ from checks.papers.nguyen2023.centering_formulas import (
     BETA_WHERE,
     OWN,
     _centering,
-    _effect,
     both,
     criterion,
     derived,
+    effect,
 )
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, H
 from checks.statement import All, Definition
@@ -50,9 +50,10 @@ claim(
     "Section 3 and (26)",
     "What centering queries and keys changes",
     words=(
-        "For softmax attention the centering of the keys cancels, and centering the queries by βμ amounts"
-        " to one additive bias -β μ·k_j/√D for each key, whatever the query. For linear attention neither"
-        " cancels."
+        "Printed is that recentering alone suffices, an observation, and that β adjusts the effect on the "
+        "scores. How it does is worked out here: for softmax attention the centering of the keys cancels, "
+        "and centering the queries by βμ amounts to one additive bias -β μ·k_j/√D for each key, whatever the "
+        "query. For linear attention neither cancels."
     ),
     theory="svr",
     literal=_centering,
@@ -76,7 +77,7 @@ claim(
     "Section 2.3.1",
     "Which keys lose weight by normalisation",
     words="A key that is too similar to the other keys is attended to less, and the other way round.",
-    literal=_effect(),
+    literal=effect(),
     corrected=criterion(),
     correction_words=(
         "A key loses weight exactly when its bias g_j exceeds -ln of the average of exp(-g) under the old"
@@ -88,7 +89,8 @@ claim(
     + r" $t_j=\sum_d q(d)k_j(d)/(\sqrt D(\sigma_d^2+\epsilon))$: the score; $g_j$: what is subtracted.",
     notes=(
         "In the counterexample key 3 has the lowest inner product with the other keys, and yet it loses "
-        "weight: its inner product with itself counts among those with all keys. Also two keys 0 and 1: "
+        "weight, and keys 1 and 2 with the highest gain it: the inner product of key 3 with itself counts "
+        "among those with all keys. Also two keys 0 and 1: "
         "each has inner product 0 with the other, and only the second loses weight. If all keys are "
         "equal, all are as similar as can be and nothing changes."
     ),

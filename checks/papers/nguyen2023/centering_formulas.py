@@ -199,8 +199,8 @@ def criterion() -> All:
     )
 
 
-def _effect() -> Rule:
-    """The key that is least similar to the others gains weight."""
+def effect() -> All:
+    """The key most similar to the others does not gain weight, the one least similar does not lose."""
     spread = as_term(variance)[c] + as_term(bn_eps)
     scores = q[i, c] * k[j, c]
     plain = softmax(j, sum_over(c, scores / spread) / size(D) ** Fraction(1, 2))
@@ -209,14 +209,24 @@ def _effect() -> Rule:
     def others(at: Index) -> Term:
         return sum_over(jp, k[at].T @ k[jp]) - k[at].T @ k[at]
 
-    return Rule(
-        (Fact("no key is less similar to the other keys than key j", others(l) - others(j), ">="),),
-        Fact("the weight that key j gains", normalised - plain, ">="),
-        Point(
-            (("N", 3), ("D", 1)),
-            ((K, ((1,), (1,), (-3,))), (Q, ((0,), (0,), (0,))), (bn_eps, Fraction(4, 9))),
-            ((j, 3), (i, 1)),
-        ),
-        STATISTICS[:2],
-        label="the key least similar to the other keys is not attended to less",
+    def rule(hypothesis: Fact, conclusion: Fact, key: int, label: str) -> Rule:
+        values = ((K, ((1,), (1,), (-3,))), (Q, ((0,), (0,), (0,))), (bn_eps, Fraction(4, 9)))
+        point = Point((("N", 3), ("D", 1)), values, ((j, key), (i, 1)))
+        return Rule((hypothesis,), conclusion, point, STATISTICS[:2], label=label)
+
+    return All(
+        (
+            rule(
+                Fact("no key is more similar to the other keys than key j", others(j) - others(l), ">="),
+                Fact("the weight that key j loses", plain - normalised, ">="),
+                1,
+                "the key most similar to the other keys is not attended to more",
+            ),
+            rule(
+                Fact("no key is less similar to the other keys than key j", others(l) - others(j), ">="),
+                Fact("the weight that key j gains", normalised - plain, ">="),
+                3,
+                "the key least similar to the other keys is not attended to less",
+            ),
+        )
     )

@@ -184,8 +184,8 @@ claim(
     "Which attention layers are optimal regressions",
     theory="svr",
     words=(
-        "For given keys and values, attention is the optimal fit of (5) for suitable targets, every ε ≥ 0 "
-        "and every C that is "
+        "A question that Section 6 leaves open, answered here: for given keys and values, attention is the "
+        "optimal fit of (5) for suitable targets, every ε ≥ 0 and every C that is "
         "at least the largest |h(k_j) v_j(d)|; the targets are determined up to the tube, and for distinct "
         "keys there are no others."
     ),
@@ -209,7 +209,8 @@ claim(
         "read off the conditions. That the features at distinct keys are independent is classical "
         "(exponentials with different rates "
         "are independent) and is checked here on exact instances. The cases β < 0 mirror those shown. With a "
-        "bias, Σ_j β_j(d) = 0 is "
-        "needed besides. With repeated keys only the sum of their weights is determined."
+        "bias it is so too, with b = Σ_j h(k_j) v_j / Σ_j h(k_j) and v_j - b in place of v_j; only a bias "
+        "that is to come out as 0 needs Σ_j β_j(d) = 0. With repeated keys only the sum of their weights is "
+        "determined."
     ),
 )

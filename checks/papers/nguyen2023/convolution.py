@@ -13,22 +13,21 @@ from checks.papers.nguyen2023.convolution_formulas import (
     ASSUMES,
     CVT_WHERE,
     CVT_WORDS,
-    F_X,
     FIT,
     LIMIT,
     SAME,
     WEIGHTS,
     WHERE,
+    WHERE_1D,
     _conv1d,
     _conv2d,
     _cvt,
+    _eq37,
     _eq42,
     _lagrangian,
     _program,
     as_printed,
-    function_of_x,
-    h_x,
-    phi_x,
+    solved_weights,
     w,
 )
 from checks.papers.nguyen2023.theorem1_formulas import (
@@ -40,12 +39,10 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     LOSS,
     slope,
 )
-from checks.statement import All, Definition, Identity
-from derivations.calculus.index import Tensor
+from checks.statement import Identity
 from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, stack
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DV, d, f_
+from derivations.theories.svr.regression import d, f_
 
 variant_inputs = Legs("checks.papers.nguyen2023.legs.inputs")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
@@ -54,23 +51,18 @@ claim(
     "nguyen2023/eq37",
     "Eq. (37)",
     "The regression function on a convolved input",
-    words="A linear function of the features of the convolved input at position i.",
-    literal=All((function_of_x(), Definition(F_X, w @ phi_x / h_x, nonzero=(FIT.h_x,)))),
-    corrected=Definition(
-        as_term(Tensor("f_i(X)", (DV,), r"f_i(\mathbf{X})")), FIT.prediction(), nonzero=(FIT.h_x,)
-    ),
-    correction_words=(
-        "A function of the whole image and the position, with the intercept b that (38) and (42) have."
-    ),
+    words="A linear function of the features of the convolved input at position i, fitted by (38).",
+    literal=_eq37(False),
+    corrected=_eq37(True),
+    correction_words="With the intercept b that the text declares and (38) and (42) have.",
     assumes=(H_NONZERO, SAME),
     rests_on=("nguyen2023/eq4",),
     where=WHERE,
     notes=(
-        "The image has three pixels 0, 0, 1 and the kernel (1, 1, 1) with zero padding: the first two "
-        "pixels are equal, their convolved values are not. The intercept is described in the text but "
-        "missing from the formula. A value for every position exists only if the convolution keeps the "
-        "size: with padding p on both sides and stride 1, if the kernel is 2p + 1 wide. The kernel (2, 2)"
-        " of the ImageNet model needs unequal padding."
+        "f is a function of the whole image: f(x_i) is its value at position i, and h(x_i) depends on the "
+        "image as well. A value for every position exists only if the convolution keeps the size: with "
+        "padding p on both sides and stride 1, if the kernel is 2p + 1 wide. The kernel (2, 2) of the "
+        "ImageNet model needs unequal padding."
     ),
 )
 
@@ -85,7 +77,7 @@ claim(
     corrected=lambda a: _program(a, (FIT.w, FIT.b, *FIT.slacks)),
     correction_words="The minimisation also runs over b.",
     assumes=(LOSS, BIAS_ON, H_NONZERO),
-    rests_on=("nguyen2023/eq5", "nguyen2023/eq37"),
+    rests_on=("nguyen2023/eq37",),
     where=WHERE,
     notes="The same omission as in (5). The convolved inputs are data, so convexity is that of (5).",
 )
@@ -127,7 +119,11 @@ claim(
     theory="svr",
     words="The weights are a combination of the features of the convolved training inputs.",
     literal=lambda a: Identity(
-        stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])), WEIGHTS, nonzero=(FIT.h,)
+        w[d],
+        WEIGHTS,
+        (solved_weights(a),),
+        nonzero=(FIT.h,),
+        reason="the dualiser solves the stationarity condition for w",
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq40",),
@@ -153,8 +149,9 @@ claim(
     legs=(variant_optima.conv_optimum,),
     where=WHERE,
     notes=(
-        "The text defines h at the query positions only, as the sum of A_ij over j; at the training "
-        "positions it has to be the same sum with the convolved training inputs in both places."
+        "The text after (42) has b_s for b, and N for N_H N_W in the sum of A_ij over j that defines h. It "
+        "defines h at the query positions only; at the training positions it has to be the same sum with the "
+        "convolved training inputs in both places."
     ),
 )
 for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
@@ -170,7 +167,7 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
         corrected=lambda a: _conv2d(a, True),
         correction_words=LIMIT,
         assumes=ASSUMES,
-        rests_on=("nguyen2023/eq42",) if _id == "eq43" else ("nguyen2023/eq43",),
+        rests_on=("nguyen2023/eq42",),
         legs=(variant_inputs.conv2d, variant_optima.conv_optimum),
         where=WHERE,
         notes=(
@@ -193,7 +190,7 @@ for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
         legs=(variant_inputs.conv1d, variant_optima.conv1d_optimum),
-        where=WHERE,
+        where=WHERE_1D,
         notes=(
             "Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
             "with padding 2."
@@ -206,8 +203,8 @@ claim(
     theory="svr",
     under=(("bias", "off"),),
     words=(
-        "The convolved training input is the key, and its convolution with W_V the value; both are "
-        "features of convolutions."
+        "The convolved training input is both key and value, the convolved new input the query; each is set "
+        "equal to features of a convolution with a kernel of its own."
     ),
     literal=as_printed(),
     corrected=_cvt,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from checks.claim import Assumption
-from checks.kinds.examples import Point, Rule
+from checks.kinds.examples import Point
 from checks.kinds.feasible import Solvable
 from checks.kinds.programs import Convex, WellPosed
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM
@@ -24,14 +25,15 @@ from derivations.calculus.term import (
     sum_over,
 )
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DPHI, DV, C, D, N, SvrAssumptions, d, epsilon
+from derivations.theories.svr.regression import DPHI, DV, C, D, N, SvrAssumptions, d, epsilon, f_
 
 GRID = r"N_HN_W"
 i, j, l = (Index(n, GRID) for n in "ijl")
 c = Index("d", D)
 SAME = Assumption("same_padding", "the convolution keeps the number of tokens")
 TOKENS = r"\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X}^{\mathrm{train}},s))(%1)"
-QUERY = r"\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s))(i)"
+NEW = r"\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s))(%1)"
+QUERY = NEW.replace("%1", "i")
 FIT = sv.Variant(
     "(38)",
     count=GRID,
@@ -39,41 +41,48 @@ FIT = sv.Variant(
     query=rf"\Phi({QUERY})",
     height=r"h(\boldsymbol{x}^{\mathrm{train}}_{%1})",
     height_query=r"h(\boldsymbol{x}_i)",
+    target=r"\boldsymbol{y}^{\mathrm{train}}",
 )
 w, b, y, v = (as_term(t) for t in (FIT.w, FIT.b, FIT.y, FIT.v))
 phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))
 xi, xi_t = (as_term(t) for t in FIT.slacks)
 alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
-MIX = Tensor("T", (GRID, GRID), r"\mathbf{T}")
-X_IN = Tensor("X", (GRID, D), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
+# Φ and h at every position of the new input
+PHI_X = Tensor("Phi_X", (GRID, DPHI), r"\Phi(\mathbf{X})", rf"\Phi({NEW})", rf"\Phi({NEW})_{{%2}}")
+H_X = Tensor("h_X", (GRID,), r"h(\mathbf{X})", "", r"h(\boldsymbol{x}_{%1})")
+at_i = {FIT.phi_x: PHI_X, FIT.h_x: H_X}
+phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]
 WHERE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
     r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
-    r" features $\Phi$, normaliser $h$ and multipliers as in (5)."
+    r" targets $\boldsymbol{y}^{\mathrm{train}}_j$; features $\Phi$, normaliser $h$ and multipliers as in "
+    r"(5)."
+)
+WHERE_1D = (
+    r"A sequence of $N$ tokens; $\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
+    r"$\mathbf{T}$ the $N\times N$ Toeplitz matrix of the $s\times 1$ kernel and its padding."
 )
 
 
-def convolved(tokens: Term, at: Index) -> Term:
-    """Row ``at`` of T X."""
-    return sum_over(l, as_term(MIX)[at, l] * tokens[l])
+FITTED = Tensor("f", (GRID, DV), "f", r"f(\boldsymbol{x}_{%1})", r"f(\boldsymbol{x}_{%1})(%2)")
+F_I = as_term(FITTED)[i]
 
 
-def function_of_x() -> Rule:
-    """f takes equal inputs to equal convolved inputs: it does not."""
-    x = as_term(X_IN)
-    same = (x[i] - x[j])[c]
-    differ = (convolved(x, i) - convolved(x, j))[c]
-    image = ((0,), (0,), (1,))
-    kernel = ((1, 1, 0), (1, 1, 1), (0, 1, 1))  # a row of three pixels, kernel (1, 1, 1), zero padding
-    return Rule(
-        (Fact("x_i = x_j", same, "="),),
-        Fact("the difference of the convolved inputs", differ, "="),
-        Point(((GRID, 3), ("D", 1)), ((X_IN, image), (MIX, kernel)), ((i, 1), (j, 2))),
-        label="f is a function of the input x_i",
+def _eq37(with_b: bool) -> All:
+    """(37), with or without the intercept, and what it is at the training inputs against what (38) fits."""
+    form, trained = w @ phi_i / h_i, w @ phi[j] / h[j]
+    return All(
+        (
+            Definition(F_I, form + b if with_b else form, nonzero=(H_X,), label="the function"),
+            Identity(
+                (trained + b if with_b else trained)[d],
+                FIT.fit(),
+                nonzero=(FIT.h,),
+                label="at the training inputs it is what (38) fits",
+            ),
+        )
     )
 
-
-F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x}_i)"))
 
 RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
 SLACKS = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
@@ -87,7 +96,7 @@ def _program(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
                 Fraction(1, 2) * squared_norm(w) + SLACKS, RIDGE + SLACKS, label="the two objectives agree"
             ),
             Identity(RIDGE + SLACKS, program.objective, label="the objective is that of the program"),
-            Convex(program, label="the program is convex"),
+            Convex(replace(program, variables=variables), label="the program is convex"),
             WellPosed(
                 program, variables, FIT.data(), label="the minimisation runs over the listed variables"
             ),
@@ -110,26 +119,27 @@ def _lagrangian() -> Term:
 WEIGHTS = sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j]))
 
 V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
-A_IJ = Given(
-    Tensor("A_i", (GRID,), r"\mathbf{A}_i", "", r"\mathbf{A}_{i%1}"),
-    (j,),
-    phi_x.T @ phi[j],
-    "the definition of A_ij",
-)
-a_ij = as_term(A_IJ.tensor)[j]
-LINE1 = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (a_ij / h_x))) + b
-LINE2 = sum_over(j, a_ij / h_x * v[j]) + b
+A_IJ = Given(Tensor("A", (GRID, GRID), r"\mathbf{A}"), (i, j), phi_i.T @ phi[j], "the definition of A_ij")
+a_ij = as_term(A_IJ.tensor)[i, j]
+LINE1 = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (a_ij / h_i))) + b
+LINE2 = sum_over(j, a_ij / h_i * v[j]) + b
+
+
+def solved_weights(a: SvrAssumptions) -> Given:
+    """w_d as the dualiser solves the stationarity condition (40)."""
+    return Given(FIT.w, (d, f_), Raw((), sv.dual(FIT.under(a)).solved[FIT.w]), "(40), solved for w_d")
 
 
 def _eq42(a: SvrAssumptions, with_b: bool) -> All:
     """Both lines, from (37) with or without the intercept."""
     own = FIT.under(a)
     predicted = own.prediction() if with_b else w @ phi_x / h_x
-    derived = stack(d, Raw((), sv.dual(own).substitute(predicted.entry(d))))
-    both = (FIT.h, FIT.h_x)
+    derived = Raw((), sv.lift(sv.dual(own).substitute(predicted.entry(d)), i, at_i))
+    function = Given(FITTED, (i, d), derived, "(41) put into (37)")
+    both = (FIT.h, H_X)
     return All(
         (
-            Identity(derived, LINE1, (A_IJ,), nonzero=both, label="first line", reason="(41) put into (37)"),
+            Identity(F_I, LINE1, (function, A_IJ), nonzero=both, label="first line"),
             Identity(LINE1, LINE2, (A_IJ, V_RULE), nonzero=both, label="second line"),
         )
     )
@@ -213,7 +223,16 @@ def _conv1d(a: SvrAssumptions) -> All:
 
 # ---------------------------------------------------------------- the convolutional projections of CvT
 
-PLAIN = Tensor("c", (GRID, D), r"\mathbf{C}", r"\boldsymbol{c}_{%1}", r"\boldsymbol{c}_{%1}(%2)")
+PLAIN, PLAIN_X = (
+    Tensor(
+        letter,
+        (GRID, D),
+        rf"\boldsymbol{{{letter}}}_1,\dots,\boldsymbol{{{letter}}}_{{N_HN_W}}",
+        rf"\boldsymbol{{{letter}}}_{{%1}}",
+        rf"\boldsymbol{{{letter}}}_{{%1}}(%2)",
+    )
+    for letter in ("c", "z")
+)
 KEYS, QUERIES, VALUES = (
     Tensor(
         f"conv_{n}",
@@ -227,26 +246,32 @@ KEYS, QUERIES, VALUES = (
 
 
 def as_printed() -> All:
-    """Φ around the convolution, and one middle member for keys and values."""
-    inner = as_term(KEYS)[j]
-    features = as_term(
-        Tensor("Phi(conv_K)", (GRID, DPHI), r"\Phi(\mathbf{C}_K)", r"\Phi(\boldsymbol{c}^K_{%1})")
-    )[j]
-    one, two = as_term(PLAIN)[j], as_term(VALUES)[j]
+    """Φ around the convolutions, and one middle member for keys and values."""
+    one, new, key, value = (as_term(t) for t in (PLAIN, PLAIN_X, KEYS, VALUES))
+    chains = (("K", "keys", one[j], j), ("Q", "queries", new[i], i), ("V", "values", one[j], j))
     return All(
         (
             Solvable(
                 PLAIN,
                 (
-                    Fact("the keys", (one - inner)[c], "="),
-                    Fact("the values", (one - two)[c], "="),
+                    Fact("the keys", (one[j] - key[j])[c], "="),
+                    Fact("the values", (one[j] - value[j])[c], "="),
                 ),
                 Point(((GRID, 1), ("D", 1)), ((KEYS, ((1,),)), (VALUES, ((2,),)))),
                 label="one convolved training input is both the convolution with W_K and that with W_V",
             ),
-            Identity(one, features, label="a convolution equals its features"),
+            *(
+                Identity(middle, _features(n)[at], label=f"the convolved input is features, for the {words}")
+                for n, words, middle, at in chains
+            ),
         )
     )
+
+
+def _features(n: str) -> Term:
+    """Φ of the input convolved with W_n."""
+    row = rf"\Phi(\boldsymbol{{c}}^{n}_{{%1}})"
+    return as_term(Tensor(f"Phi(conv_{n})", (GRID, DPHI), rf"\Phi(\mathbf{{C}}_{n})", row))
 
 
 def _cvt(a: SvrAssumptions = PAPER) -> Identity:
@@ -267,7 +292,7 @@ def _cvt(a: SvrAssumptions = PAPER) -> Identity:
 
 CVT_WHERE = WHERE + (
     r" $\boldsymbol{c}^K_j,\boldsymbol{c}^Q_i,\boldsymbol{c}^V_j$: the input convolved with three kernels; "
-    r"$\boldsymbol{c}_j$: the convolved training input of (42)."
+    r"$\boldsymbol{c}_j$, $\boldsymbol{z}_i$: the convolved training and new input of (42)."
 )
 CVT_WORDS = (
     "Keys, queries and values are three convolutions of the input, without Φ; Theorem 1 on these keys, at"

@@ -12,8 +12,11 @@ from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
 from checks.leg import Named
-from checks.papers.nguyen2023 import batchnorm_formulas as bn
+from checks.papers.nguyen2023 import batchnorm_formulas as statistics
 from checks.papers.nguyen2023 import centering_formulas as centering
+from checks.papers.nguyen2023 import scaled_heads_formulas as heads
+from checks.papers.nguyen2023.multihead_formulas import combine, s
+from checks.papers.nguyen2023.residual_formulas import DX_IS_DV
 from checks.papers.nguyen2023.theorem1_formulas import (
     H_NONZERO,
     NOTATION,
@@ -32,11 +35,11 @@ from checks.papers.nguyen2023.theorem1_formulas import (
 from checks.papers.nguyen2023.theorem1_formulas import c as cost
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term, size, softmax, sqrt, sum_over
+from derivations.calculus.term import Hadamard, Term, as_term, size, softmax, sqrt, sum_over
 from derivations.theories.svr import choices as svr_choices
 from derivations.theories.svr import regression as svr
-from derivations.theories.svr.attentions import BETA, Q, V, c, padding, scale
 from derivations.theories.svr.attentions import K as KEYS
+from derivations.theories.svr.attentions import Q, V, c, padding, scale
 from derivations.theories.svr.regression import DPHI, DV, D, N, SvrAssumptions, d, i, j
 
 X = Tensor("X", (N, "D_x"), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
@@ -52,6 +55,7 @@ claim(
     literal=Definition(as_term(H)[i], as_term(X)[i] + ATTENTION),
     corrected=Definition(as_term(H)[i], as_term(X_V)[i] + ATTENTION),
     correction_words="With D_x = D_v, so that the token can be added.",
+    assumes=(DX_IS_DV,),
     rests_on=("nguyen2023/eq2",),
     where=r"Tokens $\boldsymbol{x}_i\in\mathbb{R}^{D_x}$, values $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$.",
     notes="(32) inherits the condition. With several heads W_O brings the output to the width of the tokens.",
@@ -100,7 +104,10 @@ claim(
     "nguyen2023/prose-epsilon-precision",
     "Section 2.1, below (5)",
     "Every pair is approximated with precision ε",
-    words="There is a function f that approximates all pairs of keys and targets with precision ε.",
+    words=(
+        "There is a function f that approximates all pairs of keys and targets with precision ε, whatever "
+        "ε ≥ 0; at ε = 0 it meets all targets."
+    ),
     literal=_any_targets(),
     corrected=_independent_features(),
     correction_words=(
@@ -109,7 +116,7 @@ claim(
         "all targets exactly, for every ε."
     ),
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
-    rests_on=("nguyen2023/eq5", "nguyen2023/prose-converse"),
+    rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
     where=NOTATION,
     notes=(
@@ -189,7 +196,7 @@ def _least_squares() -> Identity:
 
 claim(
     "nguyen2023/prose-ridge-regression",
-    "Section 2.1, above (5), and Appendix H",
+    "Section 2.1, above (5), and Appendix G, above (38)",
     "The fit is a ridge regression",
     words=(
         "The function is fitted with an L2 penalty on W, that is, by ridge regression: as there, the "
@@ -209,7 +216,7 @@ claim(
         "coefficient is C times its error."
     ),
     assumes=(H_NONZERO,),
-    rests_on=("nguyen2023/eq5", "nguyen2023/eq7", "nguyen2023/eq8"),
+    rests_on=("nguyen2023/eq7", "nguyen2023/eq8", "nguyen2023/eq9"),
     where=NOTATION,
     notes=(
         "The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
@@ -223,29 +230,22 @@ claim(
 # ---------------------------------------------------------------- sizes of kernels
 
 
-def _symmetric(a: SvrAssumptions) -> Arithmetic:
+def _symmetric(a: SvrAssumptions) -> All:
     """Tokens out less tokens in, for the symmetric zero padding that comes closest, stride 1."""
     return _sizes(a, lambda s: min((2 * p + 1 - s for p in range(s)), key=abs))
 
 
-def _own_padding(a: SvrAssumptions) -> Arithmetic:
+def _own_padding(a: SvrAssumptions) -> All:
     return _sizes(a, lambda s: sum(padding(s)) + 1 - s)
 
 
-def _sizes(a: SvrAssumptions, change: Callable[[int], int]) -> Arithmetic:
-    kernels = (("Conv1D", a.kernel_size), ("Conv2D", a.kernel_size_2d))
-    return Arithmetic(
-        tuple(
-            Figure(
-                f"tokens gained along an axis by {name} with {text} taps",
-                Fraction(change(svr_choices.kernel_size(text))),
-                "=",
-                Fraction(0),
-                0,
-            )
-            for name, text in kernels
-        )
-    )
+def _sizes(a: SvrAssumptions, change: Callable[[int], int]) -> All:
+    def gained(name: str, text: str) -> Arithmetic:
+        words = f"tokens gained along an axis by {name} with {text} taps"
+        tokens = Fraction(change(svr_choices.kernel_size(text)))
+        return Arithmetic((Figure(words, tokens, "=", Fraction(0), 0),), label=name)
+
+    return All((gained("Conv1D", a.kernel_size), gained("Conv2D", a.kernel_size_2d)))
 
 
 claim(
@@ -254,20 +254,23 @@ claim(
     "The kernels of the experiments keep the number of tokens",
     theory="svr",
     words=(
-        "A convolution with the kernels of the experiments, 5 taps and 2 × 2, with the same zero padding on "
-        "both "
-        "sides, gives one convolved token for each token."
+        "A convolution with the kernels of the experiments, 5 taps and 2 × 2, gives one convolved token for "
+        "each token."
     ),
     literal=_symmetric,
     corrected=_own_padding,
     correction_words="An even kernel needs one more zero after the tokens than before them.",
     assumes=(
+        Assumption(
+            "equal padding",
+            "the padding is not described; it is read as the usual one, as many zeros after as before",
+        ),
         Assumption("taps of Conv1D", "5 taps on the Long Range Arena", "kernel_size", "5"),
         Assumption("taps of Conv2D", "2 × 2 taps on ImageNet", "kernel_size_2d", "2"),
     ),
-    rests_on=("nguyen2023/eq43", "nguyen2023/eq45"),
+    rests_on=("nguyen2023/eq45",),
     notes=(
-        "The padding is not described. The formulas need a convolved query for every i and a convolved key "
+        "The formulas (43) and (45) need a convolved query for every i and a convolved key "
         "for every "
         "v_j. With p zeros on each side and stride 1 a kernel of s taps gives N + 2p + 1 - s tokens: N only "
         "for odd s."
@@ -317,22 +320,29 @@ DEIT_TINY = {"layers": 12, "heads": 3, "width": 192}  # Touvron et al. (2021), T
 USED = {"layers": 12, "heads": 4, "width": 192}
 
 
+def _deit(*groups: tuple[str, ...]) -> All:
+    """What is used against DeiT-tiny, a part for each group."""
+
+    def figure(name: str) -> Figure:
+        return Figure(f"{name} of DeiT-tiny", Fraction(DEIT_TINY[name]), "=", Fraction(USED[name]), 0)
+
+    return All(tuple(Arithmetic(tuple(map(figure, names)), label=" and ".join(names)) for names in groups))
+
+
 claim(
     "nguyen2023/prose-deit-tiny",
     "Appendix A.3",
     "The baseline on ImageNet is DeiT-tiny",
     words="The baseline is DeiT-tiny, with 12 layers, 4 heads a layer and width 192.",
-    literal=Arithmetic(
-        tuple(
-            Figure(f"{name} of DeiT-tiny", Fraction(DEIT_TINY[name]), "=", Fraction(USED[name]), 0)
-            for name in USED
-        )
-    ),
-    corrected=Arithmetic(
+    literal=_deit(("layers", "width"), ("heads",)),
+    corrected=All(
         (
-            Figure("layers of DeiT-tiny", Fraction(DEIT_TINY["layers"]), "=", Fraction(USED["layers"]), 0),
-            Figure("width of DeiT-tiny", Fraction(DEIT_TINY["width"]), "=", Fraction(USED["width"]), 0),
-            Figure("width of a head", Fraction(USED["width"], USED["heads"]), "=", Fraction(48), 0),
+            *_deit(("layers", "width")).parts,
+            Arithmetic((Figure("heads of DeiT-tiny", Fraction(DEIT_TINY["heads"]), "=", Fraction(3), 0),)),
+            Arithmetic(
+                (Figure("width of a head", Fraction(USED["width"], USED["heads"]), "=", Fraction(48), 0),),
+                label="the model used",
+            ),
         )
     ),
     correction_words=(
@@ -350,27 +360,45 @@ claim(
 # ---------------------------------------------------------------- (22) against (26)
 
 
-def _simplified(a: SvrAssumptions) -> Identity:
-    return Identity(
-        bn.attention_bn(as_term(Q)[i]),
-        centering.both(a),
-        bn.STATISTICS,
-        sizes=(("D", 1), ("N", 2), ("D_v", 1)),
-        label="(22) is (26)",
+def _weighted(a: SvrAssumptions) -> tuple[Term, Term]:
+    """(22) and (49) with β times the mean in place of the mean."""
+    z, key = (Hadamard((centering.centred(t, a), as_term(scale))) for t in (centering.q[i], centering.k[j]))
+    own, keys = (
+        Hadamard((heads.centred(t, a), heads.scale[s])) for t in (heads.q[s, i], heads.k[s, heads.j])
+    )
+    return centering.attend(statistics.score(z, key)), combine(heads.attend(s, own, keys))
+
+
+def _simplified(a: SvrAssumptions) -> All:
+    bn, both = _weighted(a)
+    small, one = (("D", 1), ("N", 2), ("D_v", 1)), (("N_s", 2), ("N", 1), ("H", 1), ("D_v", 1), ("D", 1))
+    return All(
+        (
+            Identity(bn, centering.both(a), statistics.STATISTICS, sizes=small, label="(22) is (26)"),
+            Identity(both, heads.beta_sh(a), heads.STATISTICS_S, sizes=one, label="(49) is (51)"),
+        )
     )
 
 
-def _simplified_corrected() -> All:
+def _simplified_corrected(a: SvrAssumptions) -> All:
+    bn, both = _weighted(a)
     unit = Given(scale, (c,), as_term(1), "no scaling")
-    whole = Given(BETA, (), as_term(1), "β = 1")
+    units = Given(heads.SCALE_S, (s, c), as_term(1), "no scaling")
     return All(
         (
             Identity(
-                bn.attention_bn(as_term(Q)[i]),
-                centering.both(centering.FREE),
-                (bn.MEAN, unit, whole),
+                bn,
+                centering.both(a),
+                (statistics.MEAN, unit),
                 sizes=centering.SIZES,
-                label="(22) without the scale is (26) with β = 1",
+                label="(22) without the scale is (26)",
+            ),
+            Identity(
+                both,
+                heads.beta_sh(a),
+                (heads.MEAN_S, units),
+                sizes=heads.SIZES,
+                label="(49) without the scale is (51)",
             ),
         )
     )
@@ -378,14 +406,18 @@ def _simplified_corrected() -> All:
 
 claim(
     "nguyen2023/prose-simplified-bn",
-    "Appendix A",
-    "Attention-BN simplifies to (26)",
+    "Appendix A, above (26), and Appendix I, above (51)",
+    "Attention-BN simplifies to (26), Attention-BN+SH to (51)",
     theory="svr",
-    words="Recentering alone, with the mean weighted by β, is Attention-BN: (22) is simplified to (26).",
+    words="With the mean weighted by β, (22) is simplified to (26), and (49) to (51).",
     literal=_simplified,
-    corrected=_simplified_corrected(),
-    correction_words="(22) without the division by the deviation is (26) with β = 1.",
-    rests_on=("nguyen2023/eq22", "nguyen2023/eq26"),
+    corrected=_simplified_corrected,
+    correction_words=(
+        "With βμ for μ and without the division by the deviation, which recentering alone means, (22) is "
+        "(26) and (49) is (51)."
+    ),
+    assumes=(centering.ANY_BETA, statistics.BN_EPS),
+    rests_on=("nguyen2023/eq22", "nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/eq51"),
     where=centering.BETA_WHERE,
     notes=(
         "The models of the experiments are (26), not the Attention-BN that the regression on normalised keys "

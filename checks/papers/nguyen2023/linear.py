@@ -60,11 +60,11 @@ _again("eq29", "Eq. (29)", EQ13)
 claim(
     "nguyen2023/eq30",
     "Eq. (30)",
-    "The expansion becomes softmax attention, with the steps between",
+    "The steps from the expansion to softmax attention",
     theory="svr",
     words=(
-        "Inserting the features gives exponentials of rescaled inner products, then a softmax of scaled "
-        "scores."
+        "Inserting the features gives exponentials of rescaled inner products, then exponentials of scaled "
+        "scores, over their sum."
     ),
     literal=_eq30,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
@@ -72,7 +72,8 @@ claim(
     where=NOTATION,
     notes=(
         "The first printed form, double series over double series, is (29) used once in the numerator and"
-        " once for each term of the denominator; both series converge absolutely."
+        " once for each term of the denominator; both series converge absolutely. That the last fraction is "
+        "a softmax is (14)."
     ),
 )
 
@@ -112,7 +113,7 @@ claim(
         "that enter φ."
     ),
     assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
-    rests_on=("nguyen2023/eq21", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
+    rests_on=("nguyen2023/eq22", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
     legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),
     where=NOTATION + FEATURES,
     notes=(

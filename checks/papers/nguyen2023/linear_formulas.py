@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from checks.claim import Assumption
 from checks.papers.nguyen2023.batchnorm_formulas import normalised
 from checks.papers.nguyen2023.centering_formulas import feature
-from checks.papers.nguyen2023.multihead_formulas import combine, s
+from checks.papers.nguyen2023.multihead_formulas import X_S, combine, s
 from checks.papers.nguyen2023.scaled_heads_formulas import K_S, ONE, Q_S, V_S
 from checks.papers.nguyen2023.scaled_heads_formulas import j as js
 from checks.papers.nguyen2023.scaled_heads_formulas import normalised as head_normalised
+from checks.papers.nguyen2023.theorem1_formulas import f_x, fitted
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
+from derivations.calculus.term import Term, as_term, exp, size, sqrt, stack, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.attentions import c, mu
@@ -29,32 +32,22 @@ FEATURES = r" $\varphi=\operatorname{elu}+1$, coordinate by coordinate; it is po
 ROOT4 = sqrt(sqrt(size(D)))
 
 
-def _eq30(a: SvrAssumptions) -> Identity:
-    """From exponentials of rescaled vectors to softmax, with the intercept."""
+def _eq30(a: SvrAssumptions) -> All:
+    """f(x) as the fraction of exponentials of rescaled vectors, and that as the one of scaled scores."""
 
-    def rescaled(at: Index) -> Term:
-        return exp((x / ROOT4).T @ (k[at] / ROOT4))
+    def fraction(score: Callable[[Index], Term]) -> Term:
+        return sum_over(j, exp(score(j)) / sum_over(jp, exp(score(jp))) * v[j]) + b
 
-    def scored(at: Index) -> Term:
-        return exp(x.T @ k[at] / sqrt(size(D)))
-
-    expr = sv.regenerated(PLAIN, a, x, k[j])
-    names = {PLAIN.v: svr.v, PLAIN.b: svr.b}
-    return Identity(
-        stack(d, Raw((), sv.renamed(expr, names))),
-        sum_over(j, softmax(j, x.T @ k[j] / sqrt(size(D))) * v[j]) + b,
-        chain=(
-            Link(
-                sum_over(j, rescaled(j) / sum_over(jp, rescaled(jp)) * v[j]) + b,
-                "(29) at x/D^{1/4}, k/D^{1/4}",
+    rescaled = fraction(lambda at: (x / ROOT4).T @ (k[at] / ROOT4))
+    scored = fraction(lambda at: x.T @ k[at] / sqrt(size(D)))
+    sizes = (("D", 16), ("N", 2), ("D_v", 1))
+    return All(
+        (
+            Identity(
+                as_term(f_x), rescaled, given=fitted(a), sizes=sizes, label="(29) at x/D^{1/4} and k/D^{1/4}"
             ),
-            Link(
-                sum_over(j, scored(j) / sum_over(jp, scored(jp)) * v[j]) + b,
-                "two fourth roots make a square root",
-            ),
-        ),
-        reason="the fraction is the softmax over the keys",
-        sizes=(("D", 16), ("N", 2), ("D_v", 1)),
+            Identity(rescaled, scored, sizes=sizes, label="two fourth roots make a square root"),
+        )
     )
 
 
@@ -109,8 +102,7 @@ def _corrected(a: SvrAssumptions = LINEAR) -> All:
     own = sv.renamed(sv.regenerated(PLAIN, a, z, key, (j, k[j])), {PLAIN.v: svr.v})
     bn = (feature(z).T @ feature(key)) / kernel_sum(z, normalised(k[jp]), jp)
     xs, ks = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (ONE.count, D), r"\boldsymbol{k}")
-    copies = {xs: Tensor("x^s", ("H", D), r"\boldsymbol{x}", r"{\boldsymbol{x}^{%1}}")}
-    copies[ks] = Tensor("k^s", ("H", ONE.count, D), r"\boldsymbol{k}", r"{\boldsymbol{k}^{%1}_{%2}}")
+    copies = {xs: X_S, ks: K_S}
     head = sv.lift(sv.regenerated(ONE, a, as_term(xs), as_term(ks)[js]), s, {**copies, ONE.v: V_S})
     query, keys = as_term(copies[xs])[s], as_term(copies[ks])
     share = (feature(query).T @ feature(keys[s, js])) / kernel_sum(query, keys[s, js], js)

@@ -31,7 +31,8 @@ def per_head(name: str, letter: str, *dims: str, bold: str = r"\boldsymbol") -> 
 
 def matrix(name: str, letter: str, *dims: str) -> Tensor:
     """A matrix for each head, printed ``letter``^s."""
-    return Tensor(name, (HEADS, *dims), rf"\mathbf{{{letter}}}", rf"{{\mathbf{{{letter}}}^{{%1}}}}")
+    symbol = rf"{{\mathbf{{{letter}}}^{{%1}}}}"
+    return Tensor(name, (HEADS, *dims), rf"\mathbf{{{letter}}}", symbol, symbol + "_{%2%3}")
 
 
 W_O = Tensor("W_O", (HEADS, DV, DV), r"\mathbf{W}_O", r"{\mathbf{W}_O^{%1}}", r"(\mathbf{W}_O^{%1})_{%2%3}")
@@ -73,6 +74,7 @@ HEAD = sv.Variant(
     query=r"\Phi(\boldsymbol{x})",
 )
 X_S, K_VEC, V_VEC = per_head("x^s", "x", D), per_head("k^s", "k", N, D), per_head("v^s", "v", N, DV)
+Q_VEC, t = per_head("q^s", "q", N, D), Index("d", D)
 PHI_X = Tensor(
     "Phi^s(x^s)",
     (HEADS, DPHI),
@@ -142,12 +144,22 @@ def multihead_softmax(query: Term, keys: Tensor, values: Tensor) -> Term:
 
 def _eq18(a: SvrAssumptions) -> All:
     at_x = multihead_softmax(as_term(X_S)[s], K_VEC, V_VEC)
-    at_query = multihead_softmax(as_term(Q_S)[s][i], K_S, V_S)
+    rows_of = tuple(
+        Given(vector, (s, at, c), as_term(whole)[s, at, c], f"the rows of {whole.name}")
+        for vector, whole, at, c in (
+            (Q_VEC, Q_S, i, t),
+            (K_VEC, K_S, j, t),
+            (V_VEC, V_S, j, d),
+        )
+    )
+    at_query = multihead_softmax(as_term(Q_VEC)[s, i], K_VEC, V_VEC)
     row = sum_over(s, head_attention(s) @ as_term(W_O)[s].T)[i]
     return All(
         (
             _eq18_first(),
             Identity(attention_heads(a), at_x, label="softmax in each head", sizes=SMALL),
-            Identity(at_query, row, label="with the heads' queries this is row i of (3)", sizes=SMALL),
+            Identity(
+                at_query, row, rows_of, label="with the heads' queries this is row i of (3)", sizes=SMALL
+            ),
         )
     )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.leg import Legs
 from checks.papers.nguyen2023.residual_formulas import (
     DX_IS_DV,
     F_X,
     FIT,
+    ONE_INPUT,
     PENALTY,
     PRINTED_PENALTY,
     PROJECTIONS,
     WHERE,
+    X_V,
     X,
     _eq34,
     alpha,
@@ -21,6 +23,8 @@ from checks.papers.nguyen2023.residual_formulas import (
     attention_with_one_projection,
     b,
     corrected_program,
+    descent_is_optimal,
+    descent_is_stationary,
     expansion_lines,
     h,
     h_x,
@@ -31,6 +35,7 @@ from checks.papers.nguyen2023.residual_formulas import (
     phi_x,
     printed_program,
     self_and_cross,
+    solved_weights,
     spans,
     w,
 )
@@ -44,8 +49,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     slope,
 )
 from checks.statement import All, Definition, Identity
-from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, stack, sum_over
+from derivations.calculus.term import as_term, sum_over
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import d, f_, j
 
@@ -59,7 +63,7 @@ claim(
     role="definition",
     words="A linear function of the features of the projected input, plus the input itself and an intercept.",
     literal=Definition(F_X, w @ phi_x / h_x + as_term(X) + b, nonzero=(FIT.h_x,)),
-    corrected=Definition(F_X, FIT.prediction(), nonzero=(FIT.h_x,)),
+    corrected=Definition(F_X, w @ phi_x / h_x + as_term(X_V) + b, nonzero=(FIT.h_x,)),
     correction_words="With D_x = D_v, so that the input can be added to the output.",
     assumes=(H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq4",),
@@ -85,8 +89,8 @@ claim(
         "is not convex in W and W_proj together."
     ),
     assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
-    rests_on=("nguyen2023/eq5", "nguyen2023/eq32"),
-    where=WHERE,
+    rests_on=("nguyen2023/eq32",),
+    where=WHERE + ONE_INPUT,
     notes=(
         "The counterexample uses the paper's own features and h, one input, D = 1, and only the "
         "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is"
@@ -129,8 +133,9 @@ claim(
                 label="the derivative",
             ),
             Identity(
-                stack(f_, Raw((), sv.dual(FIT.under(a)).solved[FIT.w])),
+                w[d],
                 sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])),
+                given=(solved_weights(a),),
                 nonzero=(FIT.h,),
                 label="the weights",
                 reason="the dualiser solves the stationarity condition for w",
@@ -144,6 +149,32 @@ claim(
         "Necessary although the joint program is not convex: at an optimum, W solves the program for the "
         "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on"
         " W_proj does not matter here."
+    ),
+)
+
+claim(
+    "nguyen2023/prose-wproj-by-gradient-descent",
+    "Appendix F, below (35)",
+    "The optimal projection by gradient descent",
+    words="The optimal value of W_proj can be found by gradient descent on the objective of (33).",
+    literal=descent_is_optimal(),
+    corrected=descent_is_stationary(),
+    correction_words="Where gradient descent rests the slopes vanish: what it finds is a stationary value.",
+    assumes=(
+        Assumption(
+            "where descent rests",
+            "that descent finds the optimum is read as: where its steps vanish the objective is least",
+        ),
+    ),
+    rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
+    where=(
+        r"(33) for one input, all widths 1 and $h$ the kernel sum: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ "
+        r"the entry of $\mathbf{W}$ at the feature of degree one, the others 0; $F$ the objective with the "
+        r"slacks solved for, where $y$ lies above the tube; $t$ the step."
+    ),
+    notes=(
+        "From W = W_proj = 0 descent does not move. In training it is the loss of the transformer that is "
+        "descended, not (33); it need not be convex either."
     ),
 )
 

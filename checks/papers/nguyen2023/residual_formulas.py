@@ -11,17 +11,18 @@ import sympy as sp
 
 from checks.claim import Assumption, Options
 from checks.evidence import Evidence
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus import index as ix
+from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, i, j
+from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, f_, i, j
 
 DX = "D_x"
 row = Index("d", D)
@@ -38,6 +39,7 @@ W_PROJ = Tensor(
 )
 X_J = Tensor("x_j", (N, DX), r"\mathbf{X}", r"\boldsymbol{x}_{%1}", r"\boldsymbol{x}_{%1}(%2)")
 X = Tensor("x", (DX,), r"\boldsymbol{x}", "", r"\boldsymbol{x}(%1)")
+X_V = replace(X, dims=(DV,))
 PENALTY = Fraction(1, 2) * sum_over(row, squared_norm(as_term(W_PROJ)[row]))
 FIT = sv.Variant(
     "(33) for a fixed projection",
@@ -58,6 +60,10 @@ WHERE = (
     r" $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
 )
 
+ONE_INPUT = (
+    r" The program in $w$ and $u$ is (33) for one input, all widths 1 and $h$ the kernel sum: $u$ is "
+    r"$\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of degree one, the others 0."
+)
 F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
 
 # ---------------------------------------------------------------- the program
@@ -72,15 +78,16 @@ def printed_program(a: SvrAssumptions) -> All:
     value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
     slack = as_term(Tensor("left", (), r"\text{first constraint of (33), left side}"))
     constraint = y[j, d] - w[d].T @ phi[j] / h[j] - as_term(X_J)[j] - b[d]
+    program = FIT.under(a).program()
     return All(
         (
             joint(),
             Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
             Definition(value, RIDGE + PRINTED_PENALTY + SLACK_SUM, label="the objective"),
             WellPosed(
-                FIT.under(a).program(),
-                (FIT.w, *FIT.slacks),
-                _data(),
+                replace(program, variables=(*program.variables, W_PROJ)),
+                (FIT.w, W_PROJ, *FIT.slacks),
+                FIT.data(),
                 label="the minimisation runs over the listed variables",
             ),
         )
@@ -122,6 +129,55 @@ def joint() -> ConvexProgram:
     )
 
 
+# (33) for one input, all widths 1: what is left of it once the slacks are solved for, where y - f >= ε
+W1, U1, X1, Y1, STEP = (Tensor(n, (), n, positive=n == "t") for n in ("w", "u", "x", "y", "t"))
+
+
+def _one_input(weight: Tensor, projection: Tensor) -> tuple[Term, Term]:
+    """The slack that the first constraint needs, and the objective with it."""
+    wt, u, xj = as_term(weight), as_term(projection), as_term(X1)
+    slack = as_term(Y1) - (wt * u * xj * exp(-(u * u * xj * xj)) + xj) - as_term(epsilon)
+    return slack, Fraction(1, 2) * wt**2 + Fraction(1, 2) * u**2 + as_term(C) * slack
+
+
+def descent_is_optimal() -> Rule:
+    """Where gradient descent rests the objective is least: it rests at 0, and 0 is not optimal."""
+    other = tuple(Tensor(n, (), rf"{n[0]}_{{\star}}") for n in ("w*", "u*"))
+    (slack, value), (slack_, value_) = _one_input(W1, U1), _one_input(*other)
+    one, zero = Fraction(1), Fraction(0)
+    numbers = (one, Fraction(3), zero, Fraction(8), one, zero, zero, one, Fraction(1, 2))
+    values = tuple(zip((X1, Y1, epsilon, C, STEP, W1, U1, *other), numbers, strict=True))
+    return Rule(
+        (
+            Fact("descent rests in w", as_term(STEP) * grad(value, W1, "F"), "="),
+            Fact("descent rests in u", as_term(STEP) * grad(value, U1, "F"), "="),
+            Fact("the slack here", slack, ">="),
+            Fact("the slack at the other point", slack_, ">="),
+        ),
+        Fact("the objective at the other point less that here", value_ - value, ">="),
+        Point((), values),
+        label="where gradient descent rests the objective is least",
+    )
+
+
+def descent_is_stationary() -> All:
+    """Where gradient descent rests the slopes vanish."""
+    _, value = _one_input(W1, U1)
+    slopes = (("w", grad(value, W1, "F")), ("u", grad(value, U1, "F")))
+    return All(
+        tuple(
+            Implication(
+                (Fact("rest", as_term(STEP) * slope, "="), Fact("step", as_term(STEP), ">")),
+                Fact(f"the slope in {name}", slope, "="),
+                (("rest", as_term(1)),),
+                (("step", Fraction(1)),),
+                label=f"the slope in {name} vanishes",
+            )
+            for name, slope in slopes
+        )
+    )
+
+
 def corrected_program(a: SvrAssumptions) -> All:
     printed, program = RIDGE + PENALTY + SLACK_SUM, FIT.under(a).program()
     return All(
@@ -152,6 +208,12 @@ def _eq34(a: SvrAssumptions, shift: Term, penalty: Term) -> Identity:
 
 
 # ---------------------------------------------------------------- the expansion and the projections
+
+
+def solved_weights(a: SvrAssumptions) -> Given:
+    """w_d as the dualiser solves the stationarity condition of (34)."""
+    return Given(FIT.w, (d, f_), Raw((), sv.dual(FIT.under(a)).solved[FIT.w]), "(35) = 0, solved for w_d")
+
 
 V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
 COLUMNS = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])))

@@ -32,6 +32,7 @@ from checks.papers.nguyen2023.scaled_heads_formulas import (
     derived,
     derived_bn,
     j,
+    normalised_h,
     printed_h,
     statistics,
     two_heads,
@@ -98,8 +99,8 @@ claim(
     assumes=(AVERAGES,),
     rests_on=("nguyen2023/eq25",),
     legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),
-    where=WHERE
-    + r" $\mathbf{P}\in\mathbb{R}^{N_s\times N}$ pools tokens, $\mathbf{X}\in\mathbb{R}^{N\times D_x}$.",
+    where=WHERE + r" $\mathbf{P}^s\in\mathbb{R}^{N_s\times N}$ pools the tokens of head $s$, "
+    r"$\mathbf{X}\in\mathbb{R}^{N\times D_x}$.",
     notes=(
         "Holds for any linear downsampling P, average pooling and 1-D convolution among them; before or "
         "after projecting differ only in cost. Max pooling does not commute: tokens 0 and 1 and the "
@@ -148,13 +149,18 @@ claim(
     under=(("bias", "off"),),
     literal=lambda a: All((printed_h(), _expansion())),
     corrected=lambda a: All(
-        (Convex(HEAD.under(a).program(), label="the head's program is convex"), _expansion(), derived_bn(a))
+        (
+            Convex(HEAD.under(a).program(), label="the head's program is convex"),
+            _expansion(),
+            normalised_h(),
+            derived_bn(a),
+        )
     ),
     correction_words=(
         "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
     ),
     assumes=(*SH_ASSUMES, STATISTICS_OF_KEYS, BN_EPS),
-    rests_on=("nguyen2023/eq21", "nguyen2023/eq46"),
+    rests_on=("nguyen2023/eq46", "nguyen2023/eq50"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.bn_sh_expansion, variant_optima.bn_head_optimum),
     where=WHERE,
@@ -203,7 +209,7 @@ claim(
     legs=(variant_heads.beta_sh_definition, variant_optima.beta_sh_optimum),
     where=WHERE + r" $\beta$ a constant.",
     notes=(
-        "Not an identity with (49) but another attention; the text writes μ where the formula has the "
-        "head's mean."
+        "Not an identity with (49) but another attention: see nguyen2023/prose-simplified-bn. The text "
+        "writes μ where the formula has the head's mean."
     ),
 )

@@ -50,10 +50,8 @@ SCALE_S = Tensor(
     r"\mathbf{s}",
     r"{\mathbf{s}^{%1^{-1}}}",
     r"\mathbf{s}^{%1^{-1}}(%2)",
-    positive=True,
 )
 VARIANCE_S = Tensor("sigma^s^2", (HEADS, D), r"\sigma^{s^2}", "", r"\sigma^{%1^2}_{%2}")
-SPREAD_S = Tensor("sigma^s^2+eps", (HEADS, D), r"\sigma", "", r"(\sigma^{%1^2}_{%2}+\epsilon)", positive=True)
 q, k, v, mu, scale = (as_term(x) for x in (Q_S, K_S, V_S, MU_S, SCALE_S))
 
 MEAN_S = Given(MU_S, (s, t), 1 / size(NS) * sum_over(j, k[s, j, t]), "mean of the head's keys (47)")
@@ -61,8 +59,12 @@ DEVIATION = (k[s, j, t] - mu[s, t]) ** 2
 STATISTICS_S = (
     MEAN_S,
     Given(VARIANCE_S, (s, t), 1 / size(NS) * sum_over(j, DEVIATION), "variance of the head's keys (47)"),
-    Given(SPREAD_S, (s, t), as_term(VARIANCE_S)[s, t] + as_term(bn_eps), "positive, because ε > 0"),
-    Given(SCALE_S, (s, t), 1 / sqrt(as_term(SPREAD_S)[s, t]), "inverse standard deviation (47)"),
+    Given(
+        SCALE_S,
+        (s, t),
+        1 / sqrt(as_term(VARIANCE_S)[s, t] + as_term(bn_eps)),
+        "inverse standard deviation (47)",
+    ),
 )
 
 
@@ -141,9 +143,9 @@ def two_heads(a: SvrAssumptions) -> Identity:
 OUT = as_term(H)[i]
 SH_ASSUMES = (KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS)
 
-POOL = Tensor("P", (NS, N), r"\mathbf{P}")
+POOL = Tensor("P", (NS, N), r"\mathbf{P}^s")
 X_IN = Tensor("X", (N, "D_x"), r"\mathbf{X}")
-W_K, W_V = Tensor("W_K", (D, "D_x"), r"\mathbf{W}_K"), Tensor("W_V", (DV, "D_x"), r"\mathbf{W}_V")
+W_K, W_V = Tensor("W_K", (D, "D_x"), r"{\mathbf{W}_K^s}"), Tensor("W_V", (DV, "D_x"), r"{\mathbf{W}_V^s}")
 
 
 AVERAGES = Assumption(
@@ -176,7 +178,7 @@ def _pooling() -> All:
     pooled = (pool @ tokens) @ keys.T
     n = Index("n", N)
     projected = sum_over(n, pool[j, n] * (keys @ tokens[n]))
-    queries = as_term(Tensor("Q", (N, D), r"\mathbf{Q}"))
+    queries = as_term(Tensor("Q", (N, D), r"\mathbf{Q}^s"))
     head = row_softmax(queries @ pooled.T / sqrt(size(D))) @ ((pool @ tokens) @ values.T)
     out = as_term(Tensor("H^s", (N, DV), r"\mathbf{H}^s"))
     return All(
@@ -204,12 +206,11 @@ HEAD = sv.Variant(
 
 def statistics() -> All:
     """The three definitions of (47)."""
-    inverse = stack(t, 1 / sqrt(as_term(SPREAD_S)[s, t]))
     return All(
         (
             Definition(mu[s], 1 / size(NS) * sum_over(j, k[s, j]), label="mean"),
-            Definition(scale[s], inverse, STATISTICS_S[:3], label="scale"),
-            Definition(as_term(VARIANCE_S)[s], stack(t, STATISTICS_S[1].value), (MEAN_S,), label="variance"),
+            Definition(scale[s], stack(t, STATISTICS_S[2].value), STATISTICS_S[:2], label="scale"),
+            Definition(as_term(VARIANCE_S)[s, t], STATISTICS_S[1].value, (MEAN_S,), label="variance"),
         )
     )
 
@@ -224,18 +225,29 @@ def _expansion() -> Identity:
     )
 
 
-def printed_h() -> Identity:
-    """The weights of one head with the h of the text, against (49)."""
+def with_h(key: Term, label: str, statistics: tuple[Given, ...], **sizes: int) -> Identity:
+    """(48) of all heads with b = 0 and h the sum of the kernel over ``key`` (free index j'), against (49)."""
     z = normalised(q[s, i])
-    raw = sum_over(jp, exp(score(z, k[s, jp])))
-    weights = exp(score(z, normalised(k[s, j]))) / raw
+    weights = exp(score(z, normalised(k[s, j]))) / sum_over(jp, exp(score(z, key)))
     return Identity(
         combine(sum_over(j, weights * v[s, j])),
         BN_SH,
-        STATISTICS_S,
-        sizes=(("N_s", 2), ("N", 1), ("H", 1), ("D_v", 1), ("D", 1)),
-        label="with the h of the text, the sum over the raw keys, this becomes (49)",
+        statistics,
+        sizes=tuple(sizes.items()),
+        label=label,
     )
+
+
+def printed_h() -> Identity:
+    """The weights of one head with the h of the text, against (49)."""
+    label = "with the h of the text, the sum over the raw keys, this becomes (49)"
+    return with_h(k[s, jp], label, STATISTICS_S, N_s=2, N=1, H=1, D_v=1, D=1)
+
+
+def normalised_h() -> Identity:
+    """The same with the kernel summed over the normalised keys, for any mean and scale."""
+    label = "with h over the normalised keys, this becomes (49), for any mean and scale"
+    return with_h(normalised(k[s, jp]), label, (), N_s=2, N=2, H=2, D_v=1, D=4)
 
 
 def prepared(a: SvrAssumptions, vector: Term) -> Term:
@@ -251,7 +263,7 @@ def derived_bn(a: SvrAssumptions = PAPER) -> Identity:
     z, key = prepared(a, as_term(Q_S)[s, i]), prepared(a, k[s, j])
     expr = sv.lift(sv.regenerated(own, a, z, key, (j, k[s, j])), s, {own.v: V_S})
     return Identity(
-        combine(stack(d, Raw((), expr))), BN_SH, sizes=SIZES, label="with h over the normalised keys"
+        combine(stack(d, Raw((), expr))), BN_SH, sizes=SIZES, label="the same from a program for each head"
     )
 
 

@@ -28,7 +28,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     SUM_FORM,
     THEOREM,
     V_RULE,
-    W_RULE,
+    VALUES,
     H,
     _eq11,
     _t,
@@ -36,7 +36,6 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     _z,
     alpha,
     alpha_t,
-    attention,
     b,
     c,
     count,
@@ -52,13 +51,15 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     printed_lagrangian,
     program_claim,
     remark1,
-    softmax_lines,
+    remark4,
+    softmax_attention,
+    solved_weights,
     stationarity,
     w,
 )
 from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.program import Raw
-from derivations.calculus.term import as_term, row_softmax, size, sqrt, stack, sum_over
+from derivations.calculus.term import as_term, row_softmax, size, sqrt, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
 from derivations.theories.svr.regression import D, d, f_, i, j
@@ -188,8 +189,9 @@ claim(
                 label="the derivative",
             ),
             Identity(
-                stack(f_, Raw((), svr.dual(a).solved[svr.w])),
+                w[d],
                 sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi_k[j] / h_k[j])),
+                given=(solved_weights(a),),
                 nonzero=(svr.h_k,),
                 label="the weights",
                 reason="the dualiser solves the stationarity condition for w",
@@ -295,7 +297,9 @@ EQ12 = claim(
     where=(
         r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: "
         r"n_1+\dots+n_D=t\}$ the number of "
-        r"monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$."
+        r"monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$; block $t$ of "
+        r"$\Phi(\boldsymbol{x})$ has one entry $a^{(t)}_l=\prod_d(x_d/\sqrt[4]{D})^{n_d}/\sqrt{n_d!}$ for "
+        r"each such tuple $n$."
     ),
 )
 
@@ -322,7 +326,8 @@ EQ13 = claim(
     where=(
         r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, "
         r"the terms of degree $t$, "
-        r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$. Printed "
+        r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$, "
+        r"real numbers. Printed "
         r"is the sum over all $t$, "
         r"which is the power series of $\exp(\boldsymbol{x}^\top\boldsymbol{y})$."
     ),
@@ -336,21 +341,11 @@ claim(
     theory="svr",
     words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled "
     "scores.",
-    literal=lambda a: All(
-        (
-            Identity(
-                attention(a),
-                softmax_lines(True)[0],
-                label="kernel inserted",
-                reason="(13) at x/D^{1/4} and k/D^{1/4}",
-            ),
-            Identity(*softmax_lines(True), label="softmax"),
-        )
-    ),
+    literal=softmax_attention,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
     legs=(legs.truncation,),
-    where=NOTATION,
+    where=NOTATION + VALUES,
 )
 
 
@@ -374,7 +369,7 @@ claim(
     rests_on=("nguyen2023/eq14",),
     derivation=svr.derive,
     legs=THEOREM_LEGS,
-    where=NOTATION,
+    where=NOTATION + VALUES,
 )
 
 claim(
@@ -383,9 +378,8 @@ claim(
     "Softmax attention is a support vector expansion",
     theory="svr",
     words=(
-        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j, the support "
-        "vector expansion "
-        "of f has the form of softmax attention with values v_j."
+        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j (no slacks), the "
+        "support vector expansion of f has the form of softmax attention with values v_j."
     ),
     under=THEOREM,
     literal=lambda a: All(
@@ -398,11 +392,13 @@ claim(
     rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
     legs=THEOREM_LEGS,
     derivation=svr.derive,
-    where=NOTATION,
+    where=NOTATION + VALUES,
     notes=(
-        "The theorem is about the form. Which values occur as solutions of (5), and for which targets, C and "
-        "ε, is "
-        "answered under nguyen2023/prose-converse."
+        "Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
+        "features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the "
+        "expansion has the same form with v_j confined to ±C/h(k_j). The theorem is about the form: which "
+        "values occur as solutions of (5), and for which targets, C and ε, is answered under "
+        "nguyen2023/prose-converse."
     ),
 )
 
@@ -453,17 +449,18 @@ claim(
     "A normalised layer and an attention layer are two forms of one function",
     theory="svr",
     words=(
-        "The layer W Φ(x)/h(x) + b with the weights W = Σ_j v_j Φ(k_j)ᵀ is the expansion Σ_j "
-        "Φ(x)ᵀΦ(k_j)/h(x) v_j + b, for "
-        "all keys and values."
+        "The expansion Σ_j Φ(x)ᵀΦ(k_j)/h(x) v_j + b is the layer W Φ(x)/h(x) + b with W = Σ_j v_j Φ(k_j)ᵀ, "
+        "for all keys and values; and the layer that (5) fits is the expansion with "
+        "v_j = (α_j - α̃_j)/h(k_j)."
     ),
-    literal=Identity(w @ phi_x / h_x + b, LINE_TWO, given=(W_RULE,), nonzero=(svr.h_x,)),
-    assumes=(H_NONZERO,),
-    rests_on=("nguyen2023/eq4", "nguyen2023/eq10"),
+    literal=remark4,
+    assumes=(LOSS, BIAS_ON, H_NONZERO),
+    rests_on=("nguyen2023/eq4", "nguyen2023/eq8", "nguyen2023/eq10"),
     where=NOTATION,
     notes=(
-        "Primal-dual is meant in this sense: the same function, written with weights or with values. That "
-        "given values also "
-        "solve (5) takes the right targets and a large enough C: see nguyen2023/prose-converse."
+        "Primal-dual is meant in this sense: the same function, written with weights or with values. The "
+        "layer is the fitted function of (4); a layer with other weights is an attention over these keys "
+        "only if the rows of W lie in the span of the features Φ(k_j). That given values also solve (5) "
+        "takes the right targets and a large enough C: see nguyen2023/prose-converse."
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -37,6 +38,10 @@ NOTATION = (
     r"$\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
     r"multipliers "
     r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
+)
+VALUES = (
+    r" The values are $\boldsymbol{v}_j(d)=(\boldsymbol{\alpha}_j(d)-\tilde{\boldsymbol{\alpha}}_j(d))/"
+    r"h(\boldsymbol{k}_j)$."
 )
 LOSS = Assumption(
     "epsilon-insensitive loss",
@@ -95,7 +100,7 @@ def program_claim(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
         (
             Identity(PRINTED_OBJECTIVE, SECOND_OBJECTIVE, label="the two forms of the objective agree"),
             Identity(SECOND_OBJECTIVE, program.objective, label="the objective is that of the program"),
-            Convex(program, label="the program is convex"),
+            Convex(replace(program, variables=variables), label="the program is convex"),
             WellPosed(program, variables, DATA, label="the minimisation runs over the listed variables"),
         )
     )
@@ -156,10 +161,10 @@ def count(width: int, degree: int) -> int:
 _D, _t = sp.Symbol("D", positive=True, integer=True), sp.Symbol("t", nonnegative=True, integer=True)
 BINOMIAL = sp.gamma(_D + _t) / (sp.gamma(_t + 1) * sp.gamma(_D))
 
-_S, _z = sp.symbols("S z", positive=True)
+_S, _z = sp.symbols("S z", real=True)
 
 
-LETTERS = sp.symbols("z_1:5", positive=True)
+LETTERS = sp.symbols("z_1:5", real=True)
 
 
 def multinomial(degree: int) -> sp.Expr:
@@ -177,21 +182,45 @@ def softmax_lines(with_b: bool) -> tuple[Term, Term]:
     return (first + b, second + b) if with_b else (first, second)
 
 
+def _in_kernel(a: SvrAssumptions) -> ix.Expr:
+    # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
+    return to_expr(normal(svr.in_kernel(in_values(a))))
+
+
 def attention(a: SvrAssumptions) -> Term:
     """The expansion with the values, the kernel and the normaliser of the assumptions put in."""
-    # h(k_j) v_j / h(k_j) = v_j: h is positive for the kernels that this is used with
-    cancelled = to_expr(normal(svr.in_kernel(in_values(a))))
-    return stack(d, Raw((), svr.attention(a, cancelled)))
+    return stack(d, Raw((), svr.attention(a, _in_kernel(a))))
+
+
+def fitted(a: SvrAssumptions) -> tuple[Given, ...]:
+    """f(x) as the expansion that the dualiser derives, with the h and the kernel of the assumptions."""
+    kappa = as_term(svr.kappa)
+    h = () if a.normaliser == "one" else (Given(svr.h_x, (), sum_over(jp, kappa[jp]), "the choice of h"),)
+    return (
+        Given(f_x, (d,), Raw((), _in_kernel(a)), "the weights (8) put into (4), with the values v_j"),
+        *h,
+        Given(svr.kappa, (j,), Raw((), svr.kernel_at(a, j)), "(13) at x/D^{1/4} and k_j/D^{1/4}"),
+    )
+
+
+def softmax_attention(a: SvrAssumptions) -> All:
+    """(14): f(x) as a fraction of exponentials, and that as softmax attention, with the intercept."""
+    first, second = softmax_lines(True)
+    return All(
+        (
+            Identity(as_term(f_x), first, given=fitted(a), label="kernel and normaliser put in"),
+            Identity(first, second, label="softmax"),
+        )
+    )
 
 
 def _theorem(a: SvrAssumptions) -> Identity:
     first, second = softmax_lines(False)
     return Identity(
-        attention(a),
+        as_term(f_x),
         second,
-        chain=(
-            Link(first, "the weights (8) in (4), the values v_j, and the kernel (13) in the normaliser h"),
-        ),
+        given=fitted(a),
+        chain=(Link(first, "the kernel and the normaliser put in"),),
         reason="the fraction is the softmax over the keys",
     )
 
@@ -270,3 +299,26 @@ def remark1(epsilon: str, h_positive: bool) -> All:
 
 
 W_RULE = Given(svr.w, (d, f_), sum_over(j, v[j, d] * phi_k[j, f_]), "the weights W = Σ_j v_j Φ(k_j)ᵀ")
+
+
+def solved_weights(a: SvrAssumptions) -> Given:
+    """w_d as the dualiser solves the stationarity condition (8)."""
+    return Given(svr.w, (d, f_), Raw((), svr.dual(a).solved[svr.w]), "(8) = 0, solved for w_d")
+
+
+def remark4(a: SvrAssumptions) -> All:
+    layer, heights = w @ phi_x / h_x + b, (svr.h_x, svr.h_k)
+    return All(
+        (
+            Identity(
+                layer, LINE_TWO, (W_RULE,), nonzero=(svr.h_x,), label="an attention layer in its primal form"
+            ),
+            Identity(
+                layer,
+                LINE_TWO,
+                (solved_weights(a), V_RULE),
+                nonzero=heights,
+                label="a layer with the optimal weights in its dual form",
+            ),
+        )
+    )

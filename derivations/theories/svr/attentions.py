@@ -26,7 +26,7 @@ Q = Tensor("Q", (N, D), r"\mathbf{Q}", r"\boldsymbol{q}_{%1}", r"\boldsymbol{q}_
 K = Tensor("K", (N, D), r"\mathbf{K}", r"\boldsymbol{k}_{%1}", r"\boldsymbol{k}_{%1}(%2)")
 V = Tensor("V", (N, DV), r"\mathbf{V}", r"\boldsymbol{v}_{%1}", r"\boldsymbol{v}_{%1}(%2)")
 mu = Tensor("mu", (D,), r"\boldsymbol{\mu}", "", r"\boldsymbol{\mu}(%1)")
-scale = Tensor("s^-1", (D,), r"\mathbf{s}^{-1}", "", r"\mathbf{s}^{-1}(%1)", positive=True)
+scale = Tensor("s^-1", (D,), r"\mathbf{s}^{-1}", "", r"\mathbf{s}^{-1}(%1)")
 bn_eps = Tensor("eps", (), r"\epsilon", positive=True)
 BETA = Tensor("beta", (), r"\beta")
 

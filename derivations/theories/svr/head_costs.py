@@ -29,6 +29,15 @@ def operations(keys: Any = 1, kept: Any = 1) -> sp.Expr:
     return LAYERS * (projections + 4 * keys * kept * N**2 * D + 4 * N * D * F)
 
 
+def linear_operations(scales: Sequence[int]) -> sp.Expr:
+    """Operations of a forward pass with linear attention: for each head the sum of the features' products
+    with the values, its product with the queries' features, and the normaliser.
+    """
+    heads, keys = len(scales), share(scales)
+    attention = 2 * (1 + keys) * N * D**2 / heads + 2 * N * D
+    return LAYERS * (2 * (2 + 2 * keys) * N * D**2 + attention + 4 * N * D * F)
+
+
 def saved_operations(scales: Sequence[int], kept: Any = 1) -> sp.Expr:
     """1 - operations with scaled heads / operations without, for F = 2D."""
     full, scaled = operations(1, kept), operations(share(scales), kept)

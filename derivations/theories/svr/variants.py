@@ -39,9 +39,10 @@ PAPER = SvrAssumptions()
 class Variant:
     """One program: ``count`` training points whose features print as ``train`` (%1 the point) and ``query``.
 
-    ``height`` and ``height_query`` print the normaliser h at the two; ``mark`` is a superscript of the fit's
-    own symbols (the head); ``residual`` adds the coordinate x_j(d) to the fit; ``penalty`` is a constant of
-    the objective; ``bias`` says whether b is a variable, ``loss`` and ``box`` are as in ``SvrAssumptions``.
+    ``height`` and ``height_query`` print the normaliser h at the two, ``target`` a target; ``mark`` is a
+    superscript of the fit's own symbols (the head); ``residual`` adds the coordinate x_j(d) to the fit;
+    ``penalty`` is a constant of the objective; ``bias`` says whether b is a variable, ``loss`` and ``box``
+    are as in ``SvrAssumptions``.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Variant:
     query: str = r"\Phi(\boldsymbol{x})"
     height: str = r"h(\boldsymbol{k}_{%1})"
     height_query: str = r"h(\boldsymbol{x})"
+    target: str = r"\boldsymbol{y}"
     mark: str = ""
     residual: bool = False
     penalty: Term | None = None
@@ -105,7 +107,7 @@ class Variant:
     @property
     def y(self) -> Tensor:
         """The targets."""
-        return self.vectors("y", "y")
+        return vectors("y", DV, self._marked(self.target), self.count)
 
     @property
     def v(self) -> Tensor:

@@ -48,8 +48,9 @@ def test_the_residual_enters_the_lagrangian_but_not_the_weights():
 
 
 def test_attention_bn_needs_h_over_the_normalised_keys():
-    wrong, right = bn._eq21().parts[0], bn.eq21_corrected(OFF).parts[2]
+    wrong, (printed, right) = bn._eq21().parts[0], bn.eq21_corrected(OFF).parts[2:]
     assert holds(wrong) is False
+    assert holds(printed) is True
     assert holds(right) is True
     raw_query = replace(right, rhs=bn.attention_bn(bn.normalised(as_term(bn.x))))
     assert holds(raw_query) is False
@@ -58,7 +59,9 @@ def test_attention_bn_needs_h_over_the_normalised_keys():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_key_key_term_of_24_has_a_minus_sign(sign):
     line = bn.soft(bn.qd * bn.kd - sign * bn.inner_mean)
-    statement = Identity(bn.attention_bn(bn.q_[i]), line, (bn.MEAN, bn.ANY_SCALE), sizes=bn.SIZES)
+    statement = Identity(
+        bn.attention_bn(bn.q_[i], bn.POSITIVE_SCALE), line, (bn.MEAN, bn.ANY_SCALE), sizes=bn.SIZES
+    )
     assert holds(statement) is (sign == 1)
 
 

@@ -95,7 +95,7 @@ def bn_table(case: Case, assumptions: Any = None) -> dict[str, Any]:
     for them.
     """
     names = {**table(raw(case)), "eps": constant(BN_EPS, case.options)}
-    return given(names, bn.STATISTICS if assumptions is None else bn.statistics_of(assumptions))
+    return given(names, (*bn.STATISTICS, bn.SPREAD) if assumptions is None else bn.statistics_of(assumptions))
 
 
 def _bn_expansion(case: Case) -> Iterable[Line]:
