@@ -25,8 +25,7 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Differential, Formula, Gradient, SymbolicPower
 from derivations.calculus.index import STACKED, Index, Tensor, summands
-from derivations.calculus.term import Apply, NonConformable, Size, Stack, SumOver, Term, as_term, free
-from derivations.theories.functional_descent.updates import Named
+from derivations.calculus.term import Apply, Named, NonConformable, Size, Stack, SumOver, Term, as_term
 from derivations.theories.ksvd import PrintedDiagonal
 
 Dims = tuple[str, ...]
@@ -790,7 +789,7 @@ class Reader:
 
     def term(self, term: Term, name: tuple[str | int, ...] = ()) -> Node:
         """A formula under a name: what it means is taken from it, at the indices that the name shows."""
-        at = {index: "".join(words(index.latex)) for index in free(term)}
+        at = {index: "".join(words(index.latex)) for index in open_indices(term)}
         for index, printed in at.items():
             if self.scope.get(printed) != index.dim:
                 raise Unreadable("an index that nothing binds", f"{printed} of {''.join(map(str, name))}")

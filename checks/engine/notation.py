@@ -15,7 +15,18 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.naming import is_function_name
 from derivations.calculus.parse import parse
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Apply, NonConformable, Power, Size, Stack, SumOver, Term, subterms
+from derivations.calculus.term import (
+    Apply,
+    Named,
+    NonConformable,
+    Power,
+    Size,
+    Stack,
+    SumOver,
+    Term,
+    as_term,
+    subterms,
+)
 
 ENTRYWISE = r"\text{powers and functions of arrays entry by entry}"
 
@@ -32,8 +43,12 @@ def notation(statement: Any) -> list[str]:
     entrywise = False
     printed = {_printed(t) for t in tensors_of(statement)}
     taken = printed | {t.name for t in tensors_of(statement)} | set(_sizes(statement))
+    given = {as_term(g.tensor)[g.at].latex() for g in getattr(statement, "given", ()) or () if g.at}
+    given |= {_printed(g.tensor) for g in getattr(statement, "given", ()) or ()}
     for term in all_terms(statement):
         for name, meaning in _named(term):
+            if name in given:
+                continue
             if name in printed:
                 raise Malformed(f"{name} stands for a symbol and for {meaning}")
             if names.setdefault(name, meaning) != meaning:
@@ -81,6 +96,8 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
     if isinstance(term, Differential):
         tensor, direction = (_printed(t) for t in term.data[1:3])
         yield "d", rf"\text{{the slope along }} {tensor} + t\,{direction}"
+    if isinstance(term, Named):
+        yield term.data, term.args[0].latex()
     if isinstance(term, Formula):
         yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
     if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:

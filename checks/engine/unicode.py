@@ -11,7 +11,7 @@ _SYMBOLS = dict(
     |tau τ|phi φ|varphi φ|psi ψ|omega ω|Gamma Γ|Delta Δ|Theta Θ|Lambda Λ|Xi Ξ|Sigma Σ|Phi Φ|Psi Ψ|Omega Ω|partial ∂|nabla ∇|cdot ·
     |odot ⊙|otimes ⊗|oplus ⊕|le ≤|leq ≤|ge ≥|geq ≥|ne ≠|neq ≠|approx ≈|equiv ≡|in ∈|subset ⊂|times ×|infty ∞|dots …|ldots …|cdots …
     |vdots ⋮|to →|mapsto ↦|top ᵀ|exp exp|log log|max max|min min|tanh tanh|cosh cosh|sinh sinh|pm ±|mp ∓|langle ⟨|rangle ⟩|prod Π
-    |int ∫|forall ∀|exists ∃|ell ℓ|Longrightarrow ⟹|Rightarrow ⇒|iff ⟺|mid |||colon :|star ⋆|circ ∘|det det|dim dim|lVert ‖|rVert ‖
+    |int ∫|forall ∀|exists ∃|ell ℓ|Longrightarrow ⟹|Rightarrow ⇒|iff ⟺|mid |||colon :|star ⋆|circ ∘|det det|dim dim|setminus ∖|lVert ‖|rVert ‖
     """.replace("\n", "").split("|")
     if len(pair.split()) == 2
 )
@@ -117,7 +117,8 @@ class _Reader:
         if name == "\\":
             self.bracket()
             return ";" if self.blocks else "\n"
-        if name in ("left", "right", "bigl", "bigr"):
+        if name in ("left", "right", "big", "Big", "bigl", "bigr"):
+            self.at += self.text[self.at : self.at + 1] == "."  # no delimiter on this side
             return ""
         if name in ("frac", "tfrac", "dfrac"):
             top, bottom = self.argument(), self.argument()

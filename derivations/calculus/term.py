@@ -420,6 +420,26 @@ def _entry_with(inner: Term, at: tuple[Index, ...], own: Index, value: Index) ->
     return ix.rename(inner.entry(*places), {**dict(zip(places, at, strict=True)), own: value})
 
 
+class Named(Term):
+    """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made
+    inside.
+    """
+
+    def shape(self) -> tuple[str, ...]:
+        return self.args[0].shape()
+
+    def entry(self, *at: Index) -> ix.Expr:
+        return self.args[0].entry(*at)
+
+    def latex(self) -> str:
+        return self.data
+
+
+def named(latex: str, term: Term) -> Term:
+    """The term, printed as its name."""
+    return Named((term,), latex)
+
+
 class SumOver(Term):
     """A sum over an index; ``data`` = (index, LaTeX of the lower limit or "")."""
 
@@ -524,6 +544,8 @@ class Trace(Term):
 
 class SquaredNorm(Term):
     """The sum of the squares of all entries: Euclidean for vectors, Frobenius for matrices."""
+
+    level = _TIGHT
 
     def shape(self) -> Shape:
         self.args[0].shape()

@@ -17,7 +17,17 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Program, Raw, convexity, dualise
-from derivations.calculus.term import Term, as_term, row_softmax, size, sqrt, squared_norm, stack, sum_over
+from derivations.calculus.term import (
+    Term,
+    as_term,
+    named,
+    row_softmax,
+    size,
+    sqrt,
+    squared_norm,
+    stack,
+    sum_over,
+)
 from derivations.theories import ksvd
 from derivations.theories.energy import forms as en
 from derivations.theories.functional_descent import updates as fd
@@ -147,7 +157,7 @@ def expansion() -> Term:
     expr = svr.attention(ATTENTION, to_expr(normal(svr.in_kernel(expr))))
     expr = ix.translate(expr, {}, {svr.k: KEYS, svr.v: VALUES})
     row = stack(svr.d, Raw((), ix.define(expr, svr.x, lambda c: Q[svr.i, c])))
-    return fd.named(r"f(\boldsymbol{q}_{i})", row)
+    return named(r"f(\boldsymbol{q}_{i})", row)
 
 
 def reached() -> tuple[Identity, Identity]:

@@ -109,7 +109,8 @@ def joint() -> ConvexProgram:
     )
     eps, cost = as_term(epsilon), as_term(C)
     fitted = weight * u * xj * exp(-(u * u * xj * xj)) + xj
-    names = (Tensor("alpha", ()), Tensor("alpha~", ()), Tensor("eta", ()), Tensor("eta~", ()))
+    letters = (("alpha", r"\alpha"), ("alpha~", r"\tilde\alpha"), ("eta", r"\eta"), ("eta~", r"\tilde\eta"))
+    names = [Tensor(name, (), latex) for name, latex in letters]
     rows = (
         Constraint(target - fitted, eps + one, names[0]),
         Constraint(fitted - target, eps + other, names[1]),

@@ -15,6 +15,7 @@ from derivations.calculus.term import (
     as_term,
     blocks,
     eye,
+    named,
     size,
     squared_norm,
     stack,
@@ -44,9 +45,9 @@ def example(at: Index) -> Term:
 
 
 # under their names where the matrices themselves are not the subject
-W_QK, W_V = fd.named("W_{Q}", QUERY_KEY), fd.named("W_V", VALUE)
-E, E_J = fd.named("E_{k-1}", CONTEXT), fd.named("e_{j,k-1}", POSITION)
-P = fd.named("P", AVERAGE)
+W_QK, W_V = named("W_{Q}", QUERY_KEY), named("W_V", VALUE)
+E, E_J = named("E_{k-1}", CONTEXT), named("e_{j,k-1}", POSITION)
+P = named("P", AVERAGE)
 
 
 PADDED = Tensor("kernel of padded", (N,), r"\kappa(W_KE_{k-1},W_Qe_{j,k-1})", "", r"\kappa((x_{%1},0),(x,0))")
@@ -56,7 +57,7 @@ def heads(a: FunctionalAssumptions) -> dict[str, Term]:
     """The output of head 1 as (9) has it, for each kernel that the assumptions leave open."""
 
     def key(at: Index) -> Term:
-        return fd.named("W_K", QUERY_KEY) @ fd.named(f"e_{{{at.name.split('#')[0]},k-1}}", example(at))
+        return named("W_K", QUERY_KEY) @ named(f"e_{{{at.name.split('#')[0]},k-1}}", example(at))
 
     projected = fk.attention_weights(a.kernel, key, W_QK @ E_J, i) | any_kernel(a)
     return {name: W_V @ E @ stack(i, weight) for name, weight in projected.items()}
@@ -73,7 +74,7 @@ def any_kernel(a: FunctionalAssumptions) -> dict[str, Term]:
     return {"any, of padded covariates": as_term(PADDED)[i]} if a.kernel == "features" else {}
 
 
-KEY, QUERY = fd.named("W_Ke_{i,k-1}", QUERY_KEY @ example(i)), fd.named("W_Qe_{j,k-1}", QUERY_KEY @ POSITION)
+KEY, QUERY = named("W_Ke_{i,k-1}", QUERY_KEY @ example(i)), named("W_Qe_{j,k-1}", QUERY_KEY @ POSITION)
 COSINE = (
     Identity(KEY.T @ QUERY, as_term(n.x_i)[i].T @ as_term(n.x_j), label="padding keeps the inner product"),
     Identity(squared_norm(KEY), squared_norm(as_term(n.x_i)[i]), label="and the norm of a key"),

@@ -29,7 +29,7 @@ from derivations.calculus import index as ix
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Ones, Term, as_term, blocks, diag, exp, eye, sum_over, zeros
+from derivations.calculus.term import Ones, Term, as_term, blocks, diag, exp, eye, named, sum_over, zeros
 from derivations.theories.functional_descent import softmax as fs
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.softmax import Step, component
@@ -155,7 +155,7 @@ def taylor(jacobian: str, classes: str = CLASSES, label: str = "") -> Order:
             classes, lambda k: component(lambda m: entry(f, m), k, classes) * entry(df, k)
         )
         return Order(exact, own + own * change, t, 2, label=label)
-    slope_at = fd.named(r"\frac{\partial h_{c}}{\partial f_{c}}", own * (1 - own))
+    slope_at = named(r"\frac{\partial h_{c}}{\partial f_{c}}", own * (1 - own))
     witness = None if classes == "1" else OFF_DIAGONAL
     return Order(exact, own + slope_at * change, t, 2, witness=witness, label=label)
 
@@ -350,7 +350,7 @@ def categorical_layer(block: Term, move_by: Term, label: str) -> Stacked:
     value = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -block])
     context = blocks([as_term(n.x_i).T], [(code - as_term(done_h)).T])
     heads = P @ (value @ context @ as_term(fd.kappa)) + P @ (value @ context @ Ones((), (N,)))
-    position = fd.named("e_{j,k-1}", blocks(as_term(n.x_j), LEFT))
+    position = named("e_{j,k-1}", blocks(as_term(n.x_j), LEFT))
     return Stacked(position + heads, blocks(as_term(n.x_j), LEFT - move_by), label=label)
 
 
@@ -404,7 +404,7 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     )
     target = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.f_new))
     return Stacked(
-        fd.named("e_{j,k-1}", POSITION) + heads,
+        named("e_{j,k-1}", POSITION) + heads,
         target,
         (*n.descent("squared", a, rate), there, here, kernel),
         label="Section 2: a layer is a step, rate α/2",

@@ -21,6 +21,7 @@ from derivations.calculus.term import (
     as_term,
     blocks,
     eye,
+    named,
     part,
     size,
     softmax,
@@ -31,12 +32,11 @@ from derivations.calculus.term import (
     zeros,
 )
 from derivations.theories.functional_descent import kernels as fk
-from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, Categories, D, N, i
 
 WIDE = STACKED.join((D, CLASSES))
 ZERO_MATRIX = zeros(WIDE, WIDE)
-KEY, QUERY = fd.named("W_K e_{i,k-1}", zeros(WIDE)), fd.named("W_Q e_{j,k-1}", zeros(WIDE))
+KEY, QUERY = named("W_K e_{i,k-1}", zeros(WIDE)), named("W_Q e_{j,k-1}", zeros(WIDE))
 EVERY_KEY, EVERY_QUERY = example(i), blocks(as_term(n.x_j), as_term(n.y_x))
 offset = as_term(fk.offset)
 HEAD = (
@@ -93,7 +93,7 @@ for slug, kernel, title in (
         notes="Both matrices must vanish: with W_K = 0 alone the kernel still depends on the query.",
     )
 
-COVARIATES = fk.chi_squared_named(fd.named("u", part(KEY, D)), fd.named("v", part(QUERY, D)))
+COVARIATES = fk.chi_squared_named(named("u", part(KEY, D)), named("v", part(QUERY, D)))
 CONVENTION = Given(fk.NOTHING, (), as_term(0), "the convention, and the limit along equal positive vectors")
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term, as_term, exp, size, sum_over
+from derivations.calculus.term import Term, as_term, exp, named, size, sum_over
 from derivations.theories.functional_descent import updates as fd
-from derivations.theories.functional_descent.updates import CLASSES, Categories, N, i, named
+from derivations.theories.functional_descent.updates import CLASSES, Categories, N, i
 
 Vector = Callable[[Index], Term]
 c = Index("c", CLASSES)

@@ -15,7 +15,7 @@ from derivations.calculus.kernel_search import require_kernel
 from derivations.calculus.parse import parse
 from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.program import Step
-from derivations.calculus.term import Ones, as_term, blocks, diag, eye, zeros
+from derivations.calculus.term import Ones, as_term, blocks, diag, eye, named, zeros
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.softmax import component
@@ -26,7 +26,6 @@ from derivations.theories.functional_descent.updates import (
     FunctionalAssumptions,
     N,
     i,
-    named,
 )
 from derivations.theories.theory import Knob
 

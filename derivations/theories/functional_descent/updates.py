@@ -42,26 +42,6 @@ class Categories(Term):
         return "2" if self.data == "1" else "C"
 
 
-class Named(Term):
-    """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made
-    inside.
-    """
-
-    def shape(self) -> tuple[str, ...]:
-        return self.args[0].shape()
-
-    def entry(self, *at: Index) -> ix.Expr:
-        return self.args[0].entry(*at)
-
-    def latex(self) -> str:
-        return self.data
-
-
-def named(latex: str, term: Term) -> Term:
-    """The term, printed as its name."""
-    return Named((term,), latex)
-
-
 def logarithm(arg: Term) -> Term:
     """The natural logarithm of a scalar."""
     return Apply((as_term(arg),), ("log", r"\log", 0))
