@@ -16,6 +16,7 @@ from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
     NOTATION,
+    ONE_S,
     PRIMAL,
     K,
     e,
@@ -31,16 +32,17 @@ from checks.papers.chen2023.symbols import (
     sigma,
     triplets,
 )
-from checks.papers.chen2023.triplets import ONE_N, ONE_S
-from checks.statement import All, Fact, Given, Identity
+from checks.papers.chen2023.triplets import ONE_N
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Zeros, as_term, eye, size, squared_norm, stack, sum_over, trace
+from derivations.calculus.term import Ones, Term, Zeros, as_term, size, squared_norm, stack, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, N, P, PrintedDiagonal, S, Sigma
 
 tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 REST = r"N-s"
+ONE_P = PrintedDiagonal((Ones((), (P,)),), "I_p")
 k_, q_ = Index("k", N), Index("q", REST)
 V_1, V_2 = Tensor("V_1", (N, S), "V_1"), Tensor("V_2", (N, REST), "V_2")
 a_1, a_2 = (
@@ -239,14 +241,18 @@ claim(
 )
 
 
+def _with_identity(f: Tensor, one: Term) -> tuple[Definition, Identity]:
+    """f(X) is an identity matrix, and ⟨f(X)φ_q, f(X)φ_k⟩ = ⟨φ_q, φ_k⟩ for it."""
+    images = (one @ phi_q[i]).T @ (one @ phi_k[j])
+    return (
+        Definition(as_term(f), one, label="f(X) is an identity"),
+        Identity(images, phi_q[i].T @ phi_k[j], label="the kernel"),
+    )
+
+
 def _identity_case(a: KsvdAssumptions) -> All:
-    own = replace(a, f_X="identity")
-    kernel = phi_q[i].T @ phi_k[j]
-    square = Tensor("F", (P, P), "f(X)")
-    images = (as_term(square) @ phi_q[i]).T @ (as_term(square) @ phi_k[j])
-    row, column = Index("m", P), Index("o", P)
-    unit = Given(square, (row, column), eye(P)[row, column], "f(X) is an identity")
-    return All((Identity(images, kernel, (unit,), label="the kernel"), *eigen_problem(own).parts))
+    square, own = Tensor("F", (P, P), "f(X)"), replace(a, f_X="identity")
+    return All((*_with_identity(square, ONE_P), *eigen_problem(own).parts))
 
 
 claim(
@@ -255,9 +261,7 @@ claim(
     "f(X) = I gives the data-independent case",
     theory="ksvd",
     words="With f(X) in R^{N×p} an identity matrix, (6) becomes the case of data-independent weights.",
-    literal=lambda a: Identity(
-        as_term(ksvd.transformation(replace(a, f_X="tokens"))), ONE_N, label="F_X is an identity"
-    ),
+    literal=lambda a: All(_with_identity(ksvd.transformation(replace(a, f_X="tokens")), ONE_N)),
     corrected=_identity_case,
     correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ "
     "and (7) as before.",

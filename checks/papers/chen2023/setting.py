@@ -168,7 +168,6 @@ def _asymmetric() -> Example:
     return Example(
         (
             Fact("⟨q_1, k_2⟩ - ⟨q_2, k_1⟩", _product(i, j) - _product(j, i), "!="),
-            Fact("⟨q_1, k_2⟩ = 1", _product(i, j) - 1, "="),
             Fact("K_12 - K_21", row - column, "!="),
         ),
         point,
