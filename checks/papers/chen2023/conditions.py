@@ -4,6 +4,8 @@ Remark 3.3.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import claim
 from checks.leg import Legs
 from checks.papers.chen2023.duality import printed_objective
@@ -194,6 +196,68 @@ claim(
     notes="'Corresponding to the non-zero entries in Λ' excludes nothing: Λ is assumed positive, so all "
     "entries are non-zero.",
 )
+
+
+def _without_f(a: KsvdAssumptions) -> All:
+    """(7) with the kernel of Section 3, in which f(X) does not occur."""
+    rules = (Given(ksvd.K, (i, j), phi_q[i].T @ phi_k[j], "the kernel of Section 3"), LAMBDA_RULE)
+    first, second = (replace(part, given=rules) for part in eigen_problem(a).parts)
+    return All((first, second))
+
+
+claim(
+    "chen2023/prose-kernel-without-fx",
+    "Section 3, before (6)",
+    "The kernel without f(X)",
+    theory="ksvd",
+    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩.",
+    literal=_without_f,
+    corrected=eigen_problem,
+    correction_words="K_ij = ⟨f(X)φ_q(x_i), f(X)φ_k(x_j)⟩, as Theorem 3.2 has it.",
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+    notes="The two kernels agree for all features exactly if f(X)ᵀf(X) = I_p. The appendix has f(X).",
+)
+
+claim(
+    "chen2023/prose-eliminated-conditions",
+    "Appendix A.1, after (14)",
+    "The conditions without the primal variables",
+    theory="ksvd",
+    words="The weights of (14) put into its last lines: both equations in h_e and h_r.",
+    literal=lambda a: _without_weights(a),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+)
+
+
+def _without_weights(a: KsvdAssumptions) -> All:
+    own, inverse = printed(a), ksvd.Lambda_inverse
+    first = sum_over(j, h_r[j] * between(own, phi_k[j], phi_q[i]))
+    second = sum_over(i, h_e[i] * between(own, phi_q[i], phi_k[j]))
+    why = "the dualiser's solution of the stationarity conditions, put into the constraints"
+    return All(
+        (
+            Identity(
+                derived(ksvd.residual(a, 0)),
+                entry(inverse @ h_e[i] - first, l_),
+                label="for all i",
+                reason=why,
+                sizes=SMALL,
+            ),
+            Identity(
+                derived(ksvd.residual(a, 1)),
+                entry(inverse @ h_r[j] - second, l_),
+                label="for all j",
+                reason=why,
+                sizes=SMALL,
+            ),
+        )
+    )
 
 
 def _weight_rule(a: KsvdAssumptions, which: int) -> tuple[Given, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from checks.claim import claim
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.unbounded import Bounded
@@ -15,8 +15,10 @@ from checks.papers.chen2023.conditions import eigen_problem
 from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
+    EIGEN_FACTS,
     NOTATION,
     ONE_S,
+    ORTHONORMAL,
     PRIMAL,
     K,
     e,
@@ -146,6 +148,51 @@ claim(
         "points fix no scale "
         "of the scores. In the corrected statement orthonormality is imposed, and Λ plays no part."
     ),
+)
+
+OTHER = Tensor("G_r", (N, S), "G")
+
+
+def _maximal(a: KsvdAssumptions) -> Rule:
+    """Orthonormal solutions of (7) reach the largest second moment of the scores."""
+    g, own = as_term(OTHER), Index("c", S)
+    other = Index("c'", S)
+    unit = Fact("GᵀG = I", entry(g.T @ g - ONE_S, own, other), "=")
+    largest = Fact("‖K H_r‖² - ‖K G‖²", squared_norm(K @ h_r) - squared_norm(K @ g), ">=")
+    second = ((0,), (1,))
+    point = Point(
+        ((N, 2), (S, 1)),
+        (
+            (ksvd.K, ((2, 0), (0, 1))),
+            (ksvd.sigma, (1,)),
+            (ksvd.h_e, second),
+            (ksvd.h_r, second),
+            (OTHER, ((1,), (0,))),
+        ),
+    )
+    return Rule((*EIGEN_FACTS, *ORTHONORMAL, unit), largest, point)
+
+
+claim(
+    "chen2023/prose-maximal-directions",
+    "Section 3, below (6)",
+    "Solutions capture the directions of maximal variance",
+    theory="ksvd",
+    words="The solution of (6) in the dual captures the directions with maximal projection variances.",
+    literal=_maximal,
+    corrected=_ky_fan,
+    correction_words=(
+        "The leading s right singular vectors do, those with the largest σ_l. A solution of (7) may sit on "
+        "any triplets, as 1/λ_l say; J is 0 on all of them."
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/thm3.2", "chen2023/lem4.2"),
+    legs=(tensor_legs.ky_fan,),
+    where=NOTATION
+    + r" $G\in\mathbb{R}^{N\times s}$: other directions; $V_1$: $s$ leading right singular vectors, with "
+    r"$\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with $\tau-b_q^2$.",
+    notes="The projection variance is read as the second moment of the scores along orthonormal directions, "
+    "Σ_i‖e_i‖² = ‖K H_r‖²; for the other side with H_e and Kᵀ. That (6) has no maximum: chen2023/rem3.1.",
 )
 
 m_ = Index("m", N)

@@ -405,7 +405,7 @@ def _gram(a: KsvdAssumptions, features: Term) -> Term:
     return features if a.f_X == "identity" else as_term(ksvd.transformation(a)).T @ image(a, features)
 
 
-K_INVERSE = Tensor("K^-1", (N, N), "G")
+K_INVERSE = Tensor("G", (N, N), "G")
 
 
 def _up_to_n(a: KsvdAssumptions) -> Solvable:
