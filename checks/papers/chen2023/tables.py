@@ -314,7 +314,12 @@ def _table_5(deviations: Row) -> All:
         rounded("Primal.+DT less Flow.", own - mean(MODELS_5[FLOW]), "4.0"),
         rounded("Primal.+DT less DT", own - mean(MODELS_5["DT"]), "5.3"),
         *(
-            compare(f"sum of the rewards of Primal.+DT against {n}", sum(MODELS_5[OWN_5]), ">", sum(c))
+            compare(
+                f"sum of the rewards of Primal.+DT against {n}",
+                sum(MODELS_5[OWN_5], Fraction(0)),
+                ">",
+                sum(c, Fraction(0)),
+            )
             for n, c in MODELS_5.items()
             if n != OWN_5
         ),
