@@ -85,7 +85,8 @@ def ratios(
     for name, values in printed.items():
         for n, ratio in enumerate(values):
             base, value = rows["Trans."][n], rows[name][n]
-            shown = f"{_decimal(base, digits[n])}/{_decimal(value, digits[n])} = {_decimal(base / value, 2)}"
+            fraction = f"{_decimal(base, digits[n])}/{_decimal(value, digits[n])}"
+            shown = f"{fraction} is about {_decimal(base / value, 2)}"
             words = f"{name}, {columns[n]}: {shown}, printed {_decimal(ratio, 1)}, beyond rounding by"
             figures.append(compare(words, beyond_rounding(base, value, ratio, digits[n]), "<=", 0))
     return Arithmetic(tuple(figures), "ratios")
