@@ -274,20 +274,6 @@ def in_weights(a: KsvdAssumptions) -> ix.Expr:
     return ix.define(expr, r, score(w_r, key, j))
 
 
-def moved_weights(a: KsvdAssumptions, expr: ix.Expr, by: Tensor, keep: bool = True) -> ix.Expr:
-    """An expression in the weights at W_e + t, W_r - t (at t, -t unless ``keep``), t = ``by`` in every
-    entry.
-    """
-    for weight, sign in zip(weights(a), (1, -1), strict=True):
-        old = weight if keep else None
-
-        def entry(*at: Index, old: Tensor | None = old, sign: int = sign) -> ix.Expr:
-            return sign * by.scalar if old is None else old[at] + sign * by.scalar
-
-        expr = ix.define(expr, weight, entry)
-    return expr
-
-
 @lru_cache(maxsize=64)
 def weight_gradient(a: KsvdAssumptions, variable: Tensor, *at: Index) -> ix.Expr:
     """The guarded gradient of J as a function of the weights."""

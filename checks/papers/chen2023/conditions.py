@@ -4,6 +4,8 @@ Remark 3.3.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checks.claim import claim
 from checks.leg import Legs
 from checks.papers.chen2023.duality import printed_objective
@@ -196,6 +198,77 @@ claim(
 )
 
 
+def _without_f(a: KsvdAssumptions) -> All:
+    """(7) with the kernel of Section 3, in which f(X) does not occur."""
+    rules = (Given(ksvd.K, (i, j), phi_q[i].T @ phi_k[j], "the kernel of Section 3"), LAMBDA_RULE)
+    first, second = (replace(part, given=rules) for part in eigen_problem(a).parts)
+    return All((first, second))
+
+
+claim(
+    "chen2023/prose-kernel-without-fx",
+    "Section 3, before (6)",
+    "The kernel without f(X)",
+    theory="ksvd",
+    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩.",
+    literal=_without_f,
+    corrected=eigen_problem,
+    correction_words="K_ij = ⟨f(X)φ_q(x_i), f(X)φ_k(x_j)⟩, as Theorem 3.2 has it.",
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+    notes="The two kernels agree for all features exactly if f(X)ᵀf(X) = I_p. The appendix has f(X).",
+)
+
+claim(
+    "chen2023/prose-eliminated-conditions",
+    "Appendix A.1, after (14)",
+    "The conditions without the primal variables",
+    theory="ksvd",
+    words="The weights of (14) put into its last lines: both equations in h_e and h_r.",
+    literal=lambda a: _without_weights(a),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq14",),
+    legs=(tensor_legs.eigen_problem,),
+    where=NOTATION,
+)
+
+
+def _without_weights(a: KsvdAssumptions) -> All:
+    own, inverse = printed(a), ksvd.Lambda_inverse
+    first = sum_over(j, h_r[j] * between(own, phi_k[j], phi_q[i]))
+    second = sum_over(i, h_e[i] * between(own, phi_q[i], phi_k[j]))
+    why = "the dualiser's solution of the stationarity conditions, put into the constraints"
+    return All(
+        (
+            Identity(
+                derived(ksvd.residual(a, 0)),
+                entry(inverse @ h_e[i] - first, l_),
+                label="for all i",
+                reason=why,
+                sizes=SMALL,
+            ),
+            Identity(
+                derived(ksvd.residual(a, 1)),
+                entry(inverse @ h_r[j] - second, l_),
+                label="for all j",
+                reason=why,
+                sizes=SMALL,
+            ),
+        )
+    )
+
+
+def _weight_rule(a: KsvdAssumptions, which: int) -> tuple[Given, ...]:
+    """W_e or W_r as the dualiser solves the stationarity conditions; nothing where it has no such weights."""
+    weight, m = ksvd.weights(a)[which], row(printed(a))
+    if weight not in ksvd.dual(a).solved:
+        return ()
+    value = derived(ksvd.solved(a, weight, m, l_))
+    return (Given(weight, (m, l_), value, f"{('second', 'first')[which]} line of (14)"),)
+
+
 def _score_at(a: KsvdAssumptions, which: int) -> Term:
     """e(x) or r(x) with the dualiser's weights, as a vector."""
     features = (phi_q_x, phi_k_x)[which]
@@ -213,14 +286,16 @@ def _kernels(a: KsvdAssumptions) -> tuple[Given, Given]:
 def representations(a: KsvdAssumptions) -> All:
     """(8): both scores as kernel expansions."""
     own = printed(a)
-    kernels = _kernels(own)
+    at_x, at_i = _kernels(own)
+    by_e, by_r = (ksvd.projected(a, w) for w in ksvd.weights(a))
     why = "the weights of (14) in the primal representation"
     first = sum_over(j, h_r[j] * as_term(kappa_q)[j])
     second = sum_over(i, h_e[i] * as_term(kappa_k)[i])
+    rules_e, rules_r = (*_weight_rule(a, 0), at_x), (*_weight_rule(a, 1), at_i)
     return All(
         (
-            Identity(_score_at(a, 0), first, kernels[:1], label="e(x)", reason=why, sizes=SMALL),
-            Identity(_score_at(a, 1), second, kernels[1:], label="r(x)", reason=why, sizes=SMALL),
+            Identity(by_e.T @ phi_q_x, first, rules_e, label="e(x)", reason=why, sizes=SMALL),
+            Identity(by_r.T @ phi_k_x, second, rules_r, label="r(x)", reason=why, sizes=SMALL),
         )
     )
 
@@ -283,8 +358,8 @@ def _lines_of_17(a: KsvdAssumptions) -> All:
     image_q, image_k = image(own, phi_q_x), image(own, phi_k_x)
     inner_e = sum_over(j, image(own, phi_k[j]) @ h_r[j].T)
     inner_r = sum_over(i, image(own, phi_q[i]) @ h_e[i].T)
-    scalar_e = _between(own, phi_q_x, phi_k[j])
-    scalar_r = _between(own, phi_q[i], phi_k_x)
+    scalar_e = between(own, phi_q_x, phi_k[j])
+    scalar_r = between(own, phi_q[i], phi_k_x)
     w_e, w_r = weights(own)
     rule_r, rule_e = weight_rules(own)
     return All(
@@ -307,7 +382,7 @@ def _lines_of_17(a: KsvdAssumptions) -> All:
     )
 
 
-def _between(a: KsvdAssumptions, left: Term, right: Term) -> Term:
+def between(a: KsvdAssumptions, left: Term, right: Term) -> Term:
     """φ_qᵀ f(X)ᵀ f(X) φ_k."""
     if a.f_X == "identity":
         return left.T @ right

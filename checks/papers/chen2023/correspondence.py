@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from checks.claim import claim
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.unbounded import Bounded
@@ -15,7 +15,10 @@ from checks.papers.chen2023.conditions import eigen_problem
 from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
+    EIGEN_FACTS,
     NOTATION,
+    ONE_S,
+    ORTHONORMAL,
     PRIMAL,
     K,
     e,
@@ -31,16 +34,17 @@ from checks.papers.chen2023.symbols import (
     sigma,
     triplets,
 )
-from checks.papers.chen2023.triplets import ONE_N, ONE_S
-from checks.statement import All, Fact, Given, Identity
+from checks.papers.chen2023.triplets import ONE_N
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Zeros, as_term, eye, size, squared_norm, stack, sum_over, trace
+from derivations.calculus.term import Ones, Term, Zeros, as_term, size, squared_norm, stack, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, N, P, PrintedDiagonal, S, Sigma
 
 tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 REST = r"N-s"
+ONE_P = PrintedDiagonal((Ones((), (P,)),), "I_p")
 k_, q_ = Index("k", N), Index("q", REST)
 V_1, V_2 = Tensor("V_1", (N, S), "V_1"), Tensor("V_2", (N, REST), "V_2")
 a_1, a_2 = (
@@ -146,6 +150,51 @@ claim(
     ),
 )
 
+OTHER = Tensor("G_r", (N, S), "G")
+
+
+def _maximal(a: KsvdAssumptions) -> Rule:
+    """Orthonormal solutions of (7) reach the largest second moment of the scores."""
+    g, own = as_term(OTHER), Index("c", S)
+    other = Index("c'", S)
+    unit = Fact("GᵀG = I", entry(g.T @ g - ONE_S, own, other), "=")
+    largest = Fact("‖K H_r‖² - ‖K G‖²", squared_norm(K @ h_r) - squared_norm(K @ g), ">=")
+    second = ((0,), (1,))
+    point = Point(
+        ((N, 2), (S, 1)),
+        (
+            (ksvd.K, ((2, 0), (0, 1))),
+            (ksvd.sigma, (1,)),
+            (ksvd.h_e, second),
+            (ksvd.h_r, second),
+            (OTHER, ((1,), (0,))),
+        ),
+    )
+    return Rule((*EIGEN_FACTS, *ORTHONORMAL, unit), largest, point)
+
+
+claim(
+    "chen2023/prose-maximal-directions",
+    "Section 3, below (6)",
+    "Solutions capture the directions of maximal variance",
+    theory="ksvd",
+    words="The solution of (6) in the dual captures the directions with maximal projection variances.",
+    literal=_maximal,
+    corrected=_ky_fan,
+    correction_words=(
+        "The leading s right singular vectors do, those with the largest σ_l. A solution of (7) may sit on "
+        "any triplets, as 1/λ_l say; J is 0 on all of them."
+    ),
+    assumes=PRIMAL,
+    rests_on=("chen2023/thm3.2", "chen2023/lem4.2"),
+    legs=(tensor_legs.ky_fan,),
+    where=NOTATION
+    + r" $G\in\mathbb{R}^{N\times s}$: other directions; $V_1$: $s$ leading right singular vectors, with "
+    r"$\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with $\tau-b_q^2$.",
+    notes="The projection variance is read as the second moment of the scores along orthonormal directions, "
+    "Σ_i‖e_i‖² = ‖K H_r‖²; for the other side with H_e and Kᵀ. That (6) has no maximum: chen2023/rem3.1.",
+)
+
 m_ = Index("m", N)
 
 
@@ -239,14 +288,18 @@ claim(
 )
 
 
+def _with_identity(f: Tensor, one: Term) -> tuple[Definition, Identity]:
+    """f(X) is an identity matrix, and ⟨f(X)φ_q, f(X)φ_k⟩ = ⟨φ_q, φ_k⟩ for it."""
+    images = (one @ phi_q[i]).T @ (one @ phi_k[j])
+    return (
+        Definition(as_term(f), one, label="f(X) is an identity"),
+        Identity(images, phi_q[i].T @ phi_k[j], label="the kernel"),
+    )
+
+
 def _identity_case(a: KsvdAssumptions) -> All:
-    own = replace(a, f_X="identity")
-    kernel = phi_q[i].T @ phi_k[j]
-    square = Tensor("F", (P, P), "f(X)")
-    images = (as_term(square) @ phi_q[i]).T @ (as_term(square) @ phi_k[j])
-    row, column = Index("m", P), Index("o", P)
-    unit = Given(square, (row, column), eye(P)[row, column], "f(X) is an identity")
-    return All((Identity(images, kernel, (unit,), label="the kernel"), *eigen_problem(own).parts))
+    square, own = Tensor("F", (P, P), "f(X)"), replace(a, f_X="identity")
+    return All((*_with_identity(square, ONE_P), *eigen_problem(own).parts))
 
 
 claim(
@@ -255,9 +308,7 @@ claim(
     "f(X) = I gives the data-independent case",
     theory="ksvd",
     words="With f(X) in R^{N×p} an identity matrix, (6) becomes the case of data-independent weights.",
-    literal=lambda a: Identity(
-        as_term(ksvd.transformation(replace(a, f_X="tokens"))), ONE_N, label="F_X is an identity"
-    ),
+    literal=lambda a: All(_with_identity(ksvd.transformation(replace(a, f_X="tokens")), ONE_N)),
     corrected=_identity_case,
     correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ "
     "and (7) as before.",

@@ -12,10 +12,7 @@ from typing import Any
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import climbing
-from checks.papers.chen2023.table_data import LRA, TABLE_2, TABLE_4, UEA
-
-UEA_LENGTHS = (1751, 62, 152, 405, 26, 144, 896, 1152, 83, 315)  # printed in the head of Table 2
-LRA_LENGTHS = (2048, 4096, 4096, 1024, 1024)  # "2K", "4K", "1K" of Table 3
+from checks.papers.chen2023.table_data import LRA, LRA_LENGTHS, TABLE_2, TABLE_4, UEA, UEA_LENGTHS
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 COLUMNS, RANK = "M", "r"
 a_, b_, j = Index("a", RANK), Index("b", RANK), Index("j", COLUMNS)
 A, U = Tensor("A", (N, COLUMNS), "A"), Tensor("U", (N, RANK), r"\tilde{U}")
-V, X = Tensor("V", (COLUMNS, RANK), r"\tilde{V}"), Tensor("X", (RANK, COLUMNS), "X")
+V, X = Tensor("V", (COLUMNS, RANK), r"\tilde{V}"), Tensor("X", (RANK, COLUMNS), "C")
 s = Tensor("s", (RANK,), r"\tilde{\sigma}", "", r"\tilde{\sigma}_{%1}", positive=True)
 big_a, u, v, values = as_term(A), as_term(U), as_term(V), as_term(s)
 Sigma = PrintedDiagonal((values,), r"\tilde{\Sigma}")
@@ -45,6 +45,9 @@ MATRICES = (
     r"$A\in\mathbb{R}^{N\times M}$ of rank $r$, $\tilde U\in\mathbb{R}^{N\times r}$, $\tilde "
     r"V\in\mathbb{R}^{M\times r}$, "
     r"$\tilde\Sigma=\operatorname{diag}(\tilde\sigma_1,\dots,\tilde\sigma_r)$ positive."
+)
+SPANNED = (
+    r" $A=\tilde UC$ with $C\in\mathbb{R}^{r\times M}$: the columns of $\tilde U$ span the range of $A$."
 )
 
 claim(
@@ -144,7 +147,7 @@ claim(
         tensor_legs.whole_kernel,
         solver_legs.other_decompositions,
     ),
-    where=MATRICES,
+    where=MATRICES + SPANNED,
     notes=(
         "r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold "
         "and the product is "
@@ -165,12 +168,12 @@ R_1, R_2 = _residual("R_1", N, RANK), _residual("R_2", N, RANK)
 
 
 def _symmetric() -> Rule:
-    matrix = as_term(S_)
+    matrix, row, column = as_term(S_), Index("k", N), Index("c", RANK)
     facts = (
-        Fact("A V = UΣ", entry(matrix @ big_v - big_u @ Sigma, i, a_), "="),
-        Fact("Aᵀ U = VΣ", entry(matrix.T @ big_u - big_v @ Sigma, i, a_), "="),
-        Fact("UᵀU = I", entry(big_u.T @ big_u - ONE_R, a_, b_), "="),
-        Fact("VᵀV = I", entry(big_v.T @ big_v - ONE_R, a_, b_), "="),
+        Fact("A V = UΣ", entry(matrix @ big_v - big_u @ Sigma, row, column), "="),
+        Fact("Aᵀ U = VΣ", entry(matrix.T @ big_u - big_v @ Sigma, row, column), "="),
+        Fact("UᵀU = I", entry(big_u.T @ big_u - ONE_R, b_, column), "="),
+        Fact("VᵀV = I", entry(big_v.T @ big_v - ONE_R, b_, column), "="),
     )
     values_at = ((S_, ((-1,),)), (U_, ((1,),)), (V_, ((-1,),)), (s, (1,)))
     return Rule(facts, Fact("U - V", entry(big_u - big_v, i, a_), "="), Point(((N, 1), (RANK, 1)), values_at))

@@ -4,6 +4,7 @@ directions to (7).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any
 
 from checks.claim import claim
@@ -44,6 +45,7 @@ from checks.papers.chen2023.symbols import (
 )
 from checks.statement import All, Given, Identity
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program
 from derivations.calculus.term import Ones, Size, Term, as_term, sum_over, trace
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions, S
@@ -80,13 +82,24 @@ def ray(a: KsvdAssumptions) -> Ray:
     return Ray(t, values, Size((), ksvd.rows(a)) * Size((), S), squares)
 
 
-def _program_parts(a: KsvdAssumptions) -> tuple[Any, ...]:
+@dataclass(frozen=True)
+class StationaryProgram(Program):
+    """A program whose stationary points are sought, not a maximum."""
+
+    def latex(self) -> str:
+        return super().latex().replace(r"\operatorname{maximise}", r"\operatorname{stat}")
+
+
+def _program_parts(a: KsvdAssumptions, kind: type[Program] = Program) -> tuple[Any, ...]:
+    """The printed program; where the theory's objective is another one, also that the two agree."""
     program = ksvd.primal(a)
     data = (ksvd.lam, ksvd.phi_q, ksvd.phi_k, *(() if a.f_X == "identity" else (ksvd.transformation(a),)))
-    return (
-        Identity(printed_objective(printed(a)), program.objective, label="the objective"),
-        WellPosed(program, program.variables, data, label="the variables"),
-    )
+    own = kind(**{f.name: getattr(program, f.name) for f in fields(program)})
+    posed = WellPosed(own, program.variables, data, label="the variables")
+    objective = printed_objective(printed(a))
+    if objective == program.objective:
+        return (posed,)
+    return Identity(objective, program.objective, label="the objective"), posed
 
 
 def gram_times(a: KsvdAssumptions) -> tuple[Term, Term]:
@@ -111,18 +124,39 @@ def gradients(a: KsvdAssumptions) -> tuple[Identity, Identity]:
     )
 
 
+J_0 = Tensor("J_0", (), r"J(W_e,W_r)")
+J_T = Tensor("J_t", (), r"J(W_e+t,W_r-t)")
+
+
 def climbs(a: KsvdAssumptions) -> Identity:
     """J(W_e + t, W_r - t) - J - t ⟨gradient, (1, -1)⟩ = t² growth: no stationary point is a local maximum."""
-    m, value, by, along = row(printed(a)), ksvd.in_weights(a), ksvd.weights(a), ray(printed(a))
-    there = derived(ksvd.moved_weights(a, value, t))
-    slope = derived(ksvd.weight_gradient(a, by[0], m, l_)) - derived(ksvd.weight_gradient(a, by[1], m, l_))
+    own = printed(a)
+    m, (w_e, w_r), along = row(own), weights(own), ray(own)
+    by_e, by_r = gram_times(own)
+    g_e, g_r = (Tensor(f"G_{c}", (ksvd.rows(own), S), rf"\nabla_{{W_{c}}}J") for c in "er")
+    slope = sum_over(m, l_, as_term(g_e)[m, l_]) - sum_over(m, l_, as_term(g_r)[m, l_])
+    step = as_term(t) * Ones((), (ksvd.rows(own), S))
     return Identity(
-        there - derived(value) - as_term(t) * sum_over(m, l_, slope),
+        as_term(J_T) - as_term(J_0) - as_term(t) * slope,
         as_term(t) ** 2 * (along.growth + along.squares),
+        (
+            Given(J_0, (), _in_weights(own, w_e, w_r), "J with the constraints put in"),
+            Given(J_T, (), _in_weights(own, w_e + step, w_r - step), "the same along W_e + t, W_r - t"),
+            Given(g_e, (m, l_), entry(by_e - w_r, m, l_), "its gradient by W_e"),
+            Given(g_r, (m, l_), entry(by_r - w_e, m, l_), "its gradient by W_r"),
+        ),
         label="no local maximum",
         reason="J is quadratic, and along (1, -1) its second derivative is positive at every point",
         sizes=SMALL,
     )
+
+
+def _in_weights(a: KsvdAssumptions, w_e: Term, w_r: Term) -> Term:
+    """J at weights, with the scores that the constraints give."""
+    half = as_term(ksvd.HALF)
+    e_i, r_j = w_e.T @ image(a, phi_q[i]), w_r.T @ image(a, phi_k[j])
+    squares = half * sum_over(i, e_i.T @ ksvd.Lambda @ e_i) + half * sum_over(j, r_j.T @ ksvd.Lambda @ r_j)
+    return squares - trace(w_e.T @ w_r)
 
 
 def stationary_gives_eigen(a: KsvdAssumptions) -> tuple[Follows, Follows]:
@@ -181,7 +215,8 @@ def _maximum(a: KsvdAssumptions) -> All:
 
 
 def _stationary(a: KsvdAssumptions) -> All:
-    return All((*_program_parts(a), *gradients(a), climbs(a), *eigen_gives_stationary(printed(a))))
+    first = _program_parts(a, StationaryProgram)
+    return All((*first, *gradients(a), climbs(a), *eigen_gives_stationary(printed(a))))
 
 
 WHAT_DEPENDS = (
@@ -190,9 +225,7 @@ WHAT_DEPENDS = (
     "the scores as directions of maximal variance. A maximum exists for no data set, size or Λ > 0; a "
     "minimum exists only "
     "where every λ_l is at least 1/σ for the smallest of the singular values (zeros included): then it is 0 "
-    "and the program "
-    "is convex. Elsewhere every stationary point is a saddle point, and no convex reformulation has the same "
-    "solutions."
+    "and the program is convex. Elsewhere every stationary point is a saddle point."
 )
 FIX = (
     "Read stat for max: find the stationary points. They are the solutions of (7), and J grows without bound "
@@ -220,7 +253,7 @@ claim(
     theory="ksvd",
     words="The same program as (6), from which the proof of Theorem 3.2 starts.",
     literal=_maximum,
-    corrected=lambda a: All((*_program_parts(a), *eigen_gives_stationary(printed(a)))),
+    corrected=lambda a: All((*_program_parts(a, StationaryProgram), *eigen_gives_stationary(printed(a)))),
     correction_words=FIX,
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),

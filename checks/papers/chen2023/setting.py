@@ -102,38 +102,45 @@ claim(
     notes="Read literally every entry is 1. (3) and (7) use only the matrix K, so nothing inherits the slip.",
 )
 
-S_1, S_2 = Tensor("s", (N, N), "s"), Tensor("s'", (M, M), "s'")
-i_2, j_2 = Index("i'", M), Index("j'", M)
-common = Tensor("c", (), "c")
-CONSTANT = (
-    Given(S_1, (i, j), as_term(common), "all scores of the first sequence"),
-    Given(S_2, (i_2, j_2), as_term(common), "all scores of the second sequence"),
+OTHERS = "n"
+of_pair, m_ = Tensor("a", (), r"a(\boldsymbol{x},\boldsymbol{z})"), Index("m", OTHERS)
+rest, rest_2 = (
+    Tensor(
+        f"b{c}",
+        (OTHERS,),
+        rf"a(\boldsymbol{{x}},X{c})",
+        "",
+        rf"a(\boldsymbol{{x}},\boldsymbol{{x}}{c}_{{%1}})",
+    )
+    for c in ("", "'")
 )
+
+
+def _pair_weight(others: Tensor) -> Term:
+    """The attention weight of a pair in a sequence with other tokens, by their scores."""
+    own = exp(as_term(of_pair))
+    return own / (own + sum_over(m_, exp(as_term(others)[m_])))
+
+
+def _of_the_pair(given: tuple[Given, ...] = ()) -> Identity:
+    return Identity(_pair_weight(rest), _pair_weight(rest_2), given, label="one pair in two sequences")
+
+
 claim(
     "chen2023/prose-kernel-function-of-pair",
     "Section 2",
     "The attention kernel as a function of two tokens",
-    words="κ is called a kernel function on pairs of tokens.",
-    literal=Identity(
-        softmax(j, as_term(S_1)[i, j]),
-        softmax(j_2, as_term(S_2)[i_2, j_2]),
-        CONSTANT,
-        label="the same pair, the same score, two sequences",
-        sizes=((N, 1), (M, 2)),
-    ),
-    corrected=Identity(
-        softmax(j, as_term(S_1)[i, j]) * sum_over(k_, exp(as_term(S_1)[i, k_])),
-        exp(as_term(S_1)[i, j]),
-        label="before normalisation",
-    ),
+    words="κ is called a kernel function on pairs of tokens: one value for each pair.",
+    literal=_of_the_pair(),
+    corrected=_of_the_pair((Given(rest_2, (m_,), as_term(rest)[m_], "the other tokens are the same"),)),
     correction_words=(
-        "exp of the score is a function of the pair; the attention weight is that over a row sum, a function "
-        "of the pair and "
-        "of all other tokens of the sequence."
+        "For a fixed sequence: exp of the score is a function of the pair, the attention weight is that over "
+        "a row sum, a function of the pair and of all other tokens."
     ),
     rests_on=("chen2023/eq2",),
-    where=r"$s$ and $s'$: the scores of two sequences of $N$ and $M$ tokens that share a pair with the score "
-    r"$c$.",
+    where=r"$a(\boldsymbol{x},\boldsymbol{z})=\langle W_q\boldsymbol{x},W_k\boldsymbol{z}\rangle/\sqrt{d_k}$"
+    r"; $\boldsymbol{x}_m$ and $\boldsymbol{x}'_m$, $m=1,\dots,n$: the tokens besides $\boldsymbol{z}$ of "
+    r"two sequences.",
     notes="The kernel matrix of a given sequence, on which the rest of the paper is built, is well defined.",
 )
 
@@ -168,7 +175,6 @@ def _asymmetric() -> Example:
     return Example(
         (
             Fact("⟨q_1, k_2⟩ - ⟨q_2, k_1⟩", _product(i, j) - _product(j, i), "!="),
-            Fact("⟨q_1, k_2⟩ = 1", _product(i, j) - 1, "="),
             Fact("K_12 - K_21", row - column, "!="),
         ),
         point,

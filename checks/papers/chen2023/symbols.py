@@ -9,9 +9,9 @@ from checks.kinds.follows import Equation
 from checks.statement import Fact, Given
 from derivations.calculus.index import Expr, Index, Tensor, rename
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Pick, Term, Transpose, as_term, stack, sum_over
+from derivations.calculus.term import Ones, Pick, Term, Transpose, as_term, stack, sum_over
 from derivations.theories import ksvd
-from derivations.theories.ksvd import KsvdAssumptions, N, S, Sigma
+from derivations.theories.ksvd import KsvdAssumptions, N, PrintedDiagonal, S, Sigma
 
 PAPER = KsvdAssumptions()
 # five nested sums in a derived gradient: larger exact instances take long
@@ -127,9 +127,16 @@ EIGEN_E = Equation(K @ h_r, h_e @ Sigma, R_e, "first equation of (7): this resid
 EIGEN_R = Equation(K.T @ h_e, h_r @ Sigma, R_r, "second equation of (7): this residual vanishes")
 EIGEN = (EIGEN_E, EIGEN_R)
 res_e, res_r = as_term(R_e), as_term(R_r)
+# indices of their own, so that the facts are printed for each of them
+a_, b_, bp = Index("a", N), Index("b", S), Index("b'", S)
+ONE_S = PrintedDiagonal((Ones((), (S,)),), "I_s")
 EIGEN_FACTS = (
-    Fact("K H_r = H_e Σ", entry(K @ h_r - h_e @ Sigma, i, l_), "="),
-    Fact("Kᵀ H_e = H_r Σ", entry(K.T @ h_e - h_r @ Sigma, i, l_), "="),
+    Fact("K H_r = H_e Σ", entry(K @ h_r - h_e @ Sigma, a_, b_), "="),
+    Fact("Kᵀ H_e = H_r Σ", entry(K.T @ h_e - h_r @ Sigma, a_, b_), "="),
+)
+ORTHONORMAL = (
+    Fact("H_eᵀH_e = I", entry(h_e.T @ h_e - ONE_S, b_, bp), "="),
+    Fact("H_rᵀH_r = I", entry(h_r.T @ h_r - ONE_S, b_, bp), "="),
 )
 
 

@@ -24,6 +24,10 @@ D4RL = (
     "ME-HalfCheetah ME-Hopper ME-Walker M-HalfCheetah M-Hopper M-Walker MR-HalfCheetah MR-Hopper MR-Walker"
 ).split()
 
+UEA_LENGTHS = (1751, 62, 152, 405, 26, 144, 896, 1152, 83, 315)  # in the head of Table 2
+UEA_HALVED = "Face Hand Jap PEMS Arabic".split()  # rank_multi = 5 instead of 10 in Appendix B.1
+LRA_LENGTHS = (2048, 4096, 4096, 1024, 1024)  # "2K", "4K", "1K" of Table 3
+
 TABLE_1_MODELS = "Trans. Linear. Re. Long. Per. YOSO-E Cos. SOFT Flow. Primal. Primal.+Trans.".split()
 TABLE_1 = rows("""
 Ethanol: 32.7 31.9 31.9 32.3 31.2 31.2 32.3 33.5 33.8 33.1 35.4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,25 +11,30 @@ from checks.kinds.examples import Point, Rule
 from checks.leg import Legs
 from checks.papers.chen2023 import enumerations as legs
 from checks.papers.chen2023.symbols import (
+    EIGEN_FACTS,
     NOTATION,
+    ORTHONORMAL,
     PRIMAL,
+    K,
     derived,
     i,
     image,
     j,
+    kernel_rule,
     l_,
     lam,
     lp,
     phi_q,
     printed,
     row,
+    sigma,
     weights,
 )
 from checks.statement import All, Definition, Fact
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
-from derivations.calculus.term import Term, as_term, sum_over
+from derivations.calculus.term import Term, as_term, size, sum_over
 from derivations.theories import ksvd
 from derivations.theories.ksvd import SAMPLED, KsvdAssumptions, N, P, S
 
@@ -42,6 +48,7 @@ total_loss = Tensor("total", (), r"\mathcal{L}_{\mathrm{total}}")
 b_ = Index("b", BLOCKS)
 half = Fraction(1, 2)
 I_2 = ((1, 0), (0, 1))
+top, left = Tensor("sigma_1", (), r"\sigma_1", positive=True), Tensor("u", (N,), r"\boldsymbol{u}")
 
 
 def value(a: KsvdAssumptions) -> Term:
@@ -96,23 +103,50 @@ claim(
 
 def _zero_is_stationary(a: KsvdAssumptions) -> All:
     zero = Fact("J", value(a), "=")
+    by_e, by_r = (Fact(f"∂J/∂W_{c}", gradient_entry(a, n), "=") for n, c in enumerate("er"))
     one = ((1,),)
     smallest = at(a, one, one, (Fraction(4, 5),), ((2,),), ((1,),))
+    narrow = at(a, ((1,), (1,)), ((1,), (1,)), (half,), ((1,), (1,)), ((0,), (half,)), f=((1,), (0,)))
     right = at(a, I_2, ((3, 0), (0, 1)), (Fraction(1, 3),), ((2,), (1,)), ((0,), (1,)))
-    parts = [
-        Rule(
-            (zero,),
-            Fact("∂J/∂W_e", gradient_entry(a, 0), "="),
-            smallest,
-            label="at a zero of J, stationarity in W_e",
-        ),
-        Rule((zero,), Fact("∂J/∂W_r", gradient_entry(a, 1), "="), smallest, label="stationarity in W_r"),
-        Rule((zero,), Fact("∂J/∂W_e", gradient_entry(a, 0), "="), right, label="also for Λ = 1/σ_1"),
-    ]
-    if a.f_X == "tokens":
-        narrow = at(a, ((1,), (1,)), ((1,), (1,)), (half,), ((1,), (1,)), ((0,), (half,)), f=((1,), (0,)))
-        parts.append(Rule((zero,), Fact("∂J/∂W_e", gradient_entry(a, 0), "="), narrow, label="for p < N"))
-    return All(tuple(parts))
+    of_k = replace(right, values=(*right.values, (top, 3), (left, (1, 0))))
+    square = (K @ K.T @ as_term(left))[i] - as_term(top) ** 2 * as_term(left)[i]
+    inverse = (
+        Fact("σ_1 is a singular value", square, "="),
+        Fact("of a unit vector", as_term(left).T @ as_term(left) - 1, "="),
+        Fact("Λ = 1/σ_1", lam[l_] * as_term(top) - 1, "="),
+    )
+    kernel = (kernel_rule(printed(a)),)
+    return All(
+        (
+            Rule((zero,), by_e, narrow if a.f_X == "tokens" else smallest, label="stationarity in W_e"),
+            Rule((zero,), by_r, smallest, label="stationarity in W_r"),
+            Rule((zero, *inverse), by_e, of_k, kernel, label="also for Λ = 1/σ_1"),
+            _two_heads(a),
+        )
+    )
+
+
+def _two_heads(a: KsvdAssumptions) -> Rule:
+    """J of two heads with their own weights and Λ on the same features, as J_l in (10) is their mean."""
+    first = ksvd.in_weights(a)
+    others = {
+        x: Tensor(f"{x.name}'", x.dims, f"{x.latex}'", positive=x.positive)
+        for x in (*ksvd.weights(a), ksvd.lam)
+    }
+    second = first
+    for old, new in others.items():
+        second = ix.define(second, old, lambda *idx, new=new: ix.At(new, idx))
+    one = ((1,),)
+    base = at(a, one, one, (half,), one, one)
+    w_e, w_r = ksvd.weights(a)
+    extra = ((others[w_e], one), (others[w_r], ((0,),)), (others[ksvd.lam], (1,)))
+    mean = Fact("the mean of J over two heads", half * (Raw((), first) + Raw((), second)), "=")
+    return Rule(
+        (mean,),
+        Fact("∂J/∂W_e of the first head", gradient_entry(a, 0), "="),
+        Point(base.sizes, (*base.values, *extra)),
+        label="for the mean over two heads",
+    )
 
 
 claim(
@@ -125,8 +159,9 @@ claim(
     literal=_zero_is_stationary,
     assumes=PRIMAL,
     rests_on=("chen2023/lem4.2",),
-    failing=(solver_legs.descent_is_stationary,),
-    where=NOTATION,
+    failing=(solver_legs.descent_is_stationary, solver_legs.descent_in_each_head),
+    where=NOTATION + r" $\sigma_1$: a singular value of $K$ with the unit vector $\boldsymbol{u}$; "
+    r"$W_e',W_r',\lambda'$: of a second head.",
     notes=(
         "Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. Its "
         "Hessian in column "
@@ -138,19 +173,36 @@ claim(
         "with N rows and "
         "p < N. And where it is semidefinite, the non-zero stationary points belong to the smallest singular "
         "values, not the "
-        "leading ones. What depends on it: contribution 3, Section 4, the use of (10)."
+        "leading ones. J has both signs, so heads cancel in the mean. What depends on it: contribution 3, "
+        "Section 4, the use of (10)."
     ),
 )
 
 
-def _rank(a: KsvdAssumptions) -> Rule:
+def _rank(a: KsvdAssumptions) -> All:
+    """For two tokens and two directions, where low rank can only be rank one."""
     w_e, _ = weights(a)
+    point = at(a, I_2, I_2, (1, 1), I_2, I_2)
+    hypotheses = (
+        Fact("J (so J² is minimal)", value(a), "="),
+        Fact("two tokens", size(N) - 2, "="),
+        Fact("two directions", size(S) - 2, "="),
+    )
     score = w_e.T @ image(a, phi_q[i])
     other = w_e.T @ image(a, phi_q[j])
     minor = score[l_] * other[lp] - score[lp] * other[l_]
-    point = at(a, I_2, I_2, (1, 1), I_2, I_2)
-    return Rule(
-        (Fact("J (so J² is minimal)", value(a), "="),), Fact("the 2×2 minors of E", minor, "="), point
+    kernel = K[i, i] * K[j, j] - K[i, j] * K[j, i]
+    return All(
+        (
+            Rule(hypotheses, Fact("the determinant of E", minor, "="), point, label="low rank of E"),
+            Rule(
+                hypotheses,
+                Fact("the determinant of K", kernel, "="),
+                point,
+                (kernel_rule(a),),
+                label="low rank of K",
+            ),
+        )
     )
 
 
@@ -166,7 +218,8 @@ claim(
     failing=(solver_legs.descent_lowers_rank,),
     where=NOTATION,
     notes=(
-        "Judged as a property of J²: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, "
+        "Judged as a property of J², for two tokens and two directions, where a matrix of low rank is "
+        "singular: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, "
         "so the minimisers "
         "of J² have every rank, and K does not depend on W at all. What does bound the rank is the "
         "architecture: s columns in "
@@ -177,9 +230,13 @@ claim(
 
 
 def _lambda_determined(a: KsvdAssumptions) -> Rule:
+    """With the singular triplets of K in Σ, H_e and H_r, J = 0 would give λ_l = 1/σ_l."""
     spread = at(a, I_2, I_2, (half, Fraction(3, 2)), I_2, I_2)
-    inverse = Fact("λ_l - 1 (the singular values of K = I are 1)", lam[l_] - 1, "=")
-    return Rule((Fact("J", value(a), "="),), inverse, spread)
+    of_k = ((ksvd.sigma, (1, 1)), (ksvd.h_e, I_2), (ksvd.h_r, I_2))
+    point = replace(spread, values=(*spread.values, *of_k))
+    inverse = Fact("λ_l σ_l - 1", lam[l_] * sigma[l_] - 1, "=")
+    hypotheses = (Fact("J", value(a), "="), *EIGEN_FACTS, *ORTHONORMAL)
+    return Rule(hypotheses, inverse, point, (kernel_rule(printed(a)),))
 
 
 claim(
@@ -194,9 +251,8 @@ claim(
     failing=(solver_legs.descent_finds_lambda,),
     where=NOTATION,
     notes=(
-        "With W fixed, J = 0 is one linear equation for the s entries of Λ; here it holds with λ = (1/2, "
-        "3/2) while the "
-        "singular values are 1 and 1, and the W-gradient is not zero there. Stationarity in Λ is no help: "
+        "With W fixed, J = 0 is one linear equation for the s entries of Λ; in the counterexample the "
+        "W-gradient is not zero either. Stationarity in Λ is no help: "
         "∂J/∂λ_l is half the "
         "sum of the squared scores in direction l, so it vanishes only where these scores do. In the "
         "released code Λ is an "
@@ -205,39 +261,21 @@ claim(
 )
 
 
-def _two_heads(a: KsvdAssumptions) -> Rule:
-    """J of two heads with their own weights and Λ on the same features."""
-    first = ksvd.in_weights(a)
-    others = {
-        x: Tensor(f"{x.name}'", x.dims, f"{x.latex}'", positive=x.positive)
-        for x in (*ksvd.weights(a), ksvd.lam)
-    }
-    second = first
-    for old, new in others.items():
-        second = ix.define(second, old, lambda *idx, new=new: ix.At(new, idx))
-    one = ((1,),)
-    base = at(a, one, one, (half,), one, one)
-    w_e, w_r = ksvd.weights(a)
-    extra = ((others[w_e], one), (others[w_r], ((0,),)), (others[ksvd.lam], (1,)))
-    mean = Fact("the mean of J over two heads", half * (Raw((), first) + Raw((), second)), "=")
-    return Rule(
-        (mean,), Fact("J of the first head", Raw((), first), "="), Point(base.sizes, (*base.values, *extra))
-    )
-
+HEADS = "H"
+g_ = Index("h", HEADS)
+per_head = Tensor("J_h", (BLOCKS, HEADS), "J", "", "J_{%1,%2}")
 
 claim(
     "chen2023/prose-heads-mean",
     "Section 4, after (10)",
     "The mean over heads",
-    theory="ksvd",
-    words="J_l is the mean over heads, and driving its square to zero is to optimise KSVD in each head.",
-    literal=lambda a: _two_heads(printed(a)),
-    assumes=PRIMAL,
+    role="definition",
+    words="J_b of block b is the mean of the KSVD objectives of its heads.",
+    literal=Definition(as_term(per_block)[b_], 1 / size(HEADS) * sum_over(g_, as_term(per_head)[b_, g_])),
     rests_on=("chen2023/eq10",),
-    failing=(solver_legs.descent_in_each_head,),
-    where=NOTATION,
-    notes="J has both signs, so heads cancel: -1/2 and 1/2 have the mean 0, and neither head is at a zero of "
-    "its J.",
+    where=r"$J_{b,h}$: the objective (11) of head $h$ in block $b$; $H$ heads, $B$ blocks.",
+    notes="J has both signs, so heads can cancel: that a zero mean leaves each head stationary fails, see "
+    "chen2023/prose-zero-objective-satisfies-kkt.",
 )
 
 claim(

@@ -1,0 +1,183 @@
+"""What the text says of sequence lengths and of efficiency, against Tables 2, 4, 6 and 7."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from checks.claim import claim
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.papers.chen2023 import table_data as data
+from checks.papers.chen2023.table_data import LRA_LENGTHS, UEA, UEA_HALVED, UEA_LENGTHS
+from checks.papers.chen2023.tables import BASE, OWN, OWN_5, PLUS, compare, mean, text
+from checks.statement import All
+
+LENGTH = dict(zip(UEA, UEA_LENGTHS, strict=True))
+RANK_MULTI = {name: 5 if name in UEA_HALVED else 10 for name in UEA}
+FEWEST = 20  # the smallest s of the search
+HALF = Fraction(1, 2)
+LONG = {"WikiText-103": 512, "ImageNet": 197}  # lengths in Section 5 and Appendix B.3
+
+
+def rows_of_f(name: str, directions: int) -> int:
+    """n = min{s rank_multi, N}."""
+    return min(directions * RANK_MULTI[name], LENGTH[name])
+
+
+def _rows(share: Fraction, words: str) -> Arithmetic:
+    return text(
+        *(
+            compare(f"{n}: rows against {words}", Fraction(rows_of_f(n, FEWEST)), "<=", share * LENGTH[n])
+            for n in UEA
+        ),
+        label=f"n against {words}",
+    )
+
+
+claim(
+    "chen2023/prose-n-much-less-than-N",
+    "Appendix B.1, UEA",
+    "Fewer rows of f(X) than tokens",
+    words="f(X) has n = min{s · rank_multi, N} rows, said to be far fewer than N.",
+    literal=_rows(HALF, "half of N"),
+    corrected=_rows(Fraction(1), "N"),
+    correction_words="n ≤ N: on short sequences all tokens are taken, or nearly all.",
+    where=r"$n\ll N$ is read as $n\le N/2$, at the smallest $s=20$ of the search, where $n$ is least; "
+    r"rank_multi is 5 on FaceDetection, HandWriting, JapaneseVowels, PEMS-SF and "
+    r"SpokenArabicDigits, 10 on the others.",
+    notes="The paper says it of f(X) on UEA without restriction; it holds for the long sequences, which it "
+    "names as the reason.",
+)
+
+claim(
+    "chen2023/prose-uea-lengths",
+    "Appendix B.1, UEA",
+    "Lengths of the UEA data sets in the text",
+    words="Three lengths are given, and the data sets with rank_multi = 5 are said to be shorter.",
+    literal=text(
+        *(
+            Figure(f"{n}: length in the text and in Table 2", Fraction(said), "=", Fraction(LENGTH[n]), 0)
+            for n, said in (("Ethanol", 1751), ("SCP1", 896), ("SCP2", 1152))
+        ),
+        compare(
+            "longest with rank_multi = 5 against the shortest with 10",
+            Fraction(max(LENGTH[n] for n in UEA_HALVED)),
+            "<",
+            min(LENGTH[n] for n in UEA if n not in UEA_HALVED),
+        ),
+    ),
+)
+
+
+def _longer() -> All:
+    figures = [
+        compare(
+            f"of 10 lengths of UEA, longer than {name}: more than half",
+            Fraction(sum(x > n for x in UEA_LENGTHS)),
+            ">",
+            HALF * len(UEA),
+        )
+        for name, n in LONG.items()
+    ]
+    return All((text(*figures, label="UEA"), _lra()))
+
+
+def _lra() -> Arithmetic:
+    shortest = Fraction(min(LRA_LENGTHS))
+    return text(
+        *(compare(f"shortest of LRA against {name}", shortest, ">", n) for name, n in LONG.items()),
+        label="LRA",
+    )
+
+
+claim(
+    "chen2023/prose-uea-lra-longer",
+    "Appendix B.3",
+    "UEA and LRA have longer sequences than the other tasks",
+    words="In general UEA and LRA are said to have longer sequences than WikiText-103 and ImageNet.",
+    literal=_longer(),
+    corrected=_lra(),
+    correction_words="Those of LRA are.",
+    where="'In general' is read as more than half of the data sets; the length of D4RL is not given.",
+)
+
+RATIOS = {"Table 2": data.TABLE_2_RATIOS, "Table 4": data.TABLE_4_RATIOS}
+
+
+def _more(model: str, what: str) -> Figure:
+    """The mean of the ratios to Trans. on LRA against the ratio on UEA."""
+    columns, at = (slice(0, 5), 10) if what == "time" else (slice(5, 10), 11)
+    lra = mean(data.TABLE_4_RATIOS[model][columns])
+    return compare(
+        f"{what}: mean ratio of {model} on LRA against UEA", lra, ">", data.TABLE_2_RATIOS[model][at]
+    )
+
+
+PAIRS = tuple((model, what) for what in ("time", "memory") for model in (OWN, PLUS))
+
+claim(
+    "chen2023/prose-longer-more-efficient",
+    "Section 5, LRA; Appendix B.3",
+    "The gain grows with the length",
+    words="The gain of both models over the Transformer is said to be more pronounced on LRA than on UEA.",
+    literal=text(*(_more(*pair) for pair in PAIRS)),
+    corrected=text(*(_more(*pair) for pair in PAIRS if pair != (PLUS, "memory"))),
+    correction_words="For the times of both models and the memory of Primal.; the memory of Primal.+Trans. "
+    "gains less on LRA.",
+    rests_on=("chen2023/tab2", "chen2023/tab4"),
+    where="Ratios to the Transformer as printed: on UEA those of the average time and of the memory, on LRA "
+    "the mean over the five tasks.",
+)
+
+
+def _layers(number: int, what: str) -> Figure:
+    """Two layers of Primal-Attention against one: the mean over the data sets."""
+    table, split = (data.TABLE_2, 10) if number == 2 else (data.TABLE_4, 5)
+    columns = slice(0, split) if what == "time" else slice(split + (number == 2), None)
+    two, one = (mean(table[model][columns]) for model in (OWN, PLUS))
+    return compare(f"Table {number}, mean {what}: Primal. against Primal.+Trans.", two, "<", one)
+
+
+def _baselines(d4rl: bool) -> tuple[Figure, ...]:
+    deit, own = data.TABLE_7A.values()
+    words = data.TABLE_7B
+    figures = [
+        compare(f"Table 7, {what}: Primal.+ against its baseline", new, "<", old)
+        for what, new, old in (
+            ("ImageNet time", own[2], deit[2]),
+            ("ImageNet memory", own[3], deit[3]),
+            ("WikiText-103 time", words[PLUS][1], words[BASE][1]),
+            ("WikiText-103 memory", words[PLUS][2], words[BASE][2]),
+        )
+    ]
+    for at, policy in enumerate(("Medium-Expert", "Medium", "Medium-Replay") if d4rl else ()):
+        new, old = (data.TABLE_6[model][2 * at] for model in (OWN_5, "DT"))
+        figures.append(compare(f"Table 6, {policy} time: Primal.+DT against DT", new, "<", old))
+    return tuple(figures)
+
+
+SETTINGS = tuple((number, what) for number in (2, 4) for what in ("time", "memory"))
+
+claim(
+    "chen2023/prose-efficiency-gain-tables",
+    "Appendix B.3",
+    "Efficiency gains in Tables 2, 4, 6 and 7",
+    words="Tables 2, 4, 6 and 7 are said to show gains over canonical baselines, larger with more layers of "
+    "Primal-Attention.",
+    literal=All(
+        (
+            text(*(_layers(*s) for s in SETTINGS), label="more layers"),
+            text(*_baselines(True), label="over the baselines"),
+        )
+    ),
+    corrected=All(
+        (
+            text(*(_layers(*s) for s in SETTINGS if s != (2, "time")), label="more layers"),
+            text(*_baselines(False), label="over the baselines"),
+        )
+    ),
+    correction_words="Table 6 shows a loss of time, and on average the second layer saves no time in Table "
+    "2; the rest holds.",
+    rests_on=("chen2023/tab2", "chen2023/tab4", "chen2023/tab6", "chen2023/tab7"),
+    where="Primal. has two layers of Primal-Attention in Tables 2 and 4, Primal.+Trans. one. The gains over "
+    "the Transformer in Tables 2 and 4 are judged with these tables.",
+)
