@@ -313,11 +313,14 @@ def _program(program: Program) -> None:
 
 
 def check_together(pieces: tuple[Any, ...]) -> None:
-    """Raise Malformed where parts of one statement define a name twice, or each by the other."""
+    """Raise Malformed where parts of one statement define a name twice, or each by the other; cases that are
+    displayed with different labels may.
+    """
     defined: dict[str, Definition] = {}
     for part in (p for p in pieces if isinstance(p, Definition)):
         other = defined.setdefault(canonical(part.name.latex()), part)
-        if other != part and other.meaning != part.meaning:
+        cases = part.label and other.label and part.label != other.label
+        if other.meaning != part.meaning and not cases:
             raise Malformed(f"{part.name.latex()} is defined twice")
     uses = {name: _tensors(d.meaning) for name, d in defined.items()}
     names = {name: _tensors(d.name) for name, d in defined.items()}

@@ -39,7 +39,7 @@ from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
 from checks.run.theories import THEORIES
-from checks.statement import Statement, kind, names, parts
+from checks.statement import Definition, Statement, kind, names, parts
 
 
 def examine(
@@ -217,10 +217,17 @@ def _worded(evidence: Evidence, which: str) -> Evidence:
 
 def latex(statement: Statement) -> str:
     """A statement as displayed mathematics, one line for each part."""
-    lines = [part_latex(p, name) for p, name in zip(parts(statement), names(statement), strict=True)]
+    lines = [
+        part_latex(p, _called(p, name)) for p, name in zip(parts(statement), names(statement), strict=True)
+    ]
     if len(lines) == 1:
         return lines[0]
     return r"\begin{gathered}" + r" \\[4pt] ".join(lines) + r"\end{gathered}"
+
+
+def _called(part: Any, name: str) -> str:
+    """The letter of a part, and of a definition its label: one name may be defined in several cases."""
+    return f"{name} {part.label}" if name and isinstance(part, Definition) and part.label else name
 
 
 def version(claim: Claim) -> str:
