@@ -239,18 +239,20 @@ def _by_slope(words: _Words) -> list[str]:
     above = {**words.shifted(), t: f"S {here}"}
     forms = [f"(fun {x} => {real(s.closed, names)})" for names in (above, words.names)]
     known = f"{forms[0]} {forms[1]} ({real(start, above)})"
+    ranged = bool(words.sign(z))
+    lemma, within, own = ("same_slope", " range_y", f" range_{x}") if ranged else ("same_slope_all", "", "")
     return [
         filled(f"assert (shifted : {claim})."),
         f"  {{ induction {here} as [|{here} IH].",
         "  - intros. etransitivity; [apply base0; (lia || assumption)|]. closed_form.",
-        f"  - intros {x} range_{x}.",
-        filled(f"apply (same_slope (f (S {here})) {known}).", "    "),
+        f"  - intros {x}{own}.",
+        filled(f"apply ({lemma} (f (S {here})) {known}).", "    "),
         "    + apply start; lia.",
         "    + apply starts_at_value; [|rewrite Rplus_0_r; reflexivity].",
         "      apply derivable_continuous_pt. eexists. apply slope_power.",
-        f"    + intros y range_y. rewrite <- (IH y range_y). exact (rule (S {here}) ltac:(lia) y range_y).",
-        "    + intros y range_y. apply slope_power.",
-        f"    + exact range_{x}. }}",
+        f"    + intros y{within}. rewrite <- (IH y{within}). exact (rule (S {here}) ltac:(lia) y{within}).",
+        f"    + intros y{within}. apply slope_power.",
+        f"    + exact{own}. }}" if ranged else "  }",
     ]
 
 

@@ -35,6 +35,20 @@ Proof.
   replace (h x - (v - v)) with (h x) in Q by ring. rewrite (Rabs_right (y - 0)) in Q by lra.
   exfalso. apply (Rlt_irrefl (Rabs (h x))). apply Q. split; lra.
 Qed.
+(* With the slope known on the whole line: the difference is constant, and 0 at 1. *)
+Lemma same_slope_all (f g d : R -> R) v : starts_at f v -> starts_at g v ->
+  (forall x, derivable_pt_lim f x (d x)) -> (forall x, derivable_pt_lim g x (d x)) ->
+  forall x, f x = g x.
+Proof.
+  intros F G DF DG x. set (h := fun y => f y - g y).
+  assert (DH : forall y, derivable_pt_lim h y 0).
+  { intros y. replace 0 with (d y - d y) by ring. apply (derivable_pt_lim_minus f g); auto. }
+  assert (pr : derivable h) by (intros y; exists 0; apply DH).
+  assert (C : constant h).
+  { apply (null_derivative_1 h pr). intros y. apply (derive_pt_eq_0 h y 0 (pr y)). apply DH. }
+  assert (O : f 1 = g 1) by (apply (same_slope f g d v); auto; lra).
+  specialize (C x 1). unfold h in C. lra.
+Qed.
 Lemma slope_power a n x :
   derivable_pt_lim (fun y => (a + y) ^ S n / INR (fact (S n))) x ((a + x) ^ n / INR (fact n)).
 Proof.
