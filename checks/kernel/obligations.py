@@ -138,7 +138,7 @@ WITHOUT = {
 _CAUSAL = "chen2023_prose_causal_data_dependent_part"
 BEYOND = {
     "farooq2025_prose_l2_norm": "the square of a root of a sum: the library's checker keeps such roots",
-    "farooq2025_prose_gradient_nonzero": "a multiplier with a quotient of sums, which the checker does not clear",
+    "farooq2025_prose_gradient_nonzero": "a multiplier with a quotient of sums, which is not cleared",
     f"{_CAUSAL}2_derivative1": "the slope of a root of a sum",
     f"{_CAUSAL}2_defined": "that a root of a sum does not vanish",
     f"{_CAUSAL}4_derivative1": "the slope of a root of a sum",

@@ -115,7 +115,7 @@ def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
     for f in wrong:
         text = (
             f"{f.words}: recomputed {rounded(f.computed, f.digits + 2)}, which is not {f.relation} "
-            f"{rounded(f.printed, f.digits)}"
+            f"{rounded(f.printed, f.digits + (0 if f.relation == 'rounds to' else 2))}"
         )
         finding.counterexample = f"{finding.counterexample}; {text}" if finding.counterexample else text
     if with_mutants and not wrong:

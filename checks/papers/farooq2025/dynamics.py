@@ -292,7 +292,7 @@ def _rest(weight: Term, values: sp.Interval) -> Rule:
     inside = above if high is None else above * (high - weight)
     return Rule(
         (
-            Fact("A A⁻¹ - 1", (A @ as_term(INVERSE_))[i, r_] - kronecker(i, r_), "="),
+            Fact("A B - 1", (A @ as_term(INVERSE_))[i, r_] - kronecker(i, r_), "="),
             Fact("the values", V[i, k], "!="),
         ),
         Fact("weights inside the values of F'", inside, ">"),
@@ -302,7 +302,7 @@ def _rest(weight: Term, values: sp.Interval) -> Rule:
 
 
 third = Fraction(1, 3)
-INVERSE_ = Tensor("A^-1", (N, N), "A^{-1}")
+INVERSE_ = Tensor("B", (N, N), "B")
 TWO_TOKENS = Point(
     ((N, 2), (DV, 1)),
     (

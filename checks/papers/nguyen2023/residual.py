@@ -168,13 +168,13 @@ claim(
     ),
     rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
     where=(
-        r"(33) for one input, all widths 1 and $h$ the kernel sum: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ "
-        r"the entry of $\mathbf{W}$ at the feature of degree one, the others 0; $F$ the objective with the "
-        r"slacks solved for, where $y$ lies above the tube; $t$ the step."
+        r"(33) for one input and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all widths 1: $u$ is "
+        r"$\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$; $F$ the objective with the slacks solved for, "
+        r"where $y$ lies above the tube; $t$ the step."
     ),
     notes=(
-        "From W = W_proj = 0 descent does not move. In training it is the loss of the transformer that is "
-        "descended, not (33); it need not be convex either."
+        "From W = W_proj = 0 descent does not move there; (33) is stated for every feature map. In training "
+        "it is the loss of the transformer that is descended, not (33); it need not be convex either."
     ),
 )
 

@@ -43,7 +43,8 @@ def conclusions(id: str) -> list[tuple[str, object]]:
         if isinstance(part, READ) and own.theorems:
             extra = ("_defined", "_gradient")
             whole = [t for t in own.theorems if not re.search(r"_(step|derivative)\d+$", t.name)]
-            found.append(([t for t in whole if not t.name.endswith(extra)][-1].statement, part))
+            whole = [t for t in whole if not t.name.endswith(extra)]
+            found += [(t.statement, part) for t in whole[-1:]]  # one that is not proved yet has none
     return found
 
 
