@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from checks.commands.console import any_encoding, complain
 from checks.commands.options import BadInput
-from checks.commands.stopping import Terminated, stoppable
+from checks.commands.stopping import SAID, Terminated, stoppable
 
 COMMANDS = {
     "list": "claims with their verdicts",
@@ -45,6 +45,7 @@ def main(argv: list[str] | None = None) -> int:
             sys.stdout.flush()  # a full disk shows here, not behind the last line of this program
             return status
     except KeyboardInterrupt as stop:
+        SAID.set()
         terminated = isinstance(stop, Terminated)
         complain(f"{'terminated' if terminated else 'interrupted'}; finished claims are cached")
         return 143 if terminated else 130

@@ -14,6 +14,10 @@ PATIENCE = 1.5
 """Seconds in which what was interrupted may put things in order."""
 
 
+SAID = threading.Event()
+"""Set once the one line about the end is printed: what comes after ends without another."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a command as Ctrl-C does."""
 
@@ -45,5 +49,6 @@ def _stop(number: int, frame: FrameType | None) -> None:
 def _end(status: int) -> None:
     for child in active_children():
         child.kill()
-    os.write(2, b"attest: stopped in the middle of a step; finished claims are cached\n")
+    if not SAID.is_set():
+        os.write(2, b"attest: stopped in the middle of a step; finished claims are cached\n")
     os._exit(status)

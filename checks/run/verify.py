@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -386,12 +387,18 @@ def _parts(cache: Cache | None) -> Iterator[Parts]:
         yield Parts(Path(temporary))
 
 
+_NO_WORD = "ignore:resource_tracker:UserWarning"
+"""A run that is broken off leaves its semaphores to their tracker, which clears them away and would warn."""
+
+
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     """Fresh processes, or None for one worker, which is this process."""
     if workers <= 1:
         yield None
         return
+    if _NO_WORD not in sys.warnoptions:
+        sys.warnoptions.append(_NO_WORD)
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(threads,)) as pool:
         try:
