@@ -45,12 +45,18 @@ def text(source: str) -> str:
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", "".join(parts))
 
 
+# TeX takes an underscore in words for a subscript.
+_TEXT = re.compile(r"\\text\{([^{}$]*)\}")
+_UNDERSCORE, _ESCAPED = re.compile(r"(?<!\\)_"), r"\\_"
+
+
 def renderable(latex: str) -> str:
     """The formula with every character that KaTeX rejects written as the command that means it.
 
     Words inside mathematics (\\text) take no Greek letters, signs or raised figures; mathematics no dashes or
     accents.
     """
+    latex = _TEXT.sub(lambda m: rf"\text{{{_UNDERSCORE.sub(_ESCAPED, m[1])}}}", latex)
     if latex.isascii():
         return latex
     parts, last = [], 0

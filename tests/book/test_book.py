@@ -510,3 +510,7 @@ def test_generator_imports_nothing_of_the_audit():
         "sys.exit(any(m.split('.')[0] in ('checks', 'solvers', 'derivations', 'torch') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", call, str(ROOT)]).returncode == 0
+
+
+def test_underscores_in_words_are_escaped_once():
+    assert renderable(r"\text{to d_v}\,x_1 = \text{a\_b}") == r"\text{to d\_v}\,x_1 = \text{a\_b}"
