@@ -513,4 +513,4 @@ def test_generator_imports_nothing_of_the_audit():
 
 
 def test_underscores_in_words_are_escaped_once():
-    assert renderable(r"\text{to d_v}\,x_1 = \text{a\_b}") == r"\text{to d\_v}\,x_1 = \text{a\_b}"
+    assert markup.renderable(r"\text{to d_v}\,x_1 = \text{a\_b}") == r"\text{to d\_v}\,x_1 = \text{a\_b}"
