@@ -23,7 +23,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1360, "height": 900}
-LARGEST_PAGE = 1_000_000
+LARGEST_PAGE = 1_500_000
 PDF = "corrections.pdf"
 PATIENCE = 10_000
 """Milliseconds until what a click or a key asks for must be there; the tests may run beside the check."""
