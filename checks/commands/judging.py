@@ -17,6 +17,7 @@ from checks.evidence import Record
 from checks.run import catalogue, ledger
 from checks.run.cache import Cache
 from checks.run.link import link
+from checks.run.readings import beside
 
 if TYPE_CHECKING:
     from checks.run import lengths
@@ -38,6 +39,8 @@ def judged(patterns: list[str], a: argparse.Namespace) -> list[Record]:
     known = catalogue.records(patterns, options, cache) if cache is not None else None
     if known is not None:
         _from_cache(len(known), len(known))
+        for record in known:
+            beside(record)
         return link(known, ledger.expected(), catalogue.parents(cache))
     return _judged(patterns, a, options, cache)
 

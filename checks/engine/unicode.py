@@ -38,6 +38,7 @@ _STYLES = (
     "operatorname",
     "mathit",
     "bm",
+    "rm",
     "textstyle",
     "displaystyle",
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from checks.claim import Options
+from checks.commands.cli import main
 from checks.evidence import Mutants, Record
 from checks.run import ledger, readings
 from checks.run.registry import PAPERS, load
@@ -54,3 +57,13 @@ def test_a_damaged_file_is_named(tmp_path, text) -> None:
     (tmp_path / "p" / "printed.toml").write_text(text)
     with pytest.raises(ledger.BadLedger, match=r"printed\.toml is damaged"):
         readings.printed("p", tmp_path)
+
+
+def test_a_record_from_the_cache_shows_what_the_paper_prints(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    for _ in range(2):
+        assert main(["show", "nguyen2023/prose-scales", "--max-tokens", "64"]) == 0
+        said = capsys.readouterr().out
+        assert "Read without sight of this record" in said
