@@ -189,17 +189,13 @@ def evidence(claim: Claim) -> str:
     used = [
         f for f in COLUMNS if f == "passed" or any(piece.get(f) not in (None, "") for piece in claim.evidence)
     ]
+    telling = [f for f in used if f not in ("seconds", "part")]
     alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # parts of a statement that were judged alike
     for piece in claim.evidence:
-        alike.setdefault(tuple(_cell(piece, f) for f in used if f not in ("seconds", "part")), []).append(
-            piece
-        )
+        alike.setdefault(tuple(_cell(piece, f) for f in telling), []).append(piece)
     rows = [_row(used, pieces) for pieces in alike.values()]
-    parts = [
-        scroll(
-            table([COLUMNS[f][0] for f in used], rows), "evidence by-part" if "part" in used else "evidence"
-        )
-    ]
+    style = "evidence by-part" if "part" in used else "evidence"
+    parts = [scroll(table([COLUMNS[f][0] for f in used], rows), style)]
     for piece in claim.evidence:
         if piece.get("not_run"):
             parts.append(f"- Not run ({text(piece.get('leg') or 'leg')}): {text(piece['not_run'])}")

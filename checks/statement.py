@@ -148,9 +148,9 @@ def parts(statement: Statement) -> tuple[Any, ...]:
 def names(statement: Statement) -> list[str]:
     """The letters by which display and evidence call the parts: (a), (b), …; of a single one, nothing."""
     count = len(parts(statement))
-    return (
-        [f"({ascii_lowercase[n % 26] * (1 + n // 26)})" for n in range(count)] if count > 1 else [""] * count
-    )
+    if count < 2:
+        return [""] * count
+    return [f"({ascii_lowercase[n % 26] * (1 + n // 26)})" for n in range(count)]
 
 
 def kind(statement: Statement) -> str:

@@ -39,10 +39,12 @@ def judged(patterns: list[str], a: argparse.Namespace) -> list[Record]:
     known = catalogue.records(patterns, options, cache) if cache is not None else None
     if known is not None:
         _from_cache(len(known), len(known))
-        for record in known:
-            beside(record)
-        return link(known, ledger.expected(), catalogue.parents(cache))
-    return _judged(patterns, a, options, cache)
+        records = link(known, ledger.expected(), catalogue.parents(cache))
+    else:
+        records = _judged(patterns, a, options, cache)
+    for record in records:
+        beside(record)
+    return records
 
 
 def _judged(

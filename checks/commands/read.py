@@ -36,11 +36,10 @@ def run(a: argparse.Namespace) -> int:
         raise BadInput("name one claim, or a file of readings with --from, or say --stale")
     if a.file is not None:
         return _record(a.file)
-    versions = {id: verify.version(claim) for id, claim in load().items()}
     found = readings.readings()
     if a.stale:
-        for id, version in versions.items():
-            if id not in found or found[id].version != version:
+        for id, claim in load().items():
+            if id not in found or found[id].version != verify.version(claim):
                 OUT.print(f"{id}  {'changed since it was read' if id in found else 'never read'}")
         return 0
     id = catalogue.one(a.id, Cache())
@@ -50,7 +49,7 @@ def run(a: argparse.Namespace) -> int:
     OUT.print(f"[bold]{id}[/]")
     for name, text in (("the paper", said.paper), ("the record", said.record), ("compared", said.outcome)):
         OUT.print(f"  {name}: {text}", markup=False, highlight=False)
-    if said.version != versions[id]:
+    if said.version != verify.version(load()[id]):
         OUT.print("  the statement has changed since: to be read again", markup=False)
     return 0
 

@@ -22,9 +22,15 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a command as Ctrl-C does."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """SIGINT. A plain KeyboardInterrupt that passes through ``exec`` makes CPython end by the signal later,
+    though it was caught, and not with this program's status.
+    """
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Inside, SIGTERM raises Terminated and SIGINT KeyboardInterrupt; what does not end by that within
+    """Inside, SIGTERM raises Terminated and SIGINT Interrupted; what does not end by that within
     PATIENCE ends without it, which harms no file: all are written whole or not at all.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -43,7 +49,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     watchdog.daemon = True
     watchdog.start()
     signal.signal(number, signal.SIG_IGN)  # a second one would break off what the first one tidies
-    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+    raise Terminated if number == signal.SIGTERM else Interrupted
 
 
 def _end(status: int) -> None:

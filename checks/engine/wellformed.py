@@ -37,6 +37,7 @@ from derivations.calculus.term import (
     Term,
     Zeros,
     as_term,
+    picked_from,
     replace_at,
     subterms,
 )
@@ -100,7 +101,7 @@ def _symbols(statement: Any) -> None:
         i.name for expr in (e for t in terms for e in entries(t)) for i in _bound_and_free(expr)
     }:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
-    whole = set(_unpicked(terms_of(statement)))
+    whole = {t for t in _leaves(terms_of(statement)) if isinstance(t, Symbol)}
     _no_formulas(statement)
     seen: dict[Any, Tensor] = {}
     templates: dict[str, Tensor] = {}
@@ -142,19 +143,6 @@ def _no_formulas(statement: Any) -> None:
             raise Malformed(f"{name} reads as a formula, and nothing says that it is")
 
 
-def _unpicked(terms: Iterable[Term]) -> Iterator[Term]:
-    """The arrays that are printed whole."""
-    for term in terms:
-        inner = term
-        while isinstance(inner, Pick):
-            inner = inner.args[0]
-        if isinstance(term, Symbol):
-            yield term
-        elif not isinstance(inner, Symbol):
-            more = term.data if isinstance(term.data, tuple) else ()
-            yield from _unpicked((*inner.args, *(x for x in more if isinstance(x, Term))))
-
-
 def _alike(statement: Any) -> None:
     """No two symbols, entries, sizes or values of functions that mean something else are printed alike, nor
     are the two sides.
@@ -179,9 +167,7 @@ _LONG = 1000
 def _leaves(terms: Iterable[Term]) -> Iterator[Term]:
     """What is printed by a name of its own: also inside derived terms."""
     for term in terms:
-        inner = term
-        while isinstance(inner, Pick):
-            inner = inner.args[0]
+        inner = picked_from(term)
         if isinstance(inner, Symbol | Size | Number | Kronecker | Formula | Apply):
             yield term
         if not isinstance(inner, Symbol):

@@ -31,6 +31,7 @@ class _Statement:
     bare: frozenset[str]
     imports: tuple[tuple[str, Target], ...]
     acts: bool
+    outward: bool
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
         frozenset(bare),
         tuple(imports),
         _acts(node),
+        _outward(node),
     )
 
 
@@ -176,13 +178,13 @@ def effects(path: Path) -> list[int]:
     """The lines of a file's top-level statements that give a value to something of another module or class:
     no name that a definition mentions leads to them.
     """
-    found = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        call = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-        if any(isinstance(t, ast.Attribute) for t in targets) or getattr(call, "id", "") in _SETTERS:
-            found.append(node.lineno)
-    return found
+    return [s.first for s in _parsed(path, path.stat().st_mtime_ns).statements if s.outward]
+
+
+def _outward(node: ast.stmt) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    call = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    return any(isinstance(t, ast.Attribute) for t in targets) or getattr(call, "id", "") in _SETTERS
 
 
 _SETTERS = ("setattr", "delattr", "exec", "eval")

@@ -24,7 +24,6 @@ from derivations.calculus.term import (
     Apply,
     Frac,
     Neg,
-    Pick,
     Power,
     Product,
     Size,
@@ -32,6 +31,7 @@ from derivations.calculus.term import (
     Symbol,
     Term,
     as_term,
+    picked_from,
     subterms,
 )
 
@@ -97,9 +97,8 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
 
 def _symbol(term: Term) -> Tensor | None:
     """The tensor of a symbol or of an entry of one."""
-    while isinstance(term, Pick):
-        (term,) = term.args
-    return term.data if isinstance(term, Symbol) else None
+    inner = picked_from(term)
+    return inner.data if isinstance(inner, Symbol) else None
 
 
 def bare(term: Term) -> Term:

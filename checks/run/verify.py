@@ -35,7 +35,7 @@ from checks.run.content import key
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
-from checks.run.readings import beside, version_of
+from checks.run.readings import version_of
 from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
@@ -277,7 +277,6 @@ def verify(
         stored = cache.get(name) if cache else None
         if stored is not None:
             stored.source = claim.source
-            beside(stored)
             yield stored, True
         else:
             todo.append(claim)
@@ -297,7 +296,6 @@ def verify(
         for id, record in _run([claim.id for claim in todo], work.record, pool, workers, running):
             if cache:
                 cache.put(keys[id], record)
-            beside(record)
             yield record, False
     if cache and not settings and not quick:
         note(cache.folder, repr(options), keys)

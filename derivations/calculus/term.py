@@ -744,6 +744,13 @@ def show_shapes(shapes: Iterable[Shape]) -> str:
     return " and ".join(sorted("×".join(s) if s else "scalar" for s in shapes))
 
 
+def picked_from(term: Term) -> Term:
+    """The object of which a term is an entry or row; the term itself where it is neither."""
+    while isinstance(term, Pick):
+        term = term.args[0]
+    return term
+
+
 def sum_over(index: Index, *rest: Any) -> Term:
     """``sum_over(i, j, body)``: the sum of the body over the indices, the first outermost."""
     *more, body = rest
