@@ -7,6 +7,7 @@ papers.
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checks.audit import current
 from checks.evidence import Evidence
 
 if TYPE_CHECKING:  # the declarations of claims import what their statements are made of
@@ -90,6 +92,12 @@ class Claim:
     def paper(self) -> str:
         """The key of the paper: the part of the id before the slash."""
         return self.id.partition("/")[0]
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the module that declares it, where that was imported."""
+        path = getattr(sys.modules.get(self.module), "__file__", None)
+        return Path(path) if path else None
 
     def assumptions(self, base: Any) -> Any:
         """The theory's assumptions with the claim's own hypotheses on top."""
@@ -179,5 +187,5 @@ def _declared_at() -> tuple[str, str]:
     callers = [frame for frame, _ in traceback.walk_stack(inspect.currentframe())][2:]
     outer = next((frame for frame in callers if frame.f_code.co_name == "<module>"), callers[0])
     where = Path(outer.f_code.co_filename).resolve()
-    name = where.relative_to(ROOT).as_posix() if where.is_relative_to(ROOT) else where.name
-    return outer.f_globals.get("__name__", ""), f"{name}:{outer.f_lineno}"
+    root = next((r for r in (ROOT, current().root) if where.is_relative_to(r)), where.parent)
+    return outer.f_globals.get("__name__", ""), f"{where.relative_to(root).as_posix()}:{outer.f_lineno}"

@@ -46,7 +46,10 @@ class Evidence:
         if self.passed and self.not_rejected:
             raise ValueError(f"wrong versions pass as well: {', '.join(self.not_rejected)}")
         if self.leg not in LEGS or self.grade not in GRADES:
-            raise ValueError(f"unknown leg or grade: {self.leg}, {self.grade}")
+            raise ValueError(
+                f"unknown leg or grade: {self.leg}, {self.grade}; legs are {', '.join(LEGS)}, grades "
+                f"{', '.join(GRADES)}"
+            )
         if self.passed is not None:  # NumPy's booleans are not the constants that verdicts ask for
             object.__setattr__(self, "passed", bool(self.passed))
         if (self.passed is not None) and self.not_run:
@@ -108,6 +111,11 @@ class Record:
     added: str = ""
     reading: dict[str, Any] | None = None
     seconds: float = 0.0
+
+    @property
+    def judged(self) -> bool:
+        """Whether it was judged: one that was ended before says nothing of its statement."""
+        return bool(self.statement) or self.verdict != "unsettled"
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON data."""

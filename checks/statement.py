@@ -7,12 +7,12 @@ print it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from string import ascii_lowercase
 from typing import Any, ClassVar
 
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term, free
+from derivations.calculus.term import Term, as_term, free
 
 
 class Malformed(ValueError):
@@ -35,6 +35,12 @@ class Given:
             raise ValueError(
                 f"{self.tensor.name} is not defined everywhere: it needs a different index for each dimension"
             )
+
+    @property
+    def defined(self) -> Term:
+        """The symbol, or the entry, that has the value."""
+        whole = as_term(self.tensor)
+        return whole[self.at] if self.at else whole
 
 
 @dataclass(frozen=True)
@@ -96,11 +102,18 @@ class Definition:
     label: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class All:
-    """Several statements that together make the claim."""
+    """Several statements that together make the claim: ``All(one, two)``. Raises TypeError for a tuple of
+    them.
+    """
 
-    parts: tuple[Any, ...] = field(default_factory=tuple)
+    parts: tuple[Any, ...]
+
+    def __init__(self, *parts: Statement) -> None:
+        if any(isinstance(part, tuple) for part in parts):
+            raise TypeError("the parts of a claim are given one by one: All(one, two)")
+        object.__setattr__(self, "parts", parts)
 
 
 class Kind:

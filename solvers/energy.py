@@ -87,24 +87,13 @@ def _logcosh_conjugate(y: Array) -> Array:
 
 FUNCTIONS = {
     "linear": Function(
-        "u",
-        lambda u: u,
-        np.ones_like,
-        lambda y: np.where(y == 1, 0.0, np.inf),
-        lambda r: r,
-        lambda u: u,
-        0.0,
+        "u", lambda u: u, np.ones_like, lambda y: np.where(y == 1, 0.0, np.inf), lambda r: r, lambda u: u, 0.0
     ),
     "quadratic": _even_power(2),
     "quartic": _even_power(4),
     "cubic": Function("u^3", lambda u: u**3, lambda u: 3 * u**2),
     "exponential": Function(
-        "exp(u)",
-        np.exp,
-        np.exp,
-        _exponential_conjugate,
-        lambda r: np.where(r > 0, np.inf, 0.0),
-        cp.exp,
+        "exp(u)", np.exp, np.exp, _exponential_conjugate, lambda r: np.where(r > 0, np.inf, 0.0), cp.exp
     ),
     "logcosh": Function(
         "log cosh u",
@@ -170,6 +159,10 @@ class EnergyProblem:
         u = self.lift(Z)
         return float((self.F.value(u) - self.w * u).sum())
 
+    def sizes(self, u: Array, w: Array) -> Array:
+        """How large the two terms of each alignment u (n,) with weights w (n,) are, (n,)."""
+        return np.abs(self.F.value(u)) + np.abs(w * u)
+
     def gradient(self, Z: Array) -> Array:
         return self.adjoint(self.F.slope(self.lift(Z)) - self.w)
 
@@ -209,8 +202,8 @@ class EnergyCertificate:
 
     `lower` is the dual value at the multipliers, put onto M'y = 0 first; `infeasible` is what was left of
     M'y, row by row. The gap is a sum over the alignments of terms >= 0 (Fenchel); `worst` is the largest of
-    them, each relative to 1 and its own size, and of y'u, which vanishes where M'y does; `tie` is what is
-    left of it.
+    them, each relative to its own size and the mean size at AV, and of y'u, which vanishes where M'y does;
+    `tie` is what is left of it.
     """
 
     value: float
@@ -228,6 +221,11 @@ class EnergyCertificate:
         return self.worst <= tolerance and self.infeasible <= tolerance and self.tie <= tolerance
 
 
+def _relative(left: Array, size: Array) -> Array:
+    """What is left of a zero, relative to the size of its terms."""
+    return np.divide(left, size, out=np.where(left > 0, np.inf, 0.0), where=size > 0)
+
+
 def certify(problem: EnergyProblem, Z: Array, y: Array | None = None) -> EnergyCertificate:
     """Is Z a global minimum? By weak duality, with the multipliers y (default 0).
 
@@ -241,12 +239,12 @@ def certify(problem: EnergyProblem, Z: Array, y: Array | None = None) -> EnergyC
     u, conjugate = problem.lift(Z), problem.F.conjugate(problem.w - y)
     lower = float(-conjugate.sum())
     left, terms = np.abs(M.T @ y), np.abs(M.T) @ (np.abs(y) + np.abs(problem.w))
-    infeasible = float((left[terms > 0] / terms[terms > 0]).max(initial=0.0))
+    infeasible = float(_relative(left, terms).max(initial=0.0))
     gaps = problem.F.value(u) - (problem.w - y) * u + conjugate
-    sizes = 1 + np.abs(problem.F.value(u)) + np.abs((problem.w - y) * u)
-    worst = float((gaps / sizes).max()) if np.isfinite(gaps).all() else float("inf")
+    sizes = problem.sizes(u, problem.w - y) + problem.sizes(problem.c, problem.w).mean()
+    worst = float(_relative(gaps, sizes).max()) if np.isfinite(gaps).all() else float("inf")
     gradient = float(np.linalg.norm(problem.gradient(Z)))
-    tie = abs(float(y @ u)) / (1 + float(np.abs(y) @ np.abs(u)))
+    tie = float(_relative(np.abs(y @ u), sizes.sum() + np.abs(y) @ np.abs(u)))
     return EnergyCertificate(value, gradient, lower, value - lower, infeasible, worst, tie)
 
 

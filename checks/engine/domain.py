@@ -49,7 +49,7 @@ def guard(statement: Any, finding: Finding) -> Finding:
         ]
         finding.counterexample = None
         if finding.unproved_parts is not None:
-            finding.unproved_parts, finding.open_legs = 1, frozenset()
+            finding.unproved_parts, finding.open_parts = 1, [("", frozenset())]
     return finding
 
 

@@ -21,9 +21,10 @@ class Inconsistent(RuntimeError):
 class Finding:
     """What the engines found about one statement.
 
-    Of a statement with parts, ``unproved_parts`` counts those without a proof; ``open_legs`` are the legs
-    that each part still open has passed (None if there is none), the first ``own`` pieces of evidence belong
-    to the parts, and ``failing`` has the numbers of the parts that fail.
+    ``beside`` is what the legs that a claim declares say of it. Of a statement with parts, ``part`` is the
+    letter of one, ``unproved_parts`` counts those without a proof, ``open_parts`` are the legs that each part
+    still open has passed, with its letter, ``settled`` the letters of those that are proved, and ``failing``
+    the numbers of those that fail.
     """
 
     evidence: list[Evidence] = field(default_factory=list)
@@ -31,9 +32,11 @@ class Finding:
     counterexample: str | None = None
     mutants: Mutants = field(default_factory=Mutants)
     unproved_parts: int | None = None
-    open_legs: frozenset[str] | None = None
-    own: int = 0
+    open_parts: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    settled: frozenset[str] = frozenset()
     failing: list[int] = field(default_factory=list)
+    beside: list[Evidence] = field(default_factory=list)
+    part: str = ""
 
     @property
     def proved(self) -> bool:
@@ -45,25 +48,30 @@ class Finding:
     @property
     def holds(self) -> bool | None:
         """True, False or not settled. Raises Inconsistent where a proof meets a counterexample."""
-        failed = any(e.passed is False for e in self.evidence)
-        if failed and self.proved:
-            failing = "; ".join(
-                f"{e.leg} ({e.grade}): {e.detail}" for e in self.evidence if e.passed is False
-            )
+        failed = [e for e in (*self.evidence, *self.beside) if e.passed is False]
+        against = [e for e in failed if self.proved or (e in self.beside and e.part in self.settled)]
+        if against:
+            failing = "; ".join(f"{e.leg} ({e.grade}): {e.detail}" for e in against)
             raise Inconsistent(f"proved, and yet a leg fails: {failing}")
         if failed:
             return False
         if self.proved:
             return True
-        return True if len(self.legs()) >= 2 else None
+        return True if all(len(legs) >= 2 for legs in self._open()) else None
 
     def legs(self) -> frozenset[str]:
         """The legs that speak for the whole statement; shapes and definedness are none, nor is one
         part's leg.
         """
-        if self.open_legs is None:
-            return _legs(self.evidence)
-        return self.open_legs | _legs(self.evidence[self.own :])
+        return frozenset.intersection(*self._open())
+
+    def _open(self) -> list[frozenset[str]]:
+        """The legs of each open part. One that the claim declares speaks only where it was seen to reject a
+        wrong version.
+        """
+        own = self.open_parts or [(self.part, _legs(self.evidence))]
+        heard = [e for e in self.beside if e.wrong]
+        return [legs | _legs(e for e in heard if e.part in ("", part)) for part, legs in own]
 
     def copy(self) -> Finding:
         """The same finding with lists of its own."""
@@ -71,6 +79,7 @@ class Finding:
         return replace(
             self,
             evidence=list(self.evidence),
+            beside=list(self.beside),
             steps=[dict(step) for step in self.steps],
             mutants=mutants,
             failing=list(self.failing),
@@ -89,26 +98,22 @@ class Finding:
         self.mutants.survivors += other.mutants.survivors
 
 
-def _legs(evidence: list[Evidence]) -> frozenset[str]:
+def _legs(evidence: Iterable[Evidence]) -> frozenset[str]:
     return frozenset(e.leg for e in evidence if e.passed and (e.settles or e.leg != "derivation"))
 
 
 def conjunction(parts: Iterable[tuple[str, Finding]]) -> Finding:
     """The finding about all parts together, each with its label.
 
-    What is not proved of a part counts only as far as every part that is open has it: a leg of one part says
-    nothing about another. Without parts nothing was said, so nothing is proved.
+    A leg of one part says nothing about another. Without parts nothing was said, so nothing is proved.
     """
-    whole, unproved, count = Finding(), 0, 0
-    for label, finding in parts:
-        count += 1
-        unproved += not finding.proved
+    whole, found = Finding(), list(parts)
+    for number, (label, finding) in enumerate(found):
         if finding.holds is False:
-            whole.failing.append(count - 1)
+            whole.failing.append(number)
         if finding.holds is None:
-            passed = finding.legs()
-            whole.open_legs = passed if whole.open_legs is None else whole.open_legs & passed
+            whole.open_parts.append((finding.part, finding.legs()))
         whole.merge(finding, label)
-    whole.own = len(whole.evidence)
-    whole.unproved_parts = unproved if count else None
+    whole.settled = frozenset(f.part for _, f in found if f.part and f.proved)
+    whole.unproved_parts = sum(not f.proved for _, f in found) if found else None
     return whole

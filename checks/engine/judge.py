@@ -29,16 +29,7 @@ from derivations.calculus.components import NotExact
 from derivations.calculus.gradients import Differential, Gradient, Kronecker, Unit
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
-from derivations.calculus.term import (
-    Apply,
-    NonConformable,
-    Pick,
-    Softmax,
-    Symbol,
-    Term,
-    free,
-    show_shapes,
-)
+from derivations.calculus.term import Apply, NonConformable, Pick, Softmax, Symbol, Term, free, show_shapes
 
 ENOUGH = 3
 """Instances at which both sides of a proved equality were evaluated and found equal."""
@@ -54,6 +45,7 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
         finding = _judged(part, seed, with_mutants).copy()
         elapsed = time.perf_counter() - started
         share = elapsed / max(1, len(finding.evidence))
+        finding.part = name
         finding.evidence = [replace(_timed(e, share), part=name) for e in finding.evidence]
         found.append((f"{name} {part.label}".strip() if name else "", finding))
     return conjunction(found)
@@ -389,7 +381,4 @@ def _evaluated(
     return False
 
 
-ENGINES: dict[type, Callable[[Any, int, bool], Finding]] = {
-    st.Identity: identity,
-    st.Definition: definition,
-}
+ENGINES: dict[type, Callable[[Any, int, bool], Finding]] = {st.Identity: identity, st.Definition: definition}

@@ -17,6 +17,7 @@ from derivations.calculus.parse import parse
 from derivations.calculus.program import Raw
 from derivations.calculus.term import (
     Apply,
+    Diagonal,
     Named,
     NonConformable,
     Power,
@@ -24,7 +25,6 @@ from derivations.calculus.term import (
     Stack,
     SumOver,
     Term,
-    as_term,
     subterms,
 )
 
@@ -40,10 +40,9 @@ def notation(statement: Any) -> list[str]:
     names: dict[str, str] = {}
     functions: dict[str, str] = {}
     symbols: dict[str, str] = {}
-    entrywise = False
     printed = {_printed(t) for t in tensors_of(statement)}
     taken = printed | {t.name for t in tensors_of(statement)} | set(_sizes(statement))
-    given = {as_term(g.tensor)[g.at].latex() for g in getattr(statement, "given", ()) or () if g.at}
+    given = {g.defined.latex() for g in getattr(statement, "given", ()) or ()}
     given |= {_printed(g.tensor) for g in getattr(statement, "given", ()) or ()}
     for term in all_terms(statement):
         for name, meaning in _named(term):
@@ -62,9 +61,18 @@ def notation(statement: Any) -> list[str]:
                 raise Malformed(f"the function {name} is printed {symbols[name]} and {symbol}")
             if functions.setdefault(symbol, name) != name or (other in KNOWN and other != name):
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
-        entrywise |= isinstance(term, Apply | Power | SymbolicPower) and _is_array(term)
     lines = [f"{n} = {meaning}" for n, meaning in names.items() if unicode_math(n) != unicode_math(meaning)]
-    return lines + [ENTRYWISE] * entrywise
+    return lines + [ENTRYWISE] * any(map(_entrywise, terms_of(statement)))
+
+
+def _entrywise(term: Term) -> bool:
+    """Whether a power or function of an array is printed; a diagonal matrix with a name is not spelt out."""
+    if isinstance(term, Diagonal) and term.data:
+        return False
+    if isinstance(term, Apply | Power | SymbolicPower) and _is_array(term):
+        return True
+    inner = [x for x in term.data if isinstance(x, Term)] if isinstance(term.data, tuple) else []
+    return any(map(_entrywise, (*term.args, *inner)))
 
 
 _OTHERS = ("ln", "sqrt", "lg", "d")

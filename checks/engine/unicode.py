@@ -12,6 +12,7 @@ _SYMBOLS = dict(
     |odot ⊙|otimes ⊗|oplus ⊕|le ≤|leq ≤|ge ≥|geq ≥|ne ≠|neq ≠|approx ≈|equiv ≡|in ∈|subset ⊂|times ×|infty ∞|dots …|ldots …|cdots …
     |vdots ⋮|to →|mapsto ↦|top ᵀ|exp exp|log log|max max|min min|tanh tanh|cosh cosh|sinh sinh|pm ±|mp ∓|langle ⟨|rangle ⟩|prod Π
     |int ∫|forall ∀|exists ∃|ell ℓ|Longrightarrow ⟹|Rightarrow ⇒|iff ⟺|mid |||colon :|star ⋆|circ ∘|det det|dim dim|setminus ∖|lVert ‖|rVert ‖
+    |sup sup|inf inf|ll ≪|sim ∼|leftarrow ←|rightarrow →|implies ⟹|coloneqq :=|triangleq ≜|prime '
     """.replace("\n", "").split("|")
     if len(pair.split()) == 2
 )
@@ -27,6 +28,8 @@ _SPACES = {
     "}": "}",
     "|": "‖",
     "%": "%",
+    "#": "#",
+    "_": "_",
 }
 _STYLES = (
     "boldsymbol",
@@ -39,10 +42,14 @@ _STYLES = (
     "mathit",
     "bm",
     "rm",
+    "tt",
+    "textbf",
+    "textrm",
     "textstyle",
     "displaystyle",
 )
 _ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "overline": "¯", "widehat": "^", "widetilde": "~"}
+_SIZES = {"left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "limits", "nolimits"}
 _RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 
@@ -94,11 +101,20 @@ class _Reader:
         inner, self.at = self.text[self.at + 1 : end], end + 1
         return inner
 
+    def below(self) -> str:
+        """The words below a brace."""
+        if self.text[self.at : self.at + 1] != "_":
+            return ""
+        self.at += 1
+        return f" [{self.argument().replace('$', '')}] "
+
     @staticmethod
     def script(kind: str, inner: str) -> str:
         """A superscript or subscript."""
         if kind == "_":
             return f"_{inner}"
+        if inner == "T":
+            return "ᵀ"
         if inner and all(c in "0123456789+-n" for c in inner):
             return inner.translate(_RAISED)
         return (
@@ -111,14 +127,17 @@ class _Reader:
         name = match[1] if match else ""
         self.at += 1 + len(name)
         if name in ("begin", "end"):
-            if not self.argument().endswith("matrix"):
+            which = self.argument()
+            if not which.endswith(("matrix", "array")):
                 return ""
             self.blocks += 1 if name == "begin" else -1
+            if which == "array":  # has its brackets beside it
+                return self.argument()[:0] if name == "begin" else ""
             return "[" if name == "begin" else "]"
         if name == "\\":
             self.bracket()
             return ";" if self.blocks else "\n"
-        if name in ("left", "right", "big", "Big", "bigl", "bigr"):
+        if name in _SIZES:
             self.at += self.text[self.at : self.at + 1] == "."  # no delimiter on this side
             return ""
         if name in ("frac", "tfrac", "dfrac"):
@@ -127,6 +146,13 @@ class _Reader:
         if name == "sqrt":
             degree, inner = self.bracket(), self.argument()
             return f"{_grouped(inner)}^(1/{degree})" if degree else f"√{_grouped(inner)}"
+        if name == "binom":
+            return f"binom({self.argument()}, {self.argument()})"
+        if name == "overset":
+            above, sign = self.argument(), self.argument()
+            return f"{sign}^({above.strip('()')})"
+        if name == "underbrace":
+            return f"({self.argument()}){self.below()}"
         if name == "underset":
             below, verb = self.argument(), self.argument()
             return f"{verb} over {below}:"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 VERDICTS = (
     "proved",
     "confirmed",
@@ -35,3 +37,22 @@ def verdict(
     if repair == "idle":
         return "inconsistent"
     return {True: "corrected", False: "refuted", None: "unsettled"}[repaired]
+
+
+def agrees(verdict: str, holds: bool | None, passed: Collection[bool | None], corrected: bool) -> bool:
+    """Whether a verdict can be that of a record: ``holds`` is of the statement as printed, ``passed`` what
+    came of each piece of its evidence, ``corrected`` whether a correction stands in it.
+    """
+    some, none_failed = True in passed, False not in passed
+    match verdict:
+        case "proved" | "confirmed" | "definition":
+            return holds is True and some and none_failed and not corrected
+        case "empirical":
+            return none_failed and (holds is None or (holds and some))
+        case "corrected":
+            return holds is False and some and not none_failed and corrected
+        case "refuted":
+            return holds is False and not none_failed
+        case "unsettled":
+            return holds is not True
+    return verdict in VERDICTS

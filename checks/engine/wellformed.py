@@ -17,14 +17,23 @@ from checks.statement import Definition, Fact, Given, Identity, Kind, Link, Malf
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
-from derivations.calculus.gradients import Derived, Differential, Formula, Kronecker, Moved, SymbolicPower
+from derivations.calculus.gradients import (
+    Derived,
+    Differential,
+    Formula,
+    Gradient,
+    Kronecker,
+    Moved,
+    SymbolicPower,
+)
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.naming import canonical, is_size, mentions, power_of
+from derivations.calculus.naming import canonical, is_number, is_size, mentions, power_of
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
     Apply,
     Eye,
+    Named,
     NonConformable,
     Number,
     Ones,
@@ -49,6 +58,10 @@ def check(statement: Any) -> None:
     """
     if isinstance(statement, Identity) and statement.lhs is statement.rhs:
         raise Malformed("both sides are the same formula")
+    if isinstance(statement, Identity) and not statement.chain:
+        for g in statement.given:
+            if (statement.lhs, statement.rhs) == (g.defined, g.value):
+                raise Malformed(f"it says what the definition of {g.tensor.name} says")
     _numbers_and_symbols(statement)
     try:
         _symbols(statement)
@@ -131,16 +144,35 @@ def _symbols(statement: Any) -> None:
 
 
 def _no_formulas(statement: Any) -> None:
-    """A symbol that is printed as a formula of others is defined by them, or is another symbol's."""
+    """A symbol that is printed as a formula of others is defined by them, or is another symbol's; the name
+    of a formula is a name.
+    """
     tensors = tensors_of(statement)
+    sizes = {part for t in tensors for d in t.dims for part in summands(d)}
+    sizes |= {t.data for t in all_terms(statement) if isinstance(t, Size)}
+    taken = {canonical(t.latex or t.name) for t in tensors} | sizes
+    for name in filter(None, map(_given_name, all_terms(statement))):
+        reads = power_of(name) in taken or any(mentions(name, other) for other in taken)
+        if canonical(name) in sizes or reads or is_number(name):
+            raise Malformed(f"{name} reads as something else than the name of a formula")
     defined = {g.tensor for g in getattr(statement, "given", ()) or ()}
     if isinstance(statement, Definition):
         defined |= _tensors(statement.name)
     for tensor in tensors - defined:
         name, others = tensor.latex or tensor.name, tensors - {tensor}
+        if is_number(name) or not name.isascii():
+            raise Malformed(f"{name} is no name of a symbol")
         bases = {canonical(t.latex or t.name): t for t in others}
         if power_of(name) in bases or any(mentions(name, t.latex or t.name) for t in others):
             raise Malformed(f"{name} reads as a formula, and nothing says that it is")
+
+
+def _given_name(term: Term) -> str:
+    """The name that stands for a formula, "" where the formula itself is printed."""
+    if isinstance(term, Gradient | Differential):
+        data: tuple[Any, ...] = term.data
+        return str(data[-1]) if data[-1] != data[0].latex() else ""
+    return str(term.data) if isinstance(term, Named) else ""
 
 
 def _alike(statement: Any) -> None:
@@ -168,7 +200,7 @@ def _leaves(terms: Iterable[Term]) -> Iterator[Term]:
     """What is printed by a name of its own: also inside derived terms."""
     for term in terms:
         inner = picked_from(term)
-        if isinstance(inner, Symbol | Size | Number | Kronecker | Formula | Apply):
+        if isinstance(inner, Symbol | Size | Number | Kronecker | Formula | Apply | Named):
             yield term
         if not isinstance(inner, Symbol):
             more = term.data if isinstance(term.data, tuple) else ()
@@ -299,8 +331,8 @@ def _program(program: Program) -> None:
 
 
 def check_together(pieces: tuple[Any, ...]) -> None:
-    """Raise Malformed where parts of one statement define a name twice, or each by the other; cases that are
-    displayed with different labels may.
+    """Raise Malformed where parts of one statement define a name twice, also as a hypothesis, or each by the
+    other; cases that are displayed with different labels may.
     """
     defined: dict[str, Definition] = {}
     for part in (p for p in pieces if isinstance(p, Definition)):
@@ -308,6 +340,15 @@ def check_together(pieces: tuple[Any, ...]) -> None:
         cases = part.label and other.label and part.label != other.label
         if other.meaning != part.meaning and not cases:
             raise Malformed(f"{part.name.latex()} is defined twice")
+    fixed: dict[tuple[str, str], str] = {}
+    for part in pieces:
+        label = getattr(part, "label", "")
+        for g in getattr(part, "given", ()) or ():
+            name = canonical(g.defined.latex())
+            again = fixed.setdefault((name, label), g.value.latex()) != g.value.latex()
+            named = defined.get(name)
+            if again or (named and named.label == label and not _same(named.meaning, g.value)):
+                raise Malformed(f"{g.tensor.name} is defined twice")
     uses = {name: _tensors(d.meaning) for name, d in defined.items()}
     names = {name: _tensors(d.name) for name, d in defined.items()}
     for one, two in product(defined, repeat=2):

@@ -22,13 +22,14 @@ from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_given, open_demands
 from checks.engine.judge import ENGINES, equal, rejects, step
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
-from checks.statement import Given, Kind, Malformed
+from checks.statement import Given, Kind, Malformed, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import is_atom
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, as_term
 
 T = sp.Symbol("t", positive=True)
 """The parameter of a ray of sizes."""
@@ -86,12 +87,10 @@ class Cost(Kind):
         """The printed count, and what it counts."""
         bound = sp.latex(self.expression(self.printed), order="none")
         kind = r"\#\text{multiplications}" if self.measure == "products" else r"\#\text{numbers stored}"
-        left = rf"{kind}(\text{{{self.what}}})"
+        left = rf"{kind}(\text{{{self.what}}}{self._computed()})"
         if self.base_computes is not None:
             left += rf" - {kind}\left({self.base_computes.latex()}\right)"
-        where = ",\\ ".join(
-            rf"{sp.latex(self.expression(s))} = {sp.latex(self.expression(x))}" for s, x in self.domain
-        )
+        where = ",\\ ".join(self._restricted(*bound) for bound in self.domain)
         end = rf"\qquad ({where})" if where else ""
         if self.relation == "O":
             return rf"{left} = \mathcal{{O}}\left({bound}\right){end}"
@@ -101,6 +100,25 @@ class Cost(Kind):
             if self.relation == "="
             else rf"{left} \le {constant}\left({bound}\right){end}"
         )
+
+    def _computed(self) -> str:
+        """What the plan computes, what it stores beside that, and the defined arrays that it finds ready."""
+        if self.computes is None:
+            return ""
+        read = {t for line in self.plan for t in tensors_of(line.term)} - {line.tensor for line in self.plan}
+        ready = [as_term(g.tensor).latex() for g in self.given if g.tensor in read]
+        beside = "".join(
+            rf"\text{{ and }} {as_term(x.tensor).latex()} = {x.term.latex()}" for x in _beside(self.plan)
+        )
+        found = rf":\ {self.computes.latex()}{beside}"
+        return found + (rf"\text{{ from }} {', '.join(ready)}" if ready else "")
+
+    def _restricted(self, size: str, value: str) -> str:
+        """What is put for a size: n + u with u >= 0 says that it is at least n."""
+        name, put = self.expression(size), self.expression(value)
+        least = put - sp.Symbol("u", nonnegative=True)
+        free = {sp.Symbol(x, nonnegative=True) for x in _RESERVED} & least.free_symbols
+        return f"{sp.latex(name)} = {sp.latex(put)}" if free else rf"{sp.latex(least)} \le {sp.latex(name)}"
 
     def expression(self, text: str) -> sp.Expr:
         """A count or size in the statement's symbols. Raises Malformed for one that is not listed."""
@@ -312,12 +330,27 @@ def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[i
     return found, apply_definitions(formula.entry(*at), given)
 
 
+def _beside(plan: Plan) -> list[Assign]:
+    """The lines whose results no other line uses, the last one left out."""
+    return [
+        line
+        for n, line in enumerate(plan[:-1])
+        if line.tensor != plan[-1].tensor
+        and not any(line.tensor in tensors_of(o.term) for o in (*plan[:n], *plan[n + 1 :]))
+    ]
+
+
 def _check(s: Cost) -> None:
     check_given(s.given)
     if s.relation not in RELATIONS or s.measure not in ("products", "stored"):
         raise Malformed(f"a relation is one of {', '.join(RELATIONS)}, a measure products or stored")
     if not s.plan or s.computes is None:
         raise Malformed("a cost is that of a plan, and the plan computes something")
+    for idle in (*_beside(s.plan), *_beside(s.base)):
+        if s.measure == "products":
+            raise Malformed(f"a line of the plan computes {idle.tensor.name}, which nothing uses")
+    if s.plan == s.base:
+        raise Malformed("a plan is compared with itself")
     if bool(s.base) != (s.base_computes is not None):
         raise Malformed("the plan that is compared with computes something as well")
     if not all(_from_one(s.expression(value)) for _, value in s.domain):
@@ -368,7 +401,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     detail = "runs in counting arithmetic count as the formulas do"
     finding.evidence.append(Evidence("exact", "exact-rational", False if wrong else True, detail))
     holds = False if wrong else agrees(counted, s.expression(s.printed), s) or None
-    detail = f"counted {counted}, printed {s.printed}"
+    detail = f"counted {_count(counted)}, printed {_count(s.expression(s.printed))}"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", holds, detail, settles=True))
     finding.counterexample = wrong
     if with_mutants and holds:
@@ -382,6 +415,10 @@ _RUNS = 27
 def _grid(s: Cost) -> Iterator[dict[str, int]]:
     every = [dict(zip(s.sizes, p, strict=True)) for p in product((1, 2, 3), repeat=len(s.sizes))]
     return iter(every[:: max(1, len(every) // _RUNS)])
+
+
+def _count(expr: sp.Expr) -> str:
+    return unicode_math(sp.latex(expr))
 
 
 def _miscounted(s: Cost, counted: sp.Expr) -> str:
@@ -421,7 +458,8 @@ def disagreement(counted: sp.Expr, s: Cost) -> str | None:
             shown = ", ".join(f"{k} = {v}" for k, v in at.items() if k in used)
             unit = "multiplications" if s.measure == "products" else "numbers"
             return (
-                f"{shown}: {s.what} takes {ours} {unit}, the printed count is {theirs}; in general {counted}"
+                f"{shown}: {s.what} takes {ours} {unit}, the printed count is {theirs}; in general "
+                f"{_count(counted)}"
             )
     return None
 

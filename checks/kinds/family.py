@@ -50,7 +50,7 @@ def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
         return conjunction(found)
     general = judged(statement.general, seed, with_mutants and not found)
     whole = conjunction([*found, ("general", general)])
-    whole.unproved_parts, whole.open_legs = int(not general.proved), general.legs()
+    whole.unproved_parts, whole.open_parts = int(not general.proved), [("", general.legs())]
     return whole
 
 

@@ -190,11 +190,7 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
             }
             return sp.sympify(
                 evaluate(
-                    step,
-                    instance.sizes,
-                    Instance(instance.sizes, values, s.given).lookup,
-                    FUNCTIONS,
-                    where,
+                    step, instance.sizes, Instance(instance.sizes, values, s.given).lookup, FUNCTIONS, where
                 )
             )
 

@@ -35,7 +35,7 @@ from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.differentiate import SYMPY_FUNCTIONS, DerivativeMismatch
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.series import Series, series_functions
-from derivations.calculus.term import Number, Term, as_term
+from derivations.calculus.term import Number, Term
 
 _STRIDE = 4  # the two routes to a derivative are compared at every fourth instance
 
@@ -67,8 +67,7 @@ class Order(Kind):
 
 
 def _chosen(given: Given) -> str:
-    own = as_term(given.tensor)
-    return f"{(own[given.at] if given.at else own).latex()} = {given.value.latex()}"
+    return f"{given.defined.latex()} = {given.value.latex()}"
 
 
 def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:

@@ -1,7 +1,7 @@
 """Positive: a kernel is Mercer on a domain (every Gram matrix is positive semidefinite); or it never is.
 
 Proof: a certificate (``derivations.calculus.psd``) that rebuilds the kernel as a normal form. Refutation:
-exact points, parameters and weights c with c'Gc < 0, or points of the domain at which the kernel is not
+exact points, parameters and weights w with w'Gw < 0, or points of the domain at which the kernel is not
 defined.
 """
 
@@ -50,7 +50,7 @@ _WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), 
 
 @dataclass(frozen=True)
 class Positive(Kind):
-    """Σ_ij c_i c_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real
+    """Σ_ij w_i w_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real
     c.
 
     ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` gives each parameter's.
@@ -68,12 +68,12 @@ class Positive(Kind):
     def statement_latex(self) -> str:
         """The inequality, its domain and the ranges of the parameters."""
         taken = {name for t in (self.points, *dict(self.ranges)) for name in (t.name, t.latex)}
-        i, j, c = self.i.latex, self.j.latex, next(letter for letter in "cabw" if letter not in taken)
+        i, j, w = self.i.latex, self.j.latex, next(letter for letter in "wvuc" if letter not in taken)
         domain = _LATEX[self.domain].replace("^d", f"^{{{self.points.dims[1]}}}")
         where = [rf"{as_term(self.points)[self.i].latex()} \in {domain}"]
         signs = {"real": r"\in\mathbb{R}", ">= 0": r"\ge 0", "> 0": "> 0"}
         where += [f"{t.latex or t.name} {signs[r]}" for t, r in self.ranges]
-        total = rf"\sum_{{{i},{j}=1}}^{{{self.i.dim}}} {c}_{{{i}}} {c}_{{{j}}}\,{self.kernel.wrapped(2)}"
+        total = rf"\sum_{{{i},{j}=1}}^{{{self.i.dim}}} {w}_{{{i}}} {w}_{{{j}}}\,{self.kernel.wrapped(2)}"
         return rf"{total} \ge 0 \qquad ({', '.join(where)})"
 
 
@@ -219,8 +219,8 @@ def _search(s: Positive) -> tuple[int, str | None]:
                         shown = "; ".join(", ".join(map(str, row)) for row in gram)
                         return (
                             tried,
-                            f"{_words(chosen, points)}: Gram matrix [{shown}], c = {weights}, c'Gc = {value} "
-                            "< 0",
+                            f"{_words(chosen, points)}: Gram matrix [{shown}], "
+                            f"w = ({', '.join(map(str, weights))}), w'Gw = {value} < 0",
                         )
     return tried, None
 

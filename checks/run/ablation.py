@@ -11,7 +11,7 @@ from checks.claim import Assumption, Claim, built
 from checks.engine.finding import Finding
 from checks.engine.judge import judge
 from checks.kinds.implication import Implication
-from checks.run.theories import THEORIES
+from checks.run.theories import theory
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ def ablate(claim: Claim, assumptions: Any) -> list[Ablation]:
 
 def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any) -> list[Ablation]:
     """Set the knob to each of its other values."""
-    theory = THEORIES[claim.theory]
-    knob = next(k for k in theory.knobs if k.name == assumption.knob)
+    knob = next(k for k in theory(claim.theory).knobs if k.name == assumption.knob)
     # a value with a placeholder (an upper-case word) is tried by its examples
     plain = [v for v in knob.allowed if not re.search("[A-Z]", v)]
     others = [v for v in (*plain, *knob.examples) if v != assumption.value]
@@ -86,7 +85,7 @@ def _drop(statement: st.Statement, assumption: Assumption) -> Ablation:
         return Ablation(
             assumption.name, "dropped", None, "the statement does not list this hypothesis by name"
         )
-    return _report(assumption.name, "dropped", judge(st.All(tuple(pieces)), with_mutants=False))
+    return _report(assumption.name, "dropped", judge(st.All(*pieces), with_mutants=False))
 
 
 def _report(name: str, variant: str, finding: Finding) -> Ablation:

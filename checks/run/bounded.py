@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,8 @@ from derivations.theories.theory import BadAssumption
 
 SECONDS, GIB = 60, 1
 """What a derivation under a user's assumptions may take."""
+PATIENCE = 10
+"""How many times its seconds something that waits for others may take."""
 
 
 class OutOfTime(BaseException):
@@ -23,7 +26,9 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def within(limit: float | None) -> Iterator[None]:
-    """Raises OutOfTime inside after so many seconds, where the system can (in a main thread, on POSIX)."""
+    """Raises OutOfTime inside after so many seconds of this thread's processor time, or `PATIENCE` times as
+    many of any kind, where the system can (in a main thread, on POSIX).
+    """
     if (
         limit is None
         or not hasattr(signal, "setitimer")
@@ -32,8 +37,14 @@ def within(limit: float | None) -> Iterator[None]:
         yield
         return
 
+    used, started = time.thread_time(), time.monotonic()
+
     def end(*_: Any) -> None:
-        raise OutOfTime
+        left = limit - (time.thread_time() - used)
+        patience = PATIENCE * limit - (time.monotonic() - started)
+        if min(left, patience) <= 0:
+            raise OutOfTime
+        signal.setitimer(signal.ITIMER_REAL, min(left, patience))
 
     before = signal.signal(signal.SIGALRM, end)
     remaining, _ = signal.setitimer(signal.ITIMER_REAL, limit)
@@ -42,6 +53,13 @@ def within(limit: float | None) -> Iterator[None]:
     finally:
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, remaining)  # whoever had set one before still gets it
+
+
+def too_long(seconds: float) -> str:
+    """What is said of a derivation that took longer."""
+    return (
+        f"the derivation was ended after {seconds:g} seconds, the limit; a formula of lower degree is needed"
+    )
 
 
 @contextmanager
@@ -53,9 +71,10 @@ def derivation(seconds: float = SECONDS, gib: float = GIB) -> Iterator[None]:
         with within(seconds), _memory(gib):
             yield
     except OutOfTime:
+        raise BadAssumption(too_long(seconds)) from None
+    except OverflowError:
         raise BadAssumption(
-            f"the derivation was ended after {seconds:g} seconds, the limit; "
-            "a formula of lower degree is needed"
+            "the derivation meets numbers with too many digits; a smaller formula is needed"
         ) from None
     except (MemoryError, RecursionError):
         raise BadAssumption(

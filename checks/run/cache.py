@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 
-from checks.claim import ROOT
-from checks.engine.verdict import VERDICTS
+from checks.audit import cache_folder
+from checks.engine.verdict import agrees
 from checks.evidence import Record
 from checks.run.store import digest, write_atomically
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
-
-
-def cache_folder() -> Path:
-    """The folder of the cache; an empty ATTEST_CACHE says no more than none: it is not the working folder."""
-    return Path(os.environ.get("ATTEST_CACHE") or ROOT / ".attest" / "cache")
 
 
 class UnwritableCache(RuntimeError):
@@ -28,9 +22,9 @@ class UnwritableCache(RuntimeError):
 class Cache:
     """Records by content key, one file each, written atomically: a killed run leaves whole entries or none.
 
-    An entry carries a digest of its key and its record. One that cannot be read, or that was changed since it
-    was written, is not believed: it is renamed, its name is added to ``set_aside``, and its claim is judged
-    again.
+    An entry carries a digest of its key and its record. One that cannot be read, that was changed since it
+    was written, or whose verdict does not follow from its evidence, is not believed: it is renamed, its name
+    is added to ``set_aside``, and its claim is judged again.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -43,8 +37,11 @@ class Cache:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             record = Record.from_json(data["record"])
-            if data["digest"] != digest(name, data["record"]) or record.verdict not in VERDICTS:
+            if data["digest"] != digest(name, data["record"]):
                 raise ValueError("changed since it was written")
+            passed = [e.passed for e in record.evidence]
+            if not agrees(record.verdict, record.literal_holds, passed, bool(record.correction)):
+                raise ValueError("its verdict does not follow from its evidence")
             return record
         except FileNotFoundError:
             return None

@@ -9,21 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import sysconfig
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from checks.audit import OWN, current, per_audit
 from checks.claim import CLAIMS, ROOT, Claim, Options
 from checks.evidence import Record
 from checks.run.cache import Cache
+from checks.run.reach import first_names
 from checks.run.registry import UnknownClaim, load, nearest
 from checks.run.store import digest, write_atomically
 
 FOLDERS = ("derivations", "solvers", "checks")
+PREFIX = "".join(f"{part}." for part in __name__.split(".")[:-3])
+"""What stands before their names where the project is installed below one package."""
 LIBRARIES = ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint")
 
 
@@ -52,14 +58,57 @@ def libraries() -> str:
     return "\n".join([platform.python_version(), *found])
 
 
-@lru_cache(maxsize=1)
+@per_audit
 def state() -> str:
-    """A hash of every source file of the packages, and of the libraries' versions."""
+    """A hash of every source file of the packages and of the audit, and of the libraries' versions."""
     whole = hashlib.sha256(libraries().encode())
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            whole.update(f"{path.relative_to(ROOT)}\x00".encode() + path.read_bytes() + b"\x00")
+    for name, path in sorted(sources().items()):
+        whole.update(f"{name}\x00".encode() + path.read_bytes() + b"\x00")
     return whole.hexdigest()[:32]
+
+
+@per_audit
+def sources() -> dict[str, Path]:
+    """The modules by name: those of the project, of the audit's package, and of what an author's package
+    imports that is no installed library.
+    """
+    audit = current()
+    found = {PREFIX[:-1]: ROOT / "__init__.py"} if PREFIX else {}
+    for folder in FOLDERS:
+        found |= _modules(ROOT / folder, ROOT, PREFIX)
+    todo = [audit.folder] if audit.package != OWN else []
+    found |= _modules(audit.folder, audit.root)
+    while todo:
+        for path in todo.pop().rglob("*.py"):
+            for place in filter(None, map(_own_place, first_names(path))):
+                if place.is_file():
+                    found[place.stem] = place
+                elif (new := _modules(place, place.parent)).keys() - found.keys():
+                    found |= new
+                    todo.append(place)
+    return found
+
+
+def _modules(folder: Path, root: Path, prefix: str = "") -> dict[str, Path]:
+    """The modules in a folder, by the names under which they are imported from a root."""
+    names = {p: prefix + ".".join(p.relative_to(root).with_suffix("").parts) for p in folder.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for path, name in names.items()}
+
+
+_INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
+
+
+@cache
+def _own_place(name: str) -> Path | None:
+    """The folder of a package, or the file of a module, that lies neither among the installed libraries nor
+    in the project.
+    """
+    spec = find_spec(name)
+    places = [*(spec.submodule_search_locations or ()), spec.origin] if spec else []
+    place = Path(places[0]).resolve() if places and places[0] else None
+    if place is None or not place.exists() or any(place.is_relative_to(i) for i in (*_INSTALLED, ROOT)):
+        return None
+    return place if "site-packages" not in place.parts else None
 
 
 def entries(cache: Cache | None) -> list[Entry]:
@@ -133,11 +182,11 @@ def note(folder: Path, run: str, keys: Mapping[str, Any]) -> None:
     all_keys = stored["keys"] if stored else {}
     all_keys[run] = {**all_keys.get(run, {}), **keys}
     with suppress(OSError):
-        _write(folder, [_entry(c) for c in CLAIMS.values()], all_keys)
+        _write(folder, [_entry(c) for c in load().values()], all_keys)
 
 
 def _path(folder: Path) -> Path:
-    return folder / "catalogue" / f"{state()}.json"
+    return folder / "catalogue" / current().package / f"{state()}.json"
 
 
 def _read(folder: Path) -> Any:

@@ -12,63 +12,51 @@ import ast
 import hashlib
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
-from functools import cache, lru_cache, partial
+from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import sympy as sp
 
-from checks.claim import ROOT, Claim, Options, built
+from checks.audit import current, per_audit
+from checks.claim import Claim, Options, built
 from checks.leg import Named
-from checks.run.catalogue import FOLDERS, libraries
+from checks.run.catalogue import libraries, sources
 from checks.run.reach import absolute, effects, imported_by_name, reach
 from checks.run.readings import printed_in
-from checks.run.registry import PAPERS
 
 _ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
-_WIRING = ("checks.run.registry", "checks.run.theories", "checks.commands.cli")
+_WIRING = ("checks.run.registry", "checks.run.theories", "checks.papers.theories", "checks.commands.cli")
 """Modules that reach all claims or theories: what a record takes from them is in its key by value."""
 _LADDER = "checks.run.lengths"
 """Counts by itself: it measures memory with modules that leave no trace in a record."""
 
 
-@lru_cache(maxsize=1)
-def _files() -> dict[str, Path]:
-    """The package's modules by name."""
-    found = {}
-    for folder in FOLDERS:
-        for path in (ROOT / folder).rglob("*.py"):
-            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            found[name.removesuffix(".__init__")] = path
-    return found
-
-
-@cache
+@per_audit
 def _imports(name: str) -> frozenset[str]:
     """The modules of the package that one module imports, at its top or inside a function."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(_files()[name].read_bytes())):
+    for node in ast.walk(ast.parse(sources()[name].read_bytes())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            module = absolute(_files()[name], node)
+            module = absolute(sources()[name], node)
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Call):
             found |= set(imported_by_name(node))
-    return frozenset(found & _files().keys() - set(_WIRING))
+    return frozenset(found & sources().keys() - set(_WIRING))
 
 
-@cache
+@per_audit
 def engine_version(*modules: str) -> str:
     """A hash of the source files that judging the claims and running the legs of these modules runs,
     declarations left out, and of the versions of the libraries. A module that is not the package's own adds
     nothing to the engines.
     """
-    todo = [name for name in _files() if name.startswith(_ENGINES)] + [m for m in modules if m in _files()]
+    todo = [name for name in sources() if name.startswith(_ENGINES)] + [m for m in modules if m in sources()]
     reached: set[str] = set()
     while todo:
         if (name := todo.pop()) not in reached:
@@ -77,7 +65,7 @@ def engine_version(*modules: str) -> str:
     digest = hashlib.sha256()
     for name in sorted(reached):
         if not _is_declaration(name):
-            digest.update(name.encode() + _files()[name].read_bytes())
+            digest.update(name.encode() + sources()[name].read_bytes())
     digest.update(libraries().encode())
     return digest.hexdigest()[:16]
 
@@ -92,7 +80,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
     if quick:
-        judged = [_text([built(part, assumptions) if part else None for part in parts]), repr(options.seed)]
+        judged = [said_under(claim, assumptions), repr(options.seed)]
     else:
         functions = [f for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
         judged = [
@@ -121,25 +109,39 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         *judged,
         _declared(claim),
         _effects(),
-        *(_beside(m) for m in sorted({claim.module, *named} & _files().keys())),
+        *(_beside(m) for m in sorted({claim.module, *named} & sources().keys())),
         engine_version(claim.module, *sorted(named)),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
 
 
-@cache
+def said_under(claim: Claim, assumptions: Any) -> str:
+    """The text of statements and derivation under assumptions: where two have the same, neither touches the
+    claim.
+    """
+    parts = (claim.literal, claim.corrected, claim.derivation)
+    return _text([built(part, assumptions) if part else None for part in parts])
+
+
+@per_audit
 def _effects() -> str:
     """What modules of the papers' packages do to others when they are imported, and what that reaches."""
-    lines = [(path, line) for _, path in sorted(_declarations()) for line in effects(path)]
+    lines = [(path, line) for _, path in sorted(_declarations()) for line in effects(path, sources())]
     return "\n".join(reach(path, line, _declarations()) for path, line in lines)
 
 
-@cache
+@per_audit
 def _beside(module: str) -> str:
     """A hash of the data that stand in the folder of a module, which its functions may read."""
-    digest = hashlib.sha256()
-    for path in sorted(_files()[module].parent.rglob("*")):
-        if path.is_file() and path.suffix not in (".py", ".pyc") and path != printed_in(path.parent):
+    digest, audit = hashlib.sha256(), current()
+    for path in sorted(sources()[module].parent.rglob("*")):
+        apart = path.is_relative_to(audit.records_folder) or path.is_relative_to(audit.book_folder)
+        if (
+            path.is_file()
+            and path.suffix not in (".py", ".pyc")
+            and path != printed_in(path.parent)
+            and not apart
+        ):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -217,8 +219,8 @@ def source(function: Any) -> str:
     Read from the files, statement by statement (``checks.run.reach``): however something is imported, it
     counts.
     """
-    if isinstance(function, Named) and function.module in _files():
-        own = _files()[function.module]
+    if isinstance(function, Named) and function.module in sources():
+        own = sources()[function.module]
         return f"{function.name}\n{reach(own, 0, _declarations())}"
     function = inspect.unwrap(function) if callable(function) else function
     if isinstance(function, partial):
@@ -243,20 +245,19 @@ def _declared(claim: Claim) -> str:
     """The text of the statement that declares a claim, and of all that it reaches; of a claim from elsewhere,
     of every module beside its own.
     """
-    path, _, line = claim.source.rpartition(":")
-    own = ROOT / path
-    if own in _files().values():
-        return reach(own, int(line), _declarations())
-    module = getattr(sys.modules.get(claim.module), "__file__", None)
-    beside = sorted(Path(module).parent.glob("*.py")) if module else []
+    if claim.module in sources():
+        line = int(claim.source.rpartition(":")[2])
+        return reach(sources()[claim.module], line, _declarations())
+    beside = sorted(claim.file.parent.glob("*.py")) if claim.file else []
     return "".join(hashlib.sha256(p.read_bytes()).hexdigest() for p in beside)
 
 
-@lru_cache(maxsize=1)
+@per_audit
 def _declarations() -> tuple[tuple[str, Path], ...]:
     """The modules of the papers' packages; all others are part of ``engine_version``."""
-    return tuple((name, path) for name, path in _files().items() if _is_declaration(name))
+    return tuple((name, path) for name, path in sources().items() if _is_declaration(name))
 
 
 def _is_declaration(name: str) -> bool:
-    return name.startswith(tuple(f"checks.papers.{paper}." for paper in PAPERS))
+    audit = current()
+    return name.startswith(tuple(f"{audit.package_of(paper)}." for paper in audit.papers))

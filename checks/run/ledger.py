@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from checks.claim import ROOT
+from checks.audit import current
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.evidence import Record
 from checks.run.store import write_atomically
-
-EXPECTED = ROOT / "checks" / "records" / "expected.json"
 
 
 class BadLedger(RuntimeError):
@@ -34,11 +32,26 @@ def read(path: Path) -> list[Record]:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except OSError as error:
-        raise BadLedger(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
+        hint = f"; `{current().command} verify --accept` writes it" if path == table() else ""
+        raise BadLedger(f"cannot read {path}: {error.strerror}{hint}") from None
+    except (ValueError, RecursionError) as error:
         raise BadLedger(f"{path} is damaged: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError for a name that comes twice, of which one would not count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
+        raise ValueError(f"{twice[:80]!r} comes twice")
+    return found
+
+
+def table() -> Path:
+    """The file of the verdicts that the audit expects."""
+    return current().records_folder / "expected.json"
 
 
 def expected() -> dict[str, str]:
@@ -52,22 +65,31 @@ def severities() -> dict[str, str]:
 
 
 def _recorded() -> dict[str, tuple[str, str]]:
-    table = _json(EXPECTED)
-    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
-        raise BadLedger(f"{EXPECTED} must map claim ids to verdicts")
-    split = {id: said.partition(": ") for id, said in table.items()}
+    path = table()
+    said = _json(path)
+    if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):
+        raise BadLedger(f"{path} must map claim ids to verdicts")
+    split = {id: words.partition(": ") for id, words in said.items()}
     found = {id: (verdict, severity) for id, (verdict, _, severity) in split.items()}
     for id, (verdict, severity) in found.items():
         if verdict not in VERDICTS or severity not in ("", *SEVERITIES):
-            raise BadLedger(f"{EXPECTED}: {id} is {table[id]!r}; verdicts are {', '.join(VERDICTS)}")
+            raise BadLedger(f"{path}: {id} is {said[id]!r}; verdicts are {', '.join(VERDICTS)}")
     return found
+
+
+def begin() -> None:
+    """Make the file of expected verdicts, with none, where there is none yet."""
+    if not table().exists():
+        write_atomically(table(), "{}\n")
 
 
 def accept(records: list[Record]) -> None:
     """Record the verdicts of these claims as the expected ones; other claims keep theirs."""
-    table = _json(EXPECTED) if EXPECTED.exists() else {}
-    table.update({r.id: f"{r.verdict}: {r.severity}" if r.severity else r.verdict for r in records})
-    write_atomically(EXPECTED, json.dumps(dict(sorted(table.items(), key=_order)), indent=1) + "\n")
+    begin()
+    path = table()
+    verdicts = _json(path)
+    verdicts.update({r.id: f"{r.verdict}: {r.severity}" if r.severity else r.verdict for r in records})
+    write_atomically(path, json.dumps(dict(sorted(verdicts.items(), key=_order)), indent=1) + "\n")
 
 
 def _order(item: tuple[str, str]) -> tuple[Any, ...]:

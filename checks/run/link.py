@@ -48,7 +48,8 @@ def heirs(id: str, parents: Mapping[str, Iterable[str]], verdicts: Mapping[str, 
     """The claims that rest on a failing one and fail too."""
     if verdicts.get(id) not in FAILED:
         return []
-    return sorted(heir for heir, below in parents.items() if id in below and verdicts.get(heir) in FAILED)
+    below = {heir for heir, rests in parents.items() if id in rests and heir != id}
+    return sorted(heir for heir in below if verdicts.get(heir) in FAILED)
 
 
 def gravest(record: Record) -> str | None:

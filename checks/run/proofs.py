@@ -7,16 +7,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from checks.claim import ROOT
+from checks.audit import current, per_audit
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.store import write_atomically
 
-RECORDED = ROOT / "checks" / "records" / "kernel.json"
 GRADE = "kernel-checked"
 """The grade above exact-symbolic: every part of the version that stands is a theorem for Rocq."""
 
@@ -88,6 +86,35 @@ class ClaimProofs:
             yield from part.theorems
 
 
+FAILS = "as printed,"
+"""What the kinds of refuted statements begin with."""
+
+
+@dataclass
+class Coverage:
+    """Of one kind: the claims with parts of it, those of which some such part is not checked, and why."""
+
+    claims: set[str] = field(default_factory=set)
+    short: set[str] = field(default_factory=set)
+    parts: Counter[str] = field(default_factory=Counter)
+    why: Counter[str] = field(default_factory=Counter)
+
+    def add(self, id: str, part: Part) -> None:
+        """Count a part; one in which there is nothing to show is no part that could be checked."""
+        which = "some" if part.theorems else "none"
+        which = "all" if part.checked else "nothing to show" if part.settled else which
+        self.parts[which] += 1
+        self.claims.add(id)
+        if which in ("some", "none"):
+            self.short.add(id)
+            self.why.update(set(part.missing) or {f"Rocq: {t.outcome}" for t in part.theorems})
+
+    def counts(self) -> dict[str, Any]:
+        """How many claims there are, how many of them are checked, and the reasons, the most common first."""
+        checked = len(self.claims - self.short)
+        return {"claims": len(self.claims), "checked": checked, "why": dict(self.why.most_common())}
+
+
 @dataclass
 class Proofs:
     """All claims' theorems, Rocq's version, a hash of the library, and the axioms that it rests on."""
@@ -102,27 +129,36 @@ class Proofs:
         """The claims of the grade `GRADE`."""
         return [id for id, claim in self.claims.items() if claim.checked]
 
-    def coverage(self) -> dict[str, Counter[str]]:
-        """How many parts of each kind are checked, in part, or not at all."""
-        found: dict[str, Counter[str]] = {}
-        for claim in self.claims.values():
-            for part in claim.parts if claim.verdict != "refuted" else ():
-                which = "nothing to show" if part.settled else "some" if part.theorems else "none"
-                found.setdefault(part.kind, Counter())["all" if part.checked else which] += 1
-        return dict(sorted(found.items()))
+    def coverage(self) -> dict[str, Coverage]:
+        """How much of each kind is checked, in the versions that stand and of what fails."""
+        found: dict[str, Coverage] = {}
+        for id, claim in self.claims.items():
+            for part in claim.parts:
+                found.setdefault(part.kind, Coverage()).add(id, part)
+            for part in claim.refuted:
+                found.setdefault(f"{FAILS} {part.kind}", Coverage()).add(id, part)
+        return dict(sorted(found.items(), key=lambda item: (item[0].startswith(FAILS), item[0])))
 
 
 def write(path: Path, proofs: Proofs) -> None:
-    """Write the record. Raises OSError."""
-    write_atomically(path, json.dumps(asdict(proofs), indent=1, ensure_ascii=False) + "\n")
+    """Write the record, with the coverage for those who read no more than JSON. Raises OSError."""
+    data = asdict(proofs) | {"coverage": {kind: c.counts() for kind, c in proofs.coverage().items()}}
+    write_atomically(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
-@lru_cache(maxsize=2)
-def read(path: Path = RECORDED) -> Proofs:
+def recorded() -> Path:
+    """The file of what Rocq made of the audit's theorems."""
+    return current().records_folder / "kernel.json"
+
+
+@per_audit
+def read(path: Path | None = None) -> Proofs:
     """The record. Raises BadLedger where it is missing or damaged."""
+    path = path or recorded()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         data["claims"] = {id: _claim(claim) for id, claim in data["claims"].items()}
+        data.pop("coverage", None)  # which follows from the rest
         return Proofs(**data)
     except OSError as error:
         raise BadLedger(f"cannot read {path}: {error.strerror}") from None
@@ -145,9 +181,11 @@ def standing(record: Record) -> str:
 
 
 def of_record(record: Record) -> tuple[ClaimProofs | None, str]:
-    """What is recorded of a claim and, where it is about another version, that it is stale."""
+    """What is recorded of a claim and, where it is about another version or none was judged, which."""
     found = read().claims.get(record.id)
     if found is None:
         return None, ""
+    if not record.judged:
+        return found, "the claim was not judged this time: nothing to compare with"
     same = found.said == standing(record) and found.verdict == record.verdict
     return found, "" if same else f"stale: the statement has changed since; attest prove {record.id}"

@@ -17,7 +17,10 @@ from checks.run.verify import assumptions_for, latex
 
 VERDICTS = ("proved", "corrected", "refuted")
 """The verdicts of claims that have theorems."""
-SOUNDNESS = "identity positive nonnegative nonvanishing certificate gradient psd_product psd_exp psd_overlap"
+SOUNDNESS = (
+    "identity positive nonnegative nonvanishing certificate replaced gradient psd_product psd_exp psd_overlap"
+    " geometric same_slope big_o_next no_average strong_duality"
+)
 """The theorems of the library that generated proofs apply."""
 
 

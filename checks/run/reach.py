@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 Target = tuple[str, str]  # a module and a name in it; "" for the module as a whole
 
@@ -27,11 +28,12 @@ class _Statement:
     text: str
     defines: frozenset[str]
     names: frozenset[str]
-    attributes: frozenset[tuple[str, str]]
+    attributes: frozenset[tuple[str, ...]]
     bare: frozenset[str]
     imports: tuple[tuple[str, Target], ...]
     acts: bool
-    outward: bool
+    changes: frozenset[str]
+    defines_only: bool
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def reach(path: Path, line: int, modules: tuple[tuple[str, Path], ...]) -> str:
                 todo += [(where, k) for k in module.defined.get(wanted, ())]
             elif name in files:
                 other = _parsed(files[name], files[name].stat().st_mtime_ns)
-                numbers = other.defined.get(wanted, ()) if wanted else range(len(other.statements))
+                late = other.defined.get("__getattr__", ())
+                numbers = other.defined.get(wanted, late) if wanted else range(len(other.statements))
                 todo += [(files[name], k) for k in numbers]
     return "\n".join(found[place] for place in sorted(found))
 
@@ -87,11 +90,12 @@ def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) ->
             yield aliases[name]
         elif name in aliases and name in statement.bare:
             yield (whole[name], "")
-    for base, attribute in statement.attributes:
-        if base not in whole:
-            continue
-        yield (whole[base], attribute)
-        yield (f"{whole[base]}.{attribute}", "")  # where the attribute is a module, all of it
+    for base, *attributes in statement.attributes:
+        module_name = whole.get(base, "")
+        for attribute in attributes:
+            yield (module_name, attribute)
+            module_name = f"{module_name}.{attribute}"
+            yield (module_name, "")  # where the attribute is a module, all of it
     for name, target in statement.imports:
         if name == "*":
             yield target
@@ -120,14 +124,15 @@ def _at_top(statement: _Statement) -> bool:
 
 def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> _Statement:
     names: set[str] = set()
-    attributes: set[tuple[str, str]] = set()
+    attributes: set[tuple[str, ...]] = set()
     based: set[int] = set()
     bare: set[str] = set()
     imports: list[tuple[str, Target]] = []
     for inner in ast.walk(node):
         match inner:
-            case ast.Attribute(value=ast.Name(id=base) as name, attr=attribute):
-                attributes.add((base, attribute))
+            case ast.Attribute() if chain := _chain(inner):
+                name, *rest = chain
+                attributes.add((name.id, *rest))
                 based.add(id(name))
             case ast.Import(names=found):
                 imports += [
@@ -158,13 +163,34 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
         frozenset(bare),
         tuple(imports),
         _acts(node),
-        _outward(node),
+        frozenset(_changed(node)),
+        isinstance(node, _DEFINITIONS),
     )
+
+
+def _chain(node: ast.Attribute) -> list[Any]:
+    """The name that attributes are asked of, and the attributes: of ``a.b.c`` a, "b" and "c"; nothing where
+    it is no name.
+    """
+    inner = node.value
+    before = _chain(inner) if isinstance(inner, ast.Attribute) else [inner]
+    return [*before, node.attr] if before and isinstance(before[0], ast.Name) else []
 
 
 def absolute(path: Path, node: ast.ImportFrom) -> str:
     """The module that a statement of a file imports from, also by dots."""
     return ".".join(filter(None, (_package(path, node.level), node.module)))
+
+
+def first_names(path: Path) -> set[str]:
+    """The first names of all that a file imports, but by dots."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.add(node.module)
+    return {name.partition(".")[0] for name in found}
 
 
 def imported_by_name(call: ast.Call) -> Iterator[str]:
@@ -174,17 +200,63 @@ def imported_by_name(call: ast.Call) -> Iterator[str]:
         yield str(call.args[0].value)
 
 
-def effects(path: Path) -> list[int]:
-    """The lines of a file's top-level statements that give a value to something of another module or class:
+def effects(path: Path, files: dict[str, Path]) -> list[int]:
+    """The lines of a file's top-level statements that may change something of another module of ``files``:
     no name that a definition mentions leads to them.
     """
-    return [s.first for s in _parsed(path, path.stat().st_mtime_ns).statements if s.outward]
+    module = _parsed(path, path.stat().st_mtime_ns)
+    return [s.first for s in module.statements if _outward(s, {**module.aliases, **dict(s.imports)}, files)]
 
 
-def _outward(node: ast.stmt) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    call = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-    return any(isinstance(t, ast.Attribute) for t in targets) or getattr(call, "id", "") in _SETTERS
+def _outward(statement: _Statement, aliases: dict[str, Target], files: dict[str, Path]) -> bool:
+    """Whether what a statement changes is imported, by a definition from one of the files, or may be
+    anything.
+    """
+    targets = [aliases[name] for name in statement.changes if name in aliases]
+    inside = any(m in files or f"{m}.{n}" in files for m, n in targets)
+    return "" in statement.changes or inside or bool(targets and not statement.defines_only)
+
+
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """The names whose items or attributes a statement sets, whose methods it calls for their effect, that
+    it hands on for it, or that decorate what it defines; "" where it sets what it computes the name of.
+    What a function calls its own is left out, what a loop calls so may be any name of the statement.
+    """
+    own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    found = set(_set_or_called(node))
+    yield from found - own
+    if found & own and not isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+        yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _set_or_called(node: ast.stmt) -> Iterator[str]:
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+                yield from (n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name))
+            case ast.Call(ast.Name(id=name)) if name in _SETTERS:
+                yield ""
+            case ast.Expr(ast.Call(func=func, args=args)) if not _declares(func):
+                owner = [func.value] if isinstance(func, ast.Attribute) else []
+                yield from (_root(x) for x in (*owner, *args) if isinstance(x, ast.Attribute | ast.Name))
+            case ast.FunctionDef(decorator_list=marks) | ast.ClassDef(decorator_list=marks):
+                calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in marks)
+                yield from (_root(c) for c in calls if _root(c) not in _QUIET)
+
+
+def _root(node: ast.expr) -> str:
+    """The name that attributes, items and calls start from; "-" where it is none."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else "-"
+
+
+def _declares(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id == "claim"
 
 
 _SETTERS = ("setattr", "delattr", "exec", "eval")

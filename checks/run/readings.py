@@ -1,7 +1,8 @@
 """What each claim is in its paper: its place and formulas as printed, typed from the paper, and what a reader
 who saw the paper alone made of it, compared with the record.
 
-The formulas stand in ``printed.toml`` of each paper's package, the readings in ``checks/records/audit.json``.
+The formulas stand in ``printed.toml`` of each paper's package, the readings in ``audit.json`` of the audit's
+records.
 """
 
 from __future__ import annotations
@@ -9,17 +10,14 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from checks.claim import ROOT
+from checks.audit import current, per_audit
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.proofs import hash_of
 from checks.run.store import write_atomically
-
-AUDIT = ROOT / "checks" / "records" / "audit.json"
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,10 @@ def printed_in(folder: Path) -> Path:
     return folder / "printed.toml"
 
 
-@lru_cache(maxsize=8)
-def printed(paper: str, folder: Path = ROOT / "checks" / "papers") -> dict[str, Printed]:
+@per_audit
+def printed(paper: str, folder: Path | None = None) -> dict[str, Printed]:
     """The formulas of a paper by claim. Raises BadLedger for a file of another shape."""
-    path = printed_in(folder / paper)
+    path = printed_in(folder or current().folder_of(paper))
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         return {
@@ -76,9 +74,15 @@ def printed(paper: str, folder: Path = ROOT / "checks" / "papers") -> dict[str, 
         raise BadLedger(f"{path} is damaged: {error}") from None
 
 
-@lru_cache(maxsize=2)
-def readings(path: Path = AUDIT) -> dict[str, Reading]:
+def recorded() -> Path:
+    """The file of the audit's readings."""
+    return current().records_folder / "audit.json"
+
+
+@per_audit
+def readings() -> dict[str, Reading]:
     """The readings by claim. Raises BadLedger."""
+    path = recorded()
     try:
         return {id: Reading(**item) for id, item in json.loads(path.read_text(encoding="utf-8")).items()}
     except FileNotFoundError:
@@ -90,14 +94,15 @@ def readings(path: Path = AUDIT) -> dict[str, Reading]:
 def write(found: dict[str, Reading]) -> None:
     """Write the readings, in order of id. Raises OSError."""
     text = json.dumps({id: asdict(found[id]) for id in sorted(found)}, indent=1, ensure_ascii=False)
-    write_atomically(AUDIT, text + "\n")
-    readings.cache_clear()
+    write_atomically(recorded(), text + "\n")
+    readings.cache_clear()  # type: ignore[attr-defined]
 
 
 def reading(record: Record) -> dict[str, Any] | None:
-    """The reading of a claim and, as ``stale``, whether its statement has changed since."""
+    """The reading of a claim and, as ``stale``, whether its statement has changed (None: not judged)."""
     found = readings().get(record.id)
-    return asdict(found) | {"stale": found.version != version(record)} if found else None
+    stale = found.version != version(record) if found and record.judged else None
+    return asdict(found) | {"stale": stale} if found else None
 
 
 def beside(record: Record) -> None:

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from checks.claim import CLAIMS, ROOT, Claim
-
-PAPERS = {
-    "nguyen2023": "Nguyen et al., A Primal-Dual Framework for Transformers and Neural Networks (ICLR 2023)",
-    "chen2023": "Chen et al., Primal-Attention: Self-attention through Asymmetric Kernel SVD (NeurIPS 2023)",
-    "wang2024": "Wang et al., Transformer In-Context Learning for Categorical Data (2024)",
-    "farooq2025": "Farooq, A Framework for Non-Linear Attention via Modern Hopfield Networks (2025)",
-    "bridge": "How the papers relate",
-}
+from checks.audit import current
+from checks.claim import CLAIMS, Claim
 
 
 def modules() -> list[str]:
     """The modules that declare claims: every module in the package of a paper but its legs, in order of
     name.
     """
-    found = []
-    for paper in PAPERS:
-        folder = ROOT / "checks" / "papers" / paper
-        found += [
-            f"checks.papers.{paper}.{path.stem}"
-            for path in sorted(folder.glob("*.py"))
-            if path.stem not in ("__init__", "legs")
-        ]
-    return found
+    audit = current()
+    return [
+        f"{audit.package_of(paper)}.{path.stem}"
+        for paper in audit.papers
+        for path in sorted(audit.folder_of(paper.key).glob("*.py"))
+        if path.stem not in ("__init__", "legs")
+    ]
 
 
 class UnknownClaim(LookupError):
@@ -38,7 +29,8 @@ def load() -> dict[str, Claim]:
     """Import every module of claims and return the claims by id."""
     for module in modules():
         import_module(module)
-    return CLAIMS
+    papers = [p.key for p in current().papers]
+    return {id: claim for id, claim in CLAIMS.items() if claim.paper in papers}
 
 
 def select(patterns: list[str]) -> list[Claim]:
@@ -63,6 +55,6 @@ def nearest(pattern: str, ids: list[str]) -> str:
     """The complaint about an unknown claim, with those that are spelled like it."""
     from difflib import get_close_matches
 
-    near = get_close_matches(pattern, [*ids, *PAPERS], 3)
-    hint = f"; did you mean {', '.join(near)}?" if near else "; `attest list` shows them all"
+    near = get_close_matches(pattern, [*ids, *(p.key for p in current().papers)], 3)
+    hint = f"; did you mean {', '.join(near)}?" if near else f"; `{current().command} list` shows them all"
     return f"no claim or paper '{pattern}'{hint}"

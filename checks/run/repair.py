@@ -14,6 +14,7 @@ from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.family import Family
+from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
@@ -24,6 +25,7 @@ from derivations.calculus.term import (
     Apply,
     Frac,
     Neg,
+    Number,
     Power,
     Product,
     Size,
@@ -64,7 +66,7 @@ def _leaves(statement: Any) -> Iterator[Any]:
 
 def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     """A statement of one side, of one instance, that what is printed fails, or that assumes what it says."""
-    if isinstance(repair, Identity | Stacked) and bare(repair.lhs) == bare(repair.rhs):
+    if isinstance(repair, Identity | Stacked) and collected(repair.lhs) == collected(repair.rhs):
         return True
     if isinstance(repair, Identity) and _assumed(repair, printed):
         return True
@@ -82,13 +84,24 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
             or repair.name in (getattr(p, "lhs", None), getattr(p, "rhs", None))
             for p in printed
         )
+    if isinstance(repair, Implication):
+        factors = [m for _, m in repair.multipliers]
+        return len(factors) == 1 and isinstance(factors[0], Number) and not repair.factor
     return isinstance(repair, Example)
 
 
 def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
-    """Whether the definitions that a repair adds are nothing but its two sides, which then say the same."""
+    """Whether the definitions that a repair adds are nothing but its two sides, which then say the same, or
+    one of them is the repair itself, solved for what it defines.
+    """
     known = [g for p in printed for g in getattr(p, "given", ()) or ()]
-    added = {g.tensor for g in repair.given if g not in known}
+    more = [g for g in repair.given if g not in known]
+    for new in more:
+        name = collected(new.defined)
+        left = collected(repair.lhs) - collected(repair.rhs)
+        if left.has(name) and left.subs(name, collected(new.value)) == 0:
+            return True
+    added = {g.tensor for g in more}
     sides = [t for t in (repair.lhs, repair.rhs) if _symbol(t) in added]
     others = [t for t in (repair.lhs, repair.rhs) if t not in sides]
     values = {bare(g.value) for g in repair.given if g.tensor in added}
@@ -99,6 +112,23 @@ def _symbol(term: Term) -> Tensor | None:
     """The tensor of a symbol or of an entry of one."""
     inner = picked_from(term)
     return inner.data if isinstance(inner, Symbol) else None
+
+
+def collected(term: Term) -> sp.Expr:
+    """A formula up to the order of its summands and factors, with equal ones collected, nothing cancelled."""
+    term = bare(term)
+    args = [collected(t) for t in term.args]
+    if isinstance(term, Number):
+        return sp.Rational(term.data.numerator, term.data.denominator)
+    if isinstance(term, Sum_):
+        return sp.Add(*args)
+    if isinstance(term, Product):
+        return sp.Mul(*args)
+    if isinstance(term, Neg):
+        return -args[0]
+    if isinstance(term, Frac):
+        return args[0] * sp.Symbol(repr(("one over", args[1])))
+    return sp.Symbol(repr((type(term).__name__, args, term.data)), commutative=not term.shape())
 
 
 def bare(term: Term) -> Term:
@@ -128,8 +158,10 @@ def sizes(statement: Any) -> set[str]:
 
 def named(statement: Any) -> set[str]:
     """The names of a statement's tensors, of its functions of no known meaning, of its symbols."""
-    found = {t.name for t in tensors_of(statement)}
-    for term in terms_of(statement):
+    terms = tuple(terms_of(statement))
+    idle = {t.name for t in tensors_of(terms)} - {t.name for t in tensors_of(tuple(map(bare, terms)))}
+    found = {t.name for t in tensors_of(statement)} - idle
+    for term in terms:
         for _, t in subterms(term):
             if isinstance(t, Apply) and is_unknown(t.data[0]):
                 found.add(t.data[0])

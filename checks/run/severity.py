@@ -74,25 +74,58 @@ TEXTS = ("printed", "latex")
 
 def failures(failing: Iterable[int], printed: Statement, corrected: Statement | None) -> list[dict[str, str]]:
     """For each part that fails, by number: its LaTeX, its severity by its repair alone, and what that follows
-    from.
+    from. One repair mends one formula, the next of which it keeps most, in all its readings, and those that
+    share a side with it.
     """
-    before, letters = parts(printed), names(printed)
+    before, letters, numbers = parts(printed), names(printed), list(failing)
     repairs = [p for p in parts(corrected) if p not in before] if corrected is not None else []
-    found = [(part_latex(before[n], letters[n]), *_compared(before[n], repairs)) for n in failing]
+    kept: dict[int, float] = {}
+    serves: dict[int, list[Any]] = {}
+    pairs = [(_closeness(before[n], r), n, k) for n in numbers for k, r in enumerate(repairs)]
+    for close, n, k in sorted(pairs, key=_first):
+        own = _sides(before[n])
+        if not close or n in kept:
+            continue
+        if serves.setdefault(k, own[:1]) == own[:1] or any(s in _sides(repairs[k]) for s in own):
+            kept[n] = close
+    found = [(part_latex(before[n], letters[n]), *_compared(kept.get(n, 0), bool(repairs))) for n in numbers]
     return [dict(zip(("latex", "severity", "because"), f, strict=True)) for f in found]
 
 
-def _compared(printed: Any, repairs: list[Any]) -> tuple[str, str]:
-    if not repairs:
+def _first(pair: tuple[float, int, int]) -> tuple[Any, ...]:
+    """Sorts pairs of a part and a repair: those that say the same, then those that keep most, each by how
+    near they stand in their order.
+    """
+    close, part, repair = pair
+    return close < SAME, 2 * close <= 1, abs(part - repair), -close
+
+
+SAME = 2
+"""How close a repair is that says what is printed."""
+
+
+def _closeness(printed: Any, repair: Any) -> float:
+    """`SAME` for a repair that says what is printed, else the share of the printed symbols that it keeps, 0
+    where it is no statement of the kind.
+    """
+    if _same(printed, repair):
+        return SAME
+    formulas = isinstance(printed, FORMULAS) and isinstance(repair, FORMULAS)
+    return _kept(printed, repair) if formulas or _asserts(repair) == _asserts(printed) else 0
+
+
+def _sides(part: Any) -> list[Any]:
+    """The two sides of an equation, what it defines first; those of a family's printed statement."""
+    inner = part.general if isinstance(part, Family) and part.general is not None else part
+    return [side for side in said(inner)[1:] if list(_symbols(side))[1:]]
+
+
+def _compared(close: float, repaired: bool) -> tuple[str, str]:
+    if not repaired:
         return "substance", "nothing like it is known to hold"
-    if any(_same(printed, repair) for repair in repairs):
+    if close == SAME:
         return "condition", "it holds as printed under what the correction adds"
-    alike = [
-        r
-        for r in repairs
-        if (isinstance(printed, FORMULAS) and isinstance(r, FORMULAS)) or _asserts(r) == _asserts(printed)
-    ]
-    if alike and 2 * max(_kept(printed, repair) for repair in alike) > 1:
+    if 2 * close > 1:
         return "misprint", "its correction keeps most of its symbols"
     return "substance", "what holds instead is another statement"
 

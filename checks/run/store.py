@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -15,6 +16,19 @@ def digest(name: str, data: Any) -> str:
     """A digest of what is stored under a name."""
     text = json.dumps([name, data], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """The content of a file that a user names: a regular one of at most so many bytes, since a pipe or a
+    device may never end. Raises OSError.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "is no regular file", str(path))
+        found = file.read(most + 1) or b""
+    if len(found) > most:
+        raise OSError(errno.EFBIG, f"has more than {most} bytes", str(path))
+    return found
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -19,7 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checks.claim import ROOT, Claim, Leg, Options, built
+from checks.audit import current, use
+from checks.claim import Claim, Leg, Options, built
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import ENGINES, judge
 from checks.engine.printing import part_latex
@@ -39,7 +40,7 @@ from checks.run.readings import version_of
 from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
-from checks.run.theories import THEORIES
+from checks.run.theories import theory
 from checks.statement import Definition, Statement, kind, names, parts
 
 
@@ -74,9 +75,11 @@ def _judge(
     if literal is not None and literal.holds is False and claim.corrected:
         statement = built(claim.corrected, assumptions)
         corrected, repair = judge(statement, options.seed, not quick), repair_of(printed, statement)
+        if corrected.mutants.tried and not corrected.mutants.killed:
+            repair = "idle"  # any version of it holds: it says nothing
     standing = corrected if corrected is not None else literal
     if standing is not None and not quick:
-        standing.evidence += _further(claim, assumptions, options, parts, standing.holds is False)
+        standing.beside = _further(claim, assumptions, options, parts, standing.holds is False)
     _fill(record, claim, assumptions, literal, corrected)
     record.literal_holds = literal.holds if literal else None
     if repair == "idle":
@@ -96,12 +99,13 @@ def _further(
 ) -> list[Evidence]:
     """What the legs find, or of a statement of which no version stands, its ``failing`` legs.
 
-    A leg that raises an exception ends alone: it is recorded as not run.
+    A leg that raises an exception ends alone: it is recorded as not run. None settles a statement alone.
     """
     found: list[Evidence] = []
     for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
-            found += Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
+            pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
+            found += [replace(e, settles=False) for e in pieces]
         except Inconsistent:
             raise
         except Exception as error:
@@ -160,14 +164,13 @@ def _blank(claim: Claim) -> Record:
         notes=claim.notes if not claim.reason else f"{claim.notes}\n\n{claim.reason}".strip(),
         source=claim.source,
         declaration=_declaration(claim),
-        command=f"attest verify {claim.id}",
+        command=f"{current().command} verify {claim.id}",
     )
 
 
 def _declaration(claim: Claim) -> str:
-    """The text that declares a claim of the project."""
-    path, _, line = claim.source.rpartition(":")
-    return written(ROOT / path, int(line)) if path else ""
+    """The text that declares a claim."""
+    return written(claim.file, int(claim.source.rpartition(":")[2])) if claim.file else ""
 
 
 def _fill(
@@ -182,7 +185,8 @@ def _fill(
     record.engines = sorted(f"{m.replace('.', '/')}.py" for m in modules)
     record.statement = {"latex": latex(statement), "words": claim.words}
     both = corrected is not None and repair is not None
-    record.evidence = [_worded(e, "as printed: " if both else "") for e in literal.evidence]
+    found = [*literal.evidence, *literal.beside]
+    record.evidence = [_worded(e, "as printed: " if both else "") for e in found]
     record.steps, record.mutants = list(literal.steps), literal.mutants
     if literal.holds is False:
         failing = literal.failing or list(range(len(parts(statement))))  # a leg speaks of the whole
@@ -194,7 +198,8 @@ def _fill(
         fixed = latex(repair)
         record.correction = fixed
         record.corrected = {"latex": fixed, "words": claim.correction_words}
-        record.evidence += [_worded(e, "as corrected: ") for e in corrected.evidence]
+        found = [*corrected.evidence, *corrected.beside]
+        record.evidence += [_worded(e, "as corrected: ") for e in found]
         record.steps = corrected.steps
         record.mutants = corrected.mutants
     if claim.derivation:
@@ -214,6 +219,15 @@ def _fill(
 def _worded(evidence: Evidence, which: str) -> Evidence:
     """Evidence that says which version it is about, with Greek letters for their LaTeX names."""
     return replace(evidence, detail=which + with_letters(evidence.detail))
+
+
+def why(record: Record) -> str:
+    """What a quick record fails on, or what is not shown; else that it holds."""
+    return (
+        record.counterexample
+        or "; ".join(e.detail for e in record.evidence if e.passed is not True)
+        or ("holds as printed" if record.literal_holds else record.notes)
+    )
 
 
 def latex(statement: Statement) -> str:
@@ -247,7 +261,7 @@ def version(claim: Claim) -> str:
 def assumptions_for(claim: Claim, settings: dict[str, Any]) -> Any:
     if not claim.theory:
         return None
-    return claim.assumptions(settings.get(claim.theory) or THEORIES[claim.theory].defaults)
+    return claim.assumptions(settings.get(claim.theory) or theory(claim.theory).defaults)
 
 
 def verify(
@@ -281,7 +295,8 @@ def verify(
         else:
             todo.append(claim)
     todo.sort(key=lambda claim: -len(claim.legs))  # the long ones first, so that no worker ends alone
-    with _parts(cache) as parts, _pool(min(workers, len(todo))) as pool:
+    # one that cannot be written is good enough where it has it all
+    with _parts(cache if todo else None) as parts, _pool(min(workers, len(todo))) as pool:
         work = _Work(settings, options, quick, parts, limit)
         if options.max_tokens > Options.max_tokens and not quick:
             found = [
@@ -398,7 +413,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     if _NO_WORD not in sys.warnoptions:
         sys.warnoptions.append(_NO_WORD)
     threads = str(max(1, (os.cpu_count() or 1) // workers))
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(threads,)) as pool:
+    first = (threads, current().package)
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=first) as pool:
         try:
             yield pool
         except BaseException:  # whatever ended the run: nobody waits for what the workers still do
@@ -408,14 +424,15 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
             raise
 
 
-def _begin(threads: str) -> None:
+def _begin(threads: str, package: str) -> None:
     """Before torch is imported: processes that each took all cores would wait for each other.
 
-    A worker leaves Ctrl-C to its parent, and ends with it, however that ends.
+    A worker has the audit of its parent, leaves Ctrl-C to it, and ends with it, however that ends.
     """
     os.environ.setdefault("OMP_NUM_THREADS", threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    use(package)
 
 
 def _end_with_parent() -> None:

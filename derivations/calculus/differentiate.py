@@ -174,8 +174,7 @@ def _sympy_derivative(whole: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
         lambda e: _raise_order(e.expr.expr.func, len(e.variables))(e.point[0]),
     )
     return derivative.replace(
-        lambda e: isinstance(e, sp.Derivative),
-        lambda e: _raise_order(e.expr.func, 1)(e.expr.args[0]),
+        lambda e: isinstance(e, sp.Derivative), lambda e: _raise_order(e.expr.func, 1)(e.expr.args[0])
     )
 
 

@@ -8,8 +8,9 @@ proved here holds for every size. Nothing is simplified on construction: see ``d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import lru_cache
 
 STACKED = "{+}"  # joins the dimensions of stacked blocks; prints as a plus sign
 _next = [0]
@@ -77,6 +78,12 @@ class Tensor:
         for dim in self.dims:
             summands(dim)
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.dims))  # tells nearly all apart; normal forms ask for it all the time
+
+    def __repr__(self) -> str:
+        return _written(self)
+
     def __getitem__(self, indices: Index | tuple[Index, ...]) -> Expr:
         return At(self, indices if isinstance(indices, tuple) else (indices,))
 
@@ -84,6 +91,13 @@ class Tensor:
     def scalar(self) -> Expr:
         """The value of a tensor without indices."""
         return At(self, ())
+
+
+@lru_cache(maxsize=4096)
+def _written(tensor: Tensor) -> str:
+    """As a dataclass is shown; kept, since normal forms are sorted by it."""
+    shown = ", ".join(f"{f.name}={getattr(tensor, f.name)!r}" for f in fields(tensor))
+    return f"{type(tensor).__qualname__}({shown})"
 
 
 class Expr:

@@ -46,6 +46,14 @@ def is_function_name(latex: str) -> bool:
     return bool(re.fullmatch(r"o*(w|g)([_^](w|n|g|o+(w|g)))*", _kinds(latex)))
 
 
+def is_number(latex: str) -> bool:
+    """Whether it is written with digits and signs alone, as 3, 1/2 or \\sqrt{2}, or as nothing that can be
+    seen.
+    """
+    signs = re.sub(r"\\(sqrt|[tdc]?frac|cdot|times|left|right|quad|qquad|[^A-Za-z])", "", latex)
+    return not re.search("[A-Za-z]", signs)
+
+
 _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\w))?'*|\d+|[-+/]|\S")
 
 
@@ -95,6 +103,7 @@ _FUNCTIONS = ("exp", "log", "ln", "sin", "cos", "tanh", "cosh", "sinh", "tr", "m
 _SAME = {
     r"\overline": r"\bar", r"\widetilde": r"\tilde", r"\widehat": r"\hat", r"\prime": "'", r"\leq": r"\le",
     r"\geq": r"\ge", r"\neq": r"\ne", r"\lVert": r"\|", r"\rVert": r"\|", r"\Vert": r"\|", r"\vert": "|",
+    r"\omicron": "o",
 }  # fmt: skip
 _UPRIGHT = frozenset(
     rf"\{name}" for name in ("mathrm", "mathit", "text", "textrm", "operatorname", "mathnormal")

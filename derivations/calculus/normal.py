@@ -19,7 +19,6 @@ from itertools import count, product
 from typing import Any, NamedTuple
 
 from sympy import factorint
-from sympy.utilities.iterables import multiset_permutations
 
 from derivations.calculus import index as ix
 
@@ -229,44 +228,51 @@ def _components(bound: list[Token], factors: list[tuple[Atom, Fraction]]) -> lis
 
 
 def _arranged(
-    bound: list[Token], factors: list[tuple[Atom, Fraction]], height: int
+    bound: list[Token], factors: list[tuple[Atom, Fraction]], height: int, first: int = 0
 ) -> tuple[list[Token], tuple[Any, ...]]:
-    """The order of the indices of one component that names its factors smallest, and the factors so named."""
-    factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
-    groups: dict[tuple[str, str], list[Token]] = {}
-    for token in bound:
-        groups.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
-    best: tuple[Any, ...] | None = None
-    order: list[Token] = []
-    for choice in product(*(_arrangements(groups[k], factors) for k in sorted(groups))):
-        flat = [t for group in choice for t in group]
-        names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
-        candidate = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
-        if best is None or _key(candidate) < _key(best):
-            best, order = candidate, flat
-    assert best is not None
-    return order, best
+    """The order of the indices of one component that names its factors smallest, and the factors so named.
 
-
-def _arrangements(group: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
-    """The orders of alike indices that can differ: exchanging twins changes nothing, so they keep their
-    order.
+    An index that occurs like no other is named at once, which tells others apart and takes the component to
+    pieces, each arranged by itself: without that, powers of sums have factorially many orders. Where all are
+    alike, each is tried as the first.
     """
-    if len(group) == 1:
-        return [group]
-    twins: list[list[Token]] = []
-    for token in group:
-        own = next((t for t in twins if _exchangeable(t[0], token, factors)), None)
-        if own is None:
-            twins.append([token])
-        else:
-            own.append(token)
-    labels = [n for n, own in enumerate(twins) for _ in own]
-    found = []
-    for arrangement in multiset_permutations(labels):
-        left = [list(own) for own in twins]
-        found.append([left[n].pop(0) for n in arrangement])
-    return found
+    factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
+    cells: dict[tuple[str, str], list[Token]] = {}
+    for token in bound:
+        cells.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
+    alike = [cells[k] for k in sorted(cells)]
+    alone = [t for cell in alike for t in cell if len(cell) == 1]
+    places = {t: place for place, cell in enumerate(alike) for t in cell}
+    choices = [alone] if alone else [[t] for t in _unlike(min(alike, key=len), factors)]
+    found = [_with_first(chosen, bound, factors, (height, first), places) for chosen in choices]
+    return min(found, key=lambda f: _key(f[1])) if len(found) > 1 else found[0]
+
+
+def _with_first(
+    chosen: list[Token],
+    bound: list[Token],
+    factors: list[tuple[Atom, Fraction]],
+    start: tuple[int, int],
+    places: dict[Token, int],
+) -> tuple[list[Token], tuple[Any, ...]]:
+    """The same where some indices are named before the others; in the result the given places come first."""
+    height, first = start
+    names = {t: Token("b", (height, first + k), t.dim) for k, t in enumerate(chosen)}
+    rest, renamed = [t for t in bound if t not in names], [(_rename(a, names), e) for a, e in factors]
+    parts = [_arranged(part, renamed, height, first + len(chosen)) for part in _components(rest, renamed)]
+    order = [*chosen, *(t for part in sorted(parts, key=lambda p: _key(p[1])) for t in part[0])]
+    order.sort(key=lambda t: places[t])
+    names = {t: Token("b", (height, first + k), t.dim) for k, t in enumerate(order)}
+    return order, tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
+
+
+def _unlike(cell: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[Token]:
+    """One of each kind of indices: exchanging twins changes nothing."""
+    kinds: list[Token] = []
+    for token in cell:
+        if not any(_exchangeable(kind, token, factors) for kind in kinds):
+            kinds.append(token)
+    return kinds
 
 
 def _exchangeable(one: Token, two: Token, factors: list[tuple[Atom, Fraction]]) -> bool:

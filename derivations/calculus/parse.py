@@ -41,16 +41,25 @@ def parse(text: str, names: Mapping[str, ix.Expr], functions: tuple[str, ...] = 
     return expr
 
 
+def printed(text: str) -> str:
+    """The formula as it is stored and shown: written anew from what was read, without spaces.
+
+    It reads as the same formula. Raises BadExpression for a text that does not parse, or gets too long.
+    """
+    text, tree = _tree(text)
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.Constant) and isinstance(value.value, float):  # all of its digits
+                digits = ast.get_source_segment(text, value) or "0"
+                setattr(node, name, ast.Name(digits.replace("_", "")))
+    shown = ast.unparse(tree).replace(" ", "").replace("**", "^")
+    if len(shown) > _LONGEST:
+        raise BadExpression(f"longer than {_LONGEST} characters once it is printed again")
+    return shown
+
+
 def _read(text: str, names: Mapping[str, ix.Expr], functions: tuple[str, ...]) -> ix.Expr:
-    if len(text) > _LONGEST:
-        raise BadExpression(f"longer than {_LONGEST} characters")
-    text = text.strip().replace("^", "**")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's remarks on the text are not ours
-            tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise BadExpression(f"'{text}' does not parse as a formula") from None
+    text, tree = _tree(text)
 
     def build(node: ast.AST) -> ix.Expr:
         match node:
@@ -83,6 +92,20 @@ def _read(text: str, names: Mapping[str, ix.Expr], functions: tuple[str, ...]) -
         raise BadExpression(f"'{shown}' is not allowed here ({allowed}; + - * / ^ with rational exponents)")
 
     return build(tree.body)
+
+
+def _tree(text: str) -> tuple[str, ast.Expression]:
+    """The text with Python's sign for powers, and how Python reads it. Raises BadExpression."""
+    if len(text) > _LONGEST:
+        raise BadExpression(f"longer than {_LONGEST} characters")
+    text = text.strip().replace("^", "**")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's remarks on the text are not ours
+            tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise BadExpression(f"'{text}' does not parse as a formula") from None
+    return text, tree
 
 
 def _rational(node: ast.AST) -> Fraction:

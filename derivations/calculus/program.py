@@ -11,7 +11,7 @@ turns the same object into numbers for cvxpy, so that derivation and solver cann
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
@@ -22,7 +22,20 @@ from derivations.calculus import signs as sg
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex, to_expr
-from derivations.calculus.term import Neg, Term, as_term, sum_over
+from derivations.calculus.term import (
+    Neg,
+    Pick,
+    Power,
+    SquaredNorm,
+    Symbol,
+    Term,
+    as_term,
+    free,
+    replace_at,
+    subterms,
+    sum_over,
+    symbols,
+)
 
 
 class Raw(Term):
@@ -101,6 +114,9 @@ class Program:
             rows.append(start + shown + (rf"\quad ({span})" if span else ""))
         return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
+
     def unknown(self) -> set[Tensor]:
         """All tensors that the objective and the constraints mention."""
         found = ix.tensors(self.objective.entry())
@@ -130,6 +146,9 @@ class Step:
     reason: str
     checked: bool | None = None
 
+    def _repr_markdown_(self) -> str:
+        return f"**{self.title}.** {self.reason}\n\n$$ {self.latex} $$"
+
 
 @dataclass
 class Dual:
@@ -149,6 +168,12 @@ class Dual:
     complementarity: list[tuple[Tensor, ix.Expr]] = field(default_factory=list)
     program: Program | None = None
     steps: list[Step] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"Dual({'; '.join(step.title for step in self.steps)})"
+
+    def _repr_markdown_(self) -> str:
+        return "\n\n".join(step._repr_markdown_() for step in self.steps)
 
     def substitute(self, expr: ix.Expr) -> ix.Expr:
         """An expression with every solved variable replaced by its value."""
@@ -252,6 +277,53 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
     return False
 
 
+def with_residuals(program: Program) -> Program:
+    """The program with a new variable for each expression that its objective squares, and a constraint that
+    says so: ½‖Xw - y‖² becomes ½‖r‖² with Xw - y = r. A square of a variable alone stays.
+    """
+    squares = [
+        (path, part)
+        for path, part in subterms(program.objective)
+        if isinstance(part, SquaredNorm) or (isinstance(part, Power) and part.data == 2)
+        if symbols(part) & set(program.variables) and not _is_entry(part.args[0])
+    ]
+    objective, variables, constraints = program.objective, program.variables, program.constraints
+    taken = {t.name for t in program.unknown()} | {c.multiplier.name for c in constraints}
+    for path, part in squares:
+        base, outer = part.args[0], tuple(sorted(free(part), key=lambda i: i.name))
+        letters = [letter for letter in "abcdefgh" if letter not in {i.name for i in outer}]
+        inner = tuple(Index(letter, dim) for letter, dim in zip(letters, base.shape(), strict=False))
+        names = [
+            next(n for n in (letter, *(f"{letter}_{k}" for k in range(1, 99))) if n not in taken)
+            for letter in ("r", r"\rho")
+        ]
+        taken |= set(names)
+        residual, multiplier = (Tensor(name, tuple(i.dim for i in (*outer, *inner))) for name in names)
+        at = as_term(residual)[outer] if outer else as_term(residual)
+        objective = replace_at(objective, path, replace(part, args=(at,)))
+        left = base[inner] if inner else base
+        right = as_term(residual)[(*outer, *inner)] if outer or inner else as_term(residual)
+        constraints += (Constraint(left, right, multiplier, (*outer, *inner), equality=True),)
+        variables += (residual,)
+    return replace(program, variables=variables, objective=objective, constraints=constraints)
+
+
+def _says_the_same(split: Program, stated: Program) -> bool:
+    """Whether the objective is the stated one once each residual is what its constraint says."""
+    objective = split.objective.entry()
+    added = split.constraints[len(stated.constraints) :]
+    for variable, c in zip(split.variables[len(stated.variables) :], added, strict=True):
+        if nf.normal(c.rhs.entry()) != nf.normal(ix.At(variable, c.over)):
+            return False
+        objective = _substitute(objective, variable, c.over, c.lhs.entry())
+    return nf.is_zero(nf.normal(objective - stated.objective.entry()))
+
+
+def _is_entry(term: Term) -> bool:
+    """Whether a term is a tensor, or an entry or a row of one."""
+    return isinstance(term, Symbol) or (isinstance(term, Pick) and isinstance(term.args[0], Symbol))
+
+
 def dualise(program: Program) -> Dual:
     """Lagrangian, stationarity, elimination, complementarity, and the dual program of a convex program.
 
@@ -259,15 +331,23 @@ def dualise(program: Program) -> Dual:
     and says that it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality
     holds for it.
 
+    Where squares of affine expressions hide the convexity, they get residual variables first, and a step says
+    so.
+
     Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a
     matrix with a declared inverse is not symmetric.
     """
     require_quadratic(program)
+    stated, split = program, with_residuals(program) if not convexity(program) else program
+    program = split if convexity(split) and _says_the_same(split, stated) else stated
     for matrix, inverse in program.inverses:
         if not (matrix.symmetric and inverse.symmetric):
             raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
     result = Dual(lagrangian(program))
-    result.steps.append(Step("Program", program.latex(), "as stated"))
+    result.steps.append(Step("Program", stated.latex(), "as stated"))
+    if program != stated:
+        why = "each square gets a variable of its own, equal to what is squared: the same minimum"
+        result.steps.append(Step("Residuals", program.latex(), why, _says_the_same(program, stated)))
     result.steps.append(
         Step(
             "Lagrangian",

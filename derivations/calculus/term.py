@@ -49,6 +49,9 @@ class Term:
         """The formula as printed."""
         raise NotImplementedError
 
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
+
     level = _ATOM
 
     def wrapped(self, level: int, after: bool = False) -> str:
@@ -307,7 +310,8 @@ class MatMul(Term):
             left = (left[0], "1")
         if left[1] != right[0]:
             raise NonConformable(
-                f"matrix product of shapes {show_shapes((left, right))}: {left[1]} against {right[0]}"
+                f"matrix product of shapes {show_shapes([left])} and {show_shapes([right])}: "
+                f"{left[1]} against {right[0]}"
             )
         return left, right
 
@@ -424,6 +428,10 @@ class Named(Term):
     """A term under the name that the paper gives it; ``data`` is the name's LaTeX. Mutants are made
     inside.
     """
+
+    @property
+    def level(self) -> int:  # type: ignore[override]
+        return level_of(self.data)
 
     def shape(self) -> tuple[str, ...]:
         return self.args[0].shape()

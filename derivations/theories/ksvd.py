@@ -167,7 +167,7 @@ def feature_rows(a: KsvdAssumptions) -> tuple[Term, Term]:
 def score_weight(a: KsvdAssumptions) -> tuple[Term, Term]:
     """The factor and the diagonal matrix between two scores in the objective."""
     if a.objective == "released":
-        square = PrintedDiagonal((as_term(released) ** 2,), r"\boldsymbol{L}^{2}")
+        square = PrintedDiagonal((as_term(released) ** 2,), r"\operatorname{diag}(\boldsymbol{L})^{2}")
         return as_term(HALF) / size(N), square
     return as_term(HALF), Lambda
 
@@ -326,8 +326,7 @@ def derive(a: KsvdAssumptions) -> list[Step]:
     value = form_latex(nf.normal(eliminated(a)))
     why = (
         "its stationary points are the solutions of the eigenvalue problem; J is not concave, so it is no "
-        "dual and bounds "
-        "nothing"
+        "dual and bounds nothing"
     )
     steps.append(Step("Eliminated Lagrangian", value, why))
     at = form_latex(nf.normal(objective_at_solution(a)))
@@ -407,9 +406,8 @@ def _at_triplets(a: KsvdAssumptions) -> Step:
     zero = r"\boldsymbol{L}^2 = N\Sigma^{-1}" if a.objective == "released" else r"\Lambda = \Sigma^{-1}"
     why = (
         "J at the weights of exact triplets of the kernel, whatever Λ is: by the eigenvalue problem and "
-        "equal norms of paired "
-        "columns. It vanishes direction by direction for this choice only; a sum of terms of both signs "
-        "vanishes for many"
+        "equal norms of paired columns. It vanishes direction by direction for this choice only; a sum of "
+        "terms of both signs vanishes for many"
     )
     return Step(
         "Objective at triplets",

@@ -6,9 +6,13 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+from derivations.calculus.parse import printed
+from derivations.calculus.program import Step
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:+\-*/^() ]*")
 """What a value is written with. It is shown in pages, formulas and terminals, where other signs mean
@@ -27,6 +31,7 @@ class BadAssumption(ValueError):
 class Knob:
     """A choice: its name, the allowed values (an upper-case word is a placeholder) and what it means.
 
+    A value that is a formula ("EXPRESSION in …") is kept as it was parsed and printed again, never as typed.
     ``examples`` are values that stand for those with a placeholder, where every kind of value is tried.
     """
 
@@ -35,10 +40,16 @@ class Knob:
     meaning: str
     examples: tuple[str, ...] = ()
 
+    def kept(self, value: str) -> str:
+        """How a value that is valid is stored and shown."""
+        free = any(a.startswith("EXPRESSION") for a in self.allowed)
+        return printed(value) if free and value not in self.allowed and ":" not in value else value
+
 
 def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], validate: Any) -> Any:
     """The assumptions with some knobs set. Raises BadAssumption with one line that says what is allowed."""
     names = {f.name for f in fields(defaults)}
+    kept = {}
     for name, value in settings.items():
         if name not in names:
             raise BadAssumption(f"no knob '{name}'; there are {', '.join(sorted(names))}")
@@ -49,13 +60,29 @@ def changed(defaults: Any, knobs: tuple[Knob, ...], settings: dict[str, Any], va
             )
         try:
             validate(name, value)
+            kept[name] = knob.kept(value)
         except ValueError as error:
             shown = value if len(value) <= 80 else f"{value[:79]}…"
             raise BadAssumption(f"{name}={shown}: {error}; allowed: {', '.join(knob.allowed)}") from None
         if not _PLAIN.fullmatch(value):
             strange = next(c for c in value if not _PLAIN.fullmatch(c))
             raise BadAssumption(f"{name} has the character {strange!a}; allowed: {', '.join(knob.allowed)}")
-    return replace(defaults, **settings)
+    return replace(defaults, **kept)
+
+
+@dataclass(frozen=True)
+class Theory:
+    """A theory: its default assumptions, its knobs, how to validate a value and how to derive its results."""
+
+    name: str
+    defaults: Any
+    knobs: tuple[Knob, ...]
+    validate: Callable[[str, str], None]
+    derive: Callable[[Any], list[Step]]
+
+    def assumptions(self, settings: dict[str, Any]) -> Any:
+        """The defaults with some knobs set. Raises BadAssumption."""
+        return changed(self.defaults, self.knobs, settings, self.validate)
 
 
 def parse_settings(pairs: list[str], theory: str) -> dict[str, str]:
@@ -99,8 +126,9 @@ def _text(path: Path) -> str:
     if not stat.S_ISREG(os.stat(path).st_mode):
         why = "Is a directory" if path.is_dir() else "is no regular file"
         raise BadAssumption(f"cannot read {path}: {why}")
-    with path.open("rb") as file:
-        found = file.read(_LARGEST + 1)
+    # what blocks until somebody writes, such as /proc/kmsg, says so instead
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        found = file.read(_LARGEST + 1) or b""
     if len(found) > _LARGEST or found.count(b".") > _DOTS:
         raise BadAssumption(f"{path} is too large: at most {_LARGEST} bytes and {_DOTS} dots are read")
     return found.decode("utf-8")

@@ -15,6 +15,7 @@ from checks.claim import Options
 from checks.papers.nguyen2023.legs import theorem1 as legs
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus import program as program_module
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import to_expr
@@ -28,6 +29,7 @@ from derivations.calculus.program import (
     dualise,
     is_affine,
     lagrangian,
+    with_residuals,
 )
 from derivations.calculus.term import apply, as_term, squared_norm, sum_over, trace
 from derivations.theories import ksvd
@@ -181,6 +183,87 @@ def test_complementarity_lists_the_inequalities_only() -> None:
     result = dualise(program(INEQUALITY, EQUALITY))
     assert [t for t, _ in result.complementarity] == [MU]
     assert nf.equal(result.complementarity[0][1], INEQUALITY.excess())
+
+
+# ---------------------------------------------------------------- squares of affine expressions
+
+W, T, DESIGN, Y = Tensor("w", ("D",)), Tensor("t", ("D",)), Tensor("X", ("N", "D")), Tensor("y", ("N",))
+LAM = Tensor("lambda", positive=True)
+c_ = Index("c", "D")
+w, t, design, y, lam = (as_term(one) for one in (W, T, DESIGN, Y, LAM))
+ABSOLUTE = tuple(
+    Constraint(side, t[c_], Tensor(name, ("D",)), (c_,)) for name, side in (("a", w[c_]), ("b", -w[c_]))
+)
+RIDGE = Program("ridge", (W,), squared_norm(design @ w - y) / 2 + lam / 2 * squared_norm(w))
+ROWS = sum_over(i, (design[i].T @ w - y[i]) ** 2) / 2
+FITS = {
+    "ridge": RIDGE,
+    "ridge by rows": replace(RIDGE, objective=ROWS + lam / 2 * squared_norm(w)),
+    "least squares": replace(RIDGE, objective=squared_norm(design @ w - y) / 2),
+    "lasso": Program("lasso", (W, T), ROWS + lam * sum_over(c_, t[c_]), ABSOLUTE),
+    "maximised": replace(RIDGE, objective=-RIDGE.objective, maximise=True),
+}
+
+
+def fit_data(seed: int, sizes: dict[str, int]) -> Any:
+    rng = random.Random(seed)
+    table = {("lambda", ()): Fraction(rng.randint(1, 4), 2)}
+    for name, dims in (("X", ("N", "D")), ("y", ("N",))):
+        for entry in product(*(range(sizes[dim]) for dim in dims)):
+            table[name, entry] = Fraction(rng.randint(-3, 3))
+    return lambda tensor, entry: table[tensor.name, entry]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_squares_of_affine_expressions_get_residuals_and_strong_duality_holds_exactly(name: str) -> None:
+    whole = FITS[name]
+    result = dualise(whole)
+    (step,) = [s for s in result.steps if s.title == "Residuals"]
+    assert step.checked is True and result.program is not None
+    sizes = {"N": 3, "D": 2}
+    for seed in range(2):
+        one, two = values(whole, result.program, sizes, fit_data(seed, sizes))
+        assert one == two
+    wrong = replace(result.program, objective=result.program.objective * 2)
+    assert (
+        values(whole, wrong, sizes, fit_data(1, sizes))[0]
+        != values(whole, wrong, sizes, fit_data(1, sizes))[1]
+    )
+
+
+def test_a_program_that_is_shown_to_be_convex_as_it_stands_gets_no_residuals() -> None:
+    assert not [s for s in dualise(program(INEQUALITY, EQUALITY)).steps if s.title == "Residuals"]
+
+
+def test_residuals_do_not_make_a_concave_minimisation_convex() -> None:
+    concave = replace(RIDGE, objective=lam / 2 * squared_norm(w) - squared_norm(design @ w - y) / 2)
+    assert not convexity(concave)
+    with pytest.raises(ValueError, match="enters the Lagrangian quadratically"):
+        dualise(concave)
+
+
+def test_a_residual_that_is_another_expression_is_noticed() -> None:
+    split = with_residuals(RIDGE)
+    assert program_module._says_the_same(split, RIDGE)
+    (own,) = split.constraints
+    assert not program_module._says_the_same(
+        replace(split, constraints=(replace(own, lhs=2 * own.lhs),)), RIDGE
+    )
+    assert not program_module._says_the_same(replace(split, objective=2 * split.objective), RIDGE)
+
+
+def test_programs_and_duals_show_themselves_in_notebooks() -> None:
+    result = dualise(RIDGE)
+    assert RIDGE._repr_latex_() == rf"$\displaystyle {RIDGE.latex()}$"
+    assert (design @ w)._repr_latex_() == r"$\displaystyle X w$"
+    shown = result._repr_markdown_()
+    assert all(f"**{s.title}.**" in shown and f"$$ {s.latex} $$" in shown for s in result.steps)
+    assert len(str(result)) < 400
+
+
+def test_names_of_residuals_are_new() -> None:
+    taken = replace(RIDGE, objective=RIDGE.objective + as_term(R) * sum_over(c_, w[c_]))
+    assert [v.name for v in with_residuals(taken).variables] == ["w", "r_1"]
 
 
 # ---------------------------------------------------------------- support vector regression, all knobs

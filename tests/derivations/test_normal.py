@@ -488,3 +488,33 @@ def test_graphs_with_symmetries_are_named_the_same_whatever_their_order(data: An
     for g in graphs:
         g.add_nodes_from(range(5))
     assert nf.equal(contraction(first), contraction(second)) == is_isomorphic(*graphs)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("power", [6, 9])
+def test_powers_of_sums_have_no_factorial_number_of_orders(power: int) -> None:
+    """c_j = Σ_ik A_ij B_ik x_k to a power, summed over j: an index that is no one's twin in each factor."""
+
+    def form(names: str) -> nf.Form:
+        inner = [Sum(i, Sum(k, A[i, J] * B[i, k] * y[k])) for n in range(power)
+                 for i, k in [(Index(f"{names}{n}", "N"), Index(f"{names}k{n}", "M"))]]  # fmt: skip
+        return nf.normal(Sum(J, Mul(tuple(inner if names == "a" else inner[::-1])) * x[J]))
+
+    assert form("a") == form("b") != nf.normal(Sum(J, x[J]))
+
+
+def test_rings_of_indices_are_told_from_each_other() -> None:
+    """Every index of a ring occurs alike, so that each is tried as the first: one ring of six is not two of
+    three.
+    """
+    at = [Index(f"r{n}", "N") for n in range(6)]
+
+    def ring(*pairs: tuple[int, int]) -> nf.Form:
+        expr: Expr = Mul(tuple(A[at[a], at[b]] for a, b in pairs))
+        for index in at:
+            expr = Sum(index, expr)
+        return nf.normal(expr)
+
+    one = ring((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0))
+    assert one == ring((3, 5), (5, 1), (1, 0), (0, 4), (4, 2), (2, 3))
+    assert one != ring((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3))

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as hs
 
+from checks.run.theories import theory
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.parse import BadExpression, parse
+from derivations.calculus.parse import BadExpression, parse, printed
 from derivations.theories.theory import BadAssumption, Knob, changed, load_settings, parse_settings
 
 U, W = Tensor("u"), Tensor("w")
@@ -39,6 +40,26 @@ def value(text: str, u: Fraction = Fraction(2), w: Fraction = Fraction(3)) -> An
 ])  # fmt: skip
 def test_formulas(text: str, expected: Any) -> None:
     assert value(text) == expected
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("u^2", "u^2"), ("u**2  # <script>", "u^2"), ("  ((u)) ", "u"), ("u + w*u", "u+w*u"), ("(u+w)^-2", "(u+w)^(-2)"),
+    ("0.1*u", "0.1*u"), ("2*0.250", "2*0.250"), ("u^0.5", "u^0.5"), ("1_000*u", "1000*u"), ("1_0.5*u", "10.5*u"),
+    ("0.12345678901234567890123*u", "0.12345678901234567890123*u"), ("exp( -u )", "exp(-u)"), ("1e-3", "1e-3"),
+    ("0x10*u", "16*u"), ("u/(w/u)", "u/(w/u)"), ("-u^2", "-u^2"), ("(-u)^2", "(-u)^2"), ("u\t+\t1", "u+1"),
+])  # fmt: skip
+def test_a_formula_is_shown_as_it_was_read(text: str, shown: str) -> None:
+    assert printed(text) == shown == printed(shown)
+    assert nf.equal(parse(shown, NAMES), parse(text, NAMES))
+
+
+def test_a_setting_is_kept_as_it_was_read_never_as_typed() -> None:
+    chosen = theory("svr").assumptions({"feature_map": "(( dot+0.5 )**2)", "beta": "1/2"})
+    assert (chosen.feature_map, chosen.beta) == ("(dot+0.5)^2", "1/2")
+    assert theory("svr").assumptions({"feature_map": "polynomial:2"}).feature_map == "polynomial:2"
+    assert theory("energy").assumptions({"F": "u**2"}).F == "u^2"
+    with pytest.raises(BadExpression, match="once it is printed again"):
+        printed("u^-2*" * 39 + "u^2")
 
 
 def test_functions_are_those_of_their_names() -> None:
@@ -172,7 +193,7 @@ def test_what_is_shown_has_no_sign_that_means_more_than_a_formula(tail: str) -> 
         parse(text, NAMES)
 
     knobs = (Knob("F", ("any", "EXPRESSION in u"), "a function"),)
-    assert changed(Assumptions(), knobs, {"F": "(1 + u)^2/3"}, validate).F == "(1 + u)^2/3"
+    assert changed(Assumptions(), knobs, {"F": "(1+u)^2/3"}, validate).F == "(1+u)^2/3"
     with pytest.raises(BadAssumption, match="has the character"):
         changed(Assumptions(), knobs, {"F": f"u^2{tail}"}, validate)
 

@@ -54,6 +54,9 @@ def log(arg):
 
 
 PAIRS = [
+    Pair("cost/a-plan-compared-with-itself",
+         lambda: Cost("c", (PRODUCT,), "0", MATRIX @ WIDE, (PRODUCT,), MATRIX @ WIDE, sizes=("n", "d")), "compared with itself",
+         lambda: Cost("c", (PRODUCT,), "n**2*d", MATRIX @ WIDE, sizes=("n", "d"))),
     Pair("rule/no-size-is-zero", lambda: Rule((), Fact("f", size("N") - 2, ">="), Point((("N", 1),), ())), "N = 1: -1",
          lambda: Rule((), Fact("f", size("N") - 1, ">="), Point((("N", 0),), ()))),
     Pair("example/a-negative-size", lambda: Example((Fact("f", -size("N"), ">"),), Point((("N", -1),), ())), "no such N",
@@ -143,4 +146,7 @@ PAIRS = [
          lambda: Averages((Column("c", (Fraction(1, 10), Fraction(12, 100)), Fraction(11, 100), 2),))),
     Pair("arithmetic/half-away", lambda: Arithmetic((Figure("f", Fraction(27, 200), "rounds to", Fraction(13, 100), 2),)),
          "0.135 rounds to 0.14", lambda: Arithmetic((Figure("f", Fraction(27, 200), "rounds to", Fraction(14, 100), 2),))),
+    Pair("cost/a-line-that-nothing-uses",
+         lambda: Cost("c", (Assign(SQUARES, (i,), v[i] * v[i]), PRODUCT), "n + d*n**2", MATRIX @ WIDE, sizes=("n", "d")), "d n²",
+         lambda: Cost("c", (PRODUCT,), "d*n**2", MATRIX @ WIDE, sizes=("n", "d"))),
 ]  # fmt: skip

@@ -114,9 +114,9 @@ PAIRS = [
          lambda: Differs(called("z") + 2 * (x * y), 3 * called("z"))),
     Pair("differs/a-transpose-that-is-a-name", lambda: Differs(called(r"A^{\top}", "n", "n") @ v, A.T @ v), "Aᵀ v",
          lambda: Differs(called("B", "n", "n") @ v, A.T @ v)),
-    Pair("definition/two-meanings-in-two-parts", lambda: All((Definition(x, 3 * one), Definition(x, 4 * one))), "3 and 4",
-         lambda: All((Definition(x, 3 * one), Definition(y, 4 * one)))),
-    Pair("definition/two-parts-by-each-other", lambda: All((Definition(x, y), Definition(y, x))), "a circle", lambda: All((Definition(x, y), Definition(as_term(Tensor("z")), x)))),
+    Pair("definition/two-meanings-in-two-parts", lambda: All(Definition(x, 3 * one), Definition(x, 4 * one)), "3 and 4",
+         lambda: All(Definition(x, 3 * one), Definition(y, 4 * one))),
+    Pair("definition/two-parts-by-each-other", lambda: All(Definition(x, y), Definition(y, x)), "a circle", lambda: All(Definition(x, y), Definition(as_term(Tensor("z")), x))),
 ]  # fmt: skip
 
 

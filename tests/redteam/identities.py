@@ -792,7 +792,7 @@ FAMILIES = [
             Identity(fn("f", s) - fn("f", s), as_term(0)),
             cases(
                 Identity(exp(s) * exp(-s), as_term(1)),
-                All((Identity(fn("sin", -s), -fn("sin", s)), Identity(fn("cos", -s), -fn("cos", s)))),
+                All(Identity(fn("sin", -s), -fn("sin", s)), Identity(fn("cos", -s), -fn("cos", s))),
             ),
         ),
         "the cosine is even: s = 0 gives 1 against -1",
@@ -800,7 +800,7 @@ FAMILIES = [
             Identity(fn("f", s) - fn("f", s), as_term(0)),
             cases(
                 Identity(exp(s) * exp(-s), as_term(1)),
-                All((Identity(fn("sin", -s), -fn("sin", s)), Identity(fn("cos", -s), fn("cos", s)))),
+                All(Identity(fn("sin", -s), -fn("sin", s)), Identity(fn("cos", -s), fn("cos", s))),
             ),
         ),
     ),
@@ -810,95 +810,74 @@ CONJUNCTIONS = [
     Pair(
         "all/definition-not-shared",
         lambda: All(
-            (
-                Identity(y + 1, x**2 + 1, given=(Given(Y, (), x**2, "y is x²"),)),
-                Identity(2 * y, 2 * x**2),
-            )
+            Identity(y + 1, x**2 + 1, given=(Given(Y, (), x**2, "y is x²"),)), Identity(2 * y, 2 * x**2)
         ),
         "the second part has no definition of y: y = 1, x = 0",
         lambda: All(
-            (
-                Identity(y + 1, x**2 + 1, given=(Given(Y, (), x**2, "y is x²"),)),
-                Identity(2 * y, 2 * x**3, given=(Given(Y, (), x**3, "y is x³"),)),
-            )
+            Identity(y + 1, x**2 + 1, given=(Given(Y, (), x**2, "y is x²"),)),
+            Identity(2 * y, 2 * x**3, given=(Given(Y, (), x**3, "y is x³"),)),
         ),
     ),
     Pair(
         "all/identity-and-difference-of-the-same",
         lambda: All(
-            (
-                Identity(fn("tanh", x), fn("sinh", x) / fn("cosh", x)),
-                Differs(fn("tanh", x), fn("sinh", x) / fn("cosh", x)),
-            )
+            Identity(fn("tanh", x), fn("sinh", x) / fn("cosh", x)),
+            Differs(fn("tanh", x), fn("sinh", x) / fn("cosh", x)),
         ),
         "the parts contradict each other: tanh = sinh/cosh everywhere",
         lambda: All(
-            (
-                Identity(fn("tanh", x), fn("sinh", x) / fn("cosh", x)),
-                Differs(fn("tanh", x), fn("sinh", x) * fn("cosh", x)),
-            )
+            Identity(fn("tanh", x), fn("sinh", x) / fn("cosh", x)),
+            Differs(fn("tanh", x), fn("sinh", x) * fn("cosh", x)),
         ),
     ),
     Pair(
         "all/last-of-five",
         lambda: All(
-            (
-                Identity(x + y, y + x),
-                Identity(x * y, y * x),
-                Identity(fn("relu", x) * fn("relu", -x), as_term(0)),
-                Identity(a_ @ (b_ @ e_), (a_ @ b_) @ e_),
-                Identity(a_ @ diag(u), diag(u) @ a_),
-            )
+            Identity(x + y, y + x),
+            Identity(x * y, y * x),
+            Identity(fn("relu", x) * fn("relu", -x), as_term(0)),
+            Identity(a_ @ (b_ @ e_), (a_ @ b_) @ e_),
+            Identity(a_ @ diag(u), diag(u) @ a_),
         ),
         "N = 2, A = [[0, 1], [0, 0]], u = (1, 0): the last part has 0 against 1 in the corner",
         lambda: All(
-            (
-                Identity(x + y, y + x),
-                Identity(x * y, y * x),
-                Identity(fn("relu", x) * fn("relu", -x), as_term(0)),
-                Identity(a_ @ (b_ @ e_), (a_ @ b_) @ e_),
-                Identity(diag(v) @ diag(u), diag(u) @ diag(v)),
-            )
+            Identity(x + y, y + x),
+            Identity(x * y, y * x),
+            Identity(fn("relu", x) * fn("relu", -x), as_term(0)),
+            Identity(a_ @ (b_ @ e_), (a_ @ b_) @ e_),
+            Identity(diag(v) @ diag(u), diag(u) @ diag(v)),
         ),
     ),
     Pair(
         "all/nested-with-a-pole",
         lambda: All(
-            (
-                Identity(x**2 - 2 * x + 1, (x - 1) ** 2),
-                All((Definition(y, 1 / (x**2 + 1)), All((Definition(y, 1 / (x**3 - 2)),)))),
-            )
+            Identity(x**2 - 2 * x + 1, (x - 1) ** 2),
+            All(Definition(y, 1 / (x**2 + 1)), All(Definition(y, 1 / (x**3 - 2)))),
         ),
         "the innermost formula is undefined at the cube root of 2",
         lambda: All(
-            (
-                Identity(x**2 - 2 * x + 1, (x - 1) ** 2),
-                All((Definition(y, 1 / (x**2 + 1)), All((Definition(y, 1 / (x**4 + 2)),)))),
-            )
+            Identity(x**2 - 2 * x + 1, (x - 1) ** 2),
+            All(Definition(y, 1 / (x**2 + 1)), All(Definition(y, 1 / (x**4 + 2)))),
         ),
     ),
     Pair(
         "all/even-and-odd-roots",
-        lambda: All((Identity(sqrt(p**2), p), Identity(sqrt(x**4), x**2), Identity(sqrt(x**6), x**3))),
+        lambda: All(Identity(sqrt(p**2), p), Identity(sqrt(x**4), x**2), Identity(sqrt(x**6), x**3)),
         "third part at x = -1: 1 against -1",
-        lambda: All((Identity(sqrt(p**2), p), Identity(sqrt(x**4), x**2), Identity(sqrt(p**6), p**3))),
+        lambda: All(Identity(sqrt(p**2), p), Identity(sqrt(x**4), x**2), Identity(sqrt(p**6), p**3)),
     ),
     Pair(
         "all/entrywise-and-matrix-product",
         lambda: All(
-            (
-                Identity(Hadamard((a_, b_)), Hadamard((b_, a_))),
-                Identity(trace(a_ @ b_.T), sum_over(i, j, a_[i, j] * b_[i, j])),
-                Identity(trace(Hadamard((a_, b_))), trace(a_ @ b_)),
-            )
+            Identity(Hadamard((a_, b_)), Hadamard((b_, a_))),
+            Identity(trace(a_ @ b_.T), sum_over(i, j, a_[i, j] * b_[i, j])),
+            Identity(trace(Hadamard((a_, b_))), trace(a_ @ b_)),
         ),
         "N = 2, A = B = [[0, 1], [1, 0]]: 0 against 2 (equal where N = 1)",
         lambda: All(
-            (
-                Identity(Hadamard((a_, b_)), Hadamard((b_, a_))),
-                Identity(trace(a_ @ b_.T), sum_over(i, j, a_[i, j] * b_[i, j])),
-                Identity(trace(Hadamard((a_, b_))), sum_over(i, a_[i, i] * b_[i, i])),
-            )
+            Identity(Hadamard((a_, b_)), Hadamard((b_, a_))),
+            Identity(trace(a_ @ b_.T), sum_over(i, j, a_[i, j] * b_[i, j])),
+            Identity(trace(Hadamard((a_, b_))), sum_over(i, a_[i, i] * b_[i, i])),
         ),
     ),
 ]

@@ -21,7 +21,7 @@ from checks.kinds.programs import Dual
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
-from checks.statement import Definition, Fact, Given, Identity
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import formula, grad, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
@@ -31,6 +31,7 @@ from derivations.calculus.term import (
     apply,
     as_term,
     eye,
+    named,
     size,
     sqrt,
     stack,
@@ -42,7 +43,7 @@ from redteam.pair import Pair
 
 X, Y, C, MU, NU, LAM = (Tensor(name) for name in ("x", "y", "c", "mu", "nu", "lam"))
 x, y, c, mu, nu = map(as_term, (X, Y, C, MU, NU))
-zero, one = as_term(0), as_term(1)
+zero, one, digit = as_term(0), as_term(1), as_term(Tensor("a", (), "3"))
 V, W, A = Tensor("v", ("n",)), Tensor("w", ("n",)), Tensor("A", ("n", "n"))
 v, w, a = map(as_term, (V, W, A))
 i, j, k = (Index(letter, "n") for letter in "ijk")
@@ -159,4 +160,25 @@ PAIRS = [
          lambda: Dual(Program("p", (X, Y), x + y, (Constraint(-x, c, MU), Constraint(-x - y, c, NU))), ((X, 1 - mu - nu), (Y, -mu)))),
     Pair("grows/at-sizes-that-are-none", lambda: Grows("g", -sp.Symbol("z", positive=True), sp.Symbol("z", positive=True), ((sp.Symbol("z", positive=True), (1, 2)),)),
          "it falls", lambda: Grows("g", sp.Symbol("z", positive=True) ** 2, sp.Symbol("z", positive=True), ((sp.Symbol("z", positive=True), (1, 2)),))),
+    Pair("names/a-number", lambda: Differs(digit, one + 2), "3 is 1 + 2", lambda: Differs(x, one + 2)),
+    Pair("names/a-number-in-signs", lambda: Differs(as_term(Tensor("a", (), r"\sqrt{2}")), 2 / sqrt(as_term(2))), "√2 is 2/√2",
+         lambda: Differs(x, 2 / sqrt(as_term(2)))),
+    Pair("names/letters-that-look-alike", lambda: Differs(as_term(Tensor("a", (), "а")), as_term(Tensor("b", (), "a"))), "a is a",
+         lambda: Differs(x, y)),
+    Pair("names/a-formula-named-as-another", lambda: Identity(named("x + 1", x), x + 0 * y), "x + 1 is not x",
+         lambda: Identity(named("z", x), x + 0 * y)),
+    Pair("names/a-formula-named-as-a-power", lambda: Identity(named("x^{2}", x**3), x * x * x), "x² is not x³",
+         lambda: Identity(named("z^{2}", x**3), x * x * x)),
+    Pair("names/a-formula-named-as-a-size", lambda: Identity(named("n", x) + size("n"), x + size("n")), "n + n is not x + n",
+         lambda: Identity(named("z", x) + size("n"), x + size("n"))),
+    Pair("names/a-formula-named-as-a-number", lambda: Identity(named("2", x) + 0, x), "x is any number", lambda: Identity(named("z", x) + 0, x)),
+    Pair("names/a-formula-named-as-an-entry", lambda: Identity(named("v_{i}", x) + v[i], x + v[i]), "2 v_i is not x + v_i",
+         lambda: Identity(named("z", x) + v[i], x + v[i])),
+    Pair("names/a-gradient-of-another-power", lambda: Identity(grad(x**2, X, "x^{3}"), 2 * x), "3x²", lambda: Identity(grad(x**2, X, "E"), 2 * x)),
+    Pair("names/two-values-of-one",
+         lambda: All(Identity(x + y, one + y, given=(Given(X, (), one, ""),)), Identity(x + y, 2 + y, given=(Given(X, (), one + 1, ""),))), "1 is not 2",
+         lambda: All(Identity(x + y, one + y, given=(Given(X, (), one, ""),)), Identity(x - y, one - y, given=(Given(X, (), one, ""),)))),
+    Pair("names/a-definition-and-a-hypothesis",
+         lambda: All(Definition(x, y), Identity(2 * x, 2 * y + 2, given=(Given(X, (), y + 1, ""),))), "y is not y + 1",
+         lambda: All(Definition(x, y), Identity(2 * x, 2 * y, given=(Given(X, (), y, ""),)))),
 ]  # fmt: skip

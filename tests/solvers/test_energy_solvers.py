@@ -203,3 +203,10 @@ def test_a_slow_descent_is_found() -> None:
     slow = EnergyProblem(np.array([[1.0]]), np.array([[np.sqrt(0.5 + 1e-7)]]), FUNCTIONS["linear"], "printed")
     found = unbounded_direction(slow)
     assert found is not None and found[1] < 0 and slow.value(1e15 * found[0]) < -1e6
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6])
+def test_a_certificate_sees_no_scale(size):
+    p = problem("quadratic", n=4, d_v=2, size=size)
+    assert certify(p, p.A @ p.V).accepted(1e-12)
+    assert not certify(p, 0 * p.V).accepted(1e-3)

@@ -104,6 +104,23 @@ def test_the_limit_for_other_labels_is_another(monkeypatch: pytest.MonkeyPatch) 
     assert not any(e.passed for e in solver_legs.logistic_limit(None, Options()))
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_layers_with_the_rbf_kernel_approach_its_interpolant_alone(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    found = solver_legs.interpolation_limit(None, Options(seed=seed))
+    assert len(found) == 3 and all(e.passed for e in found)
+    right = functional.squared_fit
+    monkeypatch.setattr(solver_legs, "squared_fit", lambda phi, y, method: right(phi, 1.001 * y, method))
+    assert [e.passed for e in solver_legs.interpolation_limit(None, Options(seed=seed))] == [
+        False,
+        False,
+        True,
+    ]
+    monkeypatch.setattr(solver_legs, "SOON", 10)
+    assert not any(e.passed for e in solver_legs.interpolation_limit(None, Options(seed=seed)))
+
+
 def test_another_minimiser_is_not_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     right = functional.squared_fit
     monkeypatch.setattr(solver_legs, "squared_fit", lambda phi, y, method: right(phi, 1.001 * y, method))

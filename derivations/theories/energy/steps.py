@@ -254,9 +254,8 @@ def _inertia() -> Step:
     left, right = inertia()
     why = (
         "along A diag(y) V with Gy = s it is Σ F''(u_j) s_j²: where G is nonsingular every s occurs, so the "
-        "Hessian has as many "
-        "positive and negative eigenvalues as there are positive and negative F''(u_j), and the others are 0 "
-        "(Sylvester)"
+        "Hessian has as many positive and negative eigenvalues as there are positive and negative F''(u_j), "
+        "and the others are 0 (Sylvester)"
     )
     return Step(
         "Signs of the Hessian",

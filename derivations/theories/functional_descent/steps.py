@@ -34,8 +34,7 @@ KNOBS = (
         "kernel",
         ("features", "softmax", *fk.KERNELS, "EXPRESSION in dot, xx, yy"),
         "the attention kernel: any φ(x)ᵀφ(x'), softmax over the keys, one of the paper's list, or an "
-        "expression in "
-        "dot = xᵀx', xx = xᵀx, yy = x'ᵀx'",
+        "expression in dot = xᵀx', xx = xᵀx, yy = x'ᵀx'",
     ),
     Knob("bias", ("on", "off"), "whether b is learned, which takes a second head of constant attention"),
     Knob("loss", ("squared", "half_squared"), "Section 2: (1/N) Σ ‖y_i - f(x_i)‖² as printed, or half of it"),

@@ -24,8 +24,7 @@ KNOBS = (
         "statistics",
         STATISTICS,
         "what Attention-BN subtracts and divides by: mean and deviation of the keys (20), the mean only, the "
-        "deviation "
-        "with N - 1, mean and deviation of the queries, nothing",
+        "deviation with N - 1, mean and deviation of the queries, nothing",
     ),
     Knob(
         "beta",
@@ -44,8 +43,7 @@ KNOBS = (
         "downsampling",
         DOWNSAMPLINGS,
         "how a scaled head takes one key from several tokens (Remark 5): their average, the first, the "
-        "largest "
-        "coordinates",
+        "largest coordinates",
     ),
     Knob(
         "mask",

@@ -82,7 +82,7 @@ def test_a_statement_true_only_for_size_one_is_not_proved() -> None:
 
 
 @pytest.mark.parametrize("lhs, rhs, words", [
-    (A @ x, x, "matrix product of shapes N and N×D: D against N"),
+    (A @ x, x, "matrix product of shapes N×D and N: D against N"),
     (x + A, x, "terms of shapes N and N×D are added"),
     (A.T @ x, x, "the two sides have different shapes: D and N"),
 ])  # fmt: skip
@@ -195,16 +195,16 @@ OPEN = Implication((Fact("e", exp(s) - 2, "="),), Fact("s", s, ">"))
 
 def test_a_proved_part_does_not_carry_an_open_one() -> None:
     assert found(OPEN).holds is None
-    whole = found(All((Identity(s + t, t + s), OPEN)))
+    whole = found(All(Identity(s + t, t + s), OPEN))
     assert whole.holds is None and not whole.proved
 
 
 def test_a_claim_with_an_open_part_needs_two_further_legs() -> None:
     def leg(name: str) -> Any:
-        return lambda assumptions, options: [Evidence(name, "sampled", True)]
+        return lambda assumptions, options: [Evidence(name, "sampled", True, wrong=1)]
 
     def judged(*legs: Any) -> str:
-        statement = All((Identity(s + t, t + s), OPEN))
+        statement = All(Identity(s + t, t + s), OPEN)
         return examine(Claim("x/1", "", "", lambda a: statement, "", legs=legs), None, Options()).verdict
 
     assert judged() == "unsettled"
@@ -214,18 +214,25 @@ def test_a_claim_with_an_open_part_needs_two_further_legs() -> None:
 
 
 def test_one_false_part_refutes_the_whole() -> None:
-    whole = found(All((Identity(s + t, t + s, label="sum"), Identity(s - t, t - s, label="difference"))))
+    whole = found(All(Identity(s + t, t + s, label="sum"), Identity(s - t, t - s, label="difference")))
     assert whole.holds is False
     assert (whole.counterexample or "").startswith("(b) difference: ")
 
 
 def test_saying_nothing_proves_nothing() -> None:
-    assert found(All(())).holds is None
-    assert found(All((All(()), All(())))).holds is None
+    assert found(All()).holds is None
+    assert found(All(All(), All())).holds is None
+
+
+def test_parts_are_given_one_by_one() -> None:
+    one, two = Identity(s, s), Identity(t, t)
+    assert All(one, two).parts == (one, two)
+    with pytest.raises(TypeError, match="one by one"):
+        All((one, two))  # type: ignore[arg-type]
 
 
 def test_nested_parts_are_all_judged() -> None:
-    assert found(All((All((Identity(s, s + 0 * t),)), All((Identity(s, t),))))).holds is False
+    assert found(All(All(Identity(s, s + 0 * t)), All(Identity(s, t)))).holds is False
 
 
 # ---------------------------------------------------------------- contradictions
@@ -256,7 +263,7 @@ def test_a_part_that_contradicts_itself_is_not_hidden_by_an_open_one(monkeypatch
     )
     monkeypatch.setitem(ENGINES, Convex, lambda statement, seed, with_mutants: bad)
     with pytest.raises(Inconsistent):
-        judge(All((Convex(Program("p", (X,), squared_norm(x))), OPEN)))
+        judge(All(Convex(Program("p", (X,), squared_norm(x))), OPEN))
 
 
 # ---------------------------------------------------------------- implications

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from checks.engine.finding import Finding, conjunction
+from dataclasses import replace
+
+import pytest
+
+from checks.engine.finding import Finding, Inconsistent, conjunction
 from checks.engine.judge import judge
 from checks.evidence import Evidence
 from checks.kinds.stacked import Stacked
@@ -26,10 +30,41 @@ def test_the_legs_of_one_part_do_not_carry_another() -> None:
     assert conjunction([("a", Finding([proof()])), ("b", one)]).holds is None
 
 
-def test_further_legs_speak_for_every_open_part() -> None:
-    whole = conjunction([("a", Finding([proof()])), ("b", Finding([leg("exact")]))])
-    whole.evidence.append(leg("tensor"))
+def beside(part: str = "", wrong: int | None = 2, passed: bool = True) -> Evidence:
+    return replace(leg("tensor", passed), part=part, wrong=wrong)
+
+
+def open_second() -> Finding:
+    """Part (a) is proved, part (b) has one leg."""
+    first, second = Finding([proof()], part="(a)"), Finding([leg("exact")], part="(b)")
+    return conjunction([("(a)", first), ("(b)", second)])
+
+
+@pytest.mark.parametrize("part", ["", "(b)"])
+def test_a_declared_leg_speaks_for_every_open_part_or_for_its_own(part: str) -> None:
+    whole = open_second()
+    whole.beside = [beside(part)]
     assert whole.holds is True and not whole.proved
+
+
+@pytest.mark.parametrize("wrong", [None, 0])
+def test_a_leg_that_rejected_nothing_does_not_speak(wrong: int | None) -> None:
+    whole = open_second()
+    whole.beside = [beside(wrong=wrong)]
+    assert whole.holds is None
+
+
+def test_a_declared_leg_of_one_part_does_not_speak_for_another() -> None:
+    whole = open_second()
+    whole.beside = [beside("(a)")]
+    assert whole.holds is None
+
+
+def test_a_leg_against_a_proved_part_is_inconsistent_also_where_another_is_open() -> None:
+    whole = open_second()
+    whole.beside = [beside("(a)", passed=False)]
+    with pytest.raises(Inconsistent):
+        _ = whole.holds
 
 
 def test_all_parts_proved_prove_the_whole_and_no_parts_prove_nothing() -> None:

@@ -115,7 +115,7 @@ def test_mutants_of_a_conclusion_must_lose_their_certificate() -> None:
 
 def test_mutants_of_all_parts_add_up() -> None:
     part = Identity(s + t, t + s)
-    assert judge(All((part, part))).mutants.tried == 2 * judge(part).mutants.tried
+    assert judge(All(part, part)).mutants.tried == 2 * judge(part).mutants.tried
 
 
 def test_without_mutants_none_are_tried() -> None:

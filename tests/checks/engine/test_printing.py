@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from checks.audit import current
 from checks.engine.unicode import unicode_math, with_letters
+from checks.run.readings import printed
 
 
 @pytest.mark.parametrize("latex, text", [
@@ -16,10 +20,25 @@ from checks.engine.unicode import unicode_math, with_letters
     (r"\sum_{i=1}^{N-1} x_{i} + \sum_{j=1}^{N_s} y_{j}", "Σ_(i=1)^(N-1) x_i + Σ_j y_j"),
     (r"\begin{pmatrix}x \\ y - z\end{pmatrix} = 0", "[x; y - z] = 0"),
     (r"\begin{pmatrix}A & b \\ 0 & 1\end{pmatrix}", "[A, b; 0, 1]"),
+    (r"\left[\begin{array}{c}A\\ B\end{array}\right]", "[A; B]"),
+    (r"\sum\nolimits_{l} x_l \overset{(15)}{=} \textbf{s}^{\prime}", "Σ_l x_l =^(15) s'"),
+    (r"o_{i}\coloneqq\mathrm{Tr}\bigg(A^{T}dZ\bigg)", "o_i:=Tr(AᵀdZ)"),
+    (r"\underbrace{x+1}_{\text{head $2$}}", "(x+1) [head 2]"),
     (r"\begin{gathered}a = b \\ c = d\end{gathered}", "a = b\nc = d"),
 ])  # fmt: skip
 def test_formulas_become_readable_lines(latex: str, text: str) -> None:
     assert unicode_math(latex) == text
+
+
+def test_no_command_of_a_printed_formula_is_left_as_a_word() -> None:
+    shown = [
+        unicode_math(line)
+        for paper in current().papers
+        for item in printed(paper.key).values()
+        for line in item.lines
+    ]
+    left = "nolimits|coloneqq|triangle|overset|underbrace|prime|textbf|textrm|bigg|array|arrow|mathbb"
+    assert shown and not [line for line in shown if re.search(left, line)]
 
 
 def test_only_the_names_of_letters_and_signs_change_in_words() -> None:

@@ -12,10 +12,11 @@ from checks.engine.verdict import verdict
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point
+from checks.kinds.family import Family
 from checks.kinds.implication import Implication
 from checks.run.repair import repair_of
 from checks.run.verify import examine
-from checks.statement import All, Definition, Fact, Identity
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term, exp, size
 
@@ -57,9 +58,10 @@ FALSE = Identity(s + t, s - t)
 
 
 @pytest.mark.parametrize("correction, what", [
-    (Identity(s + t, t + s), "offered"),
+    (Identity((s + t) * (s + t), s * s + 2 * s * t + t * t), "offered"),
+    (Identity(s + t, t + s), "idle"),  # nor does another order say anything
     (FALSE, "idle"),  # the same again
-    (All(()), "idle"),  # nothing
+    (All(), "idle"),  # nothing
     (Identity(s + t, s + t), "idle"),  # a formula is itself
     (Identity(u * 2, u + u), "idle"),  # something about other things
 ])  # fmt: skip
@@ -89,7 +91,8 @@ def test_a_leg_that_raises_ends_alone() -> None:
 
 
 X = Tensor("x", (), "x")
-x, y = as_term(X), as_term(Tensor("y", (), "y"))
+Y, Z = Tensor("y", (), "y"), Tensor("z", (), "z")
+x, y, z = as_term(X), as_term(Y), as_term(Z)
 DODGES = {
     "about numbers": Identity(as_term(1) + 1, as_term(2)),
     "about a function of another symbol": Identity(exp(y) * exp(-y), as_term(1)),
@@ -101,17 +104,33 @@ DODGES = {
     "the denial": Differs(x, 2 * x),
     "an instance": Example((Fact("a", x - 2 * x, "="),), Point((), ((X, 0),))),
     "a definition of something else": Definition(y, 2 * x),
+    "another order": Identity(x * y, y * x),
+    "the same twice": Identity(2 * (x * y), x * y + x * y),
+    "zero on both sides": Identity(x * y - x * y, (x + y) - (x + y)),
+    "another order, inside": Identity(exp(x * y), exp(y * x)),
+    "a family of one": Family(None, (("a", Identity(x * y, y * x)),)),
+    "a definition beside it": All(Definition(z, x * y), Identity(z + x + y, x + y + z)),
+    "what is missing, by definition": Identity(x, 2 * x + z, given=(Given(Z, (), x - 2 * x, "slack"),)),
+    "twice what it says": Implication(
+        (Fact("h", 2 * x - 4 * x, "="),), Fact("c", x - 2 * x, "="), (("h", as_term(Fraction(1, 2))),)
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DODGES)
 def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
     assert repair_of(Identity(x, 2 * x), DODGES[name]) == "idle"
-    assert repair_of(Identity(x, 2 * x), Identity(x, 2 * x / 2)) == "offered"
+    assert repair_of(Identity(x, 2 * x), Identity(x * (x + 1), x * x + x)) == "offered"
+
+
+def test_a_repair_of_which_any_version_holds_repairs_nothing() -> None:
+    zeros = (Given(X, (), as_term(0), "zero"), Given(Y, (), as_term(0), "zero"))
+    claim = Claim("x/1", "", "", Identity(x * y, x + y), "", corrected=Identity(x * y, x + y, given=zeros))
+    assert examine(claim, None, Options()).verdict == "inconsistent"
 
 
 def test_a_size_in_common_is_no_subject_in_common() -> None:
     v, w = (as_term(Tensor(name, ("n",))) for name in "vw")
-    products = Identity(w.T @ w * size("n"), size("n") * (w.T @ w))
+    products = Identity(w.T @ w * (size("n") + 1), size("n") * (w.T @ w) + w.T @ w)
     assert repair_of(Identity(v, 2 * v), products) == "idle"
     assert repair_of(Identity(size("n"), size("n") + 1), products) == "offered"

@@ -72,7 +72,10 @@ def test_entries_are_the_claims(tmp_path) -> None:
     assert catalogue.parents(None) == {id: claim.rests_on for id, claim in CLAIMS.items()}
 
 
-@pytest.mark.parametrize("id, words", [("nguyen2023", "is a paper"), ("nguyen2023/eq77", "did you mean")])
+@pytest.mark.parametrize(
+    "id, words",
+    [("nguyen2023", "is a paper"), ("nguyen2023/eq77", "did you mean"), ("zzzz", "`attest list` shows")],
+)
 def test_what_is_no_claim_is_said(id: str, words: str) -> None:
     with pytest.raises(UnknownClaim, match=words):
         catalogue.one(id, None)
@@ -96,7 +99,7 @@ def test_records_are_served_and_only_for_the_options_they_were_made_with(stored)
 
 
 def test_a_changed_catalogue_or_other_sources_serve_nothing(stored, monkeypatch) -> None:
-    (path,) = (stored.folder / "catalogue").glob("*.json")
+    (path,) = (stored.folder / "catalogue").rglob("*.json")
     good = path.read_text()
     data = json.loads(good)
     data["data"]["keys"][repr(Options(max_tokens=64))]["nguyen2023/eq8"] = "0" * 32
@@ -113,11 +116,20 @@ def test_any_change_of_a_source_is_another_state(tmp_path, monkeypatch) -> None:
     (tmp_path / "checks" / "a.py").write_text("x = 1")
     monkeypatch.setattr(catalogue, "ROOT", tmp_path)
     states = set()
-    for text in ("x = 1", "x = 2"):
-        (tmp_path / "checks" / "a.py").write_text(text)
+
+    def look() -> None:
+        catalogue.sources.cache_clear()
         states.add(catalogue.state.__wrapped__())
-    (tmp_path / "checks" / "b.py").write_text("")
-    assert len(states | {catalogue.state.__wrapped__()}) == 3
+
+    try:
+        for text in ("x = 1", "x = 2"):
+            (tmp_path / "checks" / "a.py").write_text(text)
+            look()
+        (tmp_path / "checks" / "b.py").write_text("")
+        look()
+    finally:
+        catalogue.sources.cache_clear()
+    assert len(states) == 3
 
 
 # ---------------------------------------------------------------- a claim has its time

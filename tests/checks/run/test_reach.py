@@ -147,10 +147,50 @@ def test_a_module_that_is_imported_by_its_written_name_counts(tmp_path: Path) ->
     assert "VALUE = 3" in reach(tmp_path / "main.py", 1, (("other", tmp_path / "other.py"),))
 
 
-@pytest.mark.parametrize("statement", ["b.K = 2", "b.C.k = 2", "setattr(E, 'k', 3)", "b.K += 1"])
+OUTWARD = [
+    "b.K = 2",
+    "b.C.k = 2",
+    "setattr(E, 'k', 3)",
+    "b.K += 1",
+    "b.ROWS.append(5)",
+    "E.extend([6])",
+    "b.TABLE['k'] = 5",
+    "E.update(k=7)",
+    "fill(E, 2)",
+    "for n in (1, 2): E[n] = 8",
+    "if X: b.K = 4",
+    "class P: b.K = 4",
+    "def setup(): b.K = 6",
+    "@b.register\ndef registered(): return 1",
+    "for m in (b,): m.K = 6",
+    "vars(b)['K'] = 6",
+    "b.__dict__.update(K=6)",
+    "[setattr(b, 'K', n) for n in (1,)]",
+    "sys.K = 6",
+]
+INWARD = ["X = b.K", "X.append(1)", "f = b.g(E)", "def f(E): E.append(X)", "@dataclass\nclass P: k = b.K"]
+
+
+@pytest.mark.parametrize("statement", [*OUTWARD, *INWARD])
 def test_what_a_module_does_to_others_is_found(statement: str, tmp_path: Path) -> None:
-    (tmp_path / "made.py").write_text(f"from a import b, E\nX = 3\n{statement}\n")
-    assert effects(tmp_path / "made.py") == [3]
+    path = tmp_path / "made.py"
+    path.write_text(f"from a import b, E; import sys\nX = []\n{statement}\n")
+    assert effects(path, {"a": path, "a.b": path}) == [3] * (statement in OUTWARD)
+
+
+def test_what_dots_and_a_module_s_own_getattr_lead_to_counts(tmp_path: Path) -> None:
+    texts = {
+        "main": "import one.two.three\nfrom one import lazy\ndef leg():\n    return one.two.three.f(), lazy.late\n",
+        "one": "",
+        "one.two": "",
+        "one.two.three": "def f():\n    return 7\n",
+        "one.lazy": "def __getattr__(name):\n    return 9\n",
+    }
+    files = {name: tmp_path / f"{name}.py" for name in texts}
+    for name, path in files.items():
+        path.write_text(texts[name])
+    found = reach(files["main"], 3, tuple(files.items()))
+    assert "return 7" in found and "return 9" in found
 
 
 def test_a_relative_import_of_a_leg_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +205,7 @@ def test_a_relative_import_of_a_leg_counts(tmp_path: Path, monkeypatch: pytest.M
         "package.helper": package.parent / "helper.py",
         "package.inner.legs": package / "legs.py",
     }
-    monkeypatch.setattr(content, "_files", lambda: files)
+    monkeypatch.setattr(content, "sources", lambda: files)
     content._imports.cache_clear()
     try:
         assert "package.helper" in content._imports("package.inner.legs")
@@ -177,7 +217,7 @@ def test_data_beside_a_module_count_and_formulas_as_printed_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "legs.py").write_text("")
-    monkeypatch.setattr(content, "_files", lambda: {"legs": tmp_path / "legs.py"})
+    monkeypatch.setattr(content, "sources", lambda: {"legs": tmp_path / "legs.py"})
     found = []
     for name, text in (("data.json", "1"), ("data.json", "2"), ("printed.toml", "3")):
         (tmp_path / name).write_text(text)

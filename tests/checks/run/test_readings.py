@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from checks.audit import current
 from checks.claim import Options
 from checks.commands.cli import main
+from checks.commands.show import _compared
+from checks.engine.unicode import unicode_math
 from checks.evidence import Mutants, Record
-from checks.run import ledger, readings
-from checks.run.registry import PAPERS, load
+from checks.run import ledger, proofs, readings
+from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine, version
 
 
@@ -21,7 +24,7 @@ def blank(id: str) -> Record:
 
 
 def test_every_claim_has_its_place_and_no_entry_is_left_over() -> None:
-    found = {id: item for paper in PAPERS for id, item in readings.printed(paper).items()}
+    found = {id: item for paper in current().papers for id, item in readings.printed(paper.key).items()}
     assert set(found) == set(load())
     assert all(item.place for item in found.values())
 
@@ -51,12 +54,32 @@ def test_a_changed_statement_makes_the_reading_stale(tmp_path, monkeypatch) -> N
     assert now.reading["stale"]
 
 
+def test_a_claim_that_was_not_judged_is_not_called_stale() -> None:
+    ended = blank("nguyen2023/eq2")
+    ended.verdict = "unsettled"
+    readings.beside(ended)
+    assert ended.reading and ended.reading["stale"] is None
+    assert "not judged" in _compared(ended.reading) and "not judged" in proofs.of_record(ended)[1]
+
+
+def test_what_stands_beside_a_record_is_shown_without_printed_lines_too(
+    capsys, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    id = "chen2023/prose-low-rank-promoted"
+    source = readings.printed("chen2023")[id]
+    assert source.added and not source.lines
+    assert main(["show", id, "--max-tokens", "64"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert source.place in said and unicode_math(load()[id].where) in said
+
+
 @pytest.mark.parametrize("text", ["[eq1]\nlines = ['x']", "[eq1", "eq1 = 3"])
 def test_a_damaged_file_is_named(tmp_path, text) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "printed.toml").write_text(text)
     with pytest.raises(ledger.BadLedger, match=r"printed\.toml is damaged"):
-        readings.printed("p", tmp_path)
+        readings.printed("p", tmp_path / "p")
 
 
 def test_a_record_from_the_cache_shows_what_the_paper_prints(

@@ -73,11 +73,24 @@ def test_by_the_repair(printed, corrected, expected: str) -> None:
 
 def test_each_failing_part_has_its_own() -> None:
     literal = [Identity(x / x, as_term(1)), Identity((x + y) * z, x * z - y * z)]
-    corrected = All((replace(literal[0], nonzero=(X,)), Identity((x + y) * z, x * z + y * z)))
-    assert [f["severity"] for f in failures([0, 1], All(tuple(literal)), corrected)] == [
+    corrected = All(replace(literal[0], nonzero=(X,)), Identity((x + y) * z, x * z + y * z))
+    assert [f["severity"] for f in failures([0, 1], All(*(literal)), corrected)] == [
         "condition",
         "misprint",
     ]
+
+
+def test_one_repair_mends_one_formula() -> None:
+    square = Identity((x + y) ** 2, x**2 + y**2, label="square")
+    mended = Identity((x + y) ** 2, x**2 + 2 * x * y + y**2)
+    found = failures([0, 1], All(square, Identity(x * y, x - y)), mended)
+    assert [f["severity"] for f in found] == ["misprint", "substance"]
+    again = replace(square, label="square, read again")
+    assert [f["severity"] for f in failures([0, 1], All(square, again), mended)] == ["misprint"] * 2
+
+
+def test_no_claim_inherits_from_itself() -> None:
+    assert heirs("a", {"a": ["a"], "b": ["a"]}, {"a": "refuted", "b": "refuted"}) == ["b"]
 
 
 def test_what_rests_on_it_and_fails_makes_it_substance() -> None:

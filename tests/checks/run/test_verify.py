@@ -23,14 +23,14 @@ import pytest
 
 from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
-from checks.run import content, ledger
+from checks.run import catalogue, content, ledger
 from checks.run import verify as vf
 from checks.run.cache import Cache, UnwritableCache
 from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
 from checks.run.link import link
 from checks.run.registry import load
-from checks.run.store import write_atomically
+from checks.run.store import digest, write_atomically
 from checks.run.verify import assumptions_for, verify
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
@@ -143,7 +143,7 @@ def test_keys_do_not_depend_on_what_was_derived_before(monkeypatch: pytest.Monke
     assert forth == back
     code = (
         "import json, sys\nfrom checks.claim import Options\nfrom checks.run.registry import load\n"
-        "from checks.run import content\nfrom checks.run.content import key\nfrom checks.run.verify import "
+        "from checks.run import catalogue, content\nfrom checks.run.content import key\nfrom checks.run.verify import "
         "assumptions_for\nc = load()\n"
         "content.engine_version = lambda *modules: ''\n"
         "print(json.dumps({i: key(c[i], assumptions_for(c[i], {}), Options(max_tokens=64)) for i in "
@@ -216,12 +216,12 @@ def test_an_engine_counts_for_all_claims_and_any_other_module_for_those_that_imp
     root = tmp_path / "copy"
     for folder in ("derivations", "solvers", "checks"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(content, "ROOT", root)
+    monkeypatch.setattr(catalogue, "ROOT", root)
     theorem = ("checks.papers.nguyen2023.theorem1", "checks.papers.nguyen2023.legs.rows")
     modules = (theorem, ("checks.papers.nguyen2023.tables",), ("a_user's",))
 
     def versions() -> list[str]:
-        for cached in (content._files, content._imports, engine_version):
+        for cached in (catalogue.sources, content._imports, engine_version):
             cached.cache_clear()
         return [engine_version(*names) for names in modules]
 
@@ -287,6 +287,32 @@ def test_an_entry_that_was_changed_by_hand_is_not_believed(tmp_path: Path, old: 
     assert old in text
     (tmp_path / "k.json").write_text(text.replace(old, new, 1))
     assert cache.get("k") is None and len(cache.set_aside) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"verdict": "refuted"}, {"verdict": "corrected"}, {"literal_holds": False}, {"literal_holds": None}, {"evidence": []},
+        {"correction": "x"}, {"verdict": "unsettled"}, {"verdict": "true"}, {"evidence": {}},
+    ],
+)  # fmt: skip
+def test_a_verdict_that_does_not_follow_from_its_evidence_is_not_believed(
+    tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(), None, QUICK))
+    record = json.loads((tmp_path / "k.json").read_text())["record"] | changed
+    (tmp_path / "k.json").write_text(json.dumps({"digest": digest("k", record), "record": record}))
+    assert cache.get("k") is None and "does not follow" in cache.set_aside[0]
+
+
+def test_a_proof_with_a_failed_leg_is_not_believed(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(), None, QUICK))
+    record = json.loads((tmp_path / "k.json").read_text())["record"]
+    record["evidence"] += [record["evidence"][0] | {"passed": False}]
+    (tmp_path / "k.json").write_text(json.dumps({"digest": digest("k", record), "record": record}))
+    assert cache.get("k") is None
 
 
 def test_another_claims_record_is_not_served(tmp_path: Path) -> None:
@@ -382,19 +408,31 @@ def test_a_damaged_ledger_is_named(tmp_path: Path, text: str) -> None:
         ledger.read(path)
 
 
-@pytest.mark.parametrize("text", [None, "", "[]", '{"a": "nonsense"}', '{"a": []}', "{"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "[]",
+        '{"a": "nonsense"}',
+        '{"a": []}',
+        "{",
+        "[" * 99_999,
+        '{"a/b": "proved", "a/b": "refuted"}',
+    ],
+)
 def test_damaged_expected_verdicts_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
-    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
     if text is not None:
-        ledger.EXPECTED.write_text(text)
+        ledger.table().write_text(text)
     with pytest.raises(BadLedger, match=r"expected\.json"):
         ledger.expected()
 
 
 def test_accepting_changes_only_the_judged_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
     record = vf.examine(made(), None, QUICK)
     ledger.accept([record])
     ledger.accept([replace(record, id="a/eq10", verdict="refuted"), replace(record, id="a/eq9")])
