@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, Theorem, conjunction, filled, listed, loose
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, conjunction, filled, listed
 from checks.kernel.trees import NotCovered, plain
 from checks.kinds.follows import Equation, Follows
 from derivations.calculus import index as ix
@@ -33,8 +35,9 @@ def follows(name: str, s: Follows) -> Theorem:
     if context.free or s.over:
         lines.append(filled(context.everywhere() or context.within(*_over(context, s.over))))
     sign = {"=": "=", ">=": ">="}[s.relation]
-    lines += [filled(context.readable(lhs)), filled(f"{sign} {context.readable(rhs)}.")]
-    proof = ["Proof.", context.intro(), *context.setup(), *(h.vanishes(context) for h in hypotheses)]
+    sides = (context.shown(t, at[: len(t.shape())]) for t in (s.lhs, s.rhs))
+    lines += [filled(next(sides)), filled(f"{sign} {next(sides)}.")]
+    proof = ["Proof.", context.intro(), *setup(context), *(h.vanishes(context) for h in hypotheses)]
     right = put if s.relation == "=" else put + squares
     product = factor * (lhs - rhs)
     if s.over:
@@ -53,7 +56,6 @@ class _Hypothesis:
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
         self.at = places("v", equation.lhs.shape())
-        self.left, self.right = equation.lhs.entry(*self.at), equation.rhs.entry(*self.at)
         self.expr = equation.difference(*self.at)
         self.name = ""
         if loose([self.expr], self.at) != plain(self.at):
@@ -71,7 +73,7 @@ class _Hypothesis:
     def line(self, context: Context) -> str:
         scope = self.scope()
         ranges = context.within(list(scope.values()), [i.dim for i in scope])
-        left, right = context.readable(self.left, scope), context.readable(self.right, scope)
+        left, right = (context.shown(t, self.at, scope) for t in (self.equation.lhs, self.equation.rhs))
         self.name, line = context.hypothesis(f"{ranges}{left} = {right}")
         return line
 
@@ -141,8 +143,7 @@ def _each_vanishes(
         )
         proof.append(f"    [ | intros; {nonnegative}].")
     places = " ".join(f"{n} range_{n}" for n in names)
-    proof.append(f"  apply square_zero in zero; [lra | exact (is_factor {places})].")
-    return proof
+    return [*proof, f"  exact (no_difference _ _ (square_zero _ _ (is_factor {places}) zero))."]
 
 
 def _concluded(context: Context, relation: str, factor: ix.Expr, squares: ix.Expr) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from checks.kernel.context import Context
 from checks.kernel.definedness import where_defined
-from checks.kernel.theorem import YES, Context, Theorem, filled, listed
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered, plain
 from checks.kinds.programs import Convex
 from checks.statement import Given
@@ -108,22 +110,25 @@ def _stated(name: str, context: Context, mix: _Mix) -> tuple[list[str], list[str
             proof, line = context.hypothesis(constraint(context, c, [mix.at(e, n) for e in sides(c)]))
             feasible.append(proof)
             lines.append(line)
-    lines += [filled(f"({constraint(context, c, [*sides(c)])}) /\\") for c in program.constraints]
+    lines += [filled(f"({constraint(context, c)}) /\\") for c in program.constraints]
     relation = ">=" if program.maximise else "<="
     lines += [filled(f"{context.readable(mix.objective)}"),
               filled(f"{relation} {context.readable(mix.mixed(mix.objective))}.")]  # fmt: skip
-    steps = ["Proof.", context.intro(), *context.setup()]
+    steps = ["Proof.", context.intro(), *setup(context)]
     pairs = zip(feasible[: len(program.constraints)], feasible[len(program.constraints) :], strict=True)
     for c, both in zip(program.constraints, pairs, strict=True):
         steps += _feasible(context, mix, c, share, both)
     return lines, [*steps, *_objective(context, mix, share), "Qed."]
 
 
-def constraint(context: Context, c: Constraint, shown: list[ix.Expr]) -> str:
-    """A constraint, for all values of its indices, with these sides."""
+def constraint(context: Context, c: Constraint, moved: list[ix.Expr] | None = None) -> str:
+    """A constraint, for all values of its indices, as printed or with these sides."""
     over = plain(c.over)
     ranges = context.within([context.scope[i] for i in over], [i.dim for i in over])
-    left, right = (context.readable(e, level=49) for e in shown)
+    if moved is None:
+        left, right = (context.shown(side, level=49) for side in (c.lhs, c.rhs))
+    else:
+        left, right = (context.readable(e, level=49) for e in moved)
     return f"{ranges}{left} {'=' if c.equality else '<='} {right}"
 
 

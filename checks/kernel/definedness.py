@@ -6,9 +6,11 @@ from itertools import product
 from typing import Any
 
 from checks.engine.domain import hidden_demands
+from checks.kernel.context import Context, loose
 from checks.kernel.derivatives import point_of
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, Theorem, filled, listed, loose
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
 from checks.kinds.follows import Follows
 from checks.kinds.stacked import Pruned, Stacked
@@ -71,7 +73,7 @@ def where_defined(
         proofs.append(
             f"({_LEMMAS[demand.signs]} the_data the_model ({dims} : list nat)%nat {tree} {YES} promises)"
         )
-    proof = ["Proof.", context.intro(), *context.setup()]
+    proof = ["Proof.", context.intro(), *setup(context)]
     whole = "".join(f"(conj {p} " for p in proofs) + "I" + ")" * len(proofs)
     text = [*proof, filled(f"exact {whole}."), "Qed."]
     return [Theorem(name, "\n".join([*lines, "  True."]), "\n".join(text))]

@@ -11,17 +11,19 @@ from fractions import Fraction
 from typing import Any
 
 from checks.engine.notation import all_terms
+from checks.kernel.context import Context
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, Theorem, conjunction, filled, listed
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, conjunction, filled, listed
 from checks.kernel.trees import Function, NotCovered, plain, plain_dims
 from checks.kinds.stationary import Stationary
 from checks.statement import Given, Identity
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus.differentiate import gradient
-from derivations.calculus.gradients import Differential, Gradient, grad
+from derivations.calculus.gradients import Differential, Gradient, at_point, grad
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term, as_term
+from derivations.calculus.term import Pick, Term, as_term
 
 ZERO = ix.Num(Fraction(0))
 
@@ -43,28 +45,40 @@ def _printed_one(name: str, term: Term, given: tuple[Given, ...], nonzero: tuple
     if isinstance(term, Gradient):
         energy, tensor, _ = term.data
         at = places("d", tensor.dims)
-        return slope(name, energy.entry(), tensor, at, term.entry(*at), given, nonzero)
+        return slope(name, energy, tensor, at, term.entry(*at), given, nonzero)[0]
     inner, tensor, direction, _ = term.data
     at = places("e", inner.shape())
     t = Tensor("t#", ())
-    moved = ix.define(inner.entry(*at), tensor, lambda *i: ix.At(tensor, i) + t.scalar * ix.At(direction, i))
+    moved = at_point(inner, tensor, as_term(tensor) + as_term(t) * as_term(direction))
+    moved = moved[at] if at else moved
     start = Given(t, (), as_term(0), "the start of the line")
-    formula = gradient(moved, t, ())
-    return slope(name, moved, t, (), formula, (*given, start), nonzero, at, value=term.entry(*at))
+    formula = gradient(moved.entry(), t, ())
+    value = term[at] if at else term
+    return slope(name, moved, t, (), formula, (*given, start), nonzero, at, value=value)[0]
 
 
 def joined(name: str, statement: Identity) -> list[Theorem]:
-    """The theorem that a gradient is what it is said to be, where one side of an equality is a gradient."""
+    """The theorem that a gradient is what it is said to be, where one side of an equality is one or picked
+    from one.
+    """
     for side, other in ((statement.lhs, statement.rhs), (statement.rhs, statement.lhs)):
-        if isinstance(side, Gradient):
-            energy, tensor, _ = side.data
-            at = places("d", tensor.dims)
-            formulas = side.entry(*at), other.entry(*at)
+        whole, at = picked(side)
+        if isinstance(whole, Gradient):
+            energy, tensor, _ = whole.data
+            more = places("d", tensor.dims[len(at) :])
             own = (statement.given, statement.nonzero)
-            return [
-                slope(f"{name}_gradient", energy.entry(), tensor, at, formulas[0], *own, value=formulas[1])
-            ]
+            every, value = (*at, *more), other[more] if more else other
+            formula = whole.entry(*every)
+            return [slope(f"{name}_gradient", energy, tensor, every, formula, *own, value=value)[0]]
     return []
+
+
+def picked(term: Term) -> tuple[Term, tuple[Index, ...]]:
+    """The object that an entry or a row is picked from, and where."""
+    at: tuple[Index, ...] = ()
+    while isinstance(term, Pick):
+        term, at = term.args[0], (*term.data, *at)
+    return term, at
 
 
 def stationary(name: str, s: Stationary) -> list[Theorem]:
@@ -74,9 +88,8 @@ def stationary(name: str, s: Stationary) -> list[Theorem]:
     nonzero = tuple(t for t in s.nonzero if t != s.variable)
     at = places("d", s.variable.dims)
     formula = grad(s.energy, s.variable).entry(*at)
-    return [
-        slope(name, s.energy.entry(), s.variable, at, formula, (*s.given, point_of(s)), nonzero, value=ZERO)
-    ]
+    given = (*s.given, point_of(s))
+    return [slope(name, s.energy, s.variable, at, formula, given, nonzero, value=as_term(0))[0]]
 
 
 def point_of(s: Stationary) -> Given:
@@ -87,52 +100,53 @@ def point_of(s: Stationary) -> Given:
 
 def slope(
     name: str,
-    energy: ix.Expr,
+    energy: Term,
     tensor: Tensor,
     at: tuple[Index, ...],
     formula: ix.Expr,
     given: tuple[Given, ...],
     nonzero: tuple[Tensor, ...],
     first: tuple[Index, ...] = (),
-    value: ix.Expr | None = None,
-) -> Theorem:
-    """The derivative of ``energy`` by ``tensor[at]`` is ``formula``, and ``value`` under definitions.
+    value: Term | None = None,
+) -> tuple[Theorem, Context]:
+    """The derivative of ``energy`` by ``tensor[at]`` is ``formula``, and ``value`` under definitions; and the
+    context of that theorem.
 
     A definition of the tensor itself is the point at which the derivative is taken.
     """
     fixed = any(g.tensor == tensor for g in given)
-    exprs = (energy, formula) if value is None else (energy, formula, value)
-    functions = differentiated(energy, given)
-    context = Context((*exprs, *_both(functions)), given, nonzero, (*first, *at))
+    entry = energy.entry()
+    exprs = (entry, formula) if value is None else (entry, formula, value.entry())
+    functions = differentiated(entry, given)
+    context = Context((*exprs, *mentioned(functions)), given, nonzero, (*first, *at))
     if fixed:
         context.alias(tensor, lambda names: context.entry(tensor, names))
     lines = [f"Theorem {name} :", *context.header()]
     known = []
     for f in functions:
-        one, two = (context.symbols.function(g) for g in (f, _next(f)))
-        proof, line = context.hypothesis(f"forall x, derivable_pt_lim {one} x ({two} x)")
-        known.append(proof)
-        lines.append(line)
+        lines.append(context.differentiable(f))
+        known.append(context.intros[-1])
     if context.free:
         lines.append(filled(context.everywhere()))
-    along = _along(context, energy, tensor, at)
-    lines.append(filled(f"derivable_pt_lim ({along}) 0 ({context.readable(value or formula)})."))
-    proof_lines = ["Proof.", context.intro(), *context.setup()]
+    function = along(context, energy, tensor, at)
+    result = context.readable(formula) if value is None else context.shown(value)
+    lines.append(filled(f"derivable_pt_lim ({function}) 0 ({result})."))
+    proof_lines = ["Proof.", context.intro(), *setup(context)]
     if context.places():
         proof_lines.append(filled(f"intros {context.places()}."))
-    proof_lines += differentiation(context, energy, formula, tensor, at, functions, known)
+    proof_lines += differentiation(context, entry, formula, tensor, at, functions, known)
     if value is None:
         proof_lines.append("  exact is_slope.")
     else:
-        proof_lines += _put_value(context, along, formula, value)
-    return Theorem(name, "\n".join(lines), "\n".join([*proof_lines, "Qed."]))
+        proof_lines += _put_value(context, function, formula, value)
+    return Theorem(name, "\n".join(lines), "\n".join([*proof_lines, "Qed."])), context
 
 
 def _next(function: Function) -> Function:
     return function[0], function[1] + 1
 
 
-def _both(functions: list[Function]) -> list[ix.Expr]:
+def mentioned(functions: list[Function]) -> list[ix.Expr]:
     """Expressions that mention functions and their derivatives, so that these are numbered."""
     return [ix.Call(name, ZERO, k) for name, order in functions for k in (order, order + 1)]
 
@@ -148,12 +162,12 @@ def differentiated(energy: ix.Expr, given: tuple[Given, ...]) -> list[Function]:
     return found
 
 
-def _along(context: Context, energy: ix.Expr, tensor: Tensor, at: tuple[Index, ...]) -> str:
+def along(context: Context, energy: Term, tensor: Tensor, at: tuple[Index, ...]) -> str:
     """The energy as a function of what is added to one entry."""
     own = context.symbols.tensor(tensor)
     where = " ".join(context.scope[i] for i in plain(at))
     moved = f"moved{len(plain_dims(tensor))} {own} {where} h".replace("  ", " ")
-    return f"fun h => let {own} := {moved} in {context.readable(energy)}"
+    return f"fun h => let {own} := {moved} in {context.shown(energy)}"
 
 
 def differentiation(
@@ -181,14 +195,14 @@ def differentiation(
     ]
 
 
-def _put_value(context: Context, along: str, formula: ix.Expr, value: ix.Expr) -> list[str]:
+def _put_value(context: Context, along: str, formula: ix.Expr, value: Term) -> list[str]:
     return [
         "  pose proof (identity the_data the_model the_ranges",
         filled(context.deep(formula), "    "),
-        filled(context.deep(value), "    "),
+        filled(context.deep(value.entry()), "    "),
         f"    {YES} promises {context.places()}) as is_value.",
         filled(
             f"exact (eq_ind ({context.readable(formula)}) (fun v => derivable_pt_lim ({along}) 0 v) is_slope "
-            f"({context.readable(value)}) is_value)."
+            f"({context.shown(value)}) is_value)."
         ),
     ]

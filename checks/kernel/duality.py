@@ -10,9 +10,12 @@ from fractions import Fraction
 from functools import partial
 
 from checks.engine.hypotheses import apply_definitions
+from checks.kernel.context import Context
 from checks.kernel.convexity import constraint, quadratic, sides
 from checks.kernel.definedness import where_defined
-from checks.kernel.theorem import YES, Context, Theorem, filled
+from checks.kernel.model import setup
+from checks.kernel.optima import Expansion, Lemma, strong
+from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import NotCovered, plain, plain_dims
 from checks.kinds.programs import Dual, readings, same_condition
 from checks.statement import Given
@@ -20,7 +23,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Constraint, Raw, dualise
+from derivations.calculus.program import Constraint, Program, Raw, dualise
 
 STEP = Tensor("s", ())
 """How far a line is followed."""
@@ -33,13 +36,27 @@ def dual(name: str, s: Dual) -> list[Theorem]:
     d = _Dualised(s)
     formulas = (d.lagrangian, d.objective, *(e for _, e in d.conditions))
     demands = [demand for e in formulas for demand in sg.demands(e)]
+    used = {"weak": _weak(f"{name}_weak", d), "attained": _attained(f"{name}_attained", d)}
+    if d.conditions:
+        used["only"] = _only(f"{name}_only", d)
+    conditions = [(v, e, d.at[v]) for v, e in d.conditions]
     return [
-        _weak(f"{name}_weak", d),
         _below(f"{name}_below", d),
-        _attained(f"{name}_attained", d),
-        *([_only(f"{name}_only", d)] if d.conditions else []),
+        *(theorem for theorem, _ in used.values()),
+        strong(f"{name}_strong", Expansion(d.program, d.lagrangian), d.objective, conditions, used),
         *where_defined(f"{name}_defined", demands, (), d.program.nonzero),
     ]
+
+
+def derived(name: str, program: Program) -> list[Theorem]:
+    """The same theorems about the dual that is derived of a program; none where it is not of that form."""
+    if not program.constraints:
+        return []
+    try:
+        conditions = dualise(program).conditions
+        return dual(name, Dual(program, tuple((v, Raw((), e)) for v, e in conditions.items())))
+    except ValueError:  # also NotCovered: what is claimed of the program does not need a dual
+        return []
 
 
 class _Dualised:
@@ -92,7 +109,7 @@ class _Dualised:
         return [ix.total(e**2, *self.at[v]) for v, e in self.conditions]
 
 
-def _weak(name: str, d: _Dualised) -> Theorem:
+def _weak(name: str, d: _Dualised) -> Lemma:
     """The dual objective is no larger than the objective, for all that is feasible."""
     objective, program = d.program.objective.entry(), d.program
     slacks = [d.slack(c) for c in program.constraints]
@@ -100,7 +117,7 @@ def _weak(name: str, d: _Dualised) -> Theorem:
     lines = [f"Theorem {name} :", *context.header()]
     known = []
     for c in program.constraints:
-        feasible, line = context.hypothesis(constraint(context, c, [*sides(c)]))
+        feasible, line = context.hypothesis(constraint(context, c))
         ranges, entry = _ranges(context, c.over), ix.At(c.multiplier, c.over)
         sign, other = context.hypothesis(f"{ranges}0 <= {context.readable(entry, level=49)}")
         lines += [line, other]
@@ -108,7 +125,7 @@ def _weak(name: str, d: _Dualised) -> Theorem:
     conditions, assumed = _conditions(context, d)
     lines += [*assumed, filled(f"{context.readable(d.objective)}")]
     lines.append(filled(f"<= {context.readable(objective)}."))
-    proof = ["Proof.", context.intro(), *context.setup(), *_gap(context, d, conditions)]
+    proof = ["Proof.", context.intro(), *setup(context), *_gap(context, d, conditions)]
     proof += _equal(context, "is_value", objective, ix.Add((d.lagrangian, *slacks)))
     for n, (slack, (feasible, sign)) in enumerate(zip(slacks, known, strict=True)):
         says = f"0 <= {context.readable(slack, level=49)}"
@@ -116,7 +133,7 @@ def _weak(name: str, d: _Dualised) -> Theorem:
         proof.append(
             filled(f"assert (slack{n} : {says}) by ({steps}; apply slack_nneg; now apply {feasible}).")
         )
-    return Theorem(name, "\n".join(lines), "\n".join([*proof, "  lra.", "Qed."]))
+    return Theorem(name, "\n".join(lines), "\n".join([*proof, "  lra.", "Qed."])), context
 
 
 def _below(name: str, d: _Dualised) -> Theorem:
@@ -129,20 +146,20 @@ def _below(name: str, d: _Dualised) -> Theorem:
         filled(context.readable(d.objective)),
         filled(f"<= {context.readable(d.lagrangian)}."),
     ]
-    proof = ["Proof.", context.intro(), *context.setup(), *_gap(context, d, conditions), "  lra.", "Qed."]
+    proof = ["Proof.", context.intro(), *setup(context), *_gap(context, d, conditions), "  lra.", "Qed."]
     return Theorem(name, "\n".join(lines), "\n".join(proof))
 
 
-def _attained(name: str, d: _Dualised) -> Theorem:
+def _attained(name: str, d: _Dualised) -> Lemma:
     """The dual objective is a value of the Lagrangian."""
     points = d.line(ix.Num(Fraction(0)))
     context, own = _over_variables(d, apply_definitions(d.lagrangian, points))
     lines = [f"Theorem {name} :", *context.header(), filled(f"exists {own},")]
     lines += [filled(context.readable(d.lagrangian)), filled(f"= {context.readable(d.objective)}.")]
-    proof = ["Proof.", context.intro(), *context.setup()]
+    proof = ["Proof.", context.intro(), *setup(context)]
     proof += _equal(context, "is_value", apply_definitions(d.lagrangian, points), d.objective)
     proof += [filled(f"exists {_function(context, g)}.") for g in points]
-    return Theorem(name, "\n".join(lines), "\n".join([*proof, "  exact is_value.", "Qed."]))
+    return Theorem(name, "\n".join(lines), "\n".join([*proof, "  exact is_value.", "Qed."])), context
 
 
 def _over_variables(d: _Dualised, *more: ix.Expr) -> tuple[Context, str]:
@@ -157,7 +174,7 @@ def _over_variables(d: _Dualised, *more: ix.Expr) -> tuple[Context, str]:
     return context, " ".join(own)
 
 
-def _only(name: str, d: _Dualised) -> Theorem:
+def _only(name: str, d: _Dualised) -> Lemma:
     """Where the Lagrangian has a lower bound the conditions hold."""
     points = d.line(STEP.scalar)
     lengths, line = d.lengths(), apply_definitions(d.lagrangian, points)
@@ -176,7 +193,7 @@ def _only(name: str, d: _Dualised) -> Theorem:
         f"  destruct {bounded} as [{least} is_bound].",
         filled(f"assert (whole : {total} = 0)."),
         filled(f"{{ apply (line_bounded ({start}) _ {least}). intros {context.symbols.tensor(STEP)}."),
-        *context.setup(),
+        *setup(context),
         *_equal(context, "is_line", line, along),
         filled(f"exact (eq_ind _ (fun v => {least} <= v) (is_bound {applied}) _ is_line). }}"),
     ]
@@ -186,7 +203,7 @@ def _only(name: str, d: _Dualised) -> Theorem:
         proof.append(filled(f"assert (sign{n} : {sign}) by ({nonnegative})."))
     for n, (v, _) in enumerate(d.conditions):
         proof += _vanishes(context, context.readable(lengths[n]), d.at[v])
-    return Theorem(name, "\n".join(lines), "\n".join([*proof, "  exact I.", "Qed."]))
+    return Theorem(name, "\n".join(lines), "\n".join([*proof, "  exact I.", "Qed."])), context
 
 
 def _function(context: Context, g: Given) -> str:

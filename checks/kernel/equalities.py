@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 from checks.engine.hypotheses import apply_definitions
-from checks.kernel.theorem import YES, Context, Theorem, filled
+from checks.kernel.context import Context
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import NotCovered
 from checks.statement import Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import Term
 
 
 def equalities(name: str, statement: Identity) -> list[Theorem]:
@@ -19,7 +22,7 @@ def equalities(name: str, statement: Identity) -> list[Theorem]:
     terms = [statement.lhs, *(link.term for link in statement.chain), statement.rhs]
     if len({t.shape() for t in terms}) > 1:
         raise NotCovered("the sides have different shapes")
-    return chain(name, [t.entry(*at) for t in terms], statement.given, statement.nonzero, at)
+    return chain(name, terms, statement.given, statement.nonzero, at)
 
 
 def places(letter: str, shape: tuple[str, ...]) -> tuple[Index, ...]:
@@ -29,19 +32,19 @@ def places(letter: str, shape: tuple[str, ...]) -> tuple[Index, ...]:
 
 def chain(
     name: str,
-    exprs: list[ix.Expr],
+    terms: list[Term],
     given: tuple[Given, ...],
     nonzero: tuple[Tensor, ...],
     at: tuple[Index, ...],
 ) -> list[Theorem]:
-    """The theorems of a chain of equal expressions, all under the same hypotheses. Raises NotCovered."""
-    pairs = list(pairwise(exprs))
-    expanded = not all(_same(*(apply_definitions(e, given) for e in pair)) for pair in pairs)
+    """The theorems of a chain of equal terms, all under the same hypotheses. Raises NotCovered."""
+    pairs, exprs = list(pairwise(terms)), [t.entry(*at) for t in terms]
+    expanded = not all(_same(*(apply_definitions(e, given) for e in pair)) for pair in pairwise(exprs))
     context = Context(tuple(exprs), given, nonzero, at, expanded=expanded)
     if len(pairs) == 1:
-        return [equality(name, context, *pairs[0])]
-    steps = [equality(f"{name}_step{n}", context, *pair) for n, pair in enumerate(pairs, 1)]
-    return [*steps, _transitivity(name, context, exprs, steps)]
+        return [equality(name, context, at, *pairs[0])]
+    steps = [equality(f"{name}_step{n}", context, at, *pair) for n, pair in enumerate(pairs, 1)]
+    return [*steps, _transitivity(name, context, at, (terms[0], terms[-1]), steps)]
 
 
 def _same(one: ix.Expr, two: ix.Expr) -> bool:
@@ -52,31 +55,33 @@ def _same(one: ix.Expr, two: ix.Expr) -> bool:
         return True
 
 
-def _statement(name: str, context: Context, left: ix.Expr, right: ix.Expr) -> str:
+def _statement(name: str, context: Context, at: tuple[Index, ...], left: Term, right: Term) -> str:
     lines = [f"Theorem {name} :", *context.header()]
     if context.free:
         lines.append(filled(context.everywhere()))
-    return "\n".join([*lines, filled(context.readable(left)), filled(f"= {context.readable(right)}.")])
+    return "\n".join([*lines, filled(context.shown(left, at)), filled(f"= {context.shown(right, at)}.")])
 
 
-def equality(name: str, context: Context, left: ix.Expr, right: ix.Expr) -> Theorem:
-    """One equality of entries, which the checker decides."""
-    statement = _statement(name, context, left, right)
+def equality(name: str, context: Context, at: tuple[Index, ...], left: Term, right: Term) -> Theorem:
+    """One equality, of which the checker decides the entries."""
+    statement = _statement(name, context, at, left, right)
     proof = [
         "Proof.",
         context.intro(),
-        *context.setup(),
+        *setup(context),
         "  exact (identity the_data the_model the_ranges",
-        filled(context.deep(left), "    "),
-        filled(context.deep(right), "    "),
+        filled(context.deep(left.entry(*at)), "    "),
+        filled(context.deep(right.entry(*at)), "    "),
         f"    {YES} promises).",
         "Qed.",
     ]
     return Theorem(name, statement, "\n".join(proof))
 
 
-def _transitivity(name: str, context: Context, exprs: list[ix.Expr], steps: list[Theorem]) -> Theorem:
-    statement = _statement(name, context, exprs[0], exprs[-1])
+def _transitivity(
+    name: str, context: Context, at: tuple[Index, ...], ends: tuple[Term, Term], steps: list[Theorem]
+) -> Theorem:
+    statement = _statement(name, context, at, *ends)
     arguments = " ".join([*context.arguments, context.places()]).strip()
     applied = [f"({step.name} {arguments})" if arguments else step.name for step in steps]
     whole = applied[-1]

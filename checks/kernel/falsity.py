@@ -13,10 +13,14 @@ from typing import Any
 from checks.engine.hypotheses import check_given
 from checks.engine.instances import Instance
 from checks.engine.judge import drawn
+from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
+from checks.kernel.figures import false_figures
 from checks.kernel.points import in_range, kept, point_line, polynomial, put_in, unknown
-from checks.kernel.theorem import YES, Context, Theorem, filled, listed, loose
+from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
+from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages
 from checks.kinds.examples import Example, Rule
 from checks.kinds.family import Family
 from checks.kinds.stacked import Pruned, Stacked
@@ -33,6 +37,9 @@ def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
     """
     found: list[Theorem] = []
     missing: list[str] = []
+    for n, piece in enumerate(parts(statement), 1):
+        if isinstance(piece, Arithmetic | Averages):
+            found += false_figures(f"{name}_figures{n}", piece)
     for n, piece in enumerate(_pieces(statement), 1):
         try:
             own = f"{name}_fails{n}"

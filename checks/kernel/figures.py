@@ -21,12 +21,34 @@ def averages(name: str, s: Averages) -> list[Theorem]:
     return [_conjunction(name, [(c.name, _average(c), _witness(c)) for c in s.columns])]
 
 
+def false_figures(name: str, s: Arithmetic | Averages) -> list[Theorem]:
+    """The theorems that comparisons and averages fail, for each that does."""
+    facts = []
+    if isinstance(s, Arithmetic):
+        facts += [(f.words, _compared(f), "off") for f in s.figures if not f.holds()]
+    else:
+        facts += [(c.name, _average(c), "far") for c in s.columns if not c.possible]
+    return [
+        Theorem(
+            f"{name}_{n}",
+            f"Theorem {name}_{n} :\n{_about(words)}\n{filled(f'~ ({says}).')}",
+            f"Proof. {tactic}. Qed.",
+        )
+        for n, (words, says, tactic) in enumerate(facts, 1)
+    ]
+
+
+def _about(words: str) -> str:
+    """A comment that says what a fact is about."""
+    shown = words.replace('"', "'").replace("*", "")
+    return filled(f"(* {shown} *)")
+
+
 def _conjunction(name: str, facts: Iterable[tuple[str, str, str]]) -> Theorem:
     """Facts with what they are about, and their proofs."""
     lines, proof = [f"Theorem {name} :"], ["Proof."]
     for words, says, tactic in facts:
-        shown = words.replace('"', "'").replace("*", "")
-        lines += [filled(f"(* {shown} *)"), filled(f"({says}) /\\")]
+        lines += [_about(words), filled(f"({says}) /\\")]
         proof += ["  split.", filled(f"{{ {tactic}. }}")]
     return Theorem(name, "\n".join([*lines, "  True."]), "\n".join([*proof, "  exact I.", "Qed."]))
 
@@ -50,7 +72,7 @@ def _unit(digits: int) -> str:
 def _compared(f: Figure) -> str:
     if f.relation != "rounds to":
         return f"{_number(f.computed)} {f.relation} {_number(f.printed)}"
-    if 2 * abs(f.computed - f.printed) == Fraction(1, 10**f.digits):
+    if f.holds() and 2 * abs(f.computed - f.printed) == Fraction(1, 10**f.digits):
         raise NotCovered("a number in the middle between two roundings")
     return f"rounds_to {_unit(f.digits)} ({_number(f.computed)}) ({_decimal(f.printed, f.digits)})"
 

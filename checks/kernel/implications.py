@@ -6,8 +6,10 @@ from fractions import Fraction
 from functools import partial
 
 from checks.engine.domain import hidden_demands
+from checks.kernel.context import Context, loose
 from checks.kernel.definedness import SAYS, said
-from checks.kernel.theorem import YES, Context, Theorem, filled, loose
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import plain
 from checks.kinds.implication import Implication
 from checks.statement import Fact
@@ -43,7 +45,7 @@ def implication(name: str, s: Implication) -> Theorem:
     relation = s.conclusion.relation
     lines.append(filled(f"{context.readable(conclusion, level=49)} {relation} 0."))
     frozen = _Frozen(context)
-    proof = ["Proof.", context.intro(), *_strict(context, s, names, frozen), *context.setup()]
+    proof = ["Proof.", context.intro(), *_strict(context, s, names, frozen), *setup(context)]
     proof += [
         "  pose proof (identity the_data the_model the_ranges",
         filled(context.deep(frozen.of(left)), "    "),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from checks.kernel.context import Context
 from checks.kernel.definedness import where_defined
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, Theorem, filled
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import NotCovered, application, plain_dims
 from checks.kinds.limit import Limit
 from derivations.calculus import index as ix
@@ -40,7 +42,7 @@ def limit(name: str, s: Limit) -> list[Theorem]:
         *([f"  intros {context.places()}."] if names else []),
         filled(f"apply (geometric ({context.readable(rate)})); [apply Rabs_def1; lra|]."),
         f"  intros {k}. rewrite {iterates} by assumption. set ({own} := {run} {k}).",
-        *context.setup(),
+        *setup(context),
         "  exact (identity the_data the_model the_ranges",
         filled(context.deep(next_error), "    "),
         filled(context.deep(error), "    "),

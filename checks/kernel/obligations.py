@@ -13,10 +13,11 @@ from checks.kernel.consequences import follows
 from checks.kernel.convexity import convex
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
-from checks.kernel.duality import dual
+from checks.kernel.duality import derived, dual
 from checks.kernel.equalities import equalities
 from checks.kernel.falsity import example, failing
 from checks.kernel.figures import arithmetic, averages
+from checks.kernel.gradients import related
 from checks.kernel.implications import implication, implication_defined
 from checks.kernel.induction import recurrence
 from checks.kernel.limits import limit
@@ -63,7 +64,7 @@ class Exported:
 
 
 def _identity(name: str, part: Identity) -> list[Theorem]:
-    return [*equalities(name, part), *joined(name, part)]
+    return [*equalities(name, part), *joined(name, part), *related(name, part)]
 
 
 def _stacked(name: str, part: Stacked) -> list[Theorem]:
@@ -96,6 +97,10 @@ def _extremum(name: str, part: Extremum) -> list[Theorem]:
     return [follows(name, inequality), *defined(name, inequality)]
 
 
+def _convex(name: str, part: Convex) -> list[Theorem]:
+    return [*convex(name, part), *derived(f"{name}_dual", part.program)]
+
+
 def _implication(name: str, part: Implication) -> list[Theorem]:
     return [implication(name, part), *implication_defined(name, part)]
 
@@ -109,7 +114,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Extremum: _extremum,
     Example: example,
     Positive: positive,
-    Convex: convex,
+    Convex: _convex,
     Recurrence: recurrence,
     Arithmetic: arithmetic,
     Averages: averages,
@@ -135,14 +140,8 @@ WITHOUT = {
 """Why kinds of statements have no theorems."""
 
 
-_CAUSAL = "chen2023_prose_causal_data_dependent_part"
 BEYOND = {
-    "farooq2025_prose_l2_norm": "the square of a root of a sum: the library's checker keeps such roots",
     "farooq2025_prose_gradient_nonzero": "a multiplier with a quotient of sums, which is not cleared",
-    f"{_CAUSAL}2_derivative1": "the slope of a root of a sum",
-    f"{_CAUSAL}2_defined": "that a root of a sum does not vanish",
-    f"{_CAUSAL}4_derivative1": "the slope of a root of a sum",
-    f"{_CAUSAL}4_defined": "that a root of a sum does not vanish",
 }
 """Theorems that the library does not prove yet, by name, and what it lacks."""
 
@@ -157,12 +156,20 @@ def export(name: str, statement: Any) -> list[Exported]:
     return found
 
 
+REFUTED = {"Identity", "Stacked", "Rule", "Family", "Arithmetic", "Averages"}
+"""The kinds of statements that theorems refute, if they fail."""
+
+
 def refuted(name: str, statement: Any) -> list[Exported]:
     """The theorems that parts of a statement fail, and why there is none where there is none."""
     whole = Exported(kind(statement))
     whole.theorems, whole.missing = failing(name, statement)
     if not whole.theorems and not whole.missing:
-        whole.missing.append("no exact instance of an equality refutes it")
+        inside = {type(p).__name__ for p in parts(statement)} & REFUTED
+        own = (
+            "no exact instance refutes it" if inside else "theorems refute equalities, rules and figures only"
+        )
+        whole.missing.append(own)
     return [whole]
 
 

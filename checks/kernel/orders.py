@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from checks.kernel.context import Context
 from checks.kernel.definedness import where_defined
 from checks.kernel.derivatives import ZERO, differentiated, differentiation
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, Theorem, filled
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import NotCovered
 from checks.kinds.order import Order
 from derivations.calculus import index as ix
@@ -43,12 +45,12 @@ def order(name: str, s: Order) -> list[Theorem]:
         proof += [
             filled(f"assert (slope{n} : forall {small}, derivable_pt_lim {one} {small} ({two} {small}))."),
             f"  {{ intros {small}. apply derivable_moved.",
-            *context.setup(),
+            *setup(context),
             *differentiation(context, slopes[n], slopes[n + 1], s.small, (), [], []),
             "  exact is_slope. }",
             filled(f"assert (start{n} : {one} 0 = 0)."),
             f"  {{ pose ({small} := 0).",
-            *context.setup(),
+            *setup(context),
             "  exact (identity the_data the_model the_ranges",
             filled(context.deep(starts[n]), "    "),
             filled(context.deep(ZERO), "    "),

@@ -7,8 +7,9 @@ from math import factorial
 from typing import Any
 
 from checks.engine.instances import FUNCTIONS, Instance
+from checks.kernel.context import Context
 from checks.kernel.equalities import places
-from checks.kernel.theorem import YES, Context, filled, listed
+from checks.kernel.theorem import YES, filled, listed
 from checks.kernel.trees import Function, NotCovered, plain, plain_dims
 from checks.statement import Given
 from derivations.calculus import functions as fn

@@ -15,11 +15,11 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from checks.claim import ROOT
+from checks.audit import cache_folder
 from checks.kernel.theorem import Theorem
 
 LIBRARY = Path(__file__).parent / "lib"
-FILES = ("Sums", "Expr", "Norm", "Sound", "Claim", "Deriv", "Point", "Psd", "Recur", "Figures", "Order")
+FILES = tuple("Sums Expr Paper Norm Sound Claim Deriv Point Psd Recur Figures Order Strong".split())
 """The library's files, each after those that it needs."""
 MISSING = "not run: Rocq is not installed (apt-get install coq)"
 PREAMBLE = f"""Require Import Reals QArith List ZArith Lia Lra.
@@ -48,6 +48,55 @@ class Outcome:
     seconds: float = 0.0
 
 
+_GUARD = """
+"$@" 3<&- & rocq=$!
+{ read -r _ <&3; kill -9 $rocq; } 2>/dev/null & guard=$!
+wait $rocq; status=$?
+kill $guard 2>/dev/null
+exit $status
+"""
+"""Runs a command that is killed once nothing can be read any more from descriptor 3."""
+
+
+class Lifeline:
+    """What processes hang on: those that still run end where this is left, and where this process ends, also
+    killed.
+    """
+
+    def __enter__(self) -> Lifeline:
+        self._reader, self._writer = os.pipe()
+        self._open = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open = False
+        os.close(self._writer)
+
+    def __del__(self) -> None:
+        os.close(self._reader)
+
+    def run(self, command: list[str], seconds: float, folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run a command; where it takes too long it ends with all that it started, with status 124.
+
+        Raises RocqError where this was left.
+        """
+        if not self._open:
+            raise RocqError("not run: ended before")
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec 3<&0 </dev/null\n{_GUARD}", "sh", *command], cwd=folder, text=True,
+            stdin=self._reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        try:
+            out, err = process.communicate(timeout=seconds)
+            return subprocess.CompletedProcess(command, process.returncode, out, err)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 124, "", f"ended after {seconds:g} seconds")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+
+
 def compiler() -> str | None:
     """The path of Rocq's compiler, or None."""
     return shutil.which("coqc")
@@ -56,7 +105,8 @@ def compiler() -> str | None:
 @lru_cache(maxsize=1)
 def version() -> str:
     """What Rocq says of its version. Raises RocqError where there is none."""
-    done = _run([_compiler(), "--print-version"], 60, Path.cwd())
+    with Lifeline() as line:
+        done = line.run([_compiler(), "--print-version"], 60, Path.cwd())
     return done.stdout.split()[0]
 
 
@@ -78,15 +128,14 @@ def library_hash() -> str:
 
 def build() -> Path:
     """The folder with the compiled library, made where it is not there yet. Raises RocqError."""
-    cache = Path(os.environ.get("ATTEST_CACHE", ROOT / ".attest" / "cache"))
-    place = cache / "rocq" / f"{library_hash()}-{version()}"
+    place = cache_folder() / "rocq" / f"{library_hash()}-{version()}"
     if (place / "done").exists():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=place.parent) as folder:
+    with TemporaryDirectory(dir=place.parent) as folder, Lifeline() as line:
         for name in FILES:
             shutil.copy(LIBRARY / f"{name}.v", folder)
-            done = _run([_compiler(), "-q", "-Q", ".", "Attest", f"{name}.v"], _BUILD, Path(folder))
+            done = line.run([_compiler(), "-q", "-Q", ".", "Attest", f"{name}.v"], _BUILD, Path(folder))
             if done.returncode:
                 raise RocqError(f"Rocq does not accept lib/{name}.v: {done.stderr.strip()[:500]}")
         (Path(folder) / "done").touch()
@@ -95,29 +144,16 @@ def build() -> Path:
     return place
 
 
-def _run(command: list[str], seconds: float, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command; where it takes too long it ends with all that it started, with status 124."""
-    process = subprocess.Popen(
-        command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    try:
-        out, err = process.communicate(timeout=seconds)
-        return subprocess.CompletedProcess(command, process.returncode, out, err)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, "", f"ended after {seconds:g} seconds")
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-
-
-def ask(text: str, seconds: float = 120) -> tuple[bool, str]:
+def ask(text: str, seconds: float = 120, line: Lifeline | None = None) -> tuple[bool, str]:
     """Whether Rocq accepts a text after the library's preamble, and what it prints. Raises RocqError."""
+    if line is None:
+        with Lifeline() as own:
+            return ask(text, seconds, own)
     library = build()
     with TemporaryDirectory(prefix="attest-rocq-") as folder:
         (Path(folder) / "Theorems.v").write_text(f"{PREAMBLE}\n{text}\n", encoding="utf-8")
         command = [_compiler(), "-q", "-Q", str(library), "Attest", "Theorems.v"]
-        done = _run(command, seconds, Path(folder))
+        done = line.run(command, seconds, Path(folder))
         return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
 
 
@@ -133,20 +169,24 @@ def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outc
         if sum(map(len, batches[-1])) >= _BATCH:
             batches.append([])
         batches[-1].append(group)
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        for job in as_completed([pool.submit(_batch, batch, seconds) for batch in batches if batch]):
-            yield from job.result()
+    with ThreadPoolExecutor(PROCESSES) as pool, Lifeline() as line:
+        jobs = [pool.submit(_batch, batch, seconds, line) for batch in batches if batch]
+        try:
+            for job in as_completed(jobs):
+                yield from job.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _batch(groups: list[list[Theorem]], seconds: float) -> list[Outcome]:
+def _batch(groups: list[list[Theorem]], seconds: float, line: Lifeline) -> list[Outcome]:
     theorems = [t for group in groups for t in group]
-    accepted, said = ask(_timed(theorems), seconds * (1 + len(theorems)))
+    accepted, said = ask(_timed(theorems), seconds * (1 + len(theorems)), line)
     if accepted:
         times = [float(t) for t in re.findall(r"^Finished transaction in ([0-9.]+)", said, re.M)]
         return [Outcome(t.name, "checked", seconds=s) for t, s in zip(theorems, times, strict=True)]
     if len(groups) > 1:
-        return [o for group in groups for o in _batch([group], seconds)]
-    return _one_by_one(theorems, seconds)
+        return [o for group in groups for o in _batch([group], seconds, line)]
+    return _one_by_one(theorems, seconds, line)
 
 
 def _timed(theorems: list[Theorem]) -> str:
@@ -154,11 +194,12 @@ def _timed(theorems: list[Theorem]) -> str:
     return "\n\n".join(f"{t.statement}\n{t.proof.removesuffix('Qed.')}Time Qed." for t in theorems)
 
 
-def _one_by_one(theorems: list[Theorem], seconds: float) -> list[Outcome]:
+def _one_by_one(theorems: list[Theorem], seconds: float, line: Lifeline) -> list[Outcome]:
     accepted: list[Theorem] = []
     found = []
     for theorem in theorems:
-        good, said = ask("\n\n".join(t.text for t in (*accepted, theorem)), seconds * (2 + len(accepted)))
+        text = "\n\n".join(t.text for t in (*accepted, theorem))
+        good, said = ask(text, seconds * (2 + len(accepted)), line)
         if good:
             accepted.append(theorem)
         found.append(Outcome(theorem.name, "checked" if good else "failed", "" if good else said[-300:]))

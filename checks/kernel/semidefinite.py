@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from checks.kernel.context import Context, loose
 from checks.kernel.definedness import said
-from checks.kernel.theorem import YES, Context, Theorem, filled, loose
+from checks.kernel.model import setup
+from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import NotCovered
 from checks.kinds.positive import Positive
 from derivations.calculus import index as ix
@@ -94,7 +96,7 @@ def _equal(context: Context, name: str, one: ix.Expr, two: ix.Expr) -> list[str]
         *trees,
         f"    {YES} promises) as {name}.",
     ]
-    return [*context.setup(), *whole]
+    return [*setup(context), *whole]
 
 
 def _divides(node: ix.Expr) -> bool:

@@ -6,7 +6,7 @@ The kernel compares both by conversion, so that only the readable formula has to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from derivations.calculus import index as ix
@@ -21,6 +21,8 @@ RESERVED = frozenset(
         " fix Prop Set Type left right pair fst snd cos sin PI e using where return Num Dim At Delta Add Mul"
         " Inv Sqrt Exp Call Sum dims ten fn the_data the_model the_ranges promises the_dim the_tensor"
         " the_function the_entry h i0 i1 i2 i3 at0 at1 at2 at3"
+        " transpose product times_vector vector_times inner outer trace diag norm_squared frobenius_squared"
+        " softmax row_softmax"
     ).split()
 )
 """Words of Rocq, and names of its library and of the generated proofs, that no symbol may have."""
@@ -87,6 +89,10 @@ class Symbols:
         """The name of a function or derivative."""
         name, order = function
         return "ln" if function == ("log", 0) else self._name("function", function, name + "_d" * order)
+
+    def has(self, thing: Tensor | Function) -> bool:
+        """Whether a tensor or a function has a name."""
+        return ("tensor" if isinstance(thing, Tensor) else "function", thing) in self._names
 
     def index(self, index: Index, taken: Mapping[Index, str]) -> str:
         """A name for an index variable that is no symbol's and none of those in scope."""
@@ -212,18 +218,19 @@ ATOM, APPLIED, POWER, PREFIX, PRODUCT, SUM = 0, 10, 30, 35, 40, 50
 
 def readable(expr: ix.Expr, scope: Mapping[Index, str], symbols: Symbols, level: int = SUM) -> str:
     """The formula as Rocq reads it, in parentheses where it binds less than ``level`` asks for."""
-    text, own = _shown(expr, scope, symbols)
+    text, own = written(expr, scope, symbols)
     return text if own <= level else f"({text})"
 
 
-def _shown(expr: ix.Expr, scope: Mapping[Index, str], symbols: Symbols) -> tuple[str, int]:
+def written(expr: ix.Expr, scope: Mapping[Index, str], symbols: Symbols) -> tuple[str, int]:
+    """The formula, and the level on which it stands."""
+
     def r(node: ix.Expr, level: int) -> str:
         return readable(node, scope, symbols, level)
 
     match expr:
         case ix.Num(value):
-            top = _integer(value.numerator)
-            return (top, ATOM) if value.denominator == 1 else (f"{top} / {value.denominator}", PRODUCT)
+            return number(value)
         case ix.Dim(name):
             return f"INR {symbols.dim(name)}", APPLIED
         case ix.At(tensor, indices):
@@ -232,19 +239,19 @@ def _shown(expr: ix.Expr, scope: Mapping[Index, str], symbols: Symbols) -> tuple
         case ix.Delta(left, right):
             return ("1", ATOM) if left.dim == "1" else (f"delta {scope[left]} {scope[right]}", APPLIED)
         case ix.Add(args):
-            return _joined([r(a, SUM - (n > 0)) for n, a in enumerate(args)], " + ", SUM, "0")
+            return joined([r(a, SUM - (n > 0)) for n, a in enumerate(args)], " + ", SUM, "0")
         case ix.Mul(args):
             return _product(args, scope, symbols)
-        case ix.Pow(base, exponent) if exponent < 0:
-            return f"/ {r(ix.Pow(base, -exponent), PREFIX)}", PREFIX
+        case ix.Pow(base, exponent) if exponent == 1:
+            return written(base, scope, symbols)
         case ix.Pow(base, exponent):
-            return _shown_power(base, exponent, scope, symbols)
+            return powered(lambda own: r(base, own), exponent)
         case ix.Call("exp", arg, _):
             return f"exp {r(arg, ATOM)}", APPLIED
         case ix.Call(function, arg, order):
             return f"{symbols.function((function, order))} {r(arg, ATOM)}", APPLIED
         case ix.Sum(index, body) if index.dim == "1":
-            return _shown(body, scope, symbols)
+            return written(body, scope, symbols)
         case ix.Sum(index, body):
             name = symbols.index(index, scope)
             inner = readable(body, {**scope, index: name}, symbols)
@@ -252,7 +259,14 @@ def _shown(expr: ix.Expr, scope: Mapping[Index, str], symbols: Symbols) -> tuple
     raise NotCovered(type(expr).__name__)
 
 
-def _joined(parts: list[str], sign: str, level: int, unit: str) -> tuple[str, int]:
+def number(value: Fraction) -> tuple[str, int]:
+    """A rational number."""
+    top = _integer(value.numerator)
+    return (top, ATOM) if value.denominator == 1 else (f"{top} / {value.denominator}", PRODUCT)
+
+
+def joined(parts: list[str], sign: str, level: int, unit: str) -> tuple[str, int]:
+    """Parts with a sign between them, on the level of the sign; without parts the unit."""
     return (sign.join(parts), level) if parts else (unit, ATOM)
 
 
@@ -270,14 +284,11 @@ def _product(args: tuple[ix.Expr, ...], scope: Mapping[Index, str], symbols: Sym
     return text, PRODUCT
 
 
-def _shown_power(
-    base: ix.Expr, exponent: Fraction, scope: Mapping[Index, str], symbols: Symbols
-) -> tuple[str, int]:
-    root = exponent.denominator == 2
-    whole = exponent.numerator
-    if exponent == 1:
-        return _shown(base, scope, symbols)
-    text = f"sqrt {readable(base, scope, symbols, ATOM)}" if root else ""
+def powered(base: Callable[[int], str], exponent: Fraction) -> tuple[str, int]:
+    """A power of what ``base`` writes for a level."""
+    if exponent < 0:
+        return f"/ {base(PREFIX) if exponent == -1 else powered(base, -exponent)[0]}", PREFIX
+    root, whole = exponent.denominator == 2, exponent.numerator
     if root and whole == 1:
-        return text, APPLIED
-    return f"{text or readable(base, scope, symbols, APPLIED)} ^ {whole}", POWER
+        return f"sqrt {base(ATOM)}", APPLIED
+    return f"{f'sqrt {base(ATOM)}' if root else base(APPLIED)} ^ {whole}", POWER

@@ -179,6 +179,25 @@ Proof.
   now apply (check_spec (flags_of D) (extend S M) (meets_keeps _ _ Hs P) 6 4 G).
 Qed.
 
+(* a tensor of the model for another one that has the same values in its ranges *)
+Definition overlay (M : model) (k : nat) (f : list nat -> R) : model :=
+  {| dims := dims M; fn := fn M; ten := fun t => if Nat.eqb t k then f else ten M t |}.
+Theorem replaced (D : data) (M : model) (k : nat) (f : list nat -> R) (G : list nat) (a b : expr) :
+  (wt (shapeD D) G a &&& wt (shapeD D) G b) = true ->
+  all_in (dims M) (shapeD D k) (fun ix => f ix = ten M k ix) ->
+  all_in (dims M) G (fun ix => eval M (cat ix origin) a = eval M (cat ix origin) b) ->
+  all_in (dims M) G
+    (fun ix => eval (overlay M k f) (cat ix origin) a = eval (overlay M k f) (cat ix origin) b).
+Proof.
+  intros H S E. apply lazy_and in H as [Ha Hb].
+  assert (A : agree (shapeD D) (overlay M k f) M).
+  { split; [reflexivity|reflexivity|]. intros t ix Hi. simpl. destruct (Nat.eqb_spec t k) as [->|]; auto.
+    now apply (proj1 (all_in_spec (dims M) _ _) S). }
+  apply all_in_spec; intros ix Hi. pose proof (at_valid M G ix Hi) as V.
+  rewrite (wt_eval _ _ _ A a G), (wt_eval _ _ _ A b G) by auto.
+  exact (proj1 (all_in_spec (dims M) G _) E ix Hi).
+Qed.
+
 (* signs that are visible *)
 Lemma visible (D : data) (M : model) (G : list nat) (a : expr) (Q : R -> Prop) :
   (sane D &&& wt (shapeD D) G a) = true -> meets D M ->
@@ -277,6 +296,8 @@ Lemma squares_nneg f x : 0 < f -> 0 <= f * x ^ 2.
 Proof. intros F. apply Rmult_le_pos; [lra|apply pow2_ge_0]. Qed.
 Lemma difference a b : a = b -> a + (-1) * b = 0.
 Proof. intros ->. ring. Qed.
+Lemma no_difference a b : a + (-1) * b = 0 -> a = b.
+Proof. lra. Qed.
 Lemma conclude f a b c : f * (a + (-1) * b) = c -> c = 0 -> f <> 0 -> a = b.
 Proof. intros E -> N. apply Rmult_integral in E as [|]; [contradiction|lra]. Qed.
 Lemma conclude_ge f a b c q : f * (a + (-1) * b) = c + q -> c = 0 -> 0 < f -> 0 <= q -> a >= b.

@@ -30,6 +30,7 @@ Variable F : flags.
 (* ---- signs *)
 Definition is_square (a b : expr) : bool :=
   eqb a b ||| match b with Mul c (Num 1) => eqb a c | _ => false end.
+Definition not_zero (e : expr) : bool := match e with At t _ => nzT F t | _ => false end.
 Fixpoint sgn (e : expr) : bool * bool :=   (* (positive, nonnegative) *)
   match e with
   | Num z => (Z.ltb 0 z, Z.leb 0 z)
@@ -37,7 +38,8 @@ Fixpoint sgn (e : expr) : bool * bool :=   (* (positive, nonnegative) *)
   | At t _ => (posT F t, posT F t)
   | Delta _ _ => (false, true)
   | Add a b => let (p, n) := sgn a in let (q, m) := sgn b in ((p &&& m) ||| (n &&& q), n &&& m)
-  | Mul a b => let (p, n) := sgn a in let (q, m) := sgn b in (p &&& q, (n &&& m) ||| is_square a b)
+  | Mul a b => let (p, n) := sgn a in let (q, m) := sgn b in
+      ((p &&& q) ||| (is_square a b &&& not_zero a), (n &&& m) ||| is_square a b)
   | Inv a => sgn a
   | Sqrt a => (fst (sgn a), true)
   | Exp _ => (true, true)
@@ -330,7 +332,8 @@ Fixpoint norm (G : list nat) (e : expr) : poly :=
   | Add a b => tidy never G (norm G a ++ norm G b)
   | Mul a b => tidy never G (pmul (norm G a) (norm G b))
   | Inv a => pinv (norm G a)
-  | Sqrt a => psqrt (norm G a)
+  | Sqrt a => let p := norm G a in  (* a root of what is visibly nonnegative before it is expanded stays so *)
+      if nneg a &&& negb (nneg (quote p)) then [(1%Q, [], [e])] else psqrt p
   | Exp a => match norm G a with [] => [(1%Q, [], [])] | p => [(1%Q, [], [Exp (quote p)])] end
   | Call f a => [(1%Q, [], [Call f (quote (norm G a))])]
   | Sum d a => tidy never G (map (fun m => let '(c, l, fs) := m in (c, l ++ [d], fs)) (norm (d :: G) a))

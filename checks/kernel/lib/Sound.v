@@ -54,6 +54,13 @@ Proof.
 Qed.
 
 (* ---- signs *)
+Lemma is_square_spec a b s : is_square a b = true -> eval M s a * eval M s b = (eval M s a)².
+Proof.
+  unfold is_square. intros H. apply lazy_or in H as [H|H]; [now apply eqb_eq in H as ->|].
+  destruct b; try discriminate. destruct b2; try discriminate.
+  destruct z as [|[| |]|]; try discriminate.
+  apply eqb_eq in H as ->. simpl. now rewrite Rmult_1_r.
+Qed.
 Lemma sgn_spec e : forall s, (fst (sgn F e) = true -> 0 < eval M s e) /\ (snd (sgn F e) = true ->
   0 <= eval M s e).
 Proof.
@@ -71,13 +78,12 @@ Proof.
       * specialize (N1 H1). specialize (P2 H2). lra.
     + apply lazy_and in H as [H1 H2]. specialize (N1 H1). specialize (N2 H2). lra.
   - split; intros H.
-    + apply lazy_and in H as [H1 H2]. apply Rmult_lt_0_compat; auto.
+    + apply lazy_or in H as [H|H]; apply lazy_and in H as [H1 H2]; [apply Rmult_lt_0_compat; auto|].
+      rewrite (is_square_spec _ _ s H1). apply Rlt_0_sqr.
+      destruct e1; try discriminate. now apply (k_nzT _ _ K).
     + apply lazy_or in H as [H|H].
       * apply lazy_and in H as [H1 H2]. apply Rmult_le_pos; auto.
-      * apply lazy_or in H as [H|H]; [apply eqb_eq in H as ->; apply Rle_0_sqr|].
-        destruct e2; try discriminate. destruct e2_2; try discriminate.
-          destruct z as [|[| |]|]; try discriminate.
-        apply eqb_eq in H as ->. simpl. rewrite Rmult_1_r. apply Rle_0_sqr.
+      * rewrite (is_square_spec _ _ s H). apply Rle_0_sqr.
   - destruct (IHe s) as [P N]. split; intros H; [now apply Rinv_0_lt_compat, P|].
     apply N in H. destruct H as [H|H]; [apply Rlt_le, Rinv_0_lt_compat; auto|]. rewrite <- H, Rinv_0; lra.
   - destruct (IHe s) as [P N]. split; intros H; [apply sqrt_lt_R0; auto|apply sqrt_pos].
@@ -540,7 +546,8 @@ Proof.
   - rewrite (tidy_spec never never_spec), evalp_app, IHe1, IHe2; auto.
   - rewrite (tidy_spec never never_spec), pmul_spec, IHe1, IHe2; auto.
   - rewrite pinv_spec, IHe; auto.
-  - rewrite psqrt_spec, IHe; auto.
+  - destruct (if nneg F e then negb (nneg F (quote (norm F G e))) else false);
+      [now rewrite atom_spec|rewrite psqrt_spec, IHe; auto].
   - rewrite <- (IHe G s V). destruct (norm F G e) as [|m p] eqn:E; [rewrite one_spec; simpl;
     now rewrite exp_0|].
     rewrite atom_spec. cbn [eval]. now rewrite quote_spec.

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import mpmath
-from reading import Compared, Env, Read, Undefined
+from reading import Compared, Env, Function, Read, Undefined
 
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
@@ -79,6 +79,7 @@ class Point:
         self.sizes = {d: rng.randint(1, 3) for d in sorted(dims - {"1"})}
         self.kept, self.rng = kept, rng
         self.values = {t: self._draw(t) for t in self.tensors}
+        self.moved: tuple[Tensor, tuple[int, ...], Any] | None = None
 
     def _draw(self, t: Tensor) -> dict[tuple[int, ...], Any]:
         found: dict[tuple[int, ...], Any] = {}
@@ -92,10 +93,15 @@ class Point:
         return found
 
     def lookup(self, t: Tensor, at: tuple[int, ...]) -> Any:
-        if t in self.given:
-            g = self.given[t]
-            return self.value(g.value.entry(), dict(zip(g.at, at, strict=True)))
-        return self.values[t][at]
+        moved, self.moved = self.moved, None  # definitions are made before anything is moved
+        try:
+            more = moved[2] if moved and moved[:2] == (t, at) else 0
+            if t in self.given:
+                g = self.given[t]
+                return self.value(g.value.entry(), dict(zip(g.at, at, strict=True))) + more
+            return self.values[t][at] + more
+        finally:
+            self.moved = moved
 
     def value(self, expr: ix.Expr, at: dict[Index, int]) -> Any:
         """The value of an expression as our own evaluator computes it. Raises ZeroDivisionError, Undefined."""
@@ -113,7 +119,8 @@ class Point:
                 found.append([("<", -v) for v in entries.values()])
             if t.symmetric:
                 found.append([("=", v - entries[at[::-1]]) for at, v in entries.items()])
-        for t in self.nonzero:
+        spoken |= {name for what, name, _ in read.before if what == "let"}
+        for t in (t for t in self.nonzero if plain(t.name) in spoken):
             places = product(*(range(self.sizes.get(d, 1)) for d in t.dims))
             found.append([("<>", self.lookup(t, at)) for at in places])
         return found
@@ -149,7 +156,7 @@ class Point:
                 where[k] = n
             return self.values[t][tuple(where)]
 
-        return entry
+        return Function(len(kept), entry)
 
 
 def _tensors(statement: Any, extra: tuple[Given, ...]) -> set[Tensor]:

@@ -29,7 +29,7 @@ class Undefined(ArithmeticError):
 @dataclass
 class Read:
     """A theorem: the names and types that it quantifies, hypotheses and definitions in order, indices with their
-    dimensions, and what it says.
+    dimensions, and what it says; of a derivative also the function that it is of, as ``along``.
     """
 
     name: str = ""
@@ -37,6 +37,7 @@ class Read:
     before: list[tuple[str, str, Formula]] = field(default_factory=list)
     indices: list[tuple[str, str]] = field(default_factory=list)
     sides: tuple[Formula, str, Formula] | None = None
+    along: Formula | None = None
 
     def assumed(self, env: Env) -> tuple[list[list[Compared]], Env]:
         """What each hypothesis compares, and the values with those of the definitions."""
@@ -54,6 +55,25 @@ class Read:
             yield {**env, **dict(zip((name for name, _ in self.indices), at, strict=True))}
 
 
+class Function:
+    """A function that may be given its arguments one after the other."""
+
+    def __init__(self, arity: int, body: Callable[..., Any]) -> None:
+        self.arity, self.body = arity, body
+
+    def __call__(self, *arguments: Any) -> Any:
+        return applied(self, list(arguments))
+
+
+def applied(function: Any, arguments: list[Any]) -> Any:
+    """A function of some of its arguments, or of all and of more."""
+    arity = getattr(function, "arity", 1)
+    if len(arguments) < arity:
+        return Function(arity - len(arguments), lambda *rest: function.body(*arguments, *rest))
+    own = getattr(function, "body", function)(*arguments[:arity])
+    return applied(own, arguments[arity:]) if len(arguments) > arity else own
+
+
 def close(one: Any, two: Any) -> bool:
     """Equal as far as 40 digits tell."""
     return abs(one - two) <= CLOSE * (1 + abs(one) + abs(two))
@@ -67,6 +87,7 @@ def read(text: str) -> Read:
 class _Reader:
     def __init__(self, tokens: list[str]) -> None:
         self.tokens, self.at = tokens, 0
+        self.along: Formula | None = None
 
     def peek(self, ahead: int = 0) -> str:
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ""
@@ -88,6 +109,7 @@ class _Reader:
         while self._prefix(found):
             pass
         found.sides = self.comparison()
+        found.along = self.along
         self.take(".")
         return found
 
@@ -187,6 +209,7 @@ class _Reader:
         if self.peek() == "derivable_pt_lim":
             self.take()
             function, at, slope = self.argument(), self.argument(), self.argument()
+            self.along = function
             return (lambda env: mpmath.diff(function(env), at(env))), "=", slope
         left = self.expression()
         relation = self.take("=", "<", "<=", ">", ">=", "<>")
@@ -215,10 +238,15 @@ class _Reader:
         self.take("fun")
         names = []
         while self.peek() != "=>":
-            names.append(self.take())
+            if (token := self.take()) == ":":
+                self.take("nat")
+            elif token not in "()":
+                names.append(token)
         self.take("=>")
         body = self.expression()
-        return lambda env: lambda *values: body({**env, **dict(zip(names, values, strict=True))})
+        return lambda env: Function(
+            len(names), lambda *values: body({**env, **dict(zip(names, values, strict=True))})
+        )
 
     def product(self) -> Formula:
         total = self.prefixed()
@@ -240,15 +268,13 @@ class _Reader:
         return base
 
     def applied(self) -> Formula:
-        head, arguments = self.peek(), []
+        arguments = []
         first = self.argument()
         while re.match(r"[A-Za-z_0-9(]", self.peek()) and self.peek() not in ("in", "then", "else"):
             arguments.append(self.argument())
         if not arguments:
             return first
-        if head == "sum":
-            return lambda env: _sum(arguments[0](env), arguments[1](env))
-        return lambda env: first(env)(*(a(env) for a in arguments))
+        return lambda env: applied(first(env), [a(env) for a in arguments])
 
     def argument(self) -> Formula:
         token = self.take()
@@ -297,14 +323,34 @@ def _sum(n: int, body: Callable[[int], Any]) -> Any:
     return total
 
 
-def _moved(array: Any, *rest: Any) -> Any:
-    *at, h = rest
-    if not at:
-        return array + h
-    return lambda *where: array(*where) + h if list(where) == at else array(*where)
+def _moved(dims: int) -> Function:
+    def entry(array: Any, *rest: Any) -> Any:
+        *at, h = rest
+        if not dims:
+            return array + h
+        return Function(dims, lambda *where: array(*where) + h if list(where) == at else array(*where))
+
+    return Function(2 + dims, entry)
+
+
+def _shares(n: int, score: Callable[[int], Any], j: int) -> Any:
+    return mpmath.exp(score(j)) / _sum(n, lambda m: mpmath.exp(score(m)))
 
 
 LIBRARY: Env = {
-    "exp": mpmath.exp, "sqrt": _root, "ln": _log, "INR": mpmath.mpf, "sum": _sum,
-    "delta": lambda a, b: mpmath.mpf(int(a == b)), **{f"moved{n}": _moved for n in range(4)},
+    "exp": mpmath.exp, "sqrt": _root, "ln": _log, "INR": mpmath.mpf, "sum": Function(2, _sum),
+    "delta": Function(2, lambda a, b: mpmath.mpf(int(a == b))), **{f"moved{n}": _moved(n) for n in range(4)},
+    "transpose": Function(3, lambda a, i, j: a(j, i)),
+    "product": Function(5, lambda n, a, b, i, j: _sum(n, lambda m: a(i, m) * b(m, j))),
+    "times_vector": Function(4, lambda n, a, x, i: _sum(n, lambda m: a(i, m) * x(m))),
+    "vector_times": Function(4, lambda n, x, b, j: _sum(n, lambda m: x(m) * b(m, j))),
+    "inner": Function(3, lambda n, x, y: _sum(n, lambda m: x(m) * y(m))),
+    "outer": Function(4, lambda x, y, i, j: x(i) * y(j)),
+    "trace": Function(2, lambda n, a: _sum(n, lambda m: a(m, m))),
+    "diag": Function(3, lambda v, i, j: v(i) if i == j else mpmath.mpf(0)),
+    "norm_squared": Function(2, lambda n, x: _sum(n, lambda i: x(i) ** 2)),
+    "frobenius_squared": Function(3, lambda n, k, a: _sum(n, lambda i: _sum(k, lambda j: a(i, j) ** 2))),
+    "softmax": Function(3, _shares),
+    "row_softmax": Function(4, lambda n, a, i, j: _shares(n, lambda m: a(i, m), j)),
 }  # fmt: skip
+"""What the words of Rocq and of lib/Paper.v mean, written a second time."""

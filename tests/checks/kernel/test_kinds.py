@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -10,19 +11,28 @@ from typing import Any
 import pytest
 
 from checks.claim import built
+from checks.engine.hypotheses import apply_definitions
+from checks.engine.judge import equal
+from checks.engine.mutants import mutants
 from checks.kernel import rocq
+from checks.kernel.figures import false_figures
 from checks.kernel.obligations import export
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
+from checks.kinds.extremum import Extremum
+from checks.kinds.follows import Follows
+from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
+from checks.kinds.stationary import Stationary
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
-from checks.statement import parts
+from checks.statement import Identity, parts
+from derivations.calculus.index import Index
 from derivations.calculus.psd import Exp, Multiple, Scaled
 from derivations.calculus.term import as_term
 
@@ -30,18 +40,20 @@ needs_rocq = pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
 
 
 @cache
-def of_kind(kind: type) -> dict[str, Any]:
-    """The last part of a kind of each claim's version that stands."""
+def standing() -> dict[str, list[Any]]:
+    """The parts of each claim's version that stands."""
     found = {}
     for id, verdict in ledger.expected().items():
         if verdict in ("proved", "corrected"):
             claim = load()[id]
             version = claim.corrected if verdict == "corrected" else claim.literal
-            pieces = parts(built(version, assumptions_for(claim, {})))
-            for piece in pieces:
-                if isinstance(piece, kind):
-                    found[id] = piece
+            found[id] = list(parts(built(version, assumptions_for(claim, {}))))
     return found
+
+
+def of_kind(kind: type) -> dict[str, Any]:
+    """The last part of a kind of each claim that has one."""
+    return {id: piece for id, pieces in standing().items() for piece in pieces if isinstance(piece, kind)}
 
 
 def accepted(statements: list[Any]) -> list[bool]:
@@ -152,7 +164,114 @@ def test_a_dual_has_the_conditions_that_are_printed_and_no_others() -> None:
     wrong.append(replace(right, program=replace(right.program, objective=-right.program.objective)))
     assert accepted([right, negated, *wrong]) == [True, True, *[False] * len(wrong)]
     names = [t.name for t in export("dual", right)[0].theorems]
-    assert names == ["dual_weak", "dual_below", "dual_attained", "dual_only", "dual_defined"]
+    assert names == [f"dual_{w}" for w in ("below", "weak", "attained", "only", "strong", "defined")]
+
+
+@needs_rocq
+@pytest.mark.slow
+def test_strong_duality_is_shown_of_the_derived_dual_and_of_no_other() -> None:
+    theorems = export("dual", of_kind(Dual)["nguyen2023/rem2"])[0].theorems
+    strong = next(t for t in theorems if t.name == "dual_strong")
+    for sign in ("0 <= alpha j d", "0 <= eta_tilde j d", "C + (-1) * alpha i d + (-1) * eta i d = 0"):
+        assert sign in strong.statement.partition("exists")[2]
+    before = theorems[: theorems.index(strong)]
+    assert "Phi_k m3 m * Phi_k" in strong.statement.partition("exists")[2]
+    head, _, tail = strong.statement.rpartition("Phi_k m3 m * Phi_k")
+    wrong = [
+        head + "2 * Phi_k m3 m * Phi_k" + tail,  # another dual objective
+        strong.statement.replace("0 <= alpha j d", "0 < alpha j d"),  # not of every constraint
+        re.sub(r"\(let least.*?\)\)\)\)\s*->\n", "", strong.statement, flags=re.S),  # of any feasible point
+    ]
+    assert all(text != strong.statement for text in wrong)
+    shown = "\n\n".join(t.text for t in before)
+    texts = [strong.text, *(replace(strong, statement=text).text for text in wrong)]
+    assert [rocq.ask(f"{shown}\n\n{text}")[0] for text in texts] == [True, False, False, False]
+
+
+def test_a_program_has_its_dual_with_it() -> None:
+    names = [t.name for t in export("program", of_kind(Convex)["nguyen2023/eq5"])[0].theorems]
+    assert {"program_dual_weak", "program_dual_strong"} <= set(names)
+
+
+@needs_rocq
+def test_an_equality_with_a_gradient_holds_for_every_array_that_is_the_gradient() -> None:
+    right = of_kind(Identity)["farooq2025/prose-attention-as-gradient"]
+    theorems = export("step", right)[0].theorems
+    own = next(t for t in theorems if t.name == "step_gradients")
+    assert "(gradient1 d0 d1)) ->" in own.statement and "delta" not in own.statement
+    other = replace(own, statement=own.statement.replace("(-1) * gradient1 e0 e1", "gradient1 e0 e1"))
+    free = re.sub(r"\(forall d0.*?->\n", "", own.statement, count=1, flags=re.S)
+    wrong = [other, replace(own, statement=free)]
+    assert all(w.statement != own.statement for w in wrong)
+    before = theorems[: theorems.index(own)]
+    outcomes = [[o.outcome for o in rocq.check([[*before, t]])][-1] for t in (own, *wrong)]
+    assert outcomes == ["checked", "failed", "failed"]
+
+
+@needs_rocq
+def test_figures_that_fail_are_shown_to_fail_and_others_are_not() -> None:
+    figures = of_kind(Arithmetic)["chen2023/tab5"].figures
+    column = of_kind(Averages)["chen2023/tab12"].columns[0]
+    bad = Arithmetic(tuple(replace(f, printed=f.printed + 10) for f in figures))
+    far = Averages((replace(column, printed=column.printed + 1),))
+    theorems = [t for n, s in enumerate((bad, far)) for t in false_figures(f"bad{n}", s)]
+    assert len(theorems) == sum(not f.holds() for f in bad.figures) + 1
+    assert not false_figures("good", Arithmetic(figures)) and not false_figures("near", Averages((column,)))
+    near = [replace(t, statement=re.sub(r"~ \((.*)\)", r"\1", t.statement, flags=re.S)) for t in theorems]
+    assert {o.outcome for o in rocq.check([[t] for t in theorems])} == {"checked"}
+    assert {o.outcome for o in rocq.check([[t] for t in near])} == {"failed"}
+
+
+def wrong_ones(step: int, limit: int) -> list[tuple[str, Any]]:
+    """Statements with certificates or derivatives of which one formula is a mutant, that our engine tells apart."""
+    found = []
+    for kind, name in (
+        (Follows, "rhs"),
+        (Stationary, "point"),
+        (Extremum, "point"),
+        (Implication, "conclusion"),
+    ):
+        for id, s in sorted(of_kind(kind).items())[::step]:
+            formula = getattr(s, name)
+            term = formula.term if kind is Implication else formula
+            at = tuple(Index(f"e{n}", d) for n, d in enumerate(term.shape()))
+            for what, mutant in mutants(term, limit, whole=True):
+                if not equal(
+                    *(apply_definitions(t.entry(*at), getattr(s, "given", ())) for t in (term, mutant))
+                ):
+                    new = replace(formula, term=mutant) if kind is Implication else mutant
+                    found.append((f"{id}: {what}", replace(s, **{name: new})))
+    return found
+
+
+def all_accepted(cases: list[tuple[str, Any]]) -> list[str]:
+    """The statements of which everything is a theorem."""
+    found = []
+    for what, s in cases:
+        try:
+            exported = export("wrong", s)
+        except (ValueError, TypeError, LookupError, ArithmeticError):
+            continue  # it cannot be written down, or our engine refuses it as well
+        groups = [e.theorems for e in exported]
+        if (
+            all(e.covered for e in exported)
+            and rocq.ask("\n\n".join(t.text for g in groups for t in g), 60)[0]
+        ):
+            found.append(what)
+    return found
+
+
+@needs_rocq
+def test_a_sample_of_mutants_of_consequences_and_points_is_rejected() -> None:
+    cases = wrong_ones(12, 1)
+    assert len(cases) > 4 and not all_accepted(cases)
+
+
+@needs_rocq
+@pytest.mark.slow
+def test_every_mutant_of_consequences_and_points_is_rejected() -> None:
+    cases = wrong_ones(1, 3)
+    assert len(cases) > 120 and not all_accepted(cases)
 
 
 @needs_rocq

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_a_changed_statement_or_library_is_stale() -> None:
     outcomes = prove.remembered(fresh, recorded)
     assert {o.outcome for o in outcomes.values()} == {"checked"}
     theorem = fresh.parts[0].theorems[0]
-    fresh.parts[0].theorems[0] = replace(theorem, statement=theorem.statement.replace("V m e0", "V e0 m"))
+    fresh.parts[0].theorems[0] = replace(theorem, statement=theorem.statement.replace("V j e0", "V e0 j"))
     assert prove.remembered(fresh, recorded)[theorem.name].outcome == "stale"
     other = replace(recorded, library="another")
     assert {o.outcome for o in prove.remembered(fresh, other).values()} == {"stale"}
@@ -71,6 +72,21 @@ def test_the_record_has_every_claim_with_a_verdict_and_nothing_failed() -> None:
     assert graded.count("proved") >= 109 and graded.count("corrected") >= 92
     for claim in recorded.claims.values():
         assert all(part.theorems or part.missing for part in claim.parts)
+
+
+def test_every_part_is_counted_in_one_kind_with_its_reason() -> None:
+    recorded = proofs.read()
+    found = recorded.coverage()
+    parts = [p for c in recorded.claims.values() for p in (*c.parts, *c.refuted)]
+    assert sum(sum(kind.parts.values()) for kind in found.values()) == len(parts)
+    assert all(kind.why if kind.short else not kind.why for kind in found.values())
+    assert len(found["Follows"].claims) > 15 and not found["Follows"].short and not found["Dual"].short
+    written = json.loads(proofs.recorded().read_text())["coverage"]  # the book reads the file alone
+    assert written == {kind: own.counts() for kind, own in found.items()}
+    less = replace(parts[0].theorems[0], outcome="failed")
+    broken = proofs.Coverage()
+    broken.add("one", replace(parts[0], theorems=[less]))
+    assert broken.short == {"one"} and list(broken.why) == ["Rocq: failed"]
 
 
 def test_graded_claims_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:

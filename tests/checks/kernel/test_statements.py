@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 
 import pytest
-from agreement import disagreement
+from agreement import Meant, disagreement, slope_meant
 
 from checks.claim import built
 from checks.kernel.obligations import Exported, export
+from checks.kinds.extremum import Extremum
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stationary import Stationary
 from checks.run import ledger, proofs, prove
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 from checks.statement import Identity, parts
+from derivations.calculus.gradients import Gradient
+from derivations.calculus.index import Index, summands
+from derivations.calculus.term import Part, Pick
 
-READ = (Identity, Follows, Implication)
+READ = (Identity, Follows, Implication, Stationary, Extremum)
 
 
 @cache
@@ -36,23 +43,54 @@ def with_theorems() -> list[str]:
 SAMPLE = with_theorems()[::9]
 
 
-def conclusions(id: str) -> list[tuple[str, object]]:
-    """The theorem that says the whole of each part, and the part."""
-    found = []
+Told = tuple[str, object, Meant | None]
+"""A theorem's text, the statement with its hypotheses, and what it should say where that is something else."""
+
+
+def conclusions(id: str) -> list[Told]:
+    """The theorems that say the whole of each part, each block of it, and what its gradients are."""
+    found: list[Told] = []
     for part, own in exported(id):
+        by_name = {
+            re.sub(r"^.*?((_(block\d+|gradient))?)$", r"\1", t.name): t.statement for t in own.theorems
+        }
         if isinstance(part, READ) and own.theorems:
-            extra = ("_defined", "_gradient")
-            whole = [t for t in own.theorems if not re.search(r"_(step|derivative)\d+$", t.name)]
+            extra = ("_defined", "_gradient", "_gradients")
+            whole = [t for t in own.theorems if not re.search(r"_(step|derivative|slope)\d+$", t.name)]
             whole = [t for t in whole if not t.name.endswith(extra)]
-            found += [(t.statement, part) for t in whole[-1:]]  # one that is not proved yet has none
+            found += [(t.statement, part, None) for t in whole[-1:]]  # one that is not proved yet has none
+        if isinstance(part, Stacked):
+            found += [(by_name[f"_block{n}"], block, None) for n, block in enumerate(blocks(part), 1)]
+        if isinstance(part, Identity) and "_gradient" in by_name and (meant := gradient_meant(part)):
+            found.append((by_name["_gradient"], part, meant))
     return found
+
+
+def blocks(part: Stacked) -> list[Identity]:
+    """The equalities of the blocks of stacked objects."""
+    every = product(*(summands(dim) for dim in part.lhs.shape()))
+    sides = [[Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs)] for dims in every]
+    return [Identity(left, right, part.given, nonzero=part.nonzero) for left, right in sides]
+
+
+def gradient_meant(part: Identity) -> Meant | None:
+    """What the theorem should say that the gradient on one side is the other side; None where the gradient
+    stands inside a side, of which nothing is read back.
+    """
+    for side, other in ((part.lhs, part.rhs), (part.rhs, part.lhs)):
+        at: tuple[Index, ...] = ()
+        while isinstance(side, Pick):
+            side, at = side.args[0], (*side.data, *at)
+        if isinstance(side, Gradient):
+            return slope_meant(side.data[0], side.data[1], at, other)
+    return None
 
 
 def compare(ids: list[str]) -> int:
     count = 0
     for id in ids:
-        for text, part in conclusions(id):
-            words = disagreement(text, part)
+        for text, part, meant in conclusions(id):
+            words = disagreement(text, part, meant=meant)
             assert words in ("", "nowhere defined"), f"{id}: {words}\n{text}"
             count += words == ""
     return count
@@ -79,15 +117,20 @@ def test_names_are_each_claims_own() -> None:
 
 
 FAULTS = {
-    "nguyen2023/eq2": [(r"Q i m2 \* K m m2", "Q i m2 * K m2 m"), ("V m e0", "V i e0"), ("INR D", "INR N")],
-    "chen2023/lem4.2": [(r"\(forall i0, \(i0 < s\)%nat -> 0 < sigma i0\) ->", ""), ("K i0 m", "K m i0")],
+    "nguyen2023/eq2": [
+        ("transpose K", "K"),
+        ("product N", "product D"),
+        ("INR D", "INR N"),
+        (r"inner D \(Q i\)", "inner D (Q j2)"),
+    ],
+    "chen2023/lem4.2": [(r"\(forall i0, \(i0 < s\)%nat -> 0 < sigma i0\) ->", ""), ("transpose K", "K")],
     "nguyen2023/rem1": [],
 }
 
 
 @pytest.mark.parametrize("id", FAULTS)
 def test_a_wrong_index_and_a_dropped_hypothesis_are_seen(id: str) -> None:
-    text, part = conclusions(id)[0]
+    text, part, _ = conclusions(id)[0]
     faults = [*FAULTS[id]]
     if isinstance(part, Implication):
         hypotheses = [line for line in text.splitlines() if re.match(r"  \(.* [>=] 0\) ->$", line)]
