@@ -91,10 +91,8 @@ def score_is_an_expansion(_: object) -> All:
     kernel = x.T @ as_term(ksvd.phi_k)[ksvd.j]
     printed = sum_over(ksvd.j, kernel * as_term(ksvd.h_r)[ksvd.j, d])
     return All(
-        (
-            Identity(as_term(SCORE)[d], printed, given=of_score, label="(8) of chen2023"),
-            Identity(as_term(FIT)[d], printed, given=of_fit, label="(10) of nguyen2023"),
-        )
+        Identity(as_term(SCORE)[d], printed, given=of_score, label="(8) of chen2023"),
+        Identity(as_term(FIT)[d], printed, given=of_fit, label="(10) of nguyen2023"),
     )
 
 
@@ -119,10 +117,8 @@ def step_is_an_expansion(_: object) -> All:
     printed = sum_over(fd.i, kernel * (rate * as_term(fd.y)[fd.i, row]))
     step = (*n.descent("squared", UNBIASED), start)
     return All(
-        (
-            Identity(as_term(n.f_new)[row], printed, given=step, label="the first step, k = 1"),
-            Identity(as_term(STEP_FIT)[row], printed, given=of_fit, label="(10) of nguyen2023"),
-        )
+        Identity(as_term(n.f_new)[row], printed, given=step, label="the first step, k = 1"),
+        Identity(as_term(STEP_FIT)[row], printed, given=of_fit, label="(10) of nguyen2023"),
     )
 
 
@@ -175,7 +171,7 @@ claim(
     "The energy's minimiser is the support vector expansion",
     words="The state that minimises the energy (11) has in row i the support vector expansion at the query "
     "q_i, which is attention.",
-    literal=lambda a: All((MINIMISER, *reached())),
+    literal=lambda a: All(MINIMISER, *reached()),
     assumes=(NO_BIAS,),
     rests_on=("farooq2025/eq11", "nguyen2023/thm1"),
     legs=(legs.rows,),
@@ -191,7 +187,7 @@ claim(
     "One step down the energy is attention",
     words="From any state, one step of gradient descent of size 1 on the energy (11) lands on the support "
     "vector expansion.",
-    literal=lambda a: All((STEP, *reached())),
+    literal=lambda a: All(STEP, *reached()),
     assumes=(NO_BIAS,),
     rests_on=("bridge/energy-minimiser-is-the-expansion",),
     legs=(legs.rows,),
@@ -213,9 +209,8 @@ claim(
     r"$\boldsymbol{v}_j=\boldsymbol{h}_{r_j}$ and $h=1$.",
     notes=(
         "The formulas agree for any two feature maps; as the solution of a regression the expansion needs "
-        "one feature map for queries "
-        "and keys, which makes the kernel symmetric. The values differ in what fixes them: targets there, "
-        "singular vectors here."
+        "one feature map for queries and keys, which makes the kernel a symmetric function of query and key "
+        "vectors. The values differ in what fixes them: targets there, singular vectors here."
     ),
 )
 

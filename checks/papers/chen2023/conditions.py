@@ -78,11 +78,8 @@ claim(
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.lagrangian,),
     where=NOTATION,
-    notes=(
-        "Neither supremum nor infimum of this function over the primal variables is finite, for any "
-        "multipliers "
-        "(see chen2023/prose-dual-problem): only its stationary points are used."
-    ),
+    notes="Neither supremum nor infimum of this function over the primal variables is finite, for any "
+    "multipliers (see chen2023/prose-dual-problem): only its stationary points are used.",
 )
 
 
@@ -100,20 +97,14 @@ def _conditions(a: KsvdAssumptions, last: Term) -> All:
     first, second = (derived(ksvd.stationarity(a, w, m, l_)) for w in by)
     why = "derivative of the Lagrangian by the dualiser"
     return All(
-        (
-            Identity(first, entry(by_query - w_r, m, l_), label="∂L/∂W_e", reason=why, sizes=SMALL),
-            Identity(second, entry(by_key - w_e, m, l_), label="∂L/∂W_r", reason=why, sizes=SMALL),
-            Identity(by_score(ksvd.e), entry(ksvd.Lambda @ e[i] - h_e[i], l_), label="∂L/∂e", reason=why),
-            Identity(by_score(ksvd.r), entry(ksvd.Lambda @ r[i] - h_r[i], l_), label="∂L/∂r", reason=why),
-            Identity(
-                by_h_e,
-                entry(e[i] - w_e.T @ image(own, phi_q[i]), l_),
-                label="∂L/∂h_e",
-                reason=why,
-                sizes=SMALL,
-            ),
-            Identity(by_h_r, last, label="∂L/∂h_r, for the printed range", reason=why, sizes=SMALL),
-        )
+        Identity(first, entry(by_query - w_r, m, l_), label="∂L/∂W_e", reason=why, sizes=SMALL),
+        Identity(second, entry(by_key - w_e, m, l_), label="∂L/∂W_r", reason=why, sizes=SMALL),
+        Identity(by_score(ksvd.e), entry(ksvd.Lambda @ e[i] - h_e[i], l_), label="∂L/∂e", reason=why),
+        Identity(by_score(ksvd.r), entry(ksvd.Lambda @ r[i] - h_r[i], l_), label="∂L/∂r", reason=why),
+        Identity(
+            by_h_e, entry(e[i] - w_e.T @ image(own, phi_q[i]), l_), label="∂L/∂h_e", reason=why, sizes=SMALL
+        ),
+        Identity(by_h_r, last, label="∂L/∂h_r, for the printed range", reason=why, sizes=SMALL),
     )
 
 
@@ -147,24 +138,22 @@ def eigen_problem(a: KsvdAssumptions) -> All:
     rules = (kernel_rule(own), LAMBDA_RULE)
     why = "the dualiser's solution of the stationarity conditions, put into the constraints"
     return All(
-        (
-            Identity(
-                derived(ksvd.residual(a, 0)),
-                entry(h_e @ Sigma - K @ h_r, i, l_),
-                rules,
-                label="first equation",
-                reason=why,
-                sizes=SMALL,
-            ),
-            Identity(
-                derived(ksvd.residual(a, 1)),
-                entry(h_r @ Sigma - K.T @ h_e, j, l_),
-                rules,
-                label="second equation",
-                reason=why,
-                sizes=SMALL,
-            ),
-        )
+        Identity(
+            derived(ksvd.residual(a, 0)),
+            entry(h_e @ Sigma - K @ h_r, i, l_),
+            rules,
+            label="first equation",
+            reason=why,
+            sizes=SMALL,
+        ),
+        Identity(
+            derived(ksvd.residual(a, 1)),
+            entry(h_r @ Sigma - K.T @ h_e, j, l_),
+            rules,
+            label="second equation",
+            reason=why,
+            sizes=SMALL,
+        ),
     )
 
 
@@ -202,7 +191,7 @@ def _without_f(a: KsvdAssumptions) -> All:
     """(7) with the kernel of Section 3, in which f(X) does not occur."""
     rules = (Given(ksvd.K, (i, j), phi_q[i].T @ phi_k[j], "the kernel of Section 3"), LAMBDA_RULE)
     first, second = (replace(part, given=rules) for part in eigen_problem(a).parts)
-    return All((first, second))
+    return All(first, second)
 
 
 claim(
@@ -235,28 +224,24 @@ claim(
 )
 
 
+def without_weights(residual: Term, side: Term, label: str) -> Identity:
+    """A constraint into which the weights of the stationarity conditions are put, component l of it."""
+    return Identity(
+        residual,
+        entry(side, l_),
+        label=label,
+        reason="the dualiser's solution of the stationarity conditions, put into the constraints",
+        sizes=SMALL,
+    )
+
+
 def _without_weights(a: KsvdAssumptions) -> All:
     own, inverse = printed(a), ksvd.Lambda_inverse
     first = sum_over(j, h_r[j] * between(own, phi_k[j], phi_q[i]))
     second = sum_over(i, h_e[i] * between(own, phi_q[i], phi_k[j]))
-    why = "the dualiser's solution of the stationarity conditions, put into the constraints"
     return All(
-        (
-            Identity(
-                derived(ksvd.residual(a, 0)),
-                entry(inverse @ h_e[i] - first, l_),
-                label="for all i",
-                reason=why,
-                sizes=SMALL,
-            ),
-            Identity(
-                derived(ksvd.residual(a, 1)),
-                entry(inverse @ h_r[j] - second, l_),
-                label="for all j",
-                reason=why,
-                sizes=SMALL,
-            ),
-        )
+        without_weights(derived(ksvd.residual(a, 0)), inverse @ h_e[i] - first, "for all i"),
+        without_weights(derived(ksvd.residual(a, 1)), inverse @ h_r[j] - second, "for all j"),
     )
 
 
@@ -293,10 +278,8 @@ def representations(a: KsvdAssumptions) -> All:
     second = sum_over(i, h_e[i] * as_term(kappa_k)[i])
     rules_e, rules_r = (*_weight_rule(a, 0), at_x), (*_weight_rule(a, 1), at_i)
     return All(
-        (
-            Identity(by_e.T @ phi_q_x, first, rules_e, label="e(x)", reason=why, sizes=SMALL),
-            Identity(by_r.T @ phi_k_x, second, rules_r, label="r(x)", reason=why, sizes=SMALL),
-        )
+        Identity(by_e.T @ phi_q_x, first, rules_e, label="e(x)", reason=why, sizes=SMALL),
+        Identity(by_r.T @ phi_k_x, second, rules_r, label="r(x)", reason=why, sizes=SMALL),
     )
 
 
@@ -322,7 +305,7 @@ for _id, _reference, _title in (
             "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. "
             "Without the first two "
             "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, "
-            "up to a part that f(X) annihilates."
+            "up to a part that f(X) annihilates, if the features span their space."
         ),
     )
 
@@ -334,18 +317,12 @@ claim(
     role="definition",
     words="The scores at any x are the constraints of (12) read as functions of x.",
     literal=lambda a: All(
-        (
-            Definition(
-                as_term(e_x),
-                ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x,
-                label="e(x)",
-            ),
-            Definition(
-                as_term(r_x),
-                ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x,
-                label="r(x)",
-            ),
-        )
+        Definition(
+            as_term(e_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x, label="e(x)"
+        ),
+        Definition(
+            as_term(r_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x, label="r(x)"
+        ),
     ),
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.representations,),
@@ -363,22 +340,16 @@ def _lines_of_17(a: KsvdAssumptions) -> All:
     w_e, w_r = weights(own)
     rule_r, rule_e = weight_rules(own)
     return All(
-        (
-            Identity(w_e.T @ image_q, inner_e.T @ image_q, (rule_e,), label="e(x), first line", sizes=SMALL),
-            Identity(
-                inner_e.T @ image_q, sum_over(j, h_r[j] * scalar_e), label="e(x), second line", sizes=SMALL
-            ),
-            Identity(
-                _score_at(a, 0), sum_over(j, h_r[j] * scalar_e), label="e(x), from the dualiser", sizes=SMALL
-            ),
-            Identity(w_r.T @ image_k, inner_r.T @ image_k, (rule_r,), label="r(x), first line", sizes=SMALL),
-            Identity(
-                inner_r.T @ image_k, sum_over(i, h_e[i] * scalar_r), label="r(x), second line", sizes=SMALL
-            ),
-            Identity(
-                _score_at(a, 1), sum_over(i, h_e[i] * scalar_r), label="r(x), from the dualiser", sizes=SMALL
-            ),
-        )
+        Identity(w_e.T @ image_q, inner_e.T @ image_q, (rule_e,), label="e(x), first line", sizes=SMALL),
+        Identity(inner_e.T @ image_q, sum_over(j, h_r[j] * scalar_e), label="e(x), second line", sizes=SMALL),
+        Identity(
+            _score_at(a, 0), sum_over(j, h_r[j] * scalar_e), label="e(x), from the dualiser", sizes=SMALL
+        ),
+        Identity(w_r.T @ image_k, inner_r.T @ image_k, (rule_r,), label="r(x), first line", sizes=SMALL),
+        Identity(inner_r.T @ image_k, sum_over(i, h_e[i] * scalar_r), label="r(x), second line", sizes=SMALL),
+        Identity(
+            _score_at(a, 1), sum_over(i, h_e[i] * scalar_r), label="r(x), from the dualiser", sizes=SMALL
+        ),
     )
 
 

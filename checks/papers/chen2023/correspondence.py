@@ -60,10 +60,8 @@ def _variance(a: KsvdAssumptions) -> All:
     first = sum_over(i, e[i].T @ ksvd.Lambda @ e[i])
     spread = sum_over(i, centred.T @ ksvd.Lambda @ centred)
     return All(
-        (
-            Identity(first, spread, label="the weighted squares are a variance"),
-            Bounded(ksvd.primal(a), ray(printed(a)), label="a maximum exists"),
-        )
+        Identity(first, spread, label="the weighted squares are a variance"),
+        Bounded(ksvd.primal(a), ray(printed(a)), label="a maximum exists"),
     )
 
 
@@ -101,26 +99,24 @@ def _ky_fan(a: KsvdAssumptions) -> All:
     )
     reached = trace(big @ own_1) + trace(own_1 @ big @ (one.T @ one)) + trace(own_2 @ small @ own_2.T)
     return All(
-        (
-            Follows(
-                hypotheses,
-                bound,
-                squared_norm(K @ h_r),
-                certificate,
-                "leading triplets",
-                relation=">=",
-                squares=sum_over(l_, weight[l_] ** 2 * off) + lost,
-                label="the bound on the second moment",
-            ),
-            Follows(
-                orthogonal,
-                squared_norm(K @ one),
-                bound,
-                reached + trace(one.T @ as_term(R_G) @ one),
-                "leading triplets",
-                label="reached by V_1",
-            ),
-        )
+        Follows(
+            hypotheses,
+            bound,
+            squared_norm(K @ h_r),
+            certificate,
+            "leading triplets",
+            relation=">=",
+            squares=sum_over(l_, weight[l_] ** 2 * off) + lost,
+            label="the bound on the second moment",
+        ),
+        Follows(
+            orthogonal,
+            squared_norm(K @ one),
+            bound,
+            reached + trace(one.T @ as_term(R_G) @ one),
+            "leading triplets",
+            label="reached by V_1",
+        ),
     )
 
 
@@ -132,22 +128,18 @@ claim(
     words="The objective of (6) jointly maximises the variances of e_i and r_j along W_{e|X} and W_{r|X}.",
     literal=_variance,
     corrected=_ky_fan,
-    correction_words=(
-        "Over orthonormal H_r the uncentred second moment of the scores, Σ_i‖e_i‖² = ‖K H_r‖², is at most "
-        "σ_1² + … + σ_s², "
-        "with equality for the leading right singular vectors; the same for r with H_e and Kᵀ."
-    ),
+    correction_words="Over orthonormal H_r the uncentred second moment of the scores, Σ_i‖e_i‖² = ‖K H_r‖², "
+    "is at most σ_1² + … + σ_s², with equality for the leading right singular vectors; the same for r with "
+    "H_e and Kᵀ.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
     where=NOTATION
     + r" $V_1$: $s$ leading right singular vectors, with $\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with "
     r"$\tau-b_q^2$.",
-    notes=(
-        "Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary "
-        "points fix no scale "
-        "of the scores. In the corrected statement orthonormality is imposed, and Λ plays no part."
-    ),
+    notes="Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary "
+    "points fix no scale of the scores. In the corrected statement orthonormality is imposed, and Λ plays no "
+    "part.",
 )
 
 OTHER = Tensor("G_r", (N, S), "G")
@@ -181,10 +173,8 @@ claim(
     words="The solution of (6) in the dual captures the directions with maximal projection variances.",
     literal=_maximal,
     corrected=_ky_fan,
-    correction_words=(
-        "The leading s right singular vectors do, those with the largest σ_l. A solution of (7) may sit on "
-        "any triplets, as 1/λ_l say; J is 0 on all of them."
-    ),
+    correction_words="The leading s right singular vectors do, those with the largest σ_l. A solution of (7) "
+    "may sit on any triplets, as 1/λ_l say; J is 0 on all of them.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2", "chen2023/lem4.2"),
     legs=(tensor_legs.ky_fan,),
@@ -219,12 +209,10 @@ def _plays_the_role() -> All:
     stochastic = ((half, half), (third, 2 * third))
     point = Point(((N, 2), (S, 1)), ((ksvd.K, stochastic), (V_ROWS, ((1,), (0,)))))
     return All(
-        (
-            _output(),
-            Solvable(
-                TAU, (equation,), point, label="the values are right singular vectors for some Σ² = diag(τ)"
-            ),
-        )
+        _output(),
+        Solvable(
+            TAU, (equation,), point, label="the values are right singular vectors for some Σ² = diag(τ)"
+        ),
     )
 
 
@@ -239,29 +227,27 @@ def _when(a: KsvdAssumptions) -> All:
     h_e, family = as_term(ksvd.h_e), triplets(printed(a))
     carried = (h_r.T @ as_term(residual))[l_, lp] + as_term(gram)[l_, lp] * sigma[lp] ** 2
     return All(
-        (
-            _output(),
-            Follows(
-                hypotheses,
-                (K.T @ h_e)[j, l_],
-                h_r[j, l_] * sigma[l_],
-                as_term(residual)[j, l_],
-                family,
-                factor=sigma[l_],
-                given=rule,
-                label="Kᵀ H_e = V Σ",
-            ),
-            Follows(
-                hypotheses,
-                (h_e.T @ h_e)[l_, lp],
-                ONE_S[l_, lp],
-                carried,
-                family,
-                factor=sigma[l_] * sigma[lp],
-                given=rule,
-                label="H_e is orthonormal",
-            ),
-        )
+        _output(),
+        Follows(
+            hypotheses,
+            (K.T @ h_e)[j, l_],
+            h_r[j, l_] * sigma[l_],
+            as_term(residual)[j, l_],
+            family,
+            factor=sigma[l_],
+            given=rule,
+            label="Kᵀ H_e = V Σ",
+        ),
+        Follows(
+            hypotheses,
+            (h_e.T @ h_e)[l_, lp],
+            ONE_S[l_, lp],
+            carried,
+            family,
+            factor=sigma[l_] * sigma[lp],
+            given=rule,
+            label="H_e is orthonormal",
+        ),
     )
 
 
@@ -274,11 +260,8 @@ claim(
     "singular vectors.",
     literal=_plays_the_role(),
     corrected=_when,
-    correction_words=(
-        "The formulas agree for all values. The values are right singular vectors exactly if KᵀK V = VΣ² and "
-        "VᵀV = I; then "
-        "K V Σ⁻¹ holds the left ones."
-    ),
+    correction_words="The formulas agree for all values. The values are right singular vectors exactly if "
+    "KᵀK V = VΣ² and VᵀV = I; then K V Σ⁻¹ holds the left ones.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
     legs=(tensor_legs.softmax_triplets,),
@@ -299,7 +282,7 @@ def _with_identity(f: Tensor, one: Term) -> tuple[Definition, Identity]:
 
 def _identity_case(a: KsvdAssumptions) -> All:
     square, own = Tensor("F", (P, P), "f(X)"), replace(a, f_X="identity")
-    return All((*_with_identity(square, ONE_P), *eigen_problem(own).parts))
+    return All(*_with_identity(square, ONE_P), *eigen_problem(own).parts)
 
 
 claim(
@@ -308,7 +291,7 @@ claim(
     "f(X) = I gives the data-independent case",
     theory="ksvd",
     words="With f(X) in R^{N×p} an identity matrix, (6) becomes the case of data-independent weights.",
-    literal=lambda a: All(_with_identity(ksvd.transformation(replace(a, f_X="tokens")), ONE_N)),
+    literal=lambda a: All(*_with_identity(ksvd.transformation(replace(a, f_X="tokens")), ONE_N)),
     corrected=_identity_case,
     correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ "
     "and (7) as before.",

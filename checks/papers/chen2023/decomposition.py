@@ -56,29 +56,24 @@ claim(
     "The shifted eigenvalue problem of the SVD",
     words="For a singular value decomposition A = UΣVᵀ, A V = UΣ and AᵀU = VΣ.",
     literal=All(
-        (
-            Follows(
-                (WHOLE, UNIT_V),
-                big_a @ v,
-                u @ Sigma,
-                as_term(R_X) @ v + u @ Sigma @ as_term(R_V),
-                FAMILY,
-                label="A V = UΣ",
-            ),
-            Follows(
-                (WHOLE, UNIT_U),
-                big_a.T @ u,
-                v @ Sigma,
-                as_term(R_X).T @ u + v @ Sigma @ as_term(R_U),
-                FAMILY,
-                label="Aᵀ U = VΣ",
-            ),
-        )
+        Follows(
+            (WHOLE, UNIT_V),
+            big_a @ v,
+            u @ Sigma,
+            as_term(R_X) @ v + u @ Sigma @ as_term(R_V),
+            FAMILY,
+            label="A V = UΣ",
+        ),
+        Follows(
+            (WHOLE, UNIT_U),
+            big_a.T @ u,
+            v @ Sigma,
+            as_term(R_X).T @ u + v @ Sigma @ as_term(R_U),
+            FAMILY,
+            label="Aᵀ U = VΣ",
+        ),
     ),
-    legs=(
-        tensor_legs.softmax_triplets,
-        tensor_legs.unit_triplets,
-    ),
+    legs=(tensor_legs.softmax_triplets, tensor_legs.unit_triplets),
     where=MATRICES,
 )
 
@@ -140,22 +135,14 @@ claim(
     "Theorem 2.2",
     "Lanczos decomposition",
     words="Every non-zero A is ŨΣ̃Ṽᵀ with orthonormal Ũ, Ṽ and positive diagonal Σ̃ that satisfy (5).",
-    literal=All((_reconstruct(), *_existence())),
+    literal=All(_reconstruct(), *_existence()),
     rests_on=("chen2023/eq5",),
-    legs=(
-        tensor_legs.softmax_triplets,
-        tensor_legs.whole_kernel,
-        solver_legs.other_decompositions,
-    ),
+    legs=(tensor_legs.softmax_triplets, tensor_legs.whole_kernel, solver_legs.other_decompositions),
     where=MATRICES + SPANNED,
-    notes=(
-        "r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold "
-        "and the product is "
-        "only a part of A (A = I, r = 1). Existence rests on the spectral theorem for AᵀA. (5) alone does "
-        "not determine the "
-        "factors: without orthonormality A = [1] has Ũ = Ṽ = [2], and with it signs and rotations within "
-        "equal values are free."
-    ),
+    notes="r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold "
+    "and the product is only a part of A (A = I, r = 1). Existence rests on the spectral theorem for AᵀA. "
+    "(5) alone does not determine the factors: without orthonormality A = [1] has Ũ = Ṽ = [2], and with it "
+    "signs and rotations within equal values are free.",
 )
 
 B_ = Tensor("B", (COLUMNS, N), "B")
@@ -211,9 +198,7 @@ claim(
     correction_words="U = V holds for positive semidefinite A, and only for them: U = V makes A = UΣUᵀ.",
     rests_on=("chen2023/thm2.2",),
     where=MATRICES + " Here $M=N$ and $A$ is symmetric.",
-    notes=(
-        "A = [-1] has U = [1], V = [-1]. In general A = QLQᵀ has U = Q, Σ = |L| and V = Q sgn L on the "
-        "non-zero part. The "
-        "sentence is about symmetric kernels, Mercer's are positive semidefinite, and nothing later uses it."
-    ),
+    notes="A = [-1] has U = [1], V = [-1]. In general A = QLQᵀ has U = Q, Σ = |L| and V = Q sgn L on the "
+    "non-zero part. The sentence is about symmetric kernels, Mercer's are positive semidefinite, and nothing "
+    "later uses it.",
 )

@@ -211,26 +211,24 @@ def eigen_gives_stationary(a: KsvdAssumptions) -> tuple[Follows, Follows]:
 
 
 def _maximum(a: KsvdAssumptions) -> All:
-    return All((*_program_parts(a), Bounded(ksvd.primal(a), ray(printed(a)), label="the maximum exists")))
+    return All(*_program_parts(a), Bounded(ksvd.primal(a), ray(printed(a)), label="the maximum exists"))
 
 
 def _stationary(a: KsvdAssumptions) -> All:
     first = _program_parts(a, StationaryProgram)
-    return All((*first, *gradients(a), climbs(a), *eigen_gives_stationary(printed(a))))
+    return All(*first, *gradients(a), climbs(a), *eigen_gives_stationary(printed(a)))
 
 
 WHAT_DEPENDS = (
     "The proofs after it use only stationarity, so they stand. What falls with the maximum: Remark 3.1, and "
-    "the readings of "
-    "the scores as directions of maximal variance. A maximum exists for no data set, size or Λ > 0; a "
-    "minimum exists only "
-    "where every λ_l is at least 1/σ for the smallest of the singular values (zeros included): then it is 0 "
-    "and the program is convex. Elsewhere every stationary point is a saddle point."
+    "the readings of the scores as directions of maximal variance. A maximum exists for no data set, size or "
+    "Λ > 0; a minimum exists only where every λ_l is at least 1/σ for the smallest of the singular values "
+    "(zeros included): then it is 0 and the program is convex. Elsewhere every stationary point is a saddle "
+    "point."
 )
 FIX = (
     "Read stat for max: find the stationary points. They are the solutions of (7), and J grows without bound "
-    "from each of "
-    "them along W_e + t, W_r - t."
+    "from each of them along W_e + t, W_r - t."
 )
 claim(
     "chen2023/eq6",
@@ -253,7 +251,7 @@ claim(
     theory="ksvd",
     words="The same program as (6), from which the proof of Theorem 3.2 starts.",
     literal=_maximum,
-    corrected=lambda a: All((*_program_parts(a, StationaryProgram), *eigen_gives_stationary(printed(a)))),
+    corrected=lambda a: All(*_program_parts(a, StationaryProgram), *eigen_gives_stationary(printed(a))),
     correction_words=FIX,
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),

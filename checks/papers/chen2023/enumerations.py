@@ -124,7 +124,7 @@ def released_statement(a: ksvd.KsvdAssumptions) -> All:
         given=rules,
         label="its value on solutions of (7)",
     )
-    return All((same, knob, follows))
+    return All(same, knob, follows)
 
 
 def _printed_release(own: ksvd.KsvdAssumptions) -> Term:
@@ -139,7 +139,9 @@ def _printed_release(own: ksvd.KsvdAssumptions) -> Term:
 
 def _released_certificate(own: ksvd.KsvdAssumptions) -> Term:
     """With E = K H_r = H_e Σ + R_e and R = Kᵀ H_e = H_r Σ + R_r, and |h_r| = |h_e| by (7)."""
-    weight = PrintedDiagonal((as_term(ksvd.released) ** 2 / size(N),), r"\tfrac{1}{N}\boldsymbol{L}^2")
+    weight = PrintedDiagonal(
+        (as_term(ksvd.released) ** 2 / size(N),), r"\tfrac{1}{N}\operatorname{diag}(\boldsymbol{L})^2"
+    )
     first = half * trace((res_e + 2 * (h_e @ Sigma)).T @ res_e @ weight)
     second = half * trace((res_r + 2 * (h_r @ Sigma)).T @ res_r @ weight)
     norms = half * trace((h_e.T @ res_e - res_r.T @ h_r) @ Sigma @ weight)

@@ -40,7 +40,7 @@ claim(
     words="f(X) has n = min{s · rank_multi, N} rows, said to be far fewer than N.",
     literal=_rows(HALF, "half of N"),
     corrected=_rows(Fraction(1), "N"),
-    correction_words="n ≤ N: on short sequences all tokens are taken, or nearly all.",
+    correction_words="n ≤ N, and not less on the shortest sequences, of which all tokens are taken.",
     where=r"$n\ll N$ is read as $n\le N/2$, at the smallest $s=20$ of the search, where $n$ is least; "
     r"rank_multi is 5 on FaceDetection, HandWriting, JapaneseVowels, PEMS-SF and "
     r"SpokenArabicDigits, 10 on the others.",
@@ -78,7 +78,7 @@ def _longer() -> All:
         )
         for name, n in LONG.items()
     ]
-    return All((text(*figures, label="UEA"), _lra()))
+    return All(text(*figures, label="UEA"), _lra())
 
 
 def _lra() -> Arithmetic:
@@ -167,16 +167,12 @@ claim(
     words="Tables 2, 4, 6 and 7 are said to show gains over canonical baselines, larger with more layers of "
     "Primal-Attention.",
     literal=All(
-        (
-            text(*(_layers(*s) for s in SETTINGS), label="more layers"),
-            text(*_baselines(True), label="over the baselines"),
-        )
+        text(*(_layers(*s) for s in SETTINGS), label="more layers"),
+        text(*_baselines(True), label="over the baselines"),
     ),
     corrected=All(
-        (
-            text(*(_layers(*s) for s in SETTINGS if s != (2, "time")), label="more layers"),
-            text(*_baselines(False), label="over the baselines"),
-        )
+        text(*(_layers(*s) for s in SETTINGS if s != (2, "time")), label="more layers"),
+        text(*_baselines(False), label="over the baselines"),
     ),
     correction_words="Table 6 shows a loss of time and no gain of memory, and on average the second layer "
     "saves no time in Table 2; the rest holds.",

@@ -60,7 +60,7 @@ claim(
     role="definition",
     words="Queries, keys and values are linear images of the tokens.",
     literal=All(
-        tuple(
+        *(
             Definition(as_term(t)[i], as_term(w) @ x[i], label=label)
             for t, w, label in ((q, W_q, "queries"), (k, W_k, "keys"), (v, W_v, "values"))
         )
@@ -82,17 +82,15 @@ claim(
         sizes=((N, 2), (D, 1), (DK, 1)),
     ),
     corrected=All(
-        (
-            Definition(
-                as_term(kappa)[i, j], exp(score(i, j)) / sum_over(k_, exp(score(i, k_))), label="the kernel"
-            ),
-            Identity(sum_over(j, softmax(j, score(i, j))), as_term(1), label="its rows sum to 1"),
-            Identity(
-                softmax(j, score(i, j)),
-                exp(score(i, j)) / sum_over(k_, exp(score(i, k_))),
-                label="softmax over j",
-            ),
-        )
+        Definition(
+            as_term(kappa)[i, j], exp(score(i, j)) / sum_over(k_, exp(score(i, k_))), label="the kernel"
+        ),
+        Identity(sum_over(j, softmax(j, score(i, j))), as_term(1), label="its rows sum to 1"),
+        Identity(
+            softmax(j, score(i, j)),
+            exp(score(i, j)) / sum_over(k_, exp(score(i, k_))),
+            label="softmax over j",
+        ),
     ),
     correction_words="κ(x_i, x_j) = exp(s_ij)/Σ_k exp(s_ik): the softmax of row i of the scores, so it "
     "depends on all tokens.",
@@ -133,10 +131,8 @@ claim(
     words="κ is called a kernel function on pairs of tokens: one value for each pair.",
     literal=_of_the_pair(),
     corrected=_of_the_pair((Given(rest_2, (m_,), as_term(rest)[m_], "the other tokens are the same"),)),
-    correction_words=(
-        "For a fixed sequence: exp of the score is a function of the pair, the attention weight is that over "
-        "a row sum, a function of the pair and of all other tokens."
-    ),
+    correction_words="For a fixed sequence: exp of the score is a function of the pair, the attention weight "
+    "is that over a row sum, a function of the pair and of all other tokens.",
     rests_on=("chen2023/eq2",),
     where=r"$a(\boldsymbol{x},\boldsymbol{z})=\langle W_q\boldsymbol{x},W_k\boldsymbol{z}\rangle/\sqrt{d_k}$"
     r"; $\boldsymbol{x}_m$ and $\boldsymbol{x}'_m$, $m=1,\dots,n$: the tokens besides $\boldsymbol{z}$ of "
@@ -151,12 +147,8 @@ claim(
     role="definition",
     words="The output at token i is the sum of the values weighted by row i of K.",
     literal=All(
-        (
-            Definition(
-                as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(kappa)[i, j]), label="by the kernel"
-            ),
-            Definition(as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(K)[i, j]), label="by the matrix"),
-        )
+        Definition(as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(kappa)[i, j]), label="by the kernel"),
+        Definition(as_term(o)[i], sum_over(j, as_term(v)[j] * as_term(K)[i, j]), label="by the matrix"),
     ),
     rests_on=("chen2023/eq2",),
     legs=(tensor_legs.softmax_attention,),
@@ -193,13 +185,9 @@ claim(
     literal=_asymmetric(),
     rests_on=("chen2023/eq2",),
     where=TOKENS,
-    notes=(
-        "The scores are symmetric for all tokens exactly if W_qᵀW_k is a symmetric matrix, always so for d = "
-        "1. That "
-        "asymmetric scores lead to an asymmetric K holds in neither direction: the scores [[1, 0], [1, 2]] "
-        "give a symmetric "
-        "softmax matrix, the symmetric scores [[0, 0], [0, 1]] an asymmetric one."
-    ),
+    notes="The scores are symmetric for all tokens exactly if W_qᵀW_k is a symmetric matrix, always so for d "
+    "= 1. That asymmetric scores lead to an asymmetric K holds in neither direction: the scores [[1, 0], [1, "
+    "2]] give a symmetric softmax matrix, the symmetric scores [[0, 0], [0, 1]] an asymmetric one.",
 )
 
 phi_x, phi_z = (
@@ -222,20 +210,15 @@ claim(
     "spaces.",
     literal=Identity(as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for all φ_x, φ_z"),
     corrected=All(
-        (
-            Definition(
-                as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for the features of x and z"
-            ),
-            Identity(
-                entry(ONE_N @ as_term(K), i, j), as_term(K)[i, j], label="every kernel matrix has this form"
-            ),
-        )
+        Definition(
+            as_term(pair_value), as_term(phi_x).T @ as_term(phi_z), label="for the features of x and z"
+        ),
+        Identity(
+            entry(ONE_N @ as_term(K), i, j), as_term(K)[i, j], label="every kernel matrix has this form"
+        ),
     ),
-    correction_words=(
-        "There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every kernel on finitely "
-        "many points has "
-        "them: φ_z the column of z, φ_x the unit vector of x."
-    ),
+    correction_words="There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every "
+    "kernel on finitely many points has them: φ_z the column of z, φ_x the unit vector of x.",
     where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case.",
     notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 "
     "and 4.",
@@ -253,9 +236,6 @@ claim(
     rests_on=("chen2023/eq4",),
     where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$, $\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$, pairing "
     r"$P$: the finite case.",
-    notes=(
-        "With a pairing the definition excludes nothing: every function of two arguments has this form "
-        "(chen2023/eq4). Later "
-        "uses are in one finite-dimensional space, where the inner product is there."
-    ),
+    notes="With a pairing the definition excludes nothing: every function of two arguments has this form "
+    "(chen2023/eq4). Later uses are in one finite-dimensional space, where the inner product is there.",
 )

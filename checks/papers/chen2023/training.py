@@ -91,13 +91,10 @@ claim(
     rests_on=("chen2023/eq11",),
     legs=(solver_legs.descent_reaches_zero,),
     where=r"$J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
-    notes=(
-        "The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 is "
-        "a point; see "
-        "chen2023/prose-zero-objective-satisfies-kkt. Squaring after the mean over heads lets heads cancel: "
-        "chen2023/prose-heads-mean. The released code averages over blocks and tokens as well "
-        "(chen2023/prose-released-loss)."
-    ),
+    notes="The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 "
+    "is a point; see chen2023/prose-zero-objective-satisfies-kkt. Squaring after the mean over heads lets "
+    "heads cancel: chen2023/prose-heads-mean. The released code averages over blocks and tokens as well "
+    "(chen2023/prose-released-loss).",
 )
 
 
@@ -117,12 +114,10 @@ def _zero_is_stationary(a: KsvdAssumptions) -> All:
     )
     kernel = (kernel_rule(printed(a)),)
     return All(
-        (
-            Rule((zero,), by_e, narrow if a.f_X == "tokens" else smallest, label="stationarity in W_e"),
-            Rule((zero,), by_r, smallest, label="stationarity in W_r"),
-            Rule((zero, *inverse), by_e, of_k, kernel, label="also for Λ = 1/σ_1"),
-            _two_heads(a),
-        )
+        Rule((zero,), by_e, narrow if a.f_X == "tokens" else smallest, label="stationarity in W_e"),
+        Rule((zero,), by_r, smallest, label="stationarity in W_r"),
+        Rule((zero, *inverse), by_e, of_k, kernel, label="also for Λ = 1/σ_1"),
+        _two_heads(a),
     )
 
 
@@ -162,20 +157,13 @@ claim(
     failing=(solver_legs.descent_is_stationary, solver_legs.descent_in_each_head),
     where=NOTATION + r" $\sigma_1$: a singular value of $K$ with the unit vector $\boldsymbol{u}$; "
     r"$W_e',W_r',\lambda'$: of a second head.",
-    notes=(
-        "Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. Its "
-        "Hessian in column "
-        "l has as many positive eigenvalues as f(X) has rows plus singular values with λ_l σ > 1, and as "
-        "many negative ones as "
-        "there are singular values (padded with zeros to the rows of f(X)) with λ_l σ < 1. So it is "
-        "semidefinite only if "
-        "λ_l ≥ 1/σ for the smallest of them, which needs rank K equal to the number of rows of f(X): never "
-        "with N rows and "
-        "p < N. And where it is semidefinite, the non-zero stationary points belong to the smallest singular "
-        "values, not the "
-        "leading ones. J has both signs, so heads cancel in the mean. What depends on it: contribution 3, "
-        "Section 4, the use of (10)."
-    ),
+    notes="Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. "
+    "Its Hessian in column l has as many positive eigenvalues as f(X) has rows plus singular values with λ_l "
+    "σ > 1, and as many negative ones as there are singular values (padded with zeros to the rows of f(X)) "
+    "with λ_l σ < 1. So it is semidefinite only if λ_l ≥ 1/σ for the smallest of them, which needs rank K "
+    "equal to the number of rows of f(X): never with N rows and p < N. And where it is semidefinite, the "
+    "non-zero stationary points belong to the smallest singular values, not the leading ones. J has both "
+    "signs, so heads cancel in the mean. What depends on it: contribution 3, Section 4, the use of (10).",
 )
 
 
@@ -193,16 +181,14 @@ def _rank(a: KsvdAssumptions) -> All:
     minor = score[l_] * other[lp] - score[lp] * other[l_]
     kernel = K[i, i] * K[j, j] - K[i, j] * K[j, i]
     return All(
-        (
-            Rule(hypotheses, Fact("the determinant of E", minor, "="), point, label="low rank of E"),
-            Rule(
-                hypotheses,
-                Fact("the determinant of K", kernel, "="),
-                point,
-                (kernel_rule(a),),
-                label="low rank of K",
-            ),
-        )
+        Rule(hypotheses, Fact("the determinant of E", minor, "="), point, label="low rank of E"),
+        Rule(
+            hypotheses,
+            Fact("the determinant of K", kernel, "="),
+            point,
+            (kernel_rule(a),),
+            label="low rank of K",
+        ),
     )
 
 
@@ -217,15 +203,11 @@ claim(
     rests_on=("chen2023/prose-zero-objective-satisfies-kkt",),
     failing=(solver_legs.descent_lowers_rank,),
     where=NOTATION,
-    notes=(
-        "Judged as a property of J², for two tokens and two directions, where a matrix of low rank is "
-        "singular: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, "
-        "so the minimisers "
-        "of J² have every rank, and K does not depend on W at all. What does bound the rank is the "
-        "architecture: s columns in "
-        "E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is "
-        "chen2023/fig1."
-    ),
+    notes="Judged as a property of J², for two tokens and two directions, where a matrix of low rank is "
+    "singular: with both features, f(X) and Λ the identity, J(W, W) = 0 for every W, so the minimisers of J² "
+    "have every rank, and K does not depend on W at all. What does bound the rank is the architecture: s "
+    "columns in E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is "
+    "chen2023/fig1.",
 )
 
 
@@ -250,14 +232,10 @@ claim(
     rests_on=("chen2023/eq11",),
     failing=(solver_legs.descent_finds_lambda,),
     where=NOTATION,
-    notes=(
-        "With W fixed, J = 0 is one linear equation for the s entries of Λ; in the counterexample the "
-        "W-gradient is not zero either. Stationarity in Λ is no help: "
-        "∂J/∂λ_l is half the "
-        "sum of the squared scores in direction l, so it vanishes only where these scores do. In the "
-        "released code Λ is an "
-        "unconstrained parameter."
-    ),
+    notes="With W fixed, J = 0 is one linear equation for the s entries of Λ; in the counterexample the "
+    "W-gradient is not zero either. Stationarity in Λ is no help: ∂J/∂λ_l is half the sum of the squared "
+    "scores in direction l, so it vanishes only where these scores do. In the released code Λ is an "
+    "unconstrained parameter.",
 )
 
 
@@ -283,19 +261,15 @@ claim(
     "Released implementation, against (11)",
     "The released loss is (11) with another Λ",
     theory="ksvd",
-    words=(
-        "The released loss takes means over tokens and an unconstrained parameter in place of Λ, squared. It "
-        "is J with "
-        "Λ = L²/N, so it vanishes on the KSVD solution, direction by direction, exactly where L_l² = N/σ_l."
-    ),
+    words="The released loss takes means over tokens and an unconstrained parameter in place of Λ, squared. "
+    "It is J with Λ = L²/N, so it vanishes on the KSVD solution, direction by direction, exactly where L_l² "
+    "= N/σ_l.",
     literal=lambda a: legs.released_statement(a),
     assumes=(PRIMAL[1], PRIMAL[2]),
     rests_on=("chen2023/eq11", "chen2023/lem4.2"),
     legs=(tensor_legs.released,),
     where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters.",
-    notes=(
-        "A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
-        "singular values is "
-        "wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not excluded."
-    ),
+    notes="A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
+    "singular values is wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not "
+    "excluded.",
 )

@@ -12,7 +12,7 @@ from checks.kinds.feasible import Solvable
 from checks.kinds.follows import ZERO, Equation, Follows
 from checks.kinds.unbounded import Bounded, Ray
 from checks.leg import Legs
-from checks.papers.chen2023.conditions import LAMBDA_RULE, between, eigen_problem
+from checks.papers.chen2023.conditions import LAMBDA_RULE, between, eigen_problem, without_weights
 from checks.papers.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
 from checks.papers.chen2023.symbols import (
     EIGEN,
@@ -98,7 +98,7 @@ def _theorem(a: KsvdAssumptions) -> All:
         solution(ONE_BY_ONE, (2,), ((0,),), ((0,),)),
         label="Λ not the inverse of singular values",
     )
-    return All((*eigen_problem(a).parts, scale, repeated, free))
+    return All(*eigen_problem(a).parts, scale, repeated, free)
 
 
 def gram_follows(a: KsvdAssumptions) -> tuple[Follows, Follows]:
@@ -132,33 +132,22 @@ claim(
     "of K.",
     literal=_theorem,
     corrected=lambda a: All(
-        (*stationary_gives_eigen(printed(a)), *eigen_gives_stationary(printed(a)), *gram_follows(a))
+        *stationary_gives_eigen(printed(a)), *eigen_gives_stationary(printed(a)), *gram_follows(a)
     ),
-    correction_words=(
-        "Stationary points of (6) correspond one to one to solutions of (7) with Σ = Λ⁻¹. Those with "
-        "orthonormal columns of "
-        "H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l need only unit columns); "
-        "the others are "
-        "scaled, zero or mixed within a repeated σ_l, and only zero where 1/λ_l is no singular value of K."
-    ),
+    correction_words="Stationary points of (6) correspond one to one to solutions of (7) with Σ = Λ⁻¹. Those "
+    "with orthonormal columns of H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l "
+    "need only unit columns); the others are scaled, zero or mixed within a repeated σ_l, and only zero "
+    "where 1/λ_l is no singular value of K.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14", "chen2023/thm2.2"),
     derivation=ksvd.derive,
-    legs=(
-        tensor_legs.unit_triplets,
-        tensor_legs.softmax_triplets,
-        solver_legs.other_decompositions,
-    ),
+    legs=(tensor_legs.unit_triplets, tensor_legs.softmax_triplets, solver_legs.other_decompositions),
     where=NOTATION,
-    notes=(
-        "Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not give "
-        "it. Three ways to "
-        "fail: K = Σ = [1], H = [2] (scale); K = Σ = I with the unit columns (1, 0), (3/5, 4/5) on both "
-        "sides (repeated σ); "
-        "K = [1], Σ = [2], where only H = 0 solves (7). What depends on it: "
-        "chen2023/prose-lambda-inverse-sigma, "
-        "chen2023/rem3.4, and the reading of training as a singular value decomposition."
-    ),
+    notes="Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not "
+    "give it. Three ways to fail: K = Σ = [1], H = [2] (scale); K = Σ = I with the unit columns (1, 0), "
+    "(3/5, 4/5) on both sides (repeated σ); K = [1], Σ = [2], where only H = 0 solves (7). What depends on "
+    "it: chen2023/prose-lambda-inverse-sigma, chen2023/rem3.4, and the reading of training as a singular "
+    "value decomposition.",
 )
 
 
@@ -175,25 +164,23 @@ def _whole(a: KsvdAssumptions) -> All:
     given = Equation(K, h_e @ Sigma @ h_r.T, R_K, "K is decomposed")
     product = h_e @ Sigma @ h_r.T
     return All(
-        (
-            Identity(lam[l_] * sigma[l_], as_term(1), (LAMBDA_RULE,), label="Σ = Λ⁻¹"),
-            Follows(
-                (EIGEN_E, spanned),
-                K,
-                product,
-                res_e @ h_r.T - res_k,
-                family,
-                label="s = rank K gives K = H_e Σ H_rᵀ",
-            ),
-            Follows(
-                (given, UNIT_R),
-                K @ h_r @ h_r.T,
-                K,
-                res_k @ h_r @ h_r.T - res_k + h_e @ Sigma @ res_i @ h_r.T,
-                family,
-                label="K = H_e Σ H_rᵀ gives s = rank K",
-            ),
-        )
+        Identity(lam[l_] * sigma[l_], as_term(1), (LAMBDA_RULE,), label="Σ = Λ⁻¹"),
+        Follows(
+            (EIGEN_E, spanned),
+            K,
+            product,
+            res_e @ h_r.T - res_k,
+            family,
+            label="s = rank K gives K = H_e Σ H_rᵀ",
+        ),
+        Follows(
+            (given, UNIT_R),
+            K @ h_r @ h_r.T,
+            K,
+            res_k @ h_r @ h_r.T - res_k + h_e @ Sigma @ res_i @ h_r.T,
+            family,
+            label="K = H_e Σ H_rᵀ gives s = rank K",
+        ),
     )
 
 
@@ -206,11 +193,9 @@ claim(
     "values in Σ.",
     literal=_decomposed,
     corrected=_whole,
-    correction_words=(
-        "For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for smaller s it is "
-        "the part of K on "
-        "the chosen triplets. For columns that are not orthonormal it fails even with s = rank K."
-    ),
+    correction_words="For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for "
+    "smaller s it is the part of K on the chosen triplets. For columns that are not orthonormal it fails "
+    "even with s = rank K.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.whole_kernel,),
@@ -240,19 +225,10 @@ def _block(a: KsvdAssumptions, transposed: bool) -> All:
     query, key = (phi_q[j], phi_k[i]) if transposed else (phi_q[i], phi_k[j])
     upper = sum_over(j, between(own, phi_q[i], phi_k[j]) * h_r[j])
     lower = sum_over(j, between(own, key, query) * h_e[j])
-    why = "the dualiser's solution of the stationarity conditions, put into the constraints"
     second = derived(ksvd.residual(a, 1), j=i)
     return All(
-        (
-            Identity(
-                derived(ksvd.residual(a, 0)),
-                entry(inverse @ h_e[i] - upper, l_),
-                label="upper row",
-                reason=why,
-                sizes=SMALL,
-            ),
-            Identity(second, entry(inverse @ h_r[i] - lower, l_), label="lower row", reason=why, sizes=SMALL),
-        )
+        without_weights(derived(ksvd.residual(a, 0)), inverse @ h_e[i] - upper, "upper row"),
+        without_weights(second, inverse @ h_r[i] - lower, "lower row"),
     )
 
 
@@ -301,10 +277,8 @@ def _dual_function(a: KsvdAssumptions) -> All:
         slope=-slope,
     )
     return All(
-        (
-            Bounded(up, above, label="the supremum of L is finite"),
-            Bounded(replace(up, maximise=False), below, label="the infimum of L is finite"),
-        )
+        Bounded(up, above, label="the supremum of L is finite"),
+        Bounded(replace(up, maximise=False), below, label="the infimum of L is finite"),
     )
 
 
@@ -317,15 +291,9 @@ def _eliminated(a: KsvdAssumptions) -> All:
         Raw((), ksvd.eliminated(a)), -Raw((), ksvd.objective_at_solution(a)), label="it is -J", sizes=SMALL
     )
     return All(
-        (
-            Identity(
-                by_e, entry(K @ h_r - h_e @ Sigma, i, l_), rules, label="by h_e", reason=why, sizes=SMALL
-            ),
-            Identity(
-                by_r, entry(K.T @ h_e - h_r @ Sigma, j, l_), rules, label="by h_r", reason=why, sizes=SMALL
-            ),
-            minus,
-        )
+        Identity(by_e, entry(K @ h_r - h_e @ Sigma, i, l_), rules, label="by h_e", reason=why, sizes=SMALL),
+        Identity(by_r, entry(K.T @ h_e - h_r @ Sigma, j, l_), rules, label="by h_r", reason=why, sizes=SMALL),
+        minus,
     )
 
 
@@ -337,12 +305,9 @@ claim(
     words="The text calls (7) the dual optimisation problem of (6), by Lagrangian duality.",
     literal=_dual_function,
     corrected=_eliminated,
-    correction_words=(
-        "There is no dual optimisation problem: the Lagrangian is unbounded in both directions for all "
-        "multipliers. (7) is "
-        "the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, "
-        "which is -J."
-    ),
+    correction_words="There is no dual optimisation problem: the Lagrangian is unbounded in both directions "
+    "for all multipliers. (7) is the stationarity of the Lagrangian after elimination, tr H_eᵀKH_r - ½ tr "
+    "H_eΣH_eᵀ - ½ tr H_rΣH_rᵀ, which is -J.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq13", "chen2023/eq14"),
     legs=(tensor_legs.lines_of_18,),
@@ -373,11 +338,8 @@ claim(
     literal=_how_many,
     legs=(tensor_legs.few_directions,),
     where=NOTATION,
-    notes=(
-        "N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at "
-        "most the least of N, "
-        "p, the rows of f(X) and the width of the tokens: see chen2023/prose-s-range."
-    ),
+    notes="N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at "
+    "most the least of N, p, the rows of f(X) and the width of the tokens: see chen2023/prose-s-range.",
 )
 
 
@@ -444,19 +406,17 @@ claim(
     "Every s up to N is admissible",
     theory="ksvd",
     words="s may be anything from 1 to N, and the experiments keep to it.",
-    literal=lambda a: All((_up_to_n(printed(a)), _searched())),
-    corrected=lambda a: All((_left_inverse(a), _beyond())),
-    correction_words=(
-        "s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then "
-        "has a left inverse. The experiments take s beyond p, and on one data set beyond N."
-    ),
+    literal=lambda a: All(_up_to_n(printed(a)), _searched()),
+    corrected=lambda a: All(_left_inverse(a), _beyond()),
+    correction_words="s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = "
+    "f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then has a left inverse. The experiments take s beyond p, and on one data set "
+    "beyond N.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.few_directions,),
     where=NOTATION
-    + r" $s=N$ orthonormal triplets with $\sigma_l>0$ are there exactly if $K$ has an inverse. "
-    r"UEA: $s\in\{20,30,40\}$; D4RL and ImageNet: $s\in\{32,64,96\}$ with head width $p=64$ "
-    r"(chen2023/tab13).",
+    + r" $s=N$ orthonormal triplets with $\sigma_l>0$ are there exactly if $K$ has an inverse. UEA: "
+    r"$s\in\{20,30,40\}$; D4RL and ImageNet: $s\in\{32,64,96\}$ with head width $p=64$ (chen2023/tab13).",
     notes="What depends on it: the runs with s = 96, in which 'usually s < p' of Section 3 fails too; the "
     "98.4 of JapaneseVowels in Table 1 is the entry of Table 9 at s = 40.",
 )

@@ -102,24 +102,20 @@ def _eq18(a: KsvdAssumptions) -> All:
     one, two, three, four, five, six, seven = lines(own)
     kernel, stationary = kernel_rule(own), (*weight_rules(own), *SCORE_RULES)
     return All(
-        (
-            Identity(one, two, label="line 2"),
-            Identity(two, three, stationary, label="line 3", sizes=SMALL),
-            Identity(three, four, label="line 4", sizes=SMALL),
-            Identity(four, five, (kernel,), label="line 5", sizes=SMALL),
-            Identity(
-                Raw((), ksvd.objective_at_solution(a)),
-                five,
-                (kernel,),
-                label="line 5 from the dualiser",
-                sizes=SMALL,
-                reason="the dualiser's solution of the stationarity conditions, put into J",
-            ),
-            Follows(
-                EIGEN, five, six, -trace(h_e.T @ res_e), solutions(own), given=(SIGMA_RULE,), label="line 6"
-            ),
-            Identity(six, seven, label="line 7"),
-        )
+        Identity(one, two, label="line 2"),
+        Identity(two, three, stationary, label="line 3", sizes=SMALL),
+        Identity(three, four, label="line 4", sizes=SMALL),
+        Identity(four, five, (kernel,), label="line 5", sizes=SMALL),
+        Identity(
+            Raw((), ksvd.objective_at_solution(a)),
+            five,
+            (kernel,),
+            label="line 5 from the dualiser",
+            sizes=SMALL,
+            reason="the dualiser's solution of the stationarity conditions, put into J",
+        ),
+        Follows(EIGEN, five, six, -trace(h_e.T @ res_e), solutions(own), given=(SIGMA_RULE,), label="line 6"),
+        Identity(six, seven, label="line 7"),
     )
 
 
@@ -148,17 +144,15 @@ def _eq11(own: KsvdAssumptions, a: KsvdAssumptions) -> All:
     form = first + second - trace(w_e.T @ w_r)
     squares = (*_score_rules(own), ROOT)
     return All(
-        (
-            Identity(printed_objective(own), form, squares, label="the second form", sizes=SMALL),
-            Identity(
-                Raw((), ksvd.in_weights(a)),
-                form,
-                (ROOT,),
-                label="J in the weights",
-                sizes=SMALL,
-                reason="the constraints put into the objective of the program",
-            ),
-        )
+        Identity(printed_objective(own), form, squares, label="the second form", sizes=SMALL),
+        Identity(
+            Raw((), ksvd.in_weights(a)),
+            form,
+            (ROOT,),
+            label="J in the weights",
+            sizes=SMALL,
+            reason="the constraints put into the objective of the program",
+        ),
     )
 
 
@@ -190,66 +184,62 @@ def _eq19(a: KsvdAssumptions) -> All:
     eigen_e, eigen_r = column(res_e, l_), column(res_r, l_)
     four = 1 / square * (he_l.T @ (sigma[l_] * (K @ hr_l)))
     return All(
-        (
-            Follows(
-                EIGEN,
-                K.T @ (K @ hr_l),
-                sigma[l_] * (K.T @ he_l),
-                K.T @ eigen_e,
-                family,
-                label="KᵀK h_r = σ Kᵀh_e",
-            ),
-            Follows(
-                EIGEN,
-                sigma[l_] * (K.T @ he_l),
-                square * hr_l,
-                sigma[l_] * eigen_r,
-                family,
-                label="σ Kᵀh_e = σ² h_r",
-            ),
-            Follows(EIGEN, twice, sigma[l_] * (K @ hr_l), K @ eigen_r, family, label="KKᵀ h_e = σ K h_r"),
-            Follows(
-                EIGEN,
-                sigma[l_] * (K @ hr_l),
-                square * he_l,
-                sigma[l_] * eigen_e,
-                family,
-                label="σ K h_r = σ² h_e",
-            ),
-            Follows(
-                EIGEN,
-                norm_e,
-                1 / square * (twice.T @ he_l),
-                -(sigma[l_] * eigen_e + K @ eigen_r).T @ he_l,
-                family,
-                factor=square,
-                label="first",
-            ),
-            Identity(1 / square * (twice.T @ he_l), 1 / square * (he_l.T @ K @ K.T @ he_l), label="second"),
-            Identity(1 / square * (he_l.T @ K @ K.T @ he_l), 1 / square * (he_l.T @ twice), label="third"),
-            Follows(
-                EIGEN,
-                1 / square * (he_l.T @ twice),
-                four,
-                he_l.T @ (K @ eigen_r),
-                family,
-                factor=square,
-                label="fourth",
-            ),
-            Identity(four, 1 / sigma[l_] * (he_l.T @ K @ hr_l), label="fifth"),
-            Identity(
-                1 / sigma[l_] * (he_l.T @ K @ hr_l), 1 / sigma[l_] * ((K.T @ he_l).T @ hr_l), label="sixth"
-            ),
-            Follows(
-                EIGEN,
-                1 / sigma[l_] * ((K.T @ he_l).T @ hr_l),
-                norm_r,
-                eigen_r.T @ hr_l,
-                family,
-                factor=sigma[l_],
-                label="last",
-            ),
-        )
+        Follows(
+            EIGEN,
+            K.T @ (K @ hr_l),
+            sigma[l_] * (K.T @ he_l),
+            K.T @ eigen_e,
+            family,
+            label="KᵀK h_r = σ Kᵀh_e",
+        ),
+        Follows(
+            EIGEN,
+            sigma[l_] * (K.T @ he_l),
+            square * hr_l,
+            sigma[l_] * eigen_r,
+            family,
+            label="σ Kᵀh_e = σ² h_r",
+        ),
+        Follows(EIGEN, twice, sigma[l_] * (K @ hr_l), K @ eigen_r, family, label="KKᵀ h_e = σ K h_r"),
+        Follows(
+            EIGEN,
+            sigma[l_] * (K @ hr_l),
+            square * he_l,
+            sigma[l_] * eigen_e,
+            family,
+            label="σ K h_r = σ² h_e",
+        ),
+        Follows(
+            EIGEN,
+            norm_e,
+            1 / square * (twice.T @ he_l),
+            -(sigma[l_] * eigen_e + K @ eigen_r).T @ he_l,
+            family,
+            factor=square,
+            label="first",
+        ),
+        Identity(1 / square * (twice.T @ he_l), 1 / square * (he_l.T @ K @ K.T @ he_l), label="second"),
+        Identity(1 / square * (he_l.T @ K @ K.T @ he_l), 1 / square * (he_l.T @ twice), label="third"),
+        Follows(
+            EIGEN,
+            1 / square * (he_l.T @ twice),
+            four,
+            he_l.T @ (K @ eigen_r),
+            family,
+            factor=square,
+            label="fourth",
+        ),
+        Identity(four, 1 / sigma[l_] * (he_l.T @ K @ hr_l), label="fifth"),
+        Identity(1 / sigma[l_] * (he_l.T @ K @ hr_l), 1 / sigma[l_] * ((K.T @ he_l).T @ hr_l), label="sixth"),
+        Follows(
+            EIGEN,
+            1 / sigma[l_] * ((K.T @ he_l).T @ hr_l),
+            norm_r,
+            eigen_r.T @ hr_l,
+            family,
+            factor=sigma[l_],
+            label="last",
+        ),
     )
 
 
@@ -264,11 +254,8 @@ claim(
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.equal_norms,),
     where=NOTATION + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$.",
-    notes=(
-        "Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: "
-        "H_eᵀH_e = H_rᵀH_r, "
-        "see chen2023/thm3.2."
-    ),
+    notes="Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: "
+    "H_eᵀH_e = H_rᵀH_r, see chen2023/thm3.2.",
 )
 
 
@@ -278,10 +265,8 @@ def _eq20(a: KsvdAssumptions) -> All:
     second = replaced + replaced - third_square()
     certificate = HALF * trace(h_e.T @ res_e) - HALF * trace(res_r.T @ h_r)
     return All(
-        (
-            Follows(EIGEN, last_line(), second, certificate, family, label="(19) inserted"),
-            Identity(second, as_term(0), label="zero"),
-        )
+        Follows(EIGEN, last_line(), second, certificate, family, label="(19) inserted"),
+        Identity(second, as_term(0), label="zero"),
     )
 
 
@@ -296,6 +281,22 @@ claim(
     rests_on=("chen2023/eq18", "chen2023/eq19"),
     legs=(tensor_legs.zero_objective,),
     where=NOTATION,
+)
+
+
+claim(
+    "chen2023/prose-data-independent-value",
+    "Appendix A.3, after (20)",
+    "(18) to (20) for data-independent weights",
+    theory="ksvd",
+    under=(("f_X", "identity"),),
+    words="With f(X) an identity matrix (18), (19) and (20) hold as well, with K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩.",
+    literal=lambda a: All(*_eq18(a).parts, *_eq19(a).parts, *_eq20(a).parts),
+    assumes=PRIMAL,
+    rests_on=("chen2023/eq18", "chen2023/eq19", "chen2023/eq20"),
+    where=NOTATION + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; "
+    r"$\Sigma=\Lambda^{-1}$.",
+    notes="The weights have one row for each feature; f(X) occurs in none of the formulas.",
 )
 
 
@@ -328,14 +329,9 @@ claim(
     rests_on=("chen2023/eq7", "chen2023/eq14"),
     legs=(legs.euler_class, tensor_legs.zero_objective, tensor_legs.softmax_triplets),
     where=NOTATION,
-    notes=(
-        "True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's "
-        "identity: "
-        "2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) weights "
-        "between scores and "
-        "whatever the coupling, so the value 0 says nothing about singular vectors. An objective with a "
-        "linear term leaves "
-        "the class: J = w²/2 - w is stationary at w = 1 with J = -1/2. The converse fails: "
-        "chen2023/prose-zero-objective-satisfies-kkt."
-    ),
+    notes="True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's "
+    "identity: 2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) "
+    "weights between scores and whatever the coupling, so the value 0 says nothing about singular vectors. "
+    "An objective with a linear term leaves the class: J = w²/2 - w is stationary at w = 1 with J = -1/2. "
+    "The converse fails: chen2023/prose-zero-objective-satisfies-kkt.",
 )

@@ -51,20 +51,16 @@ claim(
     words="Adding η times the attention output in every step moves Z to the attention output.",
     literal=Limit(en.Z_, Z + eta * AV, AV),
     corrected=All(
-        (
-            Identity(
-                en.descent(en.attention_energy(), eta, "E"),
-                Z + eta * (AV - Z),
-                label="it is a gradient step on (11)",
-            ),
-            Limit(en.Z_, Z + eta * (AV - Z), AV, rate=1 - eta, high=Fraction(2), label="its limit"),
-        )
+        Identity(
+            en.descent(en.attention_energy(), eta, "E"),
+            Z + eta * (AV - Z),
+            label="it is a gradient step on (11)",
+        ),
+        Limit(en.Z_, Z + eta * (AV - Z), AV, rate=1 - eta, high=Fraction(2), label="its limit"),
     ),
-    correction_words=(
-        "The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η each time, so "
-        "Z goes to AV from "
-        "every start exactly if 0 < η < 2; with η = 1 it is there after one step."
-    ),
+    correction_words="The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η "
+    "each time, so Z goes to AV from every start exactly if 0 < η < 2; with η = 1 it is there after one "
+    "step.",
     rests_on=(HERE + "eq11", HERE + "eq21"),
     legs=(legs.update_rule,),
     where=ETA_WHERE,
@@ -80,32 +76,22 @@ claim(
     words="The energy is linear in Z, so that no iterations are required: its stationary point AV is at "
     "hand.",
     literal=All(
-        (
-            Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,), label="it is linear"),
-            Stationary(-trace(Z.T @ AV), en.Z_, AV, given=(STOCHASTIC,), label="AV, where it is linear"),
-        )
+        Identity(LINEARITY, scale * en.attention_energy(), given=(STOCHASTIC,), label="it is linear"),
+        Stationary(-trace(Z.T @ AV), en.Z_, AV, given=(STOCHASTIC,), label="AV, where it is linear"),
     ),
     corrected=All(
-        (
-            Identity(
-                LINEARITY, -scale * trace(Z.T @ AV) + scale**2 * trace(Z.T @ Z) / 2, label="it is quadratic"
-            ),
-            Identity(Z - grad(en.attention_energy(), en.Z_), AV, label="one step of size 1 from any state"),
-        )
+        Identity(
+            LINEARITY, -scale * trace(Z.T @ AV) + scale**2 * trace(Z.T @ Z) / 2, label="it is quadratic"
+        ),
+        Identity(Z - grad(en.attention_energy(), en.Z_), AV, label="one step of size 1 from any state"),
     ),
-    correction_words=(
-        "The energy is quadratic. No iteration is needed because its gradient is Z - AV: one step of size 1 "
-        "leads from any state "
-        "to AV."
-    ),
+    correction_words="The energy is quadratic. No iteration is needed because its gradient is Z - AV: one "
+    "step of size 1 leads from any state to AV.",
     rests_on=(HERE + "eq10", HERE + "eq17"),
     where=WHERE,
-    notes=(
-        "A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. Section "
-        "3 and Table 1 take "
-        "linear as the contrast to non-linear, but the regularised energy of F = u² is solved by AV without "
-        "iterations as well."
-    ),
+    notes="A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. "
+    "Section 3 and Table 1 take linear as the contrast to non-linear, but the regularised energy of F = u² "
+    "is solved by AV without iterations as well.",
 )
 
 GRAM = sum_over(r_, sum_over(m, A[m, j] * A[m, r_]) * (V[j].T @ V[r_]) * (en.u(r_) - C_J[r_]))
@@ -131,21 +117,19 @@ ONE_TOKEN = Limit(
 
 def _convergence() -> All:
     return All(
-        (
-            Identity(
-                at_point(en.u(j), en.Z_, STEP) - C_J[j],
-                en.u(j) - C_J[j] - 2 * eta * GRAM,
-                label="u - c is multiplied by 1 - 2ηG",
-            ),
-            FALL,
-            Identity(
-                trace(W.T @ (STEP - Z)),
-                -2 * eta * sum_over(j, (en.u(j) - C_J[j]) * w_j),
-                label="components W with u(W) = 0 stay",
-            ),
-            Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
-            ONE_TOKEN,
-        )
+        Identity(
+            at_point(en.u(j), en.Z_, STEP) - C_J[j],
+            en.u(j) - C_J[j] - 2 * eta * GRAM,
+            label="u - c is multiplied by 1 - 2ηG",
+        ),
+        FALL,
+        Identity(
+            trace(W.T @ (STEP - Z)),
+            -2 * eta * sum_over(j, (en.u(j) - C_J[j]) * w_j),
+            label="components W with u(W) = 0 stay",
+        ),
+        Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
+        ONE_TOKEN,
     )
 
 
@@ -156,24 +140,17 @@ claim(
     words="With a non-linear F, here F(u) = u², the iterative dynamics converge to the attention output.",
     literal=Limit(en.Z_, en.descent(SQUARE, eta, "E"), AV),
     corrected=_convergence(),
-    correction_words=(
-        "With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ), descent "
-        "converges to AV plus "
-        "the part of the start on which all alignments vanish. It is AV for the start 0, and for the start "
-        "AV."
-    ),
+    correction_words="With the regulariser (45) and 0 < η < 1/λ, λ the largest eigenvalue of G = (AᵀA) ∘ "
+    "(VVᵀ), descent converges to AV plus the part of the start on which all alignments vanish. It is AV for "
+    "the start 0, and for the start AV.",
     assumes=(LITTLE,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     legs=(legs.descent_step, legs.stable_range, legs.descent, solver_legs.descents),
     where=ETA_WHERE,
-    notes=(
-        "Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ "
-        "from AV: n = 1, "
-        "d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to (1, 1) in one step. For F = u³ no step size "
-        "serves all starts: one "
-        "token of value 1 runs off from z = -2, since each step subtracts at least 9η. The abstract and "
-        "Section 7 rest on this."
-    ),
+    notes="Without a regulariser the alignments go to 0, so AV itself is left. With it, the limit may differ "
+    "from AV: n = 1, d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to (1, 1) in one step. For F = u³ no "
+    "step size serves all starts: one token of value 1 runs off from z = -2, since each step subtracts at "
+    "least 9η. The abstract and Section 7 rest on this.",
 )
 
 claim(
@@ -181,37 +158,26 @@ claim(
     "Section 7, end",
     "Stability by gradient clipping",
     words="Clipping the gradient makes the descent stable: it converges, to AV for F(u) = u², and somewhere "
-    "for "
-    "the loop (79) with F(u) = u.",
+    "for the loop (79) with F(u) = u.",
     literal=lambda a: All(
-        (
-            Limit(en.Z_, _clipped(SLOPE), AV, given=(C_RULE,), orbit=CLIPPED, label="F(u) = u²"),
-            Limit(
-                en.Z_,
-                _clipped(grad(regularised(lambda x: x), en.Z_, "E_R")),
-                None,
-                given=(C_RULE,),
-                label="F(u) = u",
-            ),
-        )
+        Limit(en.Z_, _clipped(SLOPE), AV, given=(C_RULE,), orbit=CLIPPED, label="F(u) = u²"),
+        Limit(
+            en.Z_,
+            _clipped(grad(regularised(lambda x: x), en.Z_, "E_R")),
+            None,
+            given=(C_RULE,),
+            label="F(u) = u",
+        ),
     ),
-    corrected=All((FALL, ONE_TOKEN)),
-    correction_words=(
-        "For F(u) = u² a step size below 1/λ is stable, λ the largest eigenvalue of G = (AᵀA) ∘ (VVᵀ). For a "
-        "row-stochastic A, λ is at most the largest "
-        "squared norm of a value times the largest column sum of A."
-    ),
+    corrected=All(FALL, ONE_TOKEN),
+    correction_words="For F(u) = u² a step size below 1/λ is stable, λ the largest eigenvalue of G = (AᵀA) ∘ "
+    "(VVᵀ). For a row-stochastic A, λ is at most the largest squared norm of a value times the largest "
+    "column sum of A.",
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
-    legs=(
-        legs.descent_step,
-        legs.stable_range,
-    ),
+    legs=(legs.descent_step, legs.stable_range),
     where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$.",
-    notes=(
-        "Clipping bounds the step, not the product of step size and curvature, which decides. For F(u) = u "
-        "no "
-        "clipping helps: the gradient of one token of value 1 is -1 at every state."
-    ),
+    notes="Clipping bounds the step, not the product of step size and curvature, which decides. For F(u) = u "
+    "no clipping helps: the gradient of one token of value 1 is -1 at every state.",
 )
 
 
@@ -221,8 +187,7 @@ def _clipped(slope: Term) -> Term:
 
 
 CLIPPED: Point = Point(
-    ((N, 1), (DV, 1)),
-    ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 2), (en.Z_, ((Fraction(3, 2),),))),
+    ((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),)), (en.ETA, 2), (en.Z_, ((Fraction(3, 2),),)))
 )
 
 
@@ -245,20 +210,16 @@ def _convex_convergence() -> All:
         grad(energy, en.Z_, "E_R")
     )
     return All(
-        (
-            Identity(at_point(en.u(j), en.Z_, step), en.u(j) - moved, label="u moves by -ηG(F'(u) - F'(c))"),
-            Identity(
-                squared_norm(step - AV),
-                squared_norm(Z - AV) + fall,
-                label="the distance to AV falls, as (F'(u) - F'(c))(u - c) ≥ (F'(u) - F'(c))²/B",
-            ),
-            Identity(
-                trace(W.T @ (step - Z)),
-                -eta * sum_over(j, slopes * w_j),
-                label="components W with u(W) = 0 stay",
-            ),
-            Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
-        )
+        Identity(at_point(en.u(j), en.Z_, step), en.u(j) - moved, label="u moves by -ηG(F'(u) - F'(c))"),
+        Identity(
+            squared_norm(step - AV),
+            squared_norm(Z - AV) + fall,
+            label="the distance to AV falls, as (F'(u) - F'(c))(u - c) ≥ (F'(u) - F'(c))²/B",
+        ),
+        Identity(
+            trace(W.T @ (step - Z)), -eta * sum_over(j, slopes * w_j), label="components W with u(W) = 0 stay"
+        ),
+        Identity(trace(W.T @ AV), sum_over(j, w_j), label="AV has none of them"),
     )
 
 
@@ -275,11 +236,9 @@ def _small_steps(a: EnergyAssumptions, text: str) -> All:
     pull = formula(text, en.u(j), 1) - theory.weight(a, text, en.c(j))
     bend = "for steps below 2/(Bλ): the second derivative along W, at most Bλ‖W‖² where all F''(u_j) ≤ B"
     return All(
-        (
-            Identity(once, sum_over(j, pull * w_j), label="the first derivative along W"),
-            Identity(twice, sum_over(j, formula(text, en.u(j), 2) * w_j**2), label=bend),
-            *(Identity(left, right, label=title) for title, left, right in theory.geometry()),
-        )
+        Identity(once, sum_over(j, pull * w_j), label="the first derivative along W"),
+        Identity(twice, sum_over(j, formula(text, en.u(j), 2) * w_j**2), label=bend),
+        *(Identity(left, right, label=title) for title, left, right in theory.geometry()),
     )
 
 
@@ -350,10 +309,8 @@ def _returns(a: EnergyAssumptions) -> All:
     matched, point = en.energy(en.F) + en.matching(), start(a)
     square = regularised(en.square)
     return All(
-        (
-            _stays(at_point(en.descent(matched, eta), en.Z_, point), label="any F, weights F'(c_j)"),
-            _stays(at_point(en.descent(square, eta), en.Z_, point), c=True, label="F = u² with (75)"),
-        )
+        _stays(at_point(en.descent(matched, eta), en.Z_, point), label="any F, weights F'(c_j)"),
+        _stays(at_point(en.descent(square, eta), en.Z_, point), c=True, label="F = u² with (75)"),
     )
 
 
@@ -370,23 +327,16 @@ claim(
     "state that has its gradient zero.",
     literal=_algorithm,
     corrected=_returns,
-    correction_words=(
-        "With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and number of "
-        "steps. So does the "
-        "printed algorithm for F = u²: its non-linear head is the linear head. Another result needs another "
-        "start."
-    ),
+    correction_words="With F'(c_j) for 2c_j the loop started at AV returns AV, for every F, step size and "
+    "number of steps. So does the printed algorithm for F = u²: its non-linear head is the linear head. "
+    "Another result needs another start.",
     assumes=(SMOOTH, STARTED),
     rests_on=(HERE + "eq71", HERE + "eq76", HERE + "eq79"),
     legs=(legs.loop, solver_legs.printed_weights),
     where=ETA_WHERE,
-    notes=(
-        "As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of "
-        "value 4 the "
-        "stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as some c_j "
-        "< 0 and the "
-        "alignments are independent."
-    ),
+    notes="As printed: for F = u the state drifts by -ηA diag(1 - 2c)V for ever. For F = u⁴ and one token of "
+    "value 4 the stationary state is 1/2, not AV = 4. For F = exp the energy has no lower bound as soon as "
+    "some c_j < 0 and the alignments are independent.",
 )
 
 claim(
@@ -397,9 +347,7 @@ claim(
     literal=Identity(en.energy(lambda x: x) - en.pairing(), as_term(0)),
     rests_on=(HERE + "tab1-step5",),
     where=WHERE,
-    notes=(
-        "The regularised energy is zero for all Z, so no descent moves anything, and AV is put in by hand. "
-        "With the regulariser "
-        "(75) as printed for all F, descent would be required and would diverge: see prose-algorithm."
-    ),
+    notes="The regularised energy is zero for all Z, so no descent moves anything, and AV is put in by hand. "
+    "With the regulariser (75) as printed for all F, descent would be required and would diverge: see "
+    "prose-algorithm.",
 )

@@ -111,11 +111,8 @@ claim(
     correction_words=FIXED_WORDS,
     legs=(legs.simplified,),
     where=STATE,
-    notes=(
-        "As printed the gradient is x + β softmax(βx), whose only zero has all entries equal to -β/N. With "
-        "1/β before the "
-        "logarithm as well, the equilibria are x = softmax(βx), as in the work that is quoted."
-    ),
+    notes="As printed the gradient is x + β softmax(βx), whose only zero has all entries equal to -β/N. With "
+    "1/β before the logarithm as well, the equilibria are x = softmax(βx), as in the work that is quoted.",
 )
 
 UNIFORM = stack(i, beta / size(NEURONS))
@@ -126,20 +123,15 @@ claim(
     words="Where the gradient of (3) vanishes, x = β softmax(βx).",
     literal=_residual(PRINTED_3),
     corrected=All(
-        (
-            _residual(FIXED_3),
-            Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution"),
-        )
+        _residual(FIXED_3), Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution")
     ),
     correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
     rests_on=(HERE + "eq3",),
     legs=(legs.simplified, solver_legs.second_equilibrium),
     where=STATE,
-    notes=(
-        "The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one "
-        "number is 1. For "
-        "β² < 2 the corrected energy is strictly convex and the uniform state is the only equilibrium."
-    ),
+    notes="The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one "
+    "number is 1. For β² < 2 the corrected energy is strictly convex and the uniform state is the only "
+    "equilibrium.",
 )
 
 
@@ -157,27 +149,21 @@ claim(
     "softmax(βx).",
     literal=_residual(PRINTED_3),
     corrected=All(
-        (
-            _residual(FIXED_3),
-            Identity(
-                q - grad(RETRIEVAL, q_),
-                ATTENDED,
-                nonzero=(beta_,),
-                label="with stored patterns, one step is attention",
-            ),
-        )
+        _residual(FIXED_3),
+        Identity(
+            q - grad(RETRIEVAL, q_),
+            ATTENDED,
+            nonzero=(beta_,),
+            label="with stored patterns, one step is attention",
+        ),
     ),
     correction_words=(
         FIXED_WORDS
         + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, "
-        "taken "
-        "from a query q; a fixed point of that step is not attention of a given query."
+        "taken from a query q; a fixed point of that step is not attention of a given query."
     ),
     rests_on=(HERE + "eq3", HERE + "eq4"),
-    legs=(
-        legs.simplified,
-        legs.retrieval,
-    ),
+    legs=(legs.simplified, legs.retrieval),
     where=STATE + r" $q$ a query, $k_m$ the keys, which are values as well.",
 )
 
@@ -186,20 +172,16 @@ claim(
     HERE + "prose-attention-as-gradient",
     "Section 1, end",
     "An energy whose gradient step is attention",
-    words=(
-        "The question that ends Section 1, whether some energy makes the attention (6) a process of gradient "
-        "descent, has the answer yes: one step of size 1 on the energy (10) leads from any state to (6)."
-    ),
+    words="The question that ends Section 1, whether some energy makes the attention (6) a process of "
+    "gradient descent, has the answer yes: one step of size 1 on the energy (10) leads from any state to "
+    "(6).",
     literal=Identity(Z - grad(SOFTMAX_ENERGY, en.Z_), row_softmax(SCORES) @ V),
     rests_on=(HERE + "eq6", HERE + "eq10"),
     legs=(legs.update_rule, solver_legs.attention_minimises),
     where=r"$Z\in\mathbb{R}^{n\times d_v}$ the state, $Q,K\in\mathbb{R}^{n\times d_k}$ queries and keys, "
     r"$V\in\mathbb{R}^{n\times d_v}$ the values; $E$ the energy (10).",
-    notes=(
-        "The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q where keys and values are "
-        "equal: "
-        "see prose-fixed-points-mhn."
-    ),
+    notes="The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q where keys and values are "
+    "equal: see prose-fixed-points-mhn.",
 )
 
 FIVE_J = Index("j", "J")
@@ -232,11 +214,8 @@ claim(
     correction_words="The summed index α stands at the keys and the queries.",
     where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; "
     r"$\beta>0$.",
-    notes=(
-        "The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = "
-        "1, 0 for a = 2, "
-        "and 1 as meant. Quoted from another paper and not used later."
-    ),
+    notes="The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = "
+    "1, 0 for a = 2, and 1 as meant. Quoted from another paper and not used later.",
 )
 
 
@@ -284,56 +263,44 @@ claim(
     HERE + "prose-classic-minimises",
     "Section 1, after (1)",
     "The network minimises its energy",
-    words=(
-        "The iterative updates of the network converge, and the configurations that they lead to are stored "
-        "patterns."
-    ),
+    words="The iterative updates of the network converge, and the configurations that they lead to are "
+    "stored patterns.",
     literal=All(
-        (
-            Limit(s_, stack(i, _fires(i)), None, orbit=PAIR, label="the updates converge"),
-            Rule(
-                (Fact("at rest", s[i] - _fires(i), "="), Fact("entries ±1", s[i] ** 2 - 1, "=")),
-                Fact("s - ξ", s[m] - xi1[m], "="),
-                OPPOSITE,
-                given=(STORED,),
-                label="a state at rest is the stored pattern",
-            ),
-        )
+        Limit(s_, stack(i, _fires(i)), None, orbit=PAIR, label="the updates converge"),
+        Rule(
+            (Fact("at rest", s[i] - _fires(i), "="), Fact("entries ±1", s[i] ** 2 - 1, "=")),
+            Fact("s - ξ", s[m] - xi1[m], "="),
+            OPPOSITE,
+            given=(STORED,),
+            label="a state at rest is the stored pattern",
+        ),
     ),
     corrected=All(
-        (
-            Identity(
-                at_point(CLASSIC, s_, flipped) - CLASSIC,
-                -change * sum_over(j, w[m, j] * s[j]),
-                given=(W_RULE,),
-                label="changing one neuron by t",
+        Identity(
+            at_point(CLASSIC, s_, flipped) - CLASSIC,
+            -change * sum_over(j, w[m, j] * s[j]),
+            given=(W_RULE,),
+            label="changing one neuron by t",
+        ),
+        Implication(
+            (
+                Fact("s' has the sign of h", new * field - STRENGTH, ">="),
+                Fact("s h ≤ |h|", STRENGTH - old * field, ">="),
             ),
-            Implication(
-                (
-                    Fact("s' has the sign of h", new * field - STRENGTH, ">="),
-                    Fact("s h ≤ |h|", STRENGTH - old * field, ">="),
-                ),
-                Fact("(s' - s) h", (new - old) * field, ">="),
-                (("s' has the sign of h", as_term(1)), ("s h ≤ |h|", as_term(1))),
-                label="the energy does not rise",
-            ),
-            Identity(at_point(CLASSIC, s_, -s), CLASSIC, label="a pattern and its negative have one energy"),
-        )
+            Fact("(s' - s) h", (new - old) * field, ">="),
+            (("s' has the sign of h", as_term(1)), ("s h ≤ |h|", as_term(1))),
+            label="the energy does not rise",
+        ),
+        Identity(at_point(CLASSIC, s_, -s), CLASSIC, label="a pattern and its negative have one energy"),
     ),
-    correction_words=(
-        "For symmetric weights without self-coupling, changing one neuron at a time to the sign of its field "
-        "h never raises the "
-        "energy: the change is -(s' - s)h. Since there are finitely many states, such updates come to rest, "
-        "at a "
-        "stored pattern, its negative or another state that no single change lowers."
-    ),
+    correction_words="For symmetric weights without self-coupling, changing one neuron at a time to the sign "
+    "of its field h never raises the energy: the change is -(s' - s)h. Since there are finitely many states, "
+    "such updates come to rest, at a stored pattern, its negative or another state that no single change "
+    "lowers.",
     rests_on=(HERE + "eq1",),
     where=HOPFIELD + r" $\operatorname{sign}(u)$ is $1$ for $u>0$ and $-1$ for $u<0$.",
-    notes=(
-        "Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights the "
-        "energy is zero "
-        "in every state, so there is nothing to minimise."
-    ),
+    notes="Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights "
+    "the energy is zero in every state, so there is nothing to minimise.",
 )
 
 only = Index("i", NEURONS)
@@ -349,18 +316,12 @@ claim(
     words="With E = Σ F and F(u) = u² stored patterns have the lowest energy among states with entries ±1.",
     literal=Extremum(OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)),
     corrected=Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
-    correction_words=(
-        "The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a stored "
-        "pattern minimises minus "
-        "the squared overlap."
-    ),
+    correction_words="The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a "
+    "stored pattern minimises minus the squared overlap.",
     rests_on=(HERE + "eq2",),
     where=HOPFIELD + r" One pattern, $K=1$.",
-    notes=(
-        "In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) "
-        "with Hebbian weights "
-        "is F(u) = -u²/2, see prose-classic-quadratic. Section 4 inherits the plus sign."
-    ),
+    notes="In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) "
+    "with Hebbian weights is F(u) = -u²/2, see prose-classic-quadratic. Section 4 inherits the plus sign.",
 )
 
 HEBB = Given(w_, (i, j), sum_over(pattern, xi[pattern, i] * xi[pattern, j]), "Hebbian weights")
@@ -379,9 +340,6 @@ claim(
     correction_words="The quadratic function that gives (1) is F(u) = -u²/2.",
     rests_on=(HERE + "eq1", HERE + "eq2"),
     where=HOPFIELD,
-    notes=(
-        "Not the factor but the sign matters: a stored pattern has the lowest energy in (1) and the highest "
-        "in "
-        "(2) and (30) with F(u) = u², see prose-mhn-sign."
-    ),
+    notes="Not the factor but the sign matters: a stored pattern has the lowest energy in (1) and the "
+    "highest in (2) and (30) with F(u) = u², see prose-mhn-sign.",
 )

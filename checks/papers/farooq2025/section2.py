@@ -174,18 +174,19 @@ BY_ENTRY = sum_over(i, k, Z[i, k] * sum_over(j, A[i, j] * V[j, k]))
 BY_TOKEN = sum_over(i, j, A[i, j] * sum_over(k, Z[i, k] * V[j, k]))
 LOST = (
     "The sign of the coupling and the term tr(ZᵀZ)/2 of (11) are missing. Equations (17) and (24) and the "
-    "linear column of "
-    "Table 1 inherit this, and with it the remark that the energy is linear: Section 3 generalises tr(ZᵀAV), "
-    "not the energy."
+    "linear column of Table 1 inherit this, and with it the remark that the energy is linear: Section 3 "
+    "generalises tr(ZᵀAV), not the energy."
 )
+
+PRODUCT = Identity(AV[i, k], sum_over(j, A[i, j] * V[j, k]), label="the product in the sum")
 
 claim(
     HERE + "eq14",
     "Eq. (14)",
     "The energy entry by entry",
     words="The energy is the sum over entries of Z times AV.",
-    literal=Identity(en.attention_energy(), BY_ENTRY),
-    corrected=Identity(en.attention_energy(), -BY_ENTRY + HALF * sum_over(i, k, Z[i, k] ** 2)),
+    literal=All(Identity(en.attention_energy(), BY_ENTRY), PRODUCT),
+    corrected=All(Identity(en.attention_energy(), -BY_ENTRY + HALF * sum_over(i, k, Z[i, k] ** 2)), PRODUCT),
     correction_words="The coupling enters with a minus, and half the squared norm of Z is added.",
     rests_on=(HERE + "eq11", HERE + "eq13"),
     where=WHERE,
@@ -247,7 +248,7 @@ claim(
     rests_on=(HERE + "eq15", HERE + "eq16"),
     legs=(legs.lift,),
     where=WHERE,
-    notes=LOST,
+    notes="The sign of the coupling and the term tr(ZᵀZ)/2 of (11) are missing, as in (14).",
 )
 
 FULL = sum_over(i, j, weight(i, j) / sum_over(m, weight(i, m)) * (Z[i].T @ V[j]))
@@ -257,10 +258,8 @@ claim(
     "The energy in full",
     words="The energy is minus the sum over pairs with the softmax written out.",
     literal=All(
-        (
-            Identity(en.attention_energy(), -PRINTED, label="first equality"),
-            Identity(-PRINTED, -FULL, given=(A_RULE,), label="second equality"),
-        )
+        Identity(en.attention_energy(), -PRINTED, label="first equality"),
+        Identity(-PRINTED, -FULL, given=(A_RULE,), label="second equality"),
     ),
     corrected=Identity(en.attention_energy(), -FULL + HALF * trace(Z.T @ Z), given=(A_RULE,)),
     correction_words="The quadratic term of (11) is added; the double sum is right.",
@@ -278,10 +277,8 @@ claim(
     "The energy is convex",
     words="The functional (10) is convex; the linear term does not affect that.",
     literal=All(
-        (
-            Convex(Program("(10)", (en.Z_,), en.attention_energy()), label="quadratic part"),
-            Identity(en.attention_energy(), SECOND, label="completed square"),
-        )
+        Convex(Program("(10)", (en.Z_,), en.attention_energy()), label="quadratic part"),
+        Identity(en.attention_energy(), SECOND, label="completed square"),
     ),
     rests_on=(HERE + "eq10",),
     legs=(solver_legs.attention_minimises,),
@@ -290,10 +287,7 @@ claim(
 )
 
 f_, g_ = (Tensor(x, (), f"{x}(Z)") for x in "fg")
-SPLIT = (
-    Given(f_, (), PRINTED, "the coupling"),
-    Given(g_, (), trace(HALF * (Z.T @ Z)), "the quadratic term"),
-)
+SPLIT = (Given(f_, (), PRINTED, "the coupling"), Given(g_, (), trace(HALF * (Z.T @ Z)), "the quadratic term"))
 claim(
     HERE + "prose-split-f-g",
     "Section 2.1, first sentence",
@@ -326,33 +320,38 @@ claim(
 )
 
 ANY_ENERGY = en.energy(en.F)
+LINEAR = trace(as_term(Tensor("G", (N, DV), "G", "", "G_{%1%2}")).T @ Z)
 claim(
     HERE + "eq20",
     "Eq. (20)",
     "Differential and gradient",
     words=(
         "The differential of a scalar function is the trace of its transposed gradient times dZ: shown for "
-        "the "
-        "functions of the paper, the coupling tr(ZᵀAV) and Σ_j F(u_j) with any F."
+        "the functions of the paper, the coupling tr(ZᵀAV) and Σ_j F(u_j) with any F, and for every linear "
+        "function."
     ),
     literal=All(
-        (
-            Identity(
-                Differential((), (PRINTED, en.Z_, dZ_, "f")),
-                trace(grad(PRINTED, en.Z_, "f").T @ DZ),
-                label="f = tr(ZᵀAV)",
-            ),
-            Identity(
-                Differential((), (ANY_ENERGY, en.Z_, dZ_, "E")),
-                trace(grad(ANY_ENERGY, en.Z_).T @ DZ),
-                label="Σ F(u_j)",
-            ),
-        )
+        Identity(
+            Differential((), (PRINTED, en.Z_, dZ_, "f")),
+            trace(grad(PRINTED, en.Z_, "f").T @ DZ),
+            label="f = tr(ZᵀAV)",
+        ),
+        Identity(
+            Differential((), (ANY_ENERGY, en.Z_, dZ_, "E")),
+            trace(grad(ANY_ENERGY, en.Z_).T @ DZ),
+            label="Σ F(u_j)",
+        ),
+        Identity(
+            Differential((), (LINEAR, en.Z_, dZ_, "l")),
+            trace(grad(LINEAR, en.Z_, "l").T @ DZ),
+            label="any linear function",
+        ),
     ),
     assumes=(SMOOTH,),
     where=WHERE,
     notes="The left side is the derivative along the line Z + t dZ, the right side is made of partial "
-    "derivatives.",
+    "derivatives. At one point a differentiable function has the differential and the gradient of a linear "
+    "one.",
 )
 
 claim(
@@ -372,10 +371,8 @@ claim(
     words="The differential of tr(ZᵀZ)/2 is dZᵀZ.",
     literal=Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), DZ.T @ Z),
     corrected=All(
-        (
-            Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), trace(DZ.T @ Z), label="the differential"),
-            Identity(grad(trace(HALF * (Z.T @ Z)), en.Z_, "g"), Z, label="the gradient"),
-        )
+        Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), trace(DZ.T @ Z), label="the differential"),
+        Identity(grad(trace(HALF * (Z.T @ Z)), en.Z_, "g"), Z, label="the gradient"),
     ),
     correction_words="It is the trace of that product, so the gradient of the quadratic term is Z.",
     where=WHERE,
@@ -392,24 +389,19 @@ claim(
     words="tr(AB) = tr(BA), tr(A) = tr(Aᵀ), and the differential of a trace is the trace of the "
     "differential.",
     literal=All(
-        (
-            Identity(trace(B @ S), trace(S @ B), label="(i)"),
-            Identity(trace(A), trace(A.T), label="(ii)"),
-            Identity(
-                Differential((), (trace(MATRIX_F), en.Z_, dZ_, r"\operatorname{tr}(f)")),
-                trace(Differential((), (MATRIX_F, en.Z_, dZ_, "f"))),
-                label="(iii)",
-            ),
-        )
+        Identity(trace(B @ S), trace(S @ B), label="(i)"),
+        Identity(trace(A), trace(A.T), label="(ii)"),
+        Identity(
+            Differential((), (trace(MATRIX_F), en.Z_, dZ_, r"\operatorname{tr}(f)")),
+            trace(Differential((), (MATRIX_F, en.Z_, dZ_, "f"))),
+            label="(iii)",
+        ),
     ),
     assumes=(SMOOTH,),
     where=r"$B\in\mathbb{R}^{n\times d}$, $S\in\mathbb{R}^{d\times n}$, $A\in\mathbb{R}^{n\times n}$, "
     r"$Z\in\mathbb{R}^{n\times d_v}$; $f$ has the entries $F(\sum_{ik}\Omega_{jmik}Z_{ik})$.",
-    notes=(
-        "The third is shown for the matrix functions of Z whose entries are any differentiable F of any "
-        "linear "
-        "form; at one point the differential of any differentiable function is that of a linear one."
-    ),
+    notes="The third is shown for the matrix functions of Z whose entries are any differentiable F of any "
+    "linear form; at one point the differential of any differentiable function is that of a linear one.",
 )
 
 claim(
@@ -418,17 +410,13 @@ claim(
     "The stationary point",
     words="The gradient of the energy vanishes at Z₀ = AV, which is the softmax of the scores.",
     literal=All(
-        (
-            Identity(AV, row_softmax(SCORES), given=(A_RULE,), label="the last member"),
-            Stationary(en.attention_energy(), en.Z_, AV, label="AV is stationary"),
-        )
+        Identity(AV, row_softmax(SCORES), given=(A_RULE,), label="the last member"),
+        Stationary(en.attention_energy(), en.Z_, AV, label="AV is stationary"),
     ),
     corrected=All(
-        (
-            Identity(AV, row_softmax(SCORES) @ V, given=(A_RULE,), label="attention"),
-            Stationary(en.attention_energy(), en.Z_, AV, label="AV is stationary"),
-            Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="and nothing else is"),
-        )
+        Identity(AV, row_softmax(SCORES) @ V, given=(A_RULE,), label="attention"),
+        Stationary(en.attention_energy(), en.Z_, AV, label="AV is stationary"),
+        Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="and nothing else is"),
     ),
     correction_words="The softmax is multiplied by V; AV is the only stationary point, since the gradient is "
     "Z - AV.",
@@ -445,14 +433,12 @@ claim(
     words="The gradient of the energy landscape is the attention computation.",
     literal=Identity(grad(en.attention_energy(), en.Z_), AV),
     corrected=All(
-        (
-            Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="the gradient"),
-            Identity(
-                -at_point(grad(en.attention_energy(), en.Z_), en.Z_, zeros(N, DV)),
-                AV,
-                label="minus the gradient at 0",
-            ),
-        )
+        Identity(grad(en.attention_energy(), en.Z_), Z - AV, label="the gradient"),
+        Identity(
+            -at_point(grad(en.attention_energy(), en.Z_), en.Z_, zeros(N, DV)),
+            AV,
+            label="minus the gradient at 0",
+        ),
     ),
     correction_words="The gradient is Z - AV: attention is where it vanishes, and minus its value at Z = 0.",
     rests_on=(HERE + "eq10",),

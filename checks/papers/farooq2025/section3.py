@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.leg import Legs
@@ -29,18 +31,13 @@ claim(
     words="With ξ_i^μ = A_iμ, s_i = z_i and K = n, the energy (2) becomes (24).",
     literal=Identity(sum_over(mu, sum_over(i, A[i, mu] * Z[i])), PATTERNS),
     corrected=Identity(sum_over(mu, sum_over(i, k, A[i, mu] * V[mu, k] * Z[i, k])), PATTERNS),
-    correction_words=(
-        "The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries A_iμ V_μk, of "
-        "rank one: column "
-        "μ of A times row μ of V."
-    ),
+    correction_words="The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries "
+    "A_iμ V_μk, of rank one: column μ of A times row μ of V.",
     rests_on=(HERE + "eq2",),
     where=WHERE,
-    notes=(
-        "Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) has "
-        "again is lost. "
-        "With d_v = 1, n = 1, A = 1, v = 2, z = 1 the printed substitution gives 1 and (24) gives 2."
-    ),
+    notes="Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) "
+    "has again is lost. With d_v = 1, n = 1, A = 1, v = 2, z = 1 the printed substitution gives 1 and (24) "
+    "gives 2.",
 )
 
 REGROUPED = Identity(en.pairing(), PATTERNS, label="the sum of (17), regrouped")
@@ -49,8 +46,8 @@ claim(
     "Eq. (24)",
     "The sum over patterns",
     words="The energy is the double sum of (17), with the sum over j = μ outermost.",
-    literal=All((Identity(en.attention_energy(), PATTERNS, label="the energy"), REGROUPED)),
-    corrected=All((Identity(en.attention_energy(), -PATTERNS + HALF * squared_norm(Z)), REGROUPED)),
+    literal=All(Identity(en.attention_energy(), PATTERNS, label="the energy"), REGROUPED),
+    corrected=All(Identity(en.attention_energy(), -PATTERNS + HALF * squared_norm(Z)), REGROUPED),
     correction_words="The sums may be regrouped; the energy has them with a minus, and half the squared norm "
     "of Z besides.",
     rests_on=(HERE + "eq17",),
@@ -106,9 +103,8 @@ A_J = as_term(columns_)[j]
 COLUMNS = Given(columns_, (j, i, en.m), A[i, en.m] * kronecker(en.m, j), "Aʲ keeps column j of A")
 TRANSPOSED = (
     "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one. "
-    "With n = d_v = 2, "
-    "A = [(1/2, 1/2), (1/3, 2/3)], V = [(1, 0), (1, 0)], Z = [(1, 0), (0, 0)] the printed traces are (1/2, "
-    "0) and u = (1/2, 1/2)."
+    "With n = d_v = 2, A = [(1/2, 1/2), (1/3, 2/3)], V = [(1, 0), (1, 0)], Z = [(1, 0), (0, 0)] the printed "
+    "traces are (1/2, 0) and u = (1/2, 1/2)."
 )
 
 claim(
@@ -117,22 +113,13 @@ claim(
     "An alignment as a trace",
     words="u_j is the trace of Zᵀ A e_j e_jᵀ Vᵀ, which is that of Zᵀ A^j Vᵀ.",
     literal=All(
-        (
-            Identity(en.u(j), _trace(Z, V.T), label="shapes"),
-            Identity(en.u(j), trace(Z.T @ A_J @ V.T), given=(COLUMNS,), label="shapes"),
-            Identity(
-                SQUARE_U,
-                _trace(SQUARE_Z, SQUARE_V.T),
-                given=(STOCHASTIC,),
-                label="value when d_v = n",
-            ),
-        )
+        Identity(en.u(j), _trace(Z, V.T), label="shapes"),
+        Identity(en.u(j), trace(Z.T @ A_J @ V.T), given=(COLUMNS,), label="shapes"),
+        Identity(SQUARE_U, _trace(SQUARE_Z, SQUARE_V.T), given=(STOCHASTIC,), label="value when d_v = n"),
     ),
     corrected=All(
-        (
-            Identity(en.u(j), _trace(Z, V), label="first form"),
-            Identity(en.u(j), trace(Z.T @ A_J @ V), given=(COLUMNS,), label="A^j keeps column j"),
-        )
+        Identity(en.u(j), _trace(Z, V), label="first form"),
+        Identity(en.u(j), trace(Z.T @ A_J @ V), given=(COLUMNS,), label="A^j keeps column j"),
     ),
     correction_words="V stands without a transpose.",
     rests_on=(HERE + "eq26",),
@@ -150,21 +137,17 @@ claim(
     "The alignment of the initial state as a trace",
     words="u_j is the trace of Z⁽⁰⁾ᵀ A Vᵀ.",
     literal=All(
-        (
-            Identity(en.u(j, state=ZERO_STATE), trace(ZERO_STATE.T @ A @ V.T), label="shapes"),
-            Identity(
-                sum_over(en.m, A[en.m, j] * (ZERO_SQUARE[en.m].T @ SQUARE_V[j])),
-                trace(ZERO_SQUARE.T @ A @ SQUARE_V.T),
-                given=(STOCHASTIC,),
-                label="value when d_v = n",
-            ),
-        )
+        Identity(en.u(j, state=ZERO_STATE), trace(ZERO_STATE.T @ A @ V.T), label="shapes"),
+        Identity(
+            sum_over(en.m, A[en.m, j] * (ZERO_SQUARE[en.m].T @ SQUARE_V[j])),
+            trace(ZERO_SQUARE.T @ A @ SQUARE_V.T),
+            given=(STOCHASTIC,),
+            label="value when d_v = n",
+        ),
     ),
     corrected=All(
-        (
-            Identity(en.u(j, state=ZERO_STATE), _trace(ZERO_STATE, V), label="u_j"),
-            Identity(sum_over(j, en.u(j, state=ZERO_STATE)), trace(ZERO_STATE.T @ A @ V), label="their sum"),
-        )
+        Identity(en.u(j, state=ZERO_STATE), _trace(ZERO_STATE, V), label="u_j"),
+        Identity(sum_over(j, en.u(j, state=ZERO_STATE)), trace(ZERO_STATE.T @ A @ V), label="their sum"),
     ),
     correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all "
     "u_j.",
@@ -179,6 +162,7 @@ v_ = as_term(Tensor("v", (), "v"))
 slope = as_term(Tensor("F'(v^2)", (), r"F'(v^2)"))
 AT_ONE = Fact("the gradient at AV", v_ * slope, "=")
 LEVEL = Fact("F' vanishes at c", slope, "=")
+POSITIVE_VALUE = Fact("v is positive", v_, ">")
 F_U, F_C = (as_term(Tensor(f"F({x})", (N,), f"F({x})", "", f"F({x}_{{%1}})"))[j] for x in "uc")
 ABOVE, ZERO = Fact("F ≥ 0", F_U, ">="), Fact("F vanishes at c_j", F_C, "=")
 
@@ -190,31 +174,30 @@ claim(
     "well at AV.",
     literal=Implication((), AT_ONE, label="one token, F chosen for all A, V"),
     corrected=All(
-        (
-            Implication((LEVEL,), AT_ONE, (("F' vanishes at c", v_),), label="one token"),
-            Implication(
-                (ABOVE, ZERO),
-                Fact("F(u_j) - F(c_j)", F_U - F_C, ">="),
-                (("F ≥ 0", as_term(1)), ("F vanishes at c_j", as_term(-1))),
-                label="no summand of the energy is below its value at AV",
-            ),
-        )
+        Implication((LEVEL,), AT_ONE, (("F' vanishes at c", v_),), label="one token"),
+        Implication(
+            (AT_ONE, POSITIVE_VALUE),
+            Fact("F' at v²", slope, "="),
+            (("the gradient at AV", as_term(1)),),
+            (("v is positive", Fraction(1)),),
+            label="one F that has its well at AV for every v is constant above 0",
+        ),
+        Implication(
+            (ABOVE, ZERO),
+            Fact("F(u_j) - F(c_j)", F_U - F_C, ">="),
+            (("F ≥ 0", as_term(1)), ("F vanishes at c_j", as_term(-1))),
+            label="no summand of the energy is below its value at AV",
+        ),
     ),
-    correction_words=(
-        "F may depend on A and V: one that is nowhere negative and vanishes at all c_j, such as the product "
-        "of "
-        "all (u - c_i)², has a well at AV."
-    ),
+    correction_words="F may depend on A and V: one that is nowhere negative and vanishes at all c_j, such as "
+    "the product of all (u - c_i)², has a well at AV.",
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=WHERE
     + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
-    notes=(
-        "One F for all A, V has to be constant: one token with value v forces F' = 0 at every v² > 0. "
-        "Negative "
-        "arguments occur as well: A = [(1/2, 1/2), (1/3, 2/3)] "
-        "and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular G, which forces F' = 0 there. The "
-        "functions of Sections 4 to 6 are of that kind, and take a regulariser that depends on A and V."
-    ),
+    notes="One F for all A, V has to be constant: its derivative vanishes at every v². Negative arguments "
+    "occur as well: A = [(1/2, 1/2), (1/3, 2/3)] and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular "
+    "G, which forces F' = 0 there. The functions of Sections 4 to 6 are of that kind, and take a regulariser "
+    "that depends on A and V.",
 )
 
 ALPHA = as_term(Tensor("alpha", (N, N), r"\alpha", "", r"\alpha_{%1%2}"))
@@ -224,10 +207,8 @@ def _kernel_attention(positive: bool) -> All:
     kernel = as_term(Tensor("k(Q,K)", (N, N), "k(Q,K)", "", "k(Q_{%1},K_{%2})", positive=positive))
     output = as_term(Tensor("Attention", (N, DV), r"\mathrm{Attention}(Q,K,V)"))
     return All(
-        (
-            Definition(output[i], sum_over(j, ALPHA[i, j] * V[j]), label="the output"),
-            Definition(ALPHA[i, j], kernel[i, j] / sum_over(en.q_, kernel[i, en.q_]), label="the weights"),
-        )
+        Definition(output[i], sum_over(j, ALPHA[i, j] * V[j]), label="the output"),
+        Definition(ALPHA[i, j], kernel[i, j] / sum_over(en.q_, kernel[i, en.q_]), label="the weights"),
     )
 
 
@@ -236,13 +217,11 @@ claim(
     "Section 3.1, second display",
     "Attention with a kernel",
     words="Row i of kernel attention is the sum of the values, weighted by the kernel of query i and key j "
-    "over "
-    "the sum of the kernels of query i and all keys.",
+    "over the sum of the kernels of query i and all keys.",
     literal=_kernel_attention(False),
     corrected=_kernel_attention(True),
     correction_words="The kernel is positive, so that the weights have a denominator.",
     where=r"$k(Q_i,K_j)$ the kernel of query $i$ and key $j$, $V_j=v_j$ the values.",
     notes="Softmax attention has the kernel exp(qᵀk/√d_k). For k(x, y) = xᵀy and a query that is orthogonal "
-    "to "
-    "the sum of the keys the denominator is 0.",
+    "to the sum of the keys the denominator is 0.",
 )

@@ -79,11 +79,8 @@ claim(
     "where every u_j does.",
     rests_on=(HERE + "eq30",),
     where=WHERE,
-    notes=(
-        "There is no maximum: the energy at tZ is t² times the energy at Z. AV is among the minima only if "
-        "AV = 0. Nothing uses "
-        "the footnote; Section 4.1 speaks of the minimum."
-    ),
+    notes="There is no maximum: the energy at tZ is t² times the energy at Z. AV is among the minima only if "
+    "AV = 0. Nothing uses the footnote; Section 4.1 speaks of the minimum.",
 )
 
 claim(
@@ -94,11 +91,8 @@ claim(
     literal=Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=BETWEEN),
     rests_on=(HERE + "eq30",),
     where=WHERE,
-    notes=(
-        "Positive semidefinite. It is definite only if Z is determined by u, which needs d_v = 1, an "
-        "invertible A and no "
-        "vanishing value: u has n entries, Z has n d_v."
-    ),
+    notes="Positive semidefinite. It is definite only if Z is determined by u, which needs d_v = 1, an "
+    "invertible A and no vanishing value: u has n entries, Z has n d_v.",
 )
 
 claim(
@@ -107,10 +101,8 @@ claim(
     "The chain rule",
     words="The gradient is its (i, k) entry, which is the sum of F' times the derivatives of the alignments.",
     literal=lambda a: All(
-        (
-            Identity(grad(ANY, en.Z_), grad(ANY, en.Z_)[i, k], label="first equality"),
-            Identity(grad(ANY, en.Z_)[i, k], _chain_rule(), label="chain rule"),
-        )
+        Identity(grad(ANY, en.Z_), grad(ANY, en.Z_)[i, k], label="first equality"),
+        Identity(grad(ANY, en.Z_)[i, k], _chain_rule(), label="chain rule"),
     ),
     corrected=lambda a: Identity(grad(ANY, en.Z_)[i, k], _chain_rule()),
     correction_words="The (i, k) entry of the gradient stands on the left.",
@@ -234,10 +226,8 @@ claim(
     "The state at attention",
     words="At Z = AV row i of the state is the sum of A_ip v_p, and entry (i, l) the sum of A_ip V_pl.",
     literal=All(
-        (
-            Identity(Z[i], sum_over(r_, A[i, r_] * V[r_]), given=(AT_AV,), label="rows"),
-            Identity(Z[i, l], sum_over(r_, A[i, r_] * V[r_, l]), given=(AT_AV,), label="entries"),
-        )
+        Identity(Z[i], sum_over(r_, A[i, r_] * V[r_]), given=(AT_AV,), label="rows"),
+        Identity(Z[i, l], sum_over(r_, A[i, r_] * V[r_, l]), given=(AT_AV,), label="entries"),
     ),
     assumes=(AT_STATE,),
     rests_on=(HERE + "eq9",),
@@ -262,9 +252,8 @@ IN_MATRICES = (A.T @ A @ V @ V.T)[j, j]
 BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
     "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
-    "[(1/2, 1/2), (1/3, 2/3)] "
-    "and V = (1, -1) the double sum is c = (-1/9, 2/9), which no squared norm is. Only the sum of all c_j is "
-    "one, ‖AV‖²."
+    "[(1/2, 1/2), (1/3, 2/3)] and V = (1, -1) the double sum is c = (-1/9, 2/9), which no squared norm is. "
+    "Only the sum of all c_j is one, ‖AV‖²."
 )
 
 
@@ -283,30 +272,24 @@ claim(
     "The alignment coefficient",
     words="The bracket of (37) is v_jᵀAᵀA v_j, the squared norm of A v_j.",
     literal=All(
-        (
-            Identity(en.c(j), DOUBLE, label="first equality"),
-            Identity(DOUBLE, quadratic(V), label="shapes"),
-            Identity(quadratic(V), _squared(V), label="shapes"),
-            Identity(
-                SQUARE_C,
-                _squared(SQUARE_V),
-                given=(STOCHASTIC,),
-                chain=(Link(quadratic(SQUARE_V), "as printed"),),
-                label="value when d_v = n",
-            ),
-        )
+        Identity(en.c(j), DOUBLE, label="first equality"),
+        Identity(DOUBLE, quadratic(V), label="shapes"),
+        Identity(quadratic(V), _squared(V), label="shapes"),
+        Identity(
+            SQUARE_C,
+            _squared(SQUARE_V),
+            given=(STOCHASTIC,),
+            chain=(Link(quadratic(SQUARE_V), "as printed"),),
+            label="value when d_v = n",
+        ),
     ),
     corrected=All(
-        (
-            Identity(en.c(j), IN_MATRICES, chain=(Link(DOUBLE, "finite sums"),), label="in matrices"),
-            Identity(en.c(j), BY_ROWS, label="row j of Aᵀ(AV) times v_j"),
-            Identity(sum_over(j, en.c(j)), squared_norm(AV), label="their sum"),
-        )
+        Identity(en.c(j), IN_MATRICES, chain=(Link(DOUBLE, "finite sums"),), label="in matrices"),
+        Identity(en.c(j), BY_ROWS, label="row j of Aᵀ(AV) times v_j"),
+        Identity(sum_over(j, en.c(j)), squared_norm(AV), label="their sum"),
     ),
-    correction_words=(
-        "The bracket is entry (j, j) of AᵀA VVᵀ, or row j of Aᵀ(AV) times v_j. It can be negative; the sum "
-        "over all j is ‖AV‖²."
-    ),
+    correction_words="The bracket is entry (j, j) of AᵀA VVᵀ, or row j of Aᵀ(AV) times v_j. It can be "
+    "negative; the sum over all j is ‖AV‖².",
     rests_on=(HERE + "eq37",),
     legs=(legs.alignment,),
     where=WHERE + READ_AS,
@@ -319,10 +302,8 @@ claim(
     "The coefficient as a squared norm",
     words="c_j is the squared norm of A v_j.",
     literal=All(
-        (
-            Identity(en.c(j), _squared(V), label="shapes"),
-            Identity(SQUARE_C, _squared(SQUARE_V), given=(STOCHASTIC,), label="value when d_v = n"),
-        )
+        Identity(en.c(j), _squared(V), label="shapes"),
+        Identity(SQUARE_C, _squared(SQUARE_V), given=(STOCHASTIC,), label="value when d_v = n"),
     ),
     corrected=Identity(at_point(en.u(j), en.Z_, AV), en.c(j)),
     correction_words="c_j is the bracket of (37), the value of u_j at Z = AV.",
@@ -399,10 +380,7 @@ claim(
     words="The gradient of the quadratic energy at Z = AV does not vanish.",
     literal=Rule((), NONZERO, OPPOSITE),
     corrected=lambda a: Implication(
-        (Fact("AV", LENGTH, ">"),),
-        NONZERO,
-        (("AV", _positive()),),
-        (("AV", ONE),),
+        (Fact("AV", LENGTH, ">"),), NONZERO, (("AV", _positive()),), (("AV", ONE),)
     ),
     correction_words="It does not vanish where AV is not zero.",
     rests_on=(HERE + "eq41",),
@@ -447,11 +425,8 @@ claim(
     rests_on=(HERE + "eq34",),
     legs=(legs.stationary,),
     where=WHERE,
-    notes=(
-        "The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other "
-        "matrix stationary, so "
-        "that this can be done says nothing special about attention."
-    ),
+    notes="The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other "
+    "matrix stationary, so that this can be done says nothing special about attention.",
 )
 
 claim(
@@ -472,10 +447,8 @@ claim(
     "The regulariser of the quadratic energy",
     words="R(Z) = -2 tr(ZᵀACV) satisfies (44).",
     literal=All(
-        (
-            Identity(grad(REGULARISER, en.Z_, "R"), -2 * (A @ C @ V), label="its gradient"),
-            Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="AV is stationary"),
-        )
+        Identity(grad(REGULARISER, en.Z_, "R"), -2 * (A @ C @ V), label="its gradient"),
+        Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="AV is stationary"),
     ),
     rests_on=(HERE + "eq44",),
     legs=(legs.stationary_quadratic,),
@@ -489,14 +462,12 @@ claim(
     "The simplest regulariser",
     words="(45) satisfies (44), and among linear functionals of Z it is the only one, up to a constant.",
     literal=All(
-        (
-            Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="it satisfies (44)"),
-            Identity(
-                grad(LINEAR, en.Z_, "R"),
-                as_term(W_),
-                label="a linear R has a constant gradient, which (44) fixes",
-            ),
-        )
+        Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="it satisfies (44)"),
+        Identity(
+            grad(LINEAR, en.Z_, "R"),
+            as_term(W_),
+            label="a linear R has a constant gradient, which (44) fixes",
+        ),
     ),
     rests_on=(HERE + "eq44", HERE + "eq45"),
     legs=(legs.stationary_quadratic,),
@@ -563,31 +534,24 @@ claim(
     words="The minimum of the energy at the attention output is a well: AV is the only minimiser.",
     literal=_minimum("the only global minimum", TWO_WIDE),
     corrected=All(
-        (
-            _minimum("a global minimum"),
-            Identity(
-                FLAT,
-                en.c(j) + at_point(en.u(j), en.Z_, as_term(W_)),
-                label="all AV + W with u(W) = 0 share the energy",
-            ),
-            Identity(
-                trace(AV.T @ as_term(W_)),
-                sum_over(j, at_point(en.u(j), en.Z_, as_term(W_))),
-                label="AV is orthogonal to those W",
-            ),
-        )
+        _minimum("a global minimum"),
+        Identity(
+            FLAT,
+            en.c(j) + at_point(en.u(j), en.Z_, as_term(W_)),
+            label="all AV + W with u(W) = 0 share the energy",
+        ),
+        Identity(
+            trace(AV.T @ as_term(W_)),
+            sum_over(j, at_point(en.u(j), en.Z_, as_term(W_))),
+            label="AV is orthogonal to those W",
+        ),
     ),
-    correction_words=(
-        "The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = 0}, of "
-        "dimension at least "
-        "n(d_v - 1). AV is the one of smallest norm."
-    ),
+    correction_words="The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = "
+    "0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
     rests_on=(HERE + "eq47",),
     legs=(solver_legs.quadratic_minimises,),
     where=WHERE,
-    notes=(
-        "The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 to "
-        "7 the valley is flat "
-        "as soon as d_v ≥ 2; it is a point only for d_v = 1 with A invertible and no vanishing value."
-    ),
+    notes="The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 "
+    "to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for d_v = 1 with A invertible and no "
+    "vanishing value.",
 )

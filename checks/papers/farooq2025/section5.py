@@ -137,15 +137,10 @@ claim(
     "The gradient of the polynomial energy",
     words="The gradient is its (i, k) entry, the sum of the derivatives of F(u_j).",
     literal=All(
-        (
-            family(
-                lambda p: Identity(grad(energy(p), en.Z_), grad(energy(p), en.Z_)[i, k]),
-                label="first equality",
-            ),
-            family(
-                lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p)), label="second equality"
-            ),
-        )
+        family(
+            lambda p: Identity(grad(energy(p), en.Z_), grad(energy(p), en.Z_)[i, k]), label="first equality"
+        ),
+        family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p)), label="second equality"),
     ),
     corrected=family(lambda p: Identity(grad(energy(p), en.Z_)[i, k], _sum_of_slopes(p))),
     correction_words="The (i, k) entry of the gradient stands on the left.",
@@ -237,24 +232,20 @@ claim(
     "The gradient for powers in matrix form",
     words="At Z = AV entry (i, k) of the gradient is the sum of p c_j^(p-1) A_ij V_jk, which is A C^(p-1) V.",
     literal=All(
-        (
-            family(lambda p: _at_attention(p, _by_entries(p), C_POWER), label="first equality"),
-            family(lambda p: Identity(_by_entries(p), _power_matrix(p), given=(C_POWER,)), label="shapes"),
-            family(
-                lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_POWER,)),
-                (1, 2),
-                label="read as its entry (i, k)",
-            ),
-        )
+        family(lambda p: _at_attention(p, _by_entries(p), C_POWER), label="first equality"),
+        family(lambda p: Identity(_by_entries(p), _power_matrix(p), given=(C_POWER,)), label="shapes"),
+        family(
+            lambda p: Identity(_by_entries(p), _power_matrix(p)[i, k], given=(C_POWER,)),
+            (1, 2),
+            label="read as its entry (i, k)",
+        ),
     ),
     corrected=All(
-        (
-            family(lambda p: _at_attention(p, _by_entries(p), C_POWER), label="first equality"),
-            family(
-                lambda p: Identity(_by_entries(p), p.term * _power_matrix(p)[i, k], given=(C_POWER,)),
-                label="its entry (i, k), with p",
-            ),
-        )
+        family(lambda p: _at_attention(p, _by_entries(p), C_POWER), label="first equality"),
+        family(
+            lambda p: Identity(_by_entries(p), p.term * _power_matrix(p)[i, k], given=(C_POWER,)),
+            label="its entry (i, k), with p",
+        ),
     ),
     correction_words="The last member is entry (i, k) of p A C^(p-1) V.",
     assumes=(WHOLE, STATE),
@@ -329,32 +320,24 @@ claim(
     "The regularised energy for powers in indices",
     words="The regularised energy is the sum of F(u_j), which is the sum of powers minus the weighted pairs.",
     literal=All(
-        (
-            family(
-                lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_POWER,)),
-                (1, 2),
-                label="first equality",
-            ),
-            family(
-                lambda p: Identity(sum_over(j, p.of(en.u(j))), _index_form(p)),
-                (1, 2),
-                label="second equality",
-            ),
-        )
+        family(
+            lambda p: Identity(_regularised(p), sum_over(j, p.of(en.u(j))), given=(C_POWER,)),
+            (1, 2),
+            label="first equality",
+        ),
+        family(
+            lambda p: Identity(sum_over(j, p.of(en.u(j))), _index_form(p)), (1, 2), label="second equality"
+        ),
     ),
     corrected=All(
-        (
-            family(
-                lambda p: Identity(
-                    _traces(p, V) + regulariser(p), energy(p) + regulariser(p), given=(C_POWER,)
-                ),
-                label="(59) with u_j as the trace of (28)",
-            ),
-            family(
-                lambda p: Identity(energy(p) + regulariser(p), _index_form(p), given=(C_POWER,)),
-                label="in index notation",
-            ),
-        )
+        family(
+            lambda p: Identity(_traces(p, V) + regulariser(p), energy(p) + regulariser(p), given=(C_POWER,)),
+            label="(59) with u_j as the trace of (28)",
+        ),
+        family(
+            lambda p: Identity(energy(p) + regulariser(p), _index_form(p), given=(C_POWER,)),
+            label="in index notation",
+        ),
     ),
     correction_words="The member in the middle is Σ F(u_j) + R(Z), with R of (58), as (47) prints it.",
     assumes=(WHOLE,),
@@ -393,41 +376,31 @@ claim(
     "Minima for powers",
     words="For every p, Z = AV is a stationary point; for p ≥ 2 it is a minimum.",
     literal=All(
-        (
-            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
-            _minimum("a local minimum", NEGATIVE_C),
-        )
+        family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
+        _minimum("a local minimum", NEGATIVE_C),
     ),
     corrected=All(
-        (
-            family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
-            _minimum("a local minimum"),
-            _minimum("a global minimum"),
-            Identity(
-                FOURTH,
-                (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2),
-                label="one alignment, p = 4, as squares",
-            ),
-        )
+        family(lambda p: Stationary(_regularised(p), en.Z_, AV, given=(C_POWER,))),
+        _minimum("a local minimum"),
+        _minimum("a global minimum"),
+        Identity(
+            FOURTH,
+            (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2),
+            label="one alignment, p = 4, as squares",
+        ),
     ),
-    correction_words=(
-        "For even p the state AV is a global minimum, and the minima are all Z with the same alignments. For "
-        "odd p it is a "
-        "local minimum if all c_j are positive: u^p is convex near positive arguments only."
-    ),
+    correction_words="For even p the state AV is a global minimum, and the minima are all Z with the same "
+    "alignments. For odd p it is a local minimum if all c_j are positive: u^p is convex near positive "
+    "arguments only.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq42", HERE + "eq58"),
     legs=(solver_legs.minimum_even,),
     where=WHERE
-    + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex. (power convex): $u\mapsto u^p$ is "
-    r"convex near every $c_j$ for a local minimum, which is so for even $p$ and, if all $c_j>0$, for odd "
-    r"$p$; it is "
+    + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex. (power convex): $u\mapsto u^p$ is convex "
+    r"near every $c_j$ for a local minimum, which is so for even $p$ and, if all $c_j>0$, for odd $p$; it is "
     r"convex everywhere for a global one, which is so for even $p$.",
-    notes=(
-        "For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
-        "vanishes identically. "
-        "With a negative c_j, AV is a saddle when the alignments are independent, as in the counterexample; "
-        "when they are not, "
-        "it can even be a maximum: A with all entries 1/3, V = (-9, 6, 6), p = 3."
-    ),
+    notes="For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
+    "vanishes identically. With a negative c_j, AV is a saddle when the alignments are independent, as in "
+    "the counterexample; when they are not, it can even be a maximum: A with all entries 1/3, V = (-9, 6, "
+    "6), p = 3.",
 )

@@ -108,18 +108,12 @@ claim(
     "The regulariser of the exponential energy",
     words="The regulariser is ZᵀACV.",
     literal=All(
-        (
-            Identity(as_term(Tensor("R", (), "R(Z)")), R_PRINTED, label="a number equals a matrix"),
-            Stationary(ENERGY + trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="even with a trace"),
-        )
+        Identity(as_term(Tensor("R", (), "R(Z)")), R_PRINTED, label="a number equals a matrix"),
+        Stationary(ENERGY + trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="even with a trace"),
     ),
     corrected=All(
-        (
-            Definition(
-                as_term(Tensor("R", (), "R(Z)")), -trace(R_PRINTED), given=(C_RULE,), label="a number"
-            ),
-            Stationary(ENERGY - trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="AV is stationary"),
-        )
+        Definition(as_term(Tensor("R", (), "R(Z)")), -trace(R_PRINTED), given=(C_RULE,), label="a number"),
+        Stationary(ENERGY - trace(R_PRINTED), en.Z_, AV, given=(C_RULE,), label="AV is stationary"),
     ),
     correction_words="The regulariser is minus the trace of that matrix; then Z = AV is stationary.",
     rests_on=(HERE + "eq43", HERE + "eq65"),
@@ -134,18 +128,16 @@ claim(
     "The regulariser of the exponential energy in indices",
     words="The regulariser is minus the sum over pairs with weights exp(c_j); it makes Z = AV stationary.",
     literal=All(
-        (
-            Identity(R_INDEX, -trace(R_PRINTED), given=(C_RULE,), label="in matrices"),
-            Stationary(ENERGY + R_INDEX, en.Z_, AV, label="AV is stationary"),
-            Extremum(
-                ENERGY + R_INDEX,
-                en.Z_,
-                AV,
-                "a global minimum",
-                above=sum_over(j, bregman("exp", en.u(j), en.c(j))),
-                label="and a minimum",
-            ),
-        )
+        Identity(R_INDEX, -trace(R_PRINTED), given=(C_RULE,), label="in matrices"),
+        Stationary(ENERGY + R_INDEX, en.Z_, AV, label="AV is stationary"),
+        Extremum(
+            ENERGY + R_INDEX,
+            en.Z_,
+            AV,
+            "a global minimum",
+            above=sum_over(j, bregman("exp", en.u(j), en.c(j))),
+            label="and a minimum",
+        ),
     ),
     rests_on=(HERE + "eq66",),
     legs=(legs.stationary_exponential, solver_legs.minimum_exponential, solver_legs.balls_exponential),

@@ -63,8 +63,8 @@ claim(
     "Section 2, before (7) and (9)",
     "Rows stacked into matrices",
     words="Q, K and V are the transposes of their row blocks q_1ᵀ, q_2ᵀ, … and so on, written side by side.",
-    literal=lambda a: All(tuple(Identity(whole, _blocks(letter, width)) for whole, letter, width in STACKED)),
-    corrected=lambda a: All(tuple(_columns(*stacked) for stacked in STACKED)),
+    literal=lambda a: All(*(Identity(whole, _blocks(letter, width)) for whole, letter, width in STACKED)),
+    corrected=lambda a: All(*(_columns(*stacked) for stacked in STACKED)),
     correction_words="The vectors v_1, v_2, … stand side by side as columns, and the whole is transposed: "
     "row j of V is v_j.",
     where=QUERY_WHERE,
@@ -94,7 +94,7 @@ claim(
     "Queries, keys and values",
     role="definition",
     words="Queries, keys and values are linear in the tokens.",
-    literal=All(tuple(Definition(as_term(left), X @ w) for left, w in ((Q, W_Q), (K, W_K), (V, W_V)))),
+    literal=All(*(Definition(as_term(left), X @ w) for left, w in ((Q, W_Q), (K, W_K), (V, W_V)))),
     where=INPUT,
 )
 
@@ -105,14 +105,12 @@ claim(
     role="definition",
     words="Scores are scaled dot products; weights are their row softmax, as in (7).",
     literal=All(
-        (
-            Definition(S[m, j], SCORE),
-            Identity(
-                exp(SCORE) / sum_over(j, exp(SCORE)),
-                row_softmax(SCORES)[m, j],
-                label="the weights are those of (7)",
-            ),
-        )
+        Definition(S[m, j], SCORE),
+        Identity(
+            exp(SCORE) / sum_over(j, exp(SCORE)),
+            row_softmax(SCORES)[m, j],
+            label="the weights are those of (7)",
+        ),
     ),
     rests_on=(HERE + "eq7",),
     where=QUERY_WHERE,
@@ -168,30 +166,23 @@ claim(
     "The coefficients of the algorithm",
     words="c_j is a double sum, and equals v_jᵀAᵀA v_j.",
     literal=All(
-        (
-            Identity(coefficient(), quadratic(V), label="shapes"),
-            Identity(SQUARE_C, quadratic(SQUARE_V), given=(STOCHASTIC,), label="value when d_v = n"),
-        )
+        Identity(coefficient(), quadratic(V), label="shapes"),
+        Identity(SQUARE_C, quadratic(SQUARE_V), given=(STOCHASTIC,), label="value when d_v = n"),
     ),
     corrected=All(
-        (
-            Identity(coefficient(), (A.T @ A @ V @ V.T)[j, j], label="in matrices"),
-            Identity(coefficient(), (A.T @ AV)[j].T @ V[j], label="row j of Aᵀ(AV) times v_j"),
-            Cost(
-                "c from Y = AV",
-                FACTORED,
-                "n**2*d_v + n*d_v",
-                stack(j, coefficient()),
-                given=(Y_RULE,),
-                label="its cost",
-            ),
-        )
+        Identity(coefficient(), (A.T @ A @ V @ V.T)[j, j], label="in matrices"),
+        Identity(coefficient(), (A.T @ AV)[j].T @ V[j], label="row j of Aᵀ(AV) times v_j"),
+        Cost(
+            "c from Y = AV",
+            FACTORED,
+            "n**2*d_v + n*d_v",
+            stack(j, coefficient()),
+            given=(Y_RULE,),
+            label="its cost",
+        ),
     ),
-    correction_words=(
-        "The double sum is row j of Aᵀ(AV) times v_j, which takes n²d_v + n d_v multiplications once AV is "
-        "known, and no n x n "
-        "array besides A."
-    ),
+    correction_words="The double sum is row j of Aᵀ(AV) times v_j, which takes n²d_v + n d_v multiplications "
+    "once AV is known, and no n x n array besides A.",
     rests_on=(HERE + "eq38",),
     legs=(legs.alignment, legs.memory),
     where=WHERE + READ_AS,
@@ -205,12 +196,8 @@ claim(
     "The regulariser of the algorithm",
     words="Minus twice the sum over pairs with weights c_j, in dot products and entry by entry.",
     literal=All(
-        (
-            Identity(
-                TWICE, -2 * sum_over(i, j, k, C_J[j] * A[i, j] * Z[i, k] * V[j, k]), label="entry by entry"
-            ),
-            Identity(TWICE, -2 * trace(Z.T @ A @ diag(C_J) @ V), label="it is (45)"),
-        )
+        Identity(TWICE, -2 * sum_over(i, j, k, C_J[j] * A[i, j] * Z[i, k] * V[j, k]), label="entry by entry"),
+        Identity(TWICE, -2 * trace(Z.T @ A @ diag(C_J) @ V), label="it is (45)"),
     ),
     rests_on=(HERE + "eq16", HERE + "eq45"),
     where=WHERE,
@@ -256,10 +243,7 @@ claim(
     theory="energy",
     literal=_eq76,
     corrected=All(
-        (
-            Stationary(en.energy(en.F) + en.matching(), en.Z_, AV, label="any F"),
-            _stationary(en.square),
-        )
+        Stationary(en.energy(en.F) + en.matching(), en.Z_, AV, label="any F"), _stationary(en.square)
     ),
     correction_words="The weights of the regulariser are F'(c_j). They are 2c_j for F = u², so (76) is right "
     "for that F.",
@@ -267,11 +251,9 @@ claim(
     rests_on=(HERE + "eq43", HERE + "eq73", HERE + "eq75"),
     legs=(legs.stationary, solver_legs.minimum, solver_legs.balls),
     where=WHERE,
-    notes=(
-        "The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear column "
-        "of Table 1. For "
-        "F = exp it never vanishes when the alignments are independent, since e^t > 2t for all t."
-    ),
+    notes="The gradient of (76) at AV is A diag(F'(c) - 2c) V. It contradicts (58), (67) and the linear "
+    "column of Table 1. For F = exp it never vanishes when the alignments are independent, since e^t > 2t "
+    "for all t.",
 )
 
 ANY_R = regularised(en.F)
@@ -295,12 +277,10 @@ claim(
     "The gradient of the regularised energy",
     words="The gradient of E equals that of E_R, which is the sum of (F'(u_j) - 2c_j) A_ij V_jk.",
     literal=lambda a: All(
-        (
-            _gradient(grad(en.energy(en.F), en.Z_), grad(ANY_R, en.Z_, "E_R")[i, k], "first equality"),
-            _gradient(grad(ANY_R, en.Z_, "E_R"), _sum(), "the gradient is linear"),
-            Identity(_sum(), TWO_SUMS, given=(C_RULE,), label="(34), and the gradient of (75)"),
-            Identity(TWO_SUMS, WEIGHTED, given=(C_RULE,), label="collected"),
-        )
+        _gradient(grad(en.energy(en.F), en.Z_), grad(ANY_R, en.Z_, "E_R")[i, k], "first equality"),
+        _gradient(grad(ANY_R, en.Z_, "E_R"), _sum(), "the gradient is linear"),
+        Identity(_sum(), TWO_SUMS, given=(C_RULE,), label="(34), and the gradient of (75)"),
+        Identity(TWO_SUMS, WEIGHTED, given=(C_RULE,), label="collected"),
     ),
     corrected=lambda a: Identity(
         grad(ANY_R, en.Z_, "E_R")[i, k],

@@ -64,11 +64,11 @@ Q_, K_, V_ = Q.data, K.data, V.data
 WEIGHTS = (
     Assign(Q_, (i, e), sum_over(f, X[i, f] * W_Q[f, e])),
     Assign(K_, (i, e), sum_over(f, X[i, f] * W_K[f, e])),
-    Assign(V_, (i, k), sum_over(f, X[i, f] * W_V[f, k])),
     Assign(S_, (m, j), sum_over(e, Q[m, e] * K[j, e]) / sqrt(size(DK))),
     Assign(zeta_, (m,), sum_over(j, exp(S[m, j]))),
     Assign(en.A_, (m, j), exp(S[m, j]) / ZETA[m]),
 )
+VALUES = (Assign(V_, (i, k), sum_over(f, X[i, f] * W_V[f, k])),)
 ATTENTION = (Assign(en.Z_, (i, k), sum_over(j, A[i, j] * V[j, k])),)
 ALIGNMENTS = (
     Assign(B_, (j, k), sum_over(m, A[m, j] * Z[m, k])),
@@ -80,9 +80,12 @@ COEFFICIENTS = (
 )
 
 
-def _no_difference(what: str, plan: tuple[Assign, ...], linear: Term, quadratic: Term) -> Cost:
-    """One plan serves both columns: it computes the formula of either."""
-    return Cost(what, plan, "0", quadratic, plan, linear, sizes=("n", "d_v", "d_k", "d"))
+def _columns(what: str, plan: tuple[Assign, ...], printed: str, formula: Term) -> tuple[Cost, ...]:
+    """The count of a formula in which F does not occur, in each column."""
+    return tuple(
+        Cost(f"{what}, {column} column", plan, printed, formula, sizes=("n", "d_v", "d_k", "d"))
+        for column in ("linear", "quadratic")
+    )
 
 
 def _weights() -> Term:
@@ -101,16 +104,15 @@ claim(
     HERE + "tab1-step1",
     "Table 1, step 1",
     "Attention weights",
-    words="Queries, keys, values, scores and weights are the same for both F: 0 operations more.",
+    words="Queries, keys, values, scores and weights take equally many operations for both F: 0 more.",
     literal=All(
-        (
-            _no_difference("weights, quadratic column", WEIGHTS, _weights(), _weights()),
-            Identity(
-                exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])),
-                row_softmax(SCORES)[m, j],
-                label="the weights are (7)",
-            ),
-        )
+        *_columns("weights", WEIGHTS, "2*n*d*d_k + n**2*d_k + 2*n**2", _weights()),
+        *_columns("values", VALUES, "n*d*d_v", X @ W_V),
+        Identity(
+            exp(SCORES[m, j]) / sum_over(j, exp(SCORES[m, j])),
+            row_softmax(SCORES)[m, j],
+            label="the weights are (7)",
+        ),
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq69", HERE + "eq70"),
@@ -122,8 +124,8 @@ claim(
     HERE + "tab1-step2",
     "Table 1, step 2",
     "The initial state",
-    words="Z = AV is the same for both F: 0 operations more.",
-    literal=_no_difference("initial state, quadratic column", ATTENTION, AV, AV),
+    words="Z = AV takes equally many operations for both F: 0 more.",
+    literal=All(*_columns("initial state", ATTENTION, "n**2*d_v", AV)),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq71",),
     where=SIZES,
@@ -133,12 +135,10 @@ claim(
     HERE + "tab1-step3",
     "Table 1, step 3",
     "The alignments",
-    words="The alignments u_j are the same for both F: 0 operations more.",
+    words="The alignments u_j take equally many operations for both F: 0 more.",
     literal=All(
-        (
-            _no_difference("alignments, quadratic column", ALIGNMENTS, _alignments(), _alignments()),
-            Identity(en.u(j), (A.T @ Z)[j].T @ V[j], label="the plan computes u_j"),
-        )
+        *_columns("alignments", ALIGNMENTS, "n**2*d_v + n*d_v", _alignments()),
+        Identity(en.u(j), (A.T @ Z)[j].T @ V[j], label="the plan computes u_j"),
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq72",),
@@ -190,35 +190,26 @@ claim(
     "Table 1, step 5",
     "The regulariser",
     words="The two forms of R for both F; the c_j of the quadratic column take n³ + n²d_v operations.",
-    literal=All((*R_FORMS, _coefficients("n**3 + n**2*d_v"))),
+    literal=All(*R_FORMS, _coefficients("n**3 + n**2*d_v")),
     corrected=All(
-        (
-            *R_FORMS,
-            _coefficients("n**3 + n**2*d_v + n**2"),
-            Cost(
-                "c from AV, row by row of Aᵀ(AV)",
-                FACTORED,
-                "n**2*d_v + n*d_v",
-                stack(j, C_RULE.value),
-                given=(Y_RULE,),
-            ),
-        )
+        *R_FORMS,
+        _coefficients("n**3 + n**2*d_v + n**2"),
+        Cost(
+            "c from AV, row by row of Aᵀ(AV)",
+            FACTORED,
+            "n**2*d_v + n*d_v",
+            stack(j, C_RULE.value),
+            given=(Y_RULE,),
+        ),
     ),
-    correction_words=(
-        "As printed the c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times values only "
-        "n²d_v + n d_v."
-    ),
+    correction_words="As printed the c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times "
+    "values only n²d_v + n d_v.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
-    legs=(
-        legs.stationary_quadratic,
-        legs.alignment,
-    ),
+    legs=(legs.stationary_quadratic, legs.alignment),
     where=SIZES,
-    notes=(
-        "The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. Both "
-        "columns print the c_j, which the linear one does not need. prose-cost inherits the n³."
-    ),
+    notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. "
+    "Both columns print the c_j, which the linear one does not need. prose-cost inherits the n³.",
 )
 
 
@@ -266,13 +257,11 @@ claim(
     "Table 1, step 6",
     "The gradients",
     words="The gradients of E, R and E_R for both F; the quadratic one takes n² operations more.",
-    literal=All((*GRADIENTS, _more("gradient, quadratic column", QUADRATIC_LINE, "n**2"))),
+    literal=All(*GRADIENTS, _more("gradient, quadratic column", QUADRATIC_LINE, "n**2")),
     corrected=All(
-        (
-            *GRADIENTS,
-            _more("gradient, quadratic column", QUADRATIC_LINE, "n**2 + n"),
-            _more("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n"),
-        )
+        *GRADIENTS,
+        _more("gradient, quadratic column", QUADRATIC_LINE, "n**2 + n"),
+        _more("the same with scaled rows of V", SCALED_ROWS, "n*d_v + n"),
     ),
     correction_words="It takes n² + n more, with the n products 2(u_j - c_j); n d_v + n more if the rows of "
     "V are scaled instead.",
@@ -280,11 +269,8 @@ claim(
     rests_on=(HERE + "eq34", HERE + "eq77"),
     legs=(legs.gradient_printed,),
     where=SIZES,
-    notes=(
-        "All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear "
-        "E_R is zero and takes "
-        "nothing, so what the quadratic column really adds is its whole product."
-    ),
+    notes="All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear "
+    "E_R is zero and takes nothing, so what the quadratic column really adds is its whole product.",
 )
 
 
@@ -310,25 +296,17 @@ claim(
     "Table 1, step 7",
     "The optimisation",
     words="The quadratic case takes T descent steps, which add (T - 1) n² d_v operations.",
-    literal=All((DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v", STEP))),
+    literal=All(DESCENT, Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*n**2*d_v", STEP)),
     corrected=All(
-        (
-            DESCENT,
-            STAYS,
-            Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*(2*n**2*d_v + 3*n*d_v + n)", STEP),
-        )
+        DESCENT,
+        STAYS,
+        Cost("T - 1 further steps", _rounds("T - 1"), "(T - 1)*(2*n**2*d_v + 3*n*d_v + n)", STEP),
     ),
-    correction_words=(
-        "Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments change and must "
-        "be computed again. From "
-        "the start of step 2 no step is required: the state stays at AV."
-    ),
+    correction_words="Each further step takes 2n²d_v + 3n d_v + n multiplications, since the alignments "
+    "change and must be computed again. From the start of step 2 no step is required: the state stays at AV.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq47", HERE + "eq79"),
-    legs=(
-        legs.descent_step,
-        legs.loop_quadratic,
-    ),
+    legs=(legs.descent_step, legs.loop_quadratic),
     where=SIZES,
     notes="The loop runs over t = 1, …, T here and over t = 0, …, T - 1 in (79).",
 )
@@ -355,31 +333,23 @@ claim(
     words="The optimised Z of the quadratic case, started at AV as in (71), may differ from AV.",
     literal=lambda a: _moves(_first_step(a)),
     corrected=lambda a: All(
-        (
-            Identity(_first_step(a), AV, given=(C_RULE,), label="the step from the start leads to AV"),
-            Identity(
-                BESIDE,
-                AV + WIDE - 2 * eta * (A @ diag(stack(j, at_point(en.u(j), en.Z_, WIDE))) @ V),
-                given=(C_RULE,),
-                label="from AV + W it moves with u(W) only",
-            ),
-            _moves(BESIDE, "another start"),
-        )
+        Identity(_first_step(a), AV, given=(C_RULE,), label="the step from the start leads to AV"),
+        Identity(
+            BESIDE,
+            AV + WIDE - 2 * eta * (A @ diag(stack(j, at_point(en.u(j), en.Z_, WIDE))) @ V),
+            given=(C_RULE,),
+            label="from AV + W it moves with u(W) only",
+        ),
+        _moves(BESIDE, "another start"),
     ),
-    correction_words=(
-        "Started at AV the output is AV, for every T and η. From another start AV + W the part of W on which "
-        "all alignments "
-        "vanish stays for ever, so the output may differ from AV."
-    ),
+    correction_words="Started at AV the output is AV, for every T and η. From another start AV + W the part "
+    "of W on which all alignments vanish stays for ever, so the output may differ from AV.",
     assumes=(STARTED,),
     rests_on=(HERE + "eq71", HERE + "prose-algorithm"),
     legs=(legs.loop_quadratic, solver_legs.kept_part),
     where=SIZES,
-    notes=(
-        "n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and "
-        "no vanishing value "
-        "does every start lead to AV."
-    ),
+    notes="n = 1, d_v = 2, V = (1, 0), start (0, 1): the limit is (1, 1). Only for d_v = 1, A invertible and "
+    "no vanishing value does every start lead to AV.",
 )
 
 BAR = Tensor("Zbar", (N, DV), r"\bar{Z}", r"\bar{z}_{%1}", r"\bar{Z}_{%1%2}")
@@ -412,23 +382,17 @@ claim(
     "states of the descent takes at most n².",
     literal=Cost("adjoint of T descent steps by Z", BACK, "n**2", _adjoint(), relation="<="),
     corrected=All(
-        (
-            Identity(
-                trace(WIDE.T @ _linear_part(BAR)),
-                trace(as_term(BAR).T @ _linear_part(W_)),
-                label="the step is self-adjoint in Z",
-            ),
-            Cost("adjoint of T descent steps by Z", BACK, "T*(2*n**2*d_v + 3*n*d_v + n)", _adjoint()),
-            STAYS,
-        )
+        Identity(
+            trace(WIDE.T @ _linear_part(BAR)),
+            trace(as_term(BAR).T @ _linear_part(W_)),
+            label="the step is self-adjoint in Z",
+        ),
+        Cost("adjoint of T descent steps by Z", BACK, "T*(2*n**2*d_v + 3*n*d_v + n)", _adjoint()),
+        STAYS,
     ),
-    correction_words=(
-        "The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n multiplications, that of "
-        "T "
-        "steps T times as many. Started "
-        "at AV the output is AV as a function of A and V, so its gradient is that of the linear column, and "
-        "nothing is added."
-    ),
+    correction_words="The adjoint of one step with respect to Z alone takes 2n²d_v + 3n d_v + n "
+    "multiplications, that of T steps T times as many. Started at AV the output is AV as a function of A and "
+    "V, so its gradient is that of the linear column, and nothing is added.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq79",),
     legs=(legs.self_adjoint,),
@@ -454,10 +418,7 @@ claim(
     rests_on=(HERE + "eq74", HERE + "eq79"),
     legs=(legs.alignment, legs.memory),
     where=SIZES,
-    notes=(
-        "True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the c_j "
-        "alone take n³d_v. "
-        "The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is of order T n²d_v, memory n "
-        "d_v besides A."
-    ),
+    notes="True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the "
+    "c_j alone take n³d_v. The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is of order T "
+    "n²d_v, memory n d_v besides A.",
 )

@@ -16,9 +16,9 @@ from checks.papers.nguyen2023.batchnorm_formulas import (
     SIZES,
     STATISTICS_OF_KEYS,
     WHERE,
-    _eq21,
     attention_bn,
     definition_22,
+    eq21,
     eq21_corrected,
     f_x,
     kd,
@@ -61,16 +61,14 @@ def _statistics_claim(id: str, reference: str) -> None:
         theory="svr",
         role="definition",
         words="Mean, variance and inverse standard deviation of each coordinate, over the keys.",
-        literal=lambda a: All((*statistics().parts, own_statistics(a))),
+        literal=lambda a: All(*statistics().parts, own_statistics(a)),
         assumes=(STATISTICS_OF_KEYS, BN_EPS),
         legs=(variant_legs.bn_statistics,),
         where=WHERE,
-        notes=(
-            "The range of this ε is not stated. With one key, or a coordinate on which all keys agree, "
-            "the variance is 0 and only ε > 0 keeps the scale defined. It is not the ε of program (5), "
-            "which may be 0. Unlike batch normalisation in a network, there are no running averages and "
-            "no learned scale and shift."
-        ),
+        notes="The range of this ε is not stated. With one key, or a coordinate on which all keys agree, the "
+        "variance is 0 and only ε > 0 keeps the scale defined. It is not the ε of program (5), which may be "
+        "0. Unlike batch normalisation in a network, there are no running averages and no learned scale and "
+        "shift.",
     )
 
 
@@ -85,7 +83,7 @@ claim(
     words="The expansion of (19); with h the kernel sum over the keys it gives Attention-BN.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=lambda a: _eq21(),
+    literal=lambda a: eq21(),
     corrected=eq21_corrected,
     correction_words="h must sum the kernel over the normalised keys, as the normaliser of (22) does.",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, STATISTICS_OF_KEYS, BN_EPS),
@@ -93,12 +91,10 @@ claim(
     derivation=lambda a: sv.derive(BN.under(replace(a, bias="on"))),
     legs=(variant_legs.bn_expansion, variant_optima.bn_optimum),
     where=WHERE,
-    notes=(
-        "The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
-        "different exponents are linearly independent, so the two sums agree for all queries only if the "
-        "normalised keys are the keys again, up to order. Formula (22) has the right normaliser. The "
-        "corrected part holds for any scale s."
-    ),
+    notes="The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
+    "different exponents are linearly independent, so the two sums agree for all queries only if the "
+    "normalised keys are the keys again, up to order. Formula (22) has the right normaliser. The corrected "
+    "part holds for any scale s.",
 )
 
 
@@ -109,7 +105,7 @@ claim(
     theory="svr",
     role="definition",
     words="Softmax attention with queries and keys centred and scaled by the statistics of the keys.",
-    literal=lambda a: All((definition_22(), own_statistics(a))),
+    literal=lambda a: All(definition_22(), own_statistics(a)),
     assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq21", "nguyen2023/eq23"),
     legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
@@ -123,16 +119,13 @@ claim(
     theory="svr",
     role="definition",
     words="Attention-BN: formula (22) with the statistics (23).",
-    literal=lambda a: All((definition_22(), *statistics().parts, own_statistics(a))),
+    literal=lambda a: All(definition_22(), *statistics().parts, own_statistics(a)),
     assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
     legs=(variant_legs.bn_definition, variant_legs.bn_kernel),
     where=WHERE,
-    notes=(
-        "It is softmax attention on other queries and keys. So every statement about softmax attention as"
-        " an optimal fit holds for it with the normalised keys in place of the keys, among them "
-        "prose-converse."
-    ),
+    notes="It is softmax attention on other queries and keys. So every statement about softmax attention as "
+    "an optimal fit holds for it with the normalised keys in place of the keys, among them prose-converse.",
 )
 
 claim(
@@ -142,24 +135,22 @@ claim(
     theory="svr",
     words="Seven lines: expand the product, drop what does not depend on the key, insert the mean.",
     literal=lambda a: All(
-        (
-            Identity(
-                attention_bn(q_[i], POSITIVE_SCALE),
-                soft((qd - md) * (kd - md)),
-                (ANY_SCALE,),
-                label="(22) by coordinates",
-                sizes=SIZES,
-            ),
-            Identity(
-                soft((qd - md) * (kd - md)),
-                LAST_LINE,
-                (mean_of(a),),
-                LINES,
-                reason="the mean written out",
-                label="the lines",
-                sizes=SIZES,
-            ),
-        )
+        Identity(
+            attention_bn(q_[i], POSITIVE_SCALE),
+            soft((qd - md) * (kd - md)),
+            (ANY_SCALE,),
+            label="(22) by coordinates",
+            sizes=SIZES,
+        ),
+        Identity(
+            soft((qd - md) * (kd - md)),
+            LAST_LINE,
+            (mean_of(a),),
+            LINES,
+            reason="the mean written out",
+            label="the lines",
+            sizes=SIZES,
+        ),
     ),
     assumes=(STATISTICS_OF_KEYS, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq23"),
@@ -173,10 +164,8 @@ claim(
     "Eq. (24)",
     "Attention-BN with key-key similarity",
     theory="svr",
-    words=(
-        "Each score of (22) is that of the raw query and key, less the mean similarity of the key with "
-        "all keys."
-    ),
+    words="Each score of (22) is that of the raw query and key, less the mean similarity of the key with all "
+    "keys.",
     literal=lambda a: Identity(
         attention_bn(q_[i], POSITIVE_SCALE), LAST_LINE, (mean_of(a), ANY_SCALE), sizes=SIZES
     ),

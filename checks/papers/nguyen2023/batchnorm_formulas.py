@@ -69,11 +69,9 @@ BN = sv.Variant(
 def statistics() -> All:
     """The three definitions of (20)."""
     return All(
-        (
-            Definition(as_term(mu), 1 / size(N) * sum_over(j, k_[j]), label="mean"),
-            Definition(as_term(scale), stack(c, SCALE.value), (MEAN, VARIANCE), label="scale"),
-            Definition(as_term(variance)[c], VARIANCE.value, (MEAN,), label="variance"),
-        )
+        Definition(as_term(mu), 1 / size(N) * sum_over(j, k_[j]), label="mean"),
+        Definition(as_term(scale), stack(c, SCALE.value), (MEAN, VARIANCE), label="scale"),
+        Definition(as_term(variance)[c], VARIANCE.value, (MEAN,), label="variance"),
     )
 
 
@@ -96,11 +94,7 @@ def mean_of(a: SvrAssumptions) -> Given:
 def statistics_of(a: SvrAssumptions) -> tuple[Given, ...]:
     """Mean and scale as the theory has them; where nothing is divided, the scale is 1."""
     spread_of = sa.spread(a)
-    return (
-        mean_of(a),
-        replace(SCALE, value=1 / sqrt(spread_of)),
-        replace(SPREAD, value=spread_of),
-    )
+    return (mean_of(a), replace(SCALE, value=1 / sqrt(spread_of)), replace(SPREAD, value=spread_of))
 
 
 def score(query: Term, key: Term) -> Term:
@@ -137,9 +131,9 @@ def _with_h(key: Term, label: str, statistics: tuple[Given, ...], **sizes: int) 
     )
 
 
-def _eq21() -> All:
+def eq21() -> All:
     label = "with the h of the text, the sum over the raw keys, (21) becomes (22)"
-    return All((_with_h(k_[jp], label, STATISTICS, D=1, N=2, D_v=1), _expansion()))
+    return All(_with_h(k_[jp], label, STATISTICS, D=1, N=2, D_v=1), _expansion())
 
 
 PAPER = SvrAssumptions(bias="off")
@@ -156,24 +150,22 @@ def derived_bn(query: Tensor, a: SvrAssumptions = PAPER) -> Term:
 
 def eq21_corrected(a: SvrAssumptions) -> All:
     return All(
-        (
-            Convex(BN.under(a).program(), label="the program is convex: the statistics are constants"),
-            _expansion(),
-            _with_h(
-                normalised(k_[jp]),
-                "with h the sum over the normalised keys, (21) becomes (22), for any centre and scale",
-                (),
-                D=4,
-                N=2,
-                D_v=1,
-            ),
-            Identity(
-                derived_bn(x, a),
-                attention_bn(as_term(x)),
-                (mean_of(a),),
-                label="the same from the program on normalised keys",
-            ),
-        )
+        Convex(BN.under(a).program(), label="the program is convex: the statistics are constants"),
+        _expansion(),
+        _with_h(
+            normalised(k_[jp]),
+            "with h the sum over the normalised keys, (21) becomes (22), for any centre and scale",
+            (),
+            D=4,
+            N=2,
+            D_v=1,
+        ),
+        Identity(
+            derived_bn(x, a),
+            attention_bn(as_term(x)),
+            (mean_of(a),),
+            label="the same from the program on normalised keys",
+        ),
     )
 
 

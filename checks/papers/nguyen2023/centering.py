@@ -9,11 +9,11 @@ from checks.papers.nguyen2023.centering_formulas import (
     ANY_BETA,
     BETA_WHERE,
     OWN,
-    _centering,
     both,
     criterion,
     derived,
     effect,
+    effect_of_centering,
 )
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, H
 from checks.statement import All, Definition
@@ -32,16 +32,14 @@ claim(
     under=(("bias", "off"),),
     role="definition",
     words="Softmax attention with β times the mean of the keys subtracted from queries and keys; no scaling.",
-    literal=lambda a: All((Definition(as_term(H)[i], both(a), (MEAN,)), derived(a))),
+    literal=lambda a: All(Definition(as_term(H)[i], both(a), (MEAN,)), derived(a)),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, ANY_BETA),
     rests_on=("nguyen2023/eq22",),
     derivation=lambda a: sv.derive(OWN.under(a)),
     legs=(variant_legs.beta_definition, variant_optima.beta_optimum),
     where=BETA_WHERE,
-    notes=(
-        "The text says that (22) simplifies to this. It is another attention: equal to (22) for β = 1 and"
-        " s = 1. It has an SVR of its own, (5) on the keys less βμ, with h the kernel sum over these."
-    ),
+    notes="The text says that (22) simplifies to this. It is another attention: equal to (22) for β = 1 and "
+    "s = 1. It has an SVR of its own, (5) on the keys less βμ, with h the kernel sum over these.",
 )
 
 
@@ -49,26 +47,22 @@ claim(
     "nguyen2023/prose-centering-only",
     "Section 3 and (26)",
     "What centering queries and keys changes",
-    words=(
-        "Printed is that recentering alone suffices, an observation, and that β adjusts the effect on the "
-        "scores. How it does is worked out here: for softmax attention the centering of the keys cancels, "
-        "and centering the queries by βμ amounts to one additive bias -β μ·k_j/√D for each key, whatever the "
-        "query. For linear attention neither cancels."
-    ),
+    words="Printed is that recentering alone suffices, an observation, and that β adjusts the effect on the "
+    "scores. How it does is worked out here: for softmax attention the centering of the keys cancels, and "
+    "centering the queries by βμ amounts to one additive bias -β μ·k_j/√D for each key, whatever the query. "
+    "For linear attention neither cancels.",
     theory="svr",
-    literal=_centering,
+    literal=effect_of_centering,
     assumes=(ANY_BETA,),
     rests_on=("nguyen2023/eq26",),
     legs=(variant_legs.beta_as_bias,),
     where=BETA_WHERE + r" $\varphi$: elu + 1, the feature map of linear attention.",
-    notes=(
-        "Proof for softmax: (q - βμ)·(k_j - βμ) = q·k_j - βμ·k_j - βq·μ + β²μ·μ, and a softmax over j "
-        "ignores the last two terms. They are the ones that centering the keys brings in. So (26) can be "
-        "computed as softmax attention with a bias vector at cost O(ND), and at β = 1 it does not change "
-        "when all queries and keys move together. That this is enough to improve accuracy is an "
-        "experimental finding. For linear attention the features are nonlinear, so the shift does not "
-        "factor out; with one coordinate the query does not matter at all."
-    ),
+    notes="Proof for softmax: (q - βμ)·(k_j - βμ) = q·k_j - βμ·k_j - βq·μ + β²μ·μ, and a softmax over j "
+    "ignores the last two terms. They are the ones that centering the keys brings in. So (26) can be "
+    "computed as softmax attention with a bias vector at cost O(ND), and at β = 1 it does not change when "
+    "all queries and keys move together. That this is enough to improve accuracy is an experimental finding. "
+    "For linear attention the features are nonlinear, so the shift does not factor out; with one coordinate "
+    "the query does not matter at all.",
 )
 
 
@@ -79,19 +73,15 @@ claim(
     words="A key that is too similar to the other keys is attended to less, and the other way round.",
     literal=effect(),
     corrected=criterion(),
-    correction_words=(
-        "A key loses weight exactly when its bias g_j exceeds -ln of the average of exp(-g) under the old"
-        " weights; in (24) g_j is the scaled mean inner product of key j with all keys, itself included."
-    ),
+    correction_words="A key loses weight exactly when its bias g_j exceeds -ln of the average of exp(-g) "
+    "under the old weights; in (24) g_j is the scaled mean inner product of key j with all keys, itself "
+    "included.",
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq24",),
     where=WHERE
     + r" $t_j=\sum_d q(d)k_j(d)/(\sqrt D(\sigma_d^2+\epsilon))$: the score; $g_j$: what is subtracted.",
-    notes=(
-        "In the counterexample key 3 has the lowest inner product with the other keys, and yet it loses "
-        "weight, and keys 1 and 2 with the highest gain it: the inner product of key 3 with itself counts "
-        "among those with all keys. Also two keys 0 and 1: "
-        "each has inner product 0 with the other, and only the second loses weight. If all keys are "
-        "equal, all are as similar as can be and nothing changes."
-    ),
+    notes="In the counterexample key 3 has the lowest inner product with the other keys, and yet it loses "
+    "weight, and keys 1 and 2 with the highest gain it: the inner product of key 3 with itself counts among "
+    "those with all keys. Also two keys 0 and 1: each has inner product 0 with the other, and only the "
+    "second loses weight. If all keys are equal, all are as similar as can be and nothing changes.",
 )

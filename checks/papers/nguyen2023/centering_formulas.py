@@ -131,7 +131,7 @@ def _linear(a: SvrAssumptions, shift_query: bool) -> Example:
     )
 
 
-def _centering(a: SvrAssumptions) -> All:
+def effect_of_centering(a: SvrAssumptions) -> All:
     beta = sa.weight(a)
     change = exp(-beta * score(m, k[j]))
     average = sum_over(l, softmax(l, score(q[i], k[l])) * exp(-beta * score(m, k[l])))
@@ -139,20 +139,18 @@ def _centering(a: SvrAssumptions) -> All:
     new, old = softmax(j, score(centred_query, centred_key)), softmax(j, score(q[i], k[j]))
     queries, keys = attend(score(centred_query, k[j])), attend(score(q[i], centred_key))
     return All(
-        (
-            Identity(both(a), queries, sizes=SIZES, label="the centering of the keys cancels"),
-            Identity(keys, PLAIN, sizes=SIZES, label="centering the keys alone changes nothing"),
-            Identity(
-                both(a),
-                biased(a),
-                sizes=SIZES,
-                label="what remains is one bias for each key, the same for all queries",
-            ),
-            Identity(new * average, old * change, sizes=SIZES[:2], label="how the weight of a key changes"),
-            _moves(a),
-            _linear(a, False),
-            _linear(a, True),
-        )
+        Identity(both(a), queries, sizes=SIZES, label="the centering of the keys cancels"),
+        Identity(keys, PLAIN, sizes=SIZES, label="centering the keys alone changes nothing"),
+        Identity(
+            both(a),
+            biased(a),
+            sizes=SIZES,
+            label="what remains is one bias for each key, the same for all queries",
+        ),
+        Identity(new * average, old * change, sizes=SIZES[:2], label="how the weight of a key changes"),
+        _moves(a),
+        _linear(a, False),
+        _linear(a, True),
     )
 
 
@@ -174,28 +172,26 @@ def criterion() -> All:
     normalised = sum_over(c, (query[c] - m[c]) * k[j, c] / spread) / root
     products = sum_over(l, sum_over(c, k[l, c] * k[j, c] / spread)) / (size(N) * root)
     return All(
-        (
-            Identity(
-                normalised,
-                plain - g[j],
-                (
-                    *STATISTICS[:2],
-                    Given(t_, (j,), products, "the scaled mean inner product of key j with all keys"),
-                ),
-                sizes=SIZES[:2],
-                label="what (24) subtracts from the scores",
+        Identity(
+            normalised,
+            plain - g[j],
+            (
+                *STATISTICS[:2],
+                Given(t_, (j,), products, "the scaled mean inner product of key j with all keys"),
             ),
-            Identity(new * average, old * exp(-g[j]), label="the new weight"),
-            Implication(
-                (loses,), Fact("key j loses weight", old - new, ">"), ((loses.name, share),), label="it loses"
-            ),
-            Implication(
-                (keeps,),
-                Fact("key j does not lose weight", new - old, ">="),
-                ((keeps.name, share),),
-                label="it does not",
-            ),
-        )
+            sizes=SIZES[:2],
+            label="what (24) subtracts from the scores",
+        ),
+        Identity(new * average, old * exp(-g[j]), label="the new weight"),
+        Implication(
+            (loses,), Fact("key j loses weight", old - new, ">"), ((loses.name, share),), label="it loses"
+        ),
+        Implication(
+            (keeps,),
+            Fact("key j does not lose weight", new - old, ">="),
+            ((keeps.name, share),),
+            label="it does not",
+        ),
     )
 
 
@@ -215,18 +211,16 @@ def effect() -> All:
         return Rule((hypothesis,), conclusion, point, STATISTICS[:2], label=label)
 
     return All(
-        (
-            rule(
-                Fact("no key is more similar to the other keys than key j", others(j) - others(l), ">="),
-                Fact("the weight that key j loses", plain - normalised, ">="),
-                1,
-                "the key most similar to the other keys is not attended to more",
-            ),
-            rule(
-                Fact("no key is less similar to the other keys than key j", others(l) - others(j), ">="),
-                Fact("the weight that key j gains", normalised - plain, ">="),
-                3,
-                "the key least similar to the other keys is not attended to less",
-            ),
-        )
+        rule(
+            Fact("no key is more similar to the other keys than key j", others(j) - others(l), ">="),
+            Fact("the weight that key j loses", plain - normalised, ">="),
+            1,
+            "the key most similar to the other keys is not attended to more",
+        ),
+        rule(
+            Fact("no key is less similar to the other keys than key j", others(l) - others(j), ">="),
+            Fact("the weight that key j gains", normalised - plain, ">="),
+            3,
+            "the key least similar to the other keys is not attended to less",
+        ),
     )

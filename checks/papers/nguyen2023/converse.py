@@ -173,7 +173,7 @@ def _necessary() -> tuple[Implication, ...]:
 
 
 def _statement(a: SvrAssumptions) -> All:
-    return All((*_sufficient(a), *_necessary()))
+    return All(*_sufficient(a), *_necessary())
 
 
 DISTINCT = Assumption("distinct keys", "no two keys are equal; needed for the converse direction only")
@@ -186,8 +186,8 @@ claim(
     words=(
         "A question that Section 6 leaves open, answered here: for given keys and values, attention is the "
         "optimal fit of (5) for suitable targets, every ε ≥ 0 and every C that is "
-        "at least the largest |h(k_j) v_j(d)|; the targets are determined up to the tube, and for distinct "
-        "keys there are no others."
+        "at least the largest |h(k_j) v_j(d)|; where C is larger the targets are determined up to the tube, "
+        "and for distinct keys there are no others."
     ),
     literal=_statement,
     under=(("bias", "off"),),
@@ -201,16 +201,11 @@ claim(
     ),
     where=NOTATION + r" Further $\boldsymbol{f}_j$ is the attention output at key $j$, "
     r"$\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$.",
-    notes=(
-        "Sufficiency: the listed point satisfies all optimality conditions, and the program is convex. "
-        "Necessity: a function that is "
-        "both an optimal fit and this attention has one representation in linearly independent features, so "
-        "α - α̃ = h v; the rest is "
-        "read off the conditions. That the features at distinct keys are independent is classical "
-        "(exponentials with different rates "
-        "are independent) and is checked here on exact instances. The cases β < 0 mirror those shown. With a "
-        "bias it is so too, with b = Σ_j h(k_j) v_j / Σ_j h(k_j) and v_j - b in place of v_j; only a bias "
-        "that is to come out as 0 needs Σ_j β_j(d) = 0. With repeated keys only the sum of their weights is "
-        "determined."
-    ),
+    notes="Sufficiency: the listed point satisfies all optimality conditions, and the program is convex. "
+    "Necessity: a function that is both an optimal fit and this attention has one representation in linearly "
+    "independent features, so α - α̃ = h v; the rest is read off the conditions. That the features at "
+    "distinct keys are independent is classical (exponentials with different rates are independent) and is "
+    "checked here on exact instances. The cases β < 0 mirror those shown. With a bias it is so too, with b = "
+    "Σ_j h(k_j) v_j / Σ_j h(k_j) and v_j - b in place of v_j; only a bias that is to come out as 0 needs Σ_j "
+    "β_j(d) = 0. With repeated keys only the sum of their weights is determined.",
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-
 from checks.claim import Assumption
 from checks.kinds.examples import Point
 from checks.kinds.feasible import Solvable
-from checks.kinds.programs import Convex, WellPosed
+from checks.papers.nguyen2023.program_lines import lines_of
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
@@ -16,16 +13,16 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import (
     Term,
     as_term,
+    named,
     row_softmax,
     size,
     softmax,
     sqrt,
-    squared_norm,
     stack,
     sum_over,
 )
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DPHI, DV, C, D, N, SvrAssumptions, d, epsilon, f_
+from derivations.theories.svr.regression import DPHI, DV, D, N, SvrAssumptions, d
 
 GRID = r"N_HN_W"
 i, j, l = (Index(n, GRID) for n in "ijl")
@@ -68,69 +65,29 @@ FITTED = Tensor("f", (GRID, DV), "f", r"f(\boldsymbol{x}_{%1})", r"f(\boldsymbol
 F_I = as_term(FITTED)[i]
 
 
-def _eq37(with_b: bool) -> All:
+def eq37(with_b: bool) -> All:
     """(37), with or without the intercept, and what it is at the training inputs against what (38) fits."""
     form, trained = w @ phi_i / h_i, w @ phi[j] / h[j]
     return All(
-        (
-            Definition(F_I, form + b if with_b else form, nonzero=(H_X,), label="the function"),
-            Identity(
-                (trained + b if with_b else trained)[d],
-                FIT.fit(),
-                nonzero=(FIT.h,),
-                label="at the training inputs it is what (38) fits",
-            ),
-        )
+        Definition(F_I, form + b if with_b else form, nonzero=(H_X,), label="the function"),
+        Identity(
+            (trained + b if with_b else trained)[d],
+            FIT.fit(),
+            nonzero=(FIT.h,),
+            label="at the training inputs it is what (38) fits",
+        ),
     )
 
 
-RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
-SLACKS = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
-
-
-def _program(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
-    program = FIT.under(a).program()
-    return All(
-        (
-            Identity(
-                Fraction(1, 2) * squared_norm(w) + SLACKS, RIDGE + SLACKS, label="the two objectives agree"
-            ),
-            Identity(RIDGE + SLACKS, program.objective, label="the objective is that of the program"),
-            Convex(replace(program, variables=variables), label="the program is convex"),
-            WellPosed(
-                program, variables, FIT.data(), label="the minimisation runs over the listed variables"
-            ),
-        )
-    )
-
-
-def _lagrangian() -> Term:
-    fitted = w[d].T @ (phi[j] / h[j])
-    eps = as_term(epsilon)
-    return (
-        RIDGE
-        + SLACKS
-        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
-        - sum_over(j, d, alpha[j, d] * (eps + xi[j, d] - y[j, d] + fitted + b[d]))
-        - sum_over(j, d, alpha_t[j, d] * (eps + xi_t[j, d] + y[j, d] - fitted - b[d]))
-    )
-
-
-WEIGHTS = sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j]))
-
-V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
+LINES = lines_of(FIT)
+V_RULE = LINES.values("the definition of the values")
 A_IJ = Given(Tensor("A", (GRID, GRID), r"\mathbf{A}"), (i, j), phi_i.T @ phi[j], "the definition of A_ij")
 a_ij = as_term(A_IJ.tensor)[i, j]
 LINE1 = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h[j] * (a_ij / h_i))) + b
 LINE2 = sum_over(j, a_ij / h_i * v[j]) + b
 
 
-def solved_weights(a: SvrAssumptions) -> Given:
-    """w_d as the dualiser solves the stationarity condition (40)."""
-    return Given(FIT.w, (d, f_), Raw((), sv.dual(FIT.under(a)).solved[FIT.w]), "(40), solved for w_d")
-
-
-def _eq42(a: SvrAssumptions, with_b: bool) -> All:
+def eq42(a: SvrAssumptions, with_b: bool) -> All:
     """Both lines, from (37) with or without the intercept."""
     own = FIT.under(a)
     predicted = own.prediction() if with_b else w @ phi_x / h_x
@@ -138,10 +95,8 @@ def _eq42(a: SvrAssumptions, with_b: bool) -> All:
     function = Given(FITTED, (i, d), derived, "(41) put into (37)")
     both = (FIT.h, H_X)
     return All(
-        (
-            Identity(F_I, LINE1, (function, A_IJ), nonzero=both, label="first line"),
-            Identity(LINE1, LINE2, (A_IJ, V_RULE), nonzero=both, label="second line"),
-        )
+        Identity(F_I, LINE1, (function, A_IJ), nonzero=both, label="first line"),
+        Identity(LINE1, LINE2, (A_IJ, V_RULE), nonzero=both, label="second line"),
     )
 
 
@@ -204,10 +159,10 @@ def _output(at: Index) -> Term:
     return as_term(Tensor("h", (at.dim, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}"))[at]
 
 
-def _conv2d(a: SvrAssumptions, corrected: bool) -> All | Definition:
+def conv2d(a: SvrAssumptions, corrected: bool) -> All | Definition:
     if not corrected:
         return Definition(_output(i), conv_attention(GRID, i, Index("j", N)))
-    return All((Definition(_output(i), conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID, a)))
+    return All(Definition(_output(i), conv_attention(GRID, i, j)), _mixed(GRID), derived_attention(GRID, a))
 
 
 ASSUMES = (KERNEL_SUM, EXPONENTIAL, BIAS_OFF, SAME)
@@ -216,9 +171,9 @@ LIMIT = (
 )
 
 
-def _conv1d(a: SvrAssumptions) -> All:
+def conv1d(a: SvrAssumptions) -> All:
     at, over = Index("i", N), Index("j", N)
-    return All((Definition(_output(at), conv_attention(N, at, over)), _mixed(N), derived_attention(N, a)))
+    return All(Definition(_output(at), conv_attention(N, at, over)), _mixed(N), derived_attention(N, a))
 
 
 # ---------------------------------------------------------------- the convolutional projections of CvT
@@ -250,21 +205,16 @@ def as_printed() -> All:
     one, new, key, value = (as_term(t) for t in (PLAIN, PLAIN_X, KEYS, VALUES))
     chains = (("K", "keys", one[j], j), ("Q", "queries", new[i], i), ("V", "values", one[j], j))
     return All(
-        (
-            Solvable(
-                PLAIN,
-                (
-                    Fact("the keys", (one[j] - key[j])[c], "="),
-                    Fact("the values", (one[j] - value[j])[c], "="),
-                ),
-                Point(((GRID, 1), ("D", 1)), ((KEYS, ((1,),)), (VALUES, ((2,),)))),
-                label="one convolved training input is both the convolution with W_K and that with W_V",
-            ),
-            *(
-                Identity(middle, _features(n)[at], label=f"the convolved input is features, for the {words}")
-                for n, words, middle, at in chains
-            ),
-        )
+        Solvable(
+            PLAIN,
+            (Fact("the keys", (one[j] - key[j])[c], "="), Fact("the values", (one[j] - value[j])[c], "=")),
+            Point(((GRID, 1), ("D", 1)), ((KEYS, ((1,),)), (VALUES, ((2,),)))),
+            label="one convolved training input is both the convolution with W_K and that with W_V",
+        ),
+        *(
+            Identity(middle, _features(n)[at], label=f"the convolved input is features, for the {words}")
+            for n, words, middle, at in chains
+        ),
     )
 
 
@@ -274,7 +224,7 @@ def _features(n: str) -> Term:
     return as_term(Tensor(f"Phi(conv_{n})", (GRID, DPHI), rf"\Phi(\mathbf{{C}}_{n})", row))
 
 
-def _cvt(a: SvrAssumptions = PAPER) -> Identity:
+def cvt(a: SvrAssumptions = PAPER) -> Identity:
     """Theorem 1 on the convolved keys, at the convolved query, with the convolved values."""
     own = sv.Variant("CvT", count=GRID)
     score = as_term(QUERIES)[i].T @ as_term(KEYS)[j] / sqrt(size(D))
@@ -285,8 +235,9 @@ def _cvt(a: SvrAssumptions = PAPER) -> Identity:
     derived = stack(d, Raw((), sv.renamed(expr, {own.v: values})))
     attention = sum_over(j, softmax(j, score) * as_term(values)[j])
     sizes = ((GRID, 2), ("D", 4), ("D_v", 1))
+    value = named(r"\boldsymbol{f}(\boldsymbol{c}^Q_{i})", derived)
     return Identity(
-        derived, attention, sizes=sizes, label="attention on separately convolved keys, queries and values"
+        value, attention, sizes=sizes, label="attention on separately convolved keys, queries and values"
     )
 
 

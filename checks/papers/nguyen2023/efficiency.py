@@ -386,13 +386,11 @@ claim(
     "Figure 1",
     "Operations and memory of Attention-BN+SH",
     role="empirical",
-    words=(
-        "The share of operations saved grows with N, stays positive for large D and is almost 25 % at D ="
-        " 64, N = 4096."
-    ),
+    words="The share of operations saved grows with N, stays positive for large D and is almost 25 % at D = "
+    "64, N = 4096.",
     theory="svr",
     literal=lambda a: All(
-        (unscaled(a), unscaled(a, True), scaled(a), scaled(a, True), _more_tokens(a), _almost_a_quarter(a))
+        unscaled(a), unscaled(a, True), scaled(a), scaled(a, True), _more_tokens(a), _almost_a_quarter(a)
     ),
     reason=REASON,
     assumes=(MODEL, SCALES),
@@ -415,7 +413,7 @@ def _both_grow(a: SvrAssumptions, name: str, corrected: bool) -> All:
     first, normalise = _more_tokens(a, kept), "BN" in name
     growth = (first, _saved(a, kept)) if corrected else (_wider(a, kept), first)
     counts = sparse(a, normalise) if kept == KEPT else (unscaled(a), scaled(a))
-    return All((*counts, *growth, *_on_retrieval(name)))
+    return All(*counts, *growth, *_on_retrieval(name))
 
 
 def _on_retrieval(name: str) -> tuple[Arithmetic, ...]:
@@ -522,7 +520,7 @@ def _fewer(name: str) -> Arithmetic:
 
 def _linear_claim(names: tuple[str, ...]) -> All:
     counts = (linear(f"Linear Attention-{n}", *LINEAR[n]) for n in LINEAR)
-    return All((linear("linear attention", WHOLE), *counts, *map(_fewer, names)))
+    return All(linear("linear attention", WHOLE), *counts, *map(_fewer, names))
 
 
 claim(
@@ -537,8 +535,6 @@ claim(
     reason="What is counted are the products of matrices, for the eight heads of Appendix J.",
     rests_on=("nguyen2023/prose-linear-attention",),
     where=r"$N$ tokens of width $D$, feed-forward width $F$; eight heads with scales 1, 1, 2, 2, 4, 4, 8, 8.",
-    notes=(
-        "Linear Attention-BN keeps all keys: it makes the products of linear attention, and centres queries "
-        "and keys besides. The accuracies stand under nguyen2023/tab5."
-    ),
+    notes="Linear Attention-BN keeps all keys: it makes the products of linear attention, and centres "
+    "queries and keys besides. The accuracies stand under nguyen2023/tab5.",
 )

@@ -58,7 +58,7 @@ claim(
     assumes=(DX_IS_DV,),
     rests_on=("nguyen2023/eq2",),
     where=r"Tokens $\boldsymbol{x}_i\in\mathbb{R}^{D_x}$, values $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$.",
-    notes="(32) inherits the condition. With several heads W_O brings the output to the width of the tokens.",
+    notes="(32) inherits the condition. With several heads W_O keeps the width D_v, as (3) is printed.",
 )
 
 # ---------------------------------------------------------------- ε-precision
@@ -104,17 +104,12 @@ claim(
     "nguyen2023/prose-epsilon-precision",
     "Section 2.1, below (5)",
     "Every pair is approximated with precision ε",
-    words=(
-        "There is a function f that approximates all pairs of keys and targets with precision ε, whatever "
-        "ε ≥ 0; at ε = 0 it meets all targets."
-    ),
+    words="There is a function f that approximates all pairs of keys and targets with precision ε, whatever "
+    "ε ≥ 0; at ε = 0 it meets all targets.",
     literal=_any_targets(),
     corrected=_independent_features(),
-    correction_words=(
-        "For keys with linearly independent features, such as distinct keys under the exponential kernel, "
-        "some f meets "
-        "all targets exactly, for every ε."
-    ),
+    correction_words="For keys with linearly independent features, such as distinct keys under the "
+    "exponential kernel, some f meets all targets exactly, for every ε.",
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
     rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
@@ -122,9 +117,8 @@ claim(
     notes=(
         "Two equal keys with targets 0 and 1 cannot both be met within ε < 1/2; in self-attention repeated "
         "tokens "
-        "without positions give repeated keys. With slacks, as in (5), nothing has to be met. The relaxed "
-        "box of "
-        "Theorem 1 needs the exact fit."
+        "without positions give repeated keys. With slacks, as in (5), nothing has to be met. At ε = 0 "
+        "the relaxed box of Theorem 1 needs the exact fit."
     ),
 )
 
@@ -198,11 +192,8 @@ claim(
     "nguyen2023/prose-ridge-regression",
     "Section 2.1, above (5), and Appendix G, above (38)",
     "The fit is a ridge regression",
-    words=(
-        "The function is fitted with an L2 penalty on W, that is, by ridge regression: as there, the "
-        "coefficients of "
-        "the expansion are in proportion to the errors of the fit."
-    ),
+    words="The function is fitted with an L2 penalty on W, that is, by ridge regression: as there, the "
+    "coefficients of the expansion are in proportion to the errors of the fit.",
     literal=Rule(
         OPTIMAL,
         Fact("coefficient times the other error, less the same exchanged", own * other - mine * error, "="),
@@ -210,21 +201,15 @@ claim(
         label="coefficients in proportion to errors",
     ),
     corrected=lambda a: _least_squares(),
-    correction_words=(
-        "With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge regression, and "
-        "each "
-        "coefficient is C times its error."
-    ),
+    correction_words="With the squared loss C (y - f)²/2 in place of the ε-insensitive one (5) is a ridge "
+    "regression, and each coefficient is C times its error.",
     assumes=(H_NONZERO,),
     rests_on=("nguyen2023/eq7", "nguyen2023/eq8", "nguyen2023/eq9"),
     where=NOTATION,
-    notes=(
-        "The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
-        "box ±C and 0 "
-        "inside the ε-tube, which is what makes the expansion one in support vectors; ridge regression gives "
-        "every key "
-        "a coefficient. `--set loss=least_squares` derives the expansion for ridge regression."
-    ),
+    notes="The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
+    "box ±C and 0 inside the ε-tube, which is what makes the expansion one in support vectors; ridge "
+    "regression gives every key a coefficient. --set loss=least_squares derives the expansion for ridge "
+    "regression.",
 )
 
 # ---------------------------------------------------------------- sizes of kernels
@@ -245,7 +230,7 @@ def _sizes(a: SvrAssumptions, change: Callable[[int], int]) -> All:
         tokens = Fraction(change(svr_choices.kernel_size(text)))
         return Arithmetic((Figure(words, tokens, "=", Fraction(0), 0),), label=name)
 
-    return All((gained("Conv1D", a.kernel_size), gained("Conv2D", a.kernel_size_2d)))
+    return All(gained("Conv1D", a.kernel_size), gained("Conv2D", a.kernel_size_2d))
 
 
 claim(
@@ -253,10 +238,8 @@ claim(
     "Appendices G, H and J",
     "The kernels of the experiments keep the number of tokens",
     theory="svr",
-    words=(
-        "A convolution with the kernels of the experiments, 5 taps and 2 × 2, gives one convolved token for "
-        "each token."
-    ),
+    words="A convolution with the kernels of the experiments, 5 taps and 2 × 2, gives one convolved token "
+    "for each token.",
     literal=_symmetric,
     corrected=_own_padding,
     correction_words="An even kernel needs one more zero after the tokens than before them.",
@@ -269,23 +252,16 @@ claim(
         Assumption("taps of Conv2D", "2 × 2 taps on ImageNet", "kernel_size_2d", "2"),
     ),
     rests_on=("nguyen2023/eq45",),
-    notes=(
-        "The formulas (43) and (45) need a convolved query for every i and a convolved key "
-        "for every "
-        "v_j. With p zeros on each side and stride 1 a kernel of s taps gives N + 2p + 1 - s tokens: N only "
-        "for odd s."
-    ),
+    notes="The formulas (43) and (45) need a convolved query for every i and a convolved key for every v_j. "
+    "With p zeros on each side and stride 1 a kernel of s taps gives N + 2p + 1 - s tokens: N only for odd "
+    "s.",
 )
 
 # ---------------------------------------------------------------- models of the experiments
 
 LISTED = {"UEA": (1, 1, 2, 2, 4, 4, 8, 8), "LRA": (1, 2), "ImageNet": (1, 1, 2, 4)}  # Appendix J
 # Appendix A: halved after every two of eight heads; one head whole and the others halved; as a list
-DESCRIBED = {
-    "UEA": tuple(2 ** (head // 2) for head in range(8)),
-    "LRA": (1, 2),
-    "ImageNet": (1, 1, 2, 4),
-}
+DESCRIBED = {"UEA": tuple(2 ** (head // 2) for head in range(8)), "LRA": (1, 2), "ImageNet": (1, 1, 2, 4)}
 
 
 def _scales() -> Arithmetic:
@@ -305,15 +281,31 @@ claim(
     "nguyen2023/prose-scales",
     "Appendices A and J",
     "The scales of the heads, described and listed",
-    words=(
-        "Keys and values halved after every two of eight heads (UEA), one head whole and the other halved "
-        "(LRA), four "
-        "heads with one, one, two and four tokens a key (ImageNet) are the scales that Appendix J lists."
-    ),
+    words="Keys and values halved after every two of eight heads (UEA), one head whole and the other halved "
+    "(LRA), four heads with one, one, two and four tokens a key (ImageNet) are the scales that Appendix J "
+    "lists.",
     literal=_scales(),
     rests_on=("nguyen2023/eq25",),
     notes="For the Long Range Arena Appendix A speaks of the other heads, Appendix J lists one: its models "
     "have two heads.",
+)
+
+KEPT = Figure(
+    "keys and values of all heads over those of the baseline",
+    sum((Fraction(1, scale) for scale in LISTED["UEA"]), Fraction(0)) / len(LISTED["UEA"]),
+    "<=",
+    Fraction(1, 2),
+)
+
+claim(
+    "nguyen2023/prose-fewer-keys",
+    "Section 3, UEA paragraph",
+    "Scaled heads need much fewer keys and values",
+    words="With the scales of the UEA models the heads together have at most half as many keys and values as "
+    "those of the softmax baseline.",
+    literal=Arithmetic((KEPT,)),
+    rests_on=("nguyen2023/prose-scales",),
+    notes="Attention-BN+SH has the same scales. What they save is judged with the figures.",
 )
 
 DEIT_TINY = {"layers": 12, "heads": 3, "width": 192}  # Touvron et al. (2021), Table 1
@@ -326,7 +318,7 @@ def _deit(*groups: tuple[str, ...]) -> All:
     def figure(name: str) -> Figure:
         return Figure(f"{name} of DeiT-tiny", Fraction(DEIT_TINY[name]), "=", Fraction(USED[name]), 0)
 
-    return All(tuple(Arithmetic(tuple(map(figure, names)), label=" and ".join(names)) for names in groups))
+    return All(*(Arithmetic(tuple(map(figure, names)), label=" and ".join(names)) for names in groups))
 
 
 claim(
@@ -336,25 +328,18 @@ claim(
     words="The baseline is DeiT-tiny, with 12 layers, 4 heads a layer and width 192.",
     literal=_deit(("layers", "width"), ("heads",)),
     corrected=All(
-        (
-            *_deit(("layers", "width")).parts,
-            Arithmetic((Figure("heads of DeiT-tiny", Fraction(DEIT_TINY["heads"]), "=", Fraction(3), 0),)),
-            Arithmetic(
-                (Figure("width of a head", Fraction(USED["width"], USED["heads"]), "=", Fraction(48), 0),),
-                label="the model used",
-            ),
-        )
+        *_deit(("layers", "width")).parts,
+        Arithmetic((Figure("heads of DeiT-tiny", Fraction(DEIT_TINY["heads"]), "=", Fraction(3), 0),)),
+        Arithmetic(
+            (Figure("width of a head", Fraction(USED["width"], USED["heads"]), "=", Fraction(48), 0),),
+            label="the model used",
+        ),
     ),
-    correction_words=(
-        "The model has the layers and the width of DeiT-tiny, but four heads of width 48 where DeiT-tiny has "
-        "three of "
-        "width 64."
-    ),
-    notes=(
-        "Layers, heads and width of DeiT-tiny are those of Table 1 of its paper (Touvron et al., 2021). Four "
-        "heads are "
-        "needed for the scales 1, 1, 2, 4. The number of parameters is the same; scores are divided by √48."
-    ),
+    correction_words="The model has the layers and the width of DeiT-tiny, but four heads of width 48 where "
+    "DeiT-tiny has three of width 64.",
+    notes="Layers, heads and width of DeiT-tiny are those of Table 1 of its paper (Touvron et al., 2021). "
+    "Four heads are needed for the scales 1, 1, 2, 4. The number of parameters is the same; scores are "
+    "divided by √48.",
 )
 
 # ---------------------------------------------------------------- (22) against (26)
@@ -373,10 +358,8 @@ def _simplified(a: SvrAssumptions) -> All:
     bn, both = _weighted(a)
     small, one = (("D", 1), ("N", 2), ("D_v", 1)), (("N_s", 2), ("N", 1), ("H", 1), ("D_v", 1), ("D", 1))
     return All(
-        (
-            Identity(bn, centering.both(a), statistics.STATISTICS, sizes=small, label="(22) is (26)"),
-            Identity(both, heads.beta_sh(a), heads.STATISTICS_S, sizes=one, label="(49) is (51)"),
-        )
+        Identity(bn, centering.both(a), statistics.STATISTICS, sizes=small, label="(22) is (26)"),
+        Identity(both, heads.beta_sh(a), heads.STATISTICS_S, sizes=one, label="(49) is (51)"),
     )
 
 
@@ -385,22 +368,20 @@ def _simplified_corrected(a: SvrAssumptions) -> All:
     unit = Given(scale, (c,), as_term(1), "no scaling")
     units = Given(heads.SCALE_S, (s, c), as_term(1), "no scaling")
     return All(
-        (
-            Identity(
-                bn,
-                centering.both(a),
-                (statistics.MEAN, unit),
-                sizes=centering.SIZES,
-                label="(22) without the scale is (26)",
-            ),
-            Identity(
-                both,
-                heads.beta_sh(a),
-                (heads.MEAN_S, units),
-                sizes=heads.SIZES,
-                label="(49) without the scale is (51)",
-            ),
-        )
+        Identity(
+            bn,
+            centering.both(a),
+            (statistics.MEAN, unit),
+            sizes=centering.SIZES,
+            label="(22) without the scale is (26)",
+        ),
+        Identity(
+            both,
+            heads.beta_sh(a),
+            (heads.MEAN_S, units),
+            sizes=heads.SIZES,
+            label="(49) without the scale is (51)",
+        ),
     )
 
 
@@ -412,17 +393,12 @@ claim(
     words="With the mean weighted by β, (22) is simplified to (26), and (49) to (51).",
     literal=_simplified,
     corrected=_simplified_corrected,
-    correction_words=(
-        "With βμ for μ and without the division by the deviation, which recentering alone means, (22) is "
-        "(26) and (49) is (51)."
-    ),
+    correction_words="With βμ for μ and without the division by the deviation, which recentering alone "
+    "means, (22) is (26) and (49) is (51).",
     assumes=(centering.ANY_BETA, statistics.BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/eq51"),
     where=centering.BETA_WHERE,
-    notes=(
-        "The models of the experiments are (26), not the Attention-BN that the regression on normalised keys "
-        "gives. "
-        "Without the scale every key still gets one bias, β μ·k_j/√D; with it the coordinates are weighed as "
-        "well."
-    ),
+    notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
+    "keys gives. Without the scale every key still gets one bias, β μ·k_j/√D; with it the coordinates are "
+    "weighed as well.",
 )

@@ -10,10 +10,10 @@ from checks.papers.nguyen2023.linear_formulas import (
     FEATURES,
     PLAIN,
     UNDER,
-    _corrected,
-    _eq30,
-    _literal,
+    corrected_versions,
+    eq30,
     katharopoulos,
+    printed_versions,
 )
 from checks.papers.nguyen2023.theorem1 import EQ11, EQ12, EQ13
 from checks.papers.nguyen2023.theorem1_formulas import (
@@ -62,19 +62,15 @@ claim(
     "Eq. (30)",
     "The steps from the expansion to softmax attention",
     theory="svr",
-    words=(
-        "Inserting the features gives exponentials of rescaled inner products, then exponentials of scaled "
-        "scores, over their sum."
-    ),
-    literal=_eq30,
+    words="Inserting the features gives exponentials of rescaled inner products, then exponentials of scaled "
+    "scores, over their sum.",
+    literal=eq30,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq27", "nguyen2023/eq28", "nguyen2023/eq29"),
     where=NOTATION,
-    notes=(
-        "The first printed form, double series over double series, is (29) used once in the numerator and"
-        " once for each term of the denominator; both series converge absolutely. That the last fraction is "
-        "a softmax is (14)."
-    ),
+    notes="The first printed form, double series over double series, is (29) used once in the numerator and "
+    "once for each term of the denominator; both series converge absolutely. That the last fraction is a "
+    "softmax is (14).",
 )
 
 
@@ -91,11 +87,9 @@ claim(
     derivation=lambda a: sv.derive(PLAIN.under(a)),
     legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
     where=NOTATION + FEATURES,
-    notes=(
-        "The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
-        "normaliser positive. There are only D features, so with more keys than that their features are "
-        "dependent and the values are not determined by the fit."
-    ),
+    notes="The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
+    "normaliser positive. There are only D features, so with more keys than that their features are "
+    "dependent and the values are not determined by the fit.",
 )
 
 
@@ -106,19 +100,15 @@ claim(
     theory="svr",
     under=UNDER,
     words="Attention-BN and Attention-SH with the linear kernel in place of the softmax kernel.",
-    literal=_literal(),
-    corrected=_corrected,
-    correction_words=(
-        "The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over the keys "
-        "that enter φ."
-    ),
+    literal=printed_versions(),
+    corrected=corrected_versions,
+    correction_words="The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over "
+    "the keys that enter φ.",
     assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
     legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),
     where=NOTATION + FEATURES,
-    notes=(
-        "Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for every "
-        "query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
-        "both. The corrected part holds for any centre and scale."
-    ),
+    notes="Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for "
+    "every query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
+    "both. The corrected part holds for any centre and scale.",
 )

@@ -32,7 +32,7 @@ FEATURES = r" $\varphi=\operatorname{elu}+1$, coordinate by coordinate; it is po
 ROOT4 = sqrt(sqrt(size(D)))
 
 
-def _eq30(a: SvrAssumptions) -> All:
+def eq30(a: SvrAssumptions) -> All:
     """f(x) as the fraction of exponentials of rescaled vectors, and that as the one of scaled scores."""
 
     def fraction(score: Callable[[Index], Term]) -> Term:
@@ -42,12 +42,10 @@ def _eq30(a: SvrAssumptions) -> All:
     scored = fraction(lambda at: x.T @ k[at] / sqrt(size(D)))
     sizes = (("D", 16), ("N", 2), ("D_v", 1))
     return All(
-        (
-            Identity(
-                as_term(f_x), rescaled, given=fitted(a), sizes=sizes, label="(29) at x/D^{1/4} and k/D^{1/4}"
-            ),
-            Identity(rescaled, scored, sizes=sizes, label="two fourth roots make a square root"),
-        )
+        Identity(
+            as_term(f_x), rescaled, given=fitted(a), sizes=sizes, label="(29) at x/D^{1/4} and k/D^{1/4}"
+        ),
+        Identity(rescaled, scored, sizes=sizes, label="two fourth roots make a square root"),
     )
 
 
@@ -84,21 +82,19 @@ def katharopoulos(a: SvrAssumptions = LINEAR) -> Identity:
 z, key = normalised(x), normalised(k[j])
 
 
-def _literal() -> All:
+def printed_versions() -> All:
     """The inner product as kernel, in (22) and in (25)."""
     inner = z.T @ key / sum_over(jp, z.T @ normalised(k[jp]))
     plain = x.T @ k[j] / sum_over(jp, x.T @ k[jp])
     out = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
     mean = Given(mu, (c,), 1 / size(N) * sum_over(j, k[j, c]), "mean of the keys (20)")
     return All(
-        (
-            Definition(out, sum_over(j, inner * v[j]), (mean,), label="(22) with the kernel x·y"),
-            Definition(out, sum_over(j, plain * v[j]), label="(25), one head, with the kernel x·y"),
-        )
+        Definition(out, sum_over(j, inner * v[j]), (mean,), label="(22) with the kernel x·y"),
+        Definition(out, sum_over(j, plain * v[j]), label="(25), one head, with the kernel x·y"),
     )
 
 
-def _corrected(a: SvrAssumptions = LINEAR) -> All:
+def corrected_versions(a: SvrAssumptions = LINEAR) -> All:
     own = sv.renamed(sv.regenerated(PLAIN, a, z, key, (j, k[j])), {PLAIN.v: svr.v})
     bn = (feature(z).T @ feature(key)) / kernel_sum(z, normalised(k[jp]), jp)
     xs, ks = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (ONE.count, D), r"\boldsymbol{k}")
@@ -108,16 +104,14 @@ def _corrected(a: SvrAssumptions = LINEAR) -> All:
     share = (feature(query).T @ feature(keys[s, js])) / kernel_sum(query, keys[s, js], js)
     small = (("N_s", 2), ("H", 2), ("D_v", 1), ("D", 2))
     return All(
-        (
-            Identity(stack(d, Raw((), own)), sum_over(j, bn * v[j]), label="Linear Attention-BN"),
-            Identity(
-                combine(stack(d, Raw((), head))),
-                combine(sum_over(js, share * as_term(V_S)[s, js])),
-                sizes=small,
-                label="Linear Attention-SH",
-            ),
-            _linear_bn_sh(a),
-        )
+        Identity(stack(d, Raw((), own)), sum_over(j, bn * v[j]), label="Linear Attention-BN"),
+        Identity(
+            combine(stack(d, Raw((), head))),
+            combine(sum_over(js, share * as_term(V_S)[s, js])),
+            sizes=small,
+            label="Linear Attention-SH",
+        ),
+        _linear_bn_sh(a),
     )
 
 

@@ -51,7 +51,7 @@ def head_attention(head: Index) -> Term:
     return row_softmax(scores) @ as_term(V_S)[head]
 
 
-def _eq3() -> Identity:
+def eq3() -> Identity:
     blocks = (
         Given(
             CONCAT,
@@ -68,11 +68,7 @@ def _eq3() -> Identity:
 
 
 # One regression for a head; its symbols get the head as superscript in ``HEAD_COPIES``
-HEAD = sv.Variant(
-    "head",
-    train=r"\Phi(\boldsymbol{k}_{%1})",
-    query=r"\Phi(\boldsymbol{x})",
-)
+HEAD = sv.Variant("head", train=r"\Phi(\boldsymbol{k}_{%1})", query=r"\Phi(\boldsymbol{x})")
 X_S, K_VEC, V_VEC = per_head("x^s", "x", D), per_head("k^s", "k", N, D), per_head("v^s", "v", N, DV)
 Q_VEC, t = per_head("q^s", "q", N, D), Index("d", D)
 PHI_X = Tensor(
@@ -142,24 +138,16 @@ def multihead_softmax(query: Term, keys: Tensor, values: Tensor) -> Term:
     return combine(sum_over(j, softmax(j, score) * as_term(values)[s][j]))
 
 
-def _eq18(a: SvrAssumptions) -> All:
+def eq18(a: SvrAssumptions) -> All:
     at_x = multihead_softmax(as_term(X_S)[s], K_VEC, V_VEC)
     rows_of = tuple(
         Given(vector, (s, at, c), as_term(whole)[s, at, c], f"the rows of {whole.name}")
-        for vector, whole, at, c in (
-            (Q_VEC, Q_S, i, t),
-            (K_VEC, K_S, j, t),
-            (V_VEC, V_S, j, d),
-        )
+        for vector, whole, at, c in ((Q_VEC, Q_S, i, t), (K_VEC, K_S, j, t), (V_VEC, V_S, j, d))
     )
     at_query = multihead_softmax(as_term(Q_VEC)[s, i], K_VEC, V_VEC)
     row = sum_over(s, head_attention(s) @ as_term(W_O)[s].T)[i]
     return All(
-        (
-            _eq18_first(),
-            Identity(attention_heads(a), at_x, label="softmax in each head", sizes=SMALL),
-            Identity(
-                at_query, row, rows_of, label="with the heads' queries this is row i of (3)", sizes=SMALL
-            ),
-        )
+        _eq18_first(),
+        Identity(attention_heads(a), at_x, label="softmax in each head", sizes=SMALL),
+        Identity(at_query, row, rows_of, label="with the heads' queries this is row i of (3)", sizes=SMALL),
     )

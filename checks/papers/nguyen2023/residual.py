@@ -10,6 +10,7 @@ from checks.papers.nguyen2023.residual_formulas import (
     DX_IS_DV,
     F_X,
     FIT,
+    LINES,
     ONE_INPUT,
     PENALTY,
     PRINTED_PENALTY,
@@ -17,25 +18,19 @@ from checks.papers.nguyen2023.residual_formulas import (
     WHERE,
     X_V,
     X,
-    _eq34,
-    alpha,
-    alpha_t,
     attention_with_one_projection,
     b,
     corrected_program,
     descent_is_optimal,
     descent_is_stationary,
     expansion_lines,
-    h,
     h_x,
     necessary,
     one_projection,
     outside,
-    phi,
     phi_x,
     printed_program,
     self_and_cross,
-    solved_weights,
     spans,
     w,
 )
@@ -46,12 +41,11 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
-    slope,
 )
-from checks.statement import All, Definition, Identity
-from derivations.calculus.term import as_term, sum_over
+from checks.statement import All, Definition
+from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import d, f_, j
+from derivations.theories.svr.regression import d, j
 
 variant_inputs = Legs("checks.papers.nguyen2023.legs.inputs")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
@@ -68,10 +62,8 @@ claim(
     assumes=(H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq4",),
     where=WHERE,
-    notes=(
-        "The widths of input and output are introduced as different letters. With unequal widths a linear"
-        " map of the input would have to be added. The residual of Section 1.1 needs the same."
-    ),
+    notes="The widths of input and output are introduced as different letters. With unequal widths a linear "
+    "map of the input would have to be added. The residual of Section 1.1 needs the same.",
 )
 
 
@@ -83,22 +75,18 @@ claim(
     words="A convex program over the weights W, the projection W_proj and the slacks.",
     literal=printed_program,
     corrected=corrected_program,
-    correction_words=(
-        "With the coordinate x_j(d) in the constraints, D_x = D_v, the rows of W_proj counted up to D and"
-        " b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. It "
-        "is not convex in W and W_proj together."
-    ),
+    correction_words="With the coordinate x_j(d) in the constraints, D_x = D_v, the rows of W_proj counted "
+    "up to D and b among the variables, the program is convex in W, b and the slacks for each fixed W_proj. "
+    "It is not convex in W and W_proj together.",
     assumes=(LOSS, BIAS_ON, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32",),
     where=WHERE + ONE_INPUT,
-    notes=(
-        "The counterexample uses the paper's own features and h, one input, D = 1, and only the "
-        "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is"
-        " 0 between them. Even the optimal set need not be convex: with Φ(z) = z, h = 1, x = 1, y = 2, ε "
-        "= 0, C = 2 the two points ±(1, 1) are the only minimisers. The printed constraint also adds a "
-        "vector to scalars, and the penalty names rows of W_proj that do not exist if D_v > D and leaves "
-        "rows out if D_v < D. What follows uses only the program for a fixed W_proj."
-    ),
+    notes="The counterexample uses the paper's own features and h, one input, D = 1, and only the coordinate "
+    "of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is 0 between them. "
+    "Even the optimal set need not be convex: with Φ(z) = z, h = 1, x = 1, y = 2, ε = 0, C = 2 the two "
+    "points ±(1, 1) are the only minimisers. The printed constraint also adds a vector to scalars, and the "
+    "penalty names rows of W_proj that do not exist if D_v > D and leaves rows out if D_v < D. What follows "
+    "uses only the program for a fixed W_proj.",
 )
 
 
@@ -108,8 +96,8 @@ claim(
     "The Lagrangian of (33)",
     theory="svr",
     words="The printed function is the Lagrangian that the constraints of (33) give.",
-    literal=lambda a: _eq34(a, as_term(FIT.shift)[j], PRINTED_PENALTY),
-    corrected=lambda a: _eq34(a, as_term(FIT.shift)[j, d], PENALTY),
+    literal=lambda a: LINES.lagrangian(a, as_term(FIT.shift)[j], PRINTED_PENALTY),
+    corrected=lambda a: LINES.lagrangian(a, as_term(FIT.shift)[j, d], PENALTY),
     correction_words=(
         "With the coordinate x_j(d) in place of the vector x_j, and the rows of W_proj counted up to D."
     ),
@@ -124,32 +112,13 @@ claim(
     "Stationarity in the weights of (34)",
     theory="svr",
     words="The derivative of (34) by w_d, and the weights that it gives.",
-    literal=lambda a: All(
-        (
-            Identity(
-                slope(sv.dual(FIT.under(a)), FIT.w, d, f_),
-                w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi[j, f_] / h[j]),
-                nonzero=(FIT.h,),
-                label="the derivative",
-            ),
-            Identity(
-                w[d],
-                sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])),
-                given=(solved_weights(a),),
-                nonzero=(FIT.h,),
-                label="the weights",
-                reason="the dualiser solves the stationarity condition for w",
-            ),
-        )
-    ),
+    literal=lambda a: All(LINES.derivative(a), LINES.solved(a, "(35) = 0, solved for w_d")),
     assumes=(LOSS, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq34",),
     where=WHERE,
-    notes=(
-        "Necessary although the joint program is not convex: at an optimum, W solves the program for the "
-        "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on"
-        " W_proj does not matter here."
-    ),
+    notes="Necessary although the joint program is not convex: at an optimum, W solves the program for the "
+    "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on W_proj "
+    "does not matter here.",
 )
 
 claim(
@@ -167,15 +136,11 @@ claim(
         ),
     ),
     rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
-    where=(
-        r"(33) for one input and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all widths 1: $u$ is "
-        r"$\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$; $F$ the objective with the slacks solved for, "
-        r"where $y$ lies above the tube; $t$ the step."
-    ),
-    notes=(
-        "From W = W_proj = 0 descent does not move there; (33) is stated for every feature map. In training "
-        "it is the loss of the transformer that is descended, not (33); it need not be convex either."
-    ),
+    where=r"(33) for one input and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all widths 1: $u$ is "
+    r"$\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$; $F$ the objective with the slacks solved for, where "
+    r"$y$ lies above the tube; $t$ the step.",
+    notes="From W = W_proj = 0 descent does not move there; (33) is stated for every feature map. In "
+    "training it is the loss of the transformer that is descended, not (33); it need not be convex either.",
 )
 
 claim(
@@ -184,17 +149,13 @@ claim(
     "The expansion with residual, and separate projections",
     theory="svr",
     under=(("bias", "off"),),
-    words=(
-        "The expansion of (32) has a residual; taking W_proj x_j = W_K x_j, W_proj x = W_Q x and v_j = "
-        "W_V x_j, with x among the x_j, gives the projections of attention."
-    ),
-    literal=lambda a: All((one_projection(), *expansion_lines(a), attention_with_one_projection(a))),
-    corrected=lambda a: All((*expansion_lines(a), attention_with_one_projection(a), necessary(), outside(a))),
-    correction_words=(
-        "The expansion holds if D_x = D_v. Separate projections do not come from one W_proj in "
-        "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual "
-        "added outside."
-    ),
+    words="The expansion of (32) has a residual; taking W_proj x_j = W_K x_j, W_proj x = W_Q x and v_j = W_V "
+    "x_j, with x among the x_j, gives the projections of attention.",
+    literal=lambda a: All(one_projection(), *expansion_lines(a), attention_with_one_projection(a)),
+    corrected=lambda a: All(*expansion_lines(a), attention_with_one_projection(a), necessary(), outside(a)),
+    correction_words="The expansion holds if D_x = D_v. Separate projections do not come from one W_proj in "
+    "self-attention. They come from (5) on the keys W_K x_j, evaluated at W_Q x_i, with the residual added "
+    "outside.",
     assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(FIT.under(replace(a, bias="on"))),
@@ -217,12 +178,11 @@ claim(
     words=(
         "Theorem 1 extends to the residual connection and the projections, by the derivation of Appendix F."
     ),
-    literal=lambda a: All((one_projection(), outside(a))),
-    corrected=lambda a: All((necessary(), outside(a))),
-    correction_words=(
-        "It extends by taking the keys W_K x_j, the query W_Q x_i and the values W_V x_j in Theorem 1 and"
-        " adding the residual outside; the projections are then chosen before the regression, not by it."
-    ),
+    literal=lambda a: All(one_projection(), outside(a)),
+    corrected=lambda a: All(necessary(), outside(a)),
+    correction_words="It extends by taking the keys W_K x_j, the query W_Q x_i and the values W_V x_j in "
+    "Theorem 1 and adding the residual outside; the projections are then chosen before the regression, not "
+    "by it.",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
     legs=(variant_inputs.residual_projections,),
@@ -237,10 +197,8 @@ claim(
     "Self-attention and cross-attention",
     theory="svr",
     under=(("bias", "off"),),
-    words=(
-        "The expansion may be evaluated at a training input (self-attention) or at any other "
-        "(cross-attention)."
-    ),
+    words="The expansion may be evaluated at a training input (self-attention) or at any other "
+    "(cross-attention).",
     literal=self_and_cross,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/eq36",),

@@ -15,6 +15,7 @@ from checks.kinds.examples import Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
+from checks.papers.nguyen2023.program_lines import lines_of
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus.gradients import grad
@@ -22,7 +23,7 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, Raw
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, f_, i, j
+from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, epsilon, i, j
 
 DX = "D_x"
 row = Index("d", D)
@@ -68,8 +69,7 @@ F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
 
 # ---------------------------------------------------------------- the program
 
-SLACK_SUM = as_term(C) * sum_over(j, d, xi[j, d] + xi_t[j, d])
-RIDGE = Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
+LINES = lines_of(FIT)
 PRINTED_PENALTY = Fraction(1, 2) * sum_over(d, squared_norm(as_term(W_PROJ)[d]))
 
 
@@ -80,17 +80,15 @@ def printed_program(a: SvrAssumptions) -> All:
     constraint = y[j, d] - w[d].T @ phi[j] / h[j] - as_term(X_J)[j] - b[d]
     program = FIT.under(a).program()
     return All(
-        (
-            joint(),
-            Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
-            Definition(value, RIDGE + PRINTED_PENALTY + SLACK_SUM, label="the objective"),
-            WellPosed(
-                replace(program, variables=(*program.variables, W_PROJ)),
-                (FIT.w, W_PROJ, *FIT.slacks),
-                FIT.data(),
-                label="the minimisation runs over the listed variables",
-            ),
-        )
+        joint(),
+        Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
+        Definition(value, LINES.ridge + PRINTED_PENALTY + LINES.slacks, label="the objective"),
+        WellPosed(
+            replace(program, variables=(*program.variables, W_PROJ)),
+            (FIT.w, W_PROJ, *FIT.slacks),
+            FIT.data(),
+            label="the minimisation runs over the listed variables",
+        ),
     )
 
 
@@ -166,7 +164,7 @@ def descent_is_stationary() -> All:
     _, value = _one_input(W1, U1)
     slopes = (("w", grad(value, W1, "F")), ("u", grad(value, U1, "F")))
     return All(
-        tuple(
+        *(
             Implication(
                 (Fact("rest", as_term(STEP) * slope, "="), Fact("step", as_term(STEP), ">")),
                 Fact(f"the slope in {name}", slope, "="),
@@ -180,44 +178,19 @@ def descent_is_stationary() -> All:
 
 
 def corrected_program(a: SvrAssumptions) -> All:
-    printed, program = RIDGE + PENALTY + SLACK_SUM, FIT.under(a).program()
+    printed, program = LINES.ridge + PENALTY + LINES.slacks, FIT.under(a).program()
     return All(
-        (
-            Identity(printed, program.objective, label="the objective, with the rows of W_proj up to D"),
-            Convex(program, label="convex in W, b and the slacks for each fixed W_proj"),
-            WellPosed(program, (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
-        )
+        Identity(printed, program.objective, label="the objective, with the rows of W_proj up to D"),
+        Convex(program, label="convex in W, b and the slacks for each fixed W_proj"),
+        WellPosed(program, (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
     )
-
-
-def _lagrangian(shift: Term, penalty: Term) -> Term:
-    fitted = w[d].T @ (phi[j] / h[j])
-    return (
-        RIDGE
-        + penalty
-        + SLACK_SUM
-        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
-        - sum_over(j, d, alpha[j, d] * (as_term(epsilon) + xi[j, d] - y[j, d] + fitted + shift + b[d]))
-        - sum_over(j, d, alpha_t[j, d] * (as_term(epsilon) + xi_t[j, d] + y[j, d] - fitted - shift - b[d]))
-    )
-
-
-def _eq34(a: SvrAssumptions, shift: Term, penalty: Term) -> Identity:
-    derived = Raw((), sv.dual(FIT.under(a)).lagrangian.entry())
-    reason = "the Lagrangian formed by the dualiser"
-    return Identity(_lagrangian(shift, penalty), derived, nonzero=(FIT.h,), reason=reason)
 
 
 # ---------------------------------------------------------------- the expansion and the projections
 
 
-def solved_weights(a: SvrAssumptions) -> Given:
-    """w_d as the dualiser solves the stationarity condition of (34)."""
-    return Given(FIT.w, (d, f_), Raw((), sv.dual(FIT.under(a)).solved[FIT.w]), "(35) = 0, solved for w_d")
-
-
-V_RULE = Given(FIT.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h[j], "the definition of the values")
-COLUMNS = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi[j] / h[j])))
+V_RULE = LINES.values("the definition of the values")
+COLUMNS = stack(d, LINES.weights)
 kernel = phi_x.T @ phi[j]
 LINE1 = COLUMNS @ (phi_x / h_x) + as_term(FIT.shift_x) + b
 LINE2 = (
@@ -369,4 +342,4 @@ def self_and_cross(a: SvrAssumptions = PAPER) -> All:
         sizes=WIDTHS,
         label="self-attention: the query is the training input x_i",
     )
-    return All((at_token, replace(attention_with_one_projection(a), label="cross-attention: any query x")))
+    return All(at_token, replace(attention_with_one_projection(a), label="cross-attention: any query x"))

@@ -24,16 +24,16 @@ from checks.papers.nguyen2023.scaled_heads_formulas import (
     SIZES,
     WHERE,
     X1,
-    _expansion,
-    _largest,
-    _pooling,
-    _simplified,
     definition_49,
     derived,
     derived_bn,
+    expansion,
     j,
+    largest_pool,
     normalised_h,
+    pooling,
     printed_h,
+    simplified,
     statistics,
     two_heads,
 )
@@ -56,13 +56,11 @@ claim(
     role="definition",
     words="Multi-head attention in which head s has a key set of its own size N_s.",
     literal=lambda a: All(
-        (
-            Definition(OUT, SH),
-            Identity(
-                derived(as_term(X1), as_term(K1)[j], a), SH, sizes=SIZES, label="from a program for each head"
-            ),
-            two_heads(a),
-        )
+        Definition(OUT, SH),
+        Identity(
+            derived(as_term(X1), as_term(K1)[j], a), SH, sizes=SIZES, label="from a program for each head"
+        ),
+        two_heads(a),
     ),
     assumes=SH_ASSUMES,
     rests_on=("nguyen2023/eq17", "nguyen2023/eq18"),
@@ -91,20 +89,19 @@ claim(
     "Downsampling by average pooling",
     theory="svr",
     role="definition",
-    words=(
-        "The keys and values of a head come from downsampled tokens; average pooling commutes with "
-        "projecting."
-    ),
-    literal=lambda a: _largest() if a.downsampling == "largest" else _pooling(),
+    words="The keys and values of a head come from downsampled tokens; average pooling commutes with "
+    "projecting.",
+    literal=lambda a: largest_pool() if a.downsampling == "largest" else pooling(),
     assumes=(AVERAGES,),
     rests_on=("nguyen2023/eq25",),
     legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),
     where=WHERE + r" $\mathbf{P}^s\in\mathbb{R}^{N_s\times N}$ pools the tokens of head $s$, "
     r"$\mathbf{X}\in\mathbb{R}^{N\times D_x}$.",
     notes=(
-        "Holds for any linear downsampling P, average pooling and 1-D convolution among them; before or "
-        "after projecting differ only in cost. Max pooling does not commute: tokens 0 and 1 and the "
-        "projection -1 give -1 if pooled first and 0 if projected first. The pool width must divide N."
+        "Holds for any linear downsampling P, average pooling and a 1-D convolution that is the same in "
+        "every channel among them; before or after projecting differ only in cost. Max pooling does not "
+        "commute: tokens 0 and 1 and the projection -1 give -1 if pooled first and 0 if projected first. "
+        "The pool width must divide N."
     ),
 )
 
@@ -147,14 +144,12 @@ claim(
     words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=lambda a: All((printed_h(), _expansion())),
+    literal=lambda a: All(printed_h(), expansion()),
     corrected=lambda a: All(
-        (
-            Convex(HEAD.under(a).program(), label="the head's program is convex"),
-            _expansion(),
-            normalised_h(),
-            derived_bn(a),
-        )
+        Convex(HEAD.under(a).program(), label="the head's program is convex"),
+        expansion(),
+        normalised_h(),
+        derived_bn(a),
     ),
     correction_words=(
         "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
@@ -187,7 +182,7 @@ claim(
     "Batch normalised attention with scaled heads",
     role="definition",
     words="Attention-BN+SH: formula (49) with the statistics (50).",
-    literal=All((definition_49(), *statistics().parts)),
+    literal=All(definition_49(), *statistics().parts),
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq49", "nguyen2023/eq50"),
     legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
@@ -203,13 +198,11 @@ claim(
     under=(("bias", "off"),),
     role="definition",
     words="Scaled heads with β times the mean of the head's keys subtracted from its queries and keys.",
-    literal=_simplified,
+    literal=simplified,
     assumes=(*SH_ASSUMES, ANY_BETA),
     rests_on=("nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/prose-centering-only"),
     legs=(variant_heads.beta_sh_definition, variant_optima.beta_sh_optimum),
     where=WHERE + r" $\beta$ a constant.",
-    notes=(
-        "Not an identity with (49) but another attention: see nguyen2023/prose-simplified-bn. The text "
-        "writes μ where the formula has the head's mean."
-    ),
+    notes="Not an identity with (49) but another attention: see nguyen2023/prose-simplified-bn. The text "
+    "writes μ where the formula has the head's mean.",
 )

@@ -45,11 +45,7 @@ MU_S = Tensor(
     "mu^s", (HEADS, D), r"\boldsymbol{\mu}", r"{\boldsymbol{\mu}^{%1}}", r"\boldsymbol{\mu}^{%1}(%2)"
 )
 SCALE_S = Tensor(
-    "(s^s)^-1",
-    (HEADS, D),
-    r"\mathbf{s}",
-    r"{\mathbf{s}^{%1^{-1}}}",
-    r"\mathbf{s}^{%1^{-1}}(%2)",
+    "(s^s)^-1", (HEADS, D), r"\mathbf{s}", r"{\mathbf{s}^{%1^{-1}}}", r"\mathbf{s}^{%1^{-1}}(%2)"
 )
 VARIANCE_S = Tensor("sigma^s^2", (HEADS, D), r"\sigma^{s^2}", "", r"\sigma^{%1^2}_{%2}")
 q, k, v, mu, scale = (as_term(x) for x in (Q_S, K_S, V_S, MU_S, SCALE_S))
@@ -153,7 +149,7 @@ AVERAGES = Assumption(
 )
 
 
-def _largest() -> Rule:
+def largest_pool() -> Rule:
     """The larger of two tokens does not commute with projecting: tokens 0 and 1, projection -1."""
     first, second, map_ = (as_term(Tensor(n, (), n)) for n in ("x_1", "x_2", "w"))
 
@@ -173,7 +169,7 @@ def _largest() -> Rule:
     )
 
 
-def _pooling() -> All:
+def pooling() -> All:
     pool, tokens, keys, values = (as_term(x) for x in (POOL, X_IN, W_K, W_V))
     pooled = (pool @ tokens) @ keys.T
     n = Index("n", N)
@@ -182,10 +178,8 @@ def _pooling() -> All:
     head = row_softmax(queries @ pooled.T / sqrt(size(D))) @ ((pool @ tokens) @ values.T)
     out = as_term(Tensor("H^s", (N, DV), r"\mathbf{H}^s"))
     return All(
-        (
-            Definition(out, head, label="a head on pooled tokens"),
-            Identity(pooled[j], projected, label="pooling before or after projecting is the same"),
-        )
+        Definition(out, head, label="a head on pooled tokens"),
+        Identity(pooled[j], projected, label="pooling before or after projecting is the same"),
     )
 
 
@@ -207,15 +201,13 @@ HEAD = sv.Variant(
 def statistics() -> All:
     """The three definitions of (47)."""
     return All(
-        (
-            Definition(mu[s], 1 / size(NS) * sum_over(j, k[s, j]), label="mean"),
-            Definition(scale[s], stack(t, STATISTICS_S[2].value), STATISTICS_S[:2], label="scale"),
-            Definition(as_term(VARIANCE_S)[s, t], STATISTICS_S[1].value, (MEAN_S,), label="variance"),
-        )
+        Definition(mu[s], 1 / size(NS) * sum_over(j, k[s, j]), label="mean"),
+        Definition(scale[s], stack(t, STATISTICS_S[2].value), STATISTICS_S[:2], label="scale"),
+        Definition(as_term(VARIANCE_S)[s, t], STATISTICS_S[1].value, (MEAN_S,), label="variance"),
     )
 
 
-def _expansion() -> Identity:
+def expansion() -> Identity:
     kernel = as_term(HEAD.phi_x).T @ as_term(HEAD.phi)[j]
     return Identity(
         stack(d, Raw((), sv.in_values(HEAD, sv.expansion(HEAD)))),
@@ -230,11 +222,7 @@ def with_h(key: Term, label: str, statistics: tuple[Given, ...], **sizes: int) -
     z = normalised(q[s, i])
     weights = exp(score(z, normalised(k[s, j]))) / sum_over(jp, exp(score(z, key)))
     return Identity(
-        combine(sum_over(j, weights * v[s, j])),
-        BN_SH,
-        statistics,
-        sizes=tuple(sizes.items()),
-        label=label,
+        combine(sum_over(j, weights * v[s, j])), BN_SH, statistics, sizes=tuple(sizes.items()), label=label
     )
 
 
@@ -280,13 +268,11 @@ def derived_beta(a: SvrAssumptions = PAPER) -> Term:
     return combine(stack(d, Raw((), expr)))
 
 
-def _simplified(a: SvrAssumptions = PAPER) -> All:
+def simplified(a: SvrAssumptions = PAPER) -> All:
     biased = score(q[s, i], k[s, j]) - sa.weight(a) * score(mu[s], k[s, j])
     alone = combine(sum_over(j, softmax(j, biased) * v[s, j]))
     return All(
-        (
-            Definition(OUT, beta_sh(a), (MEAN_S,)),
-            Identity(beta_sh(a), alone, sizes=SIZES, label="the centering of the keys cancels in each head"),
-            Identity(derived_beta(a), beta_sh(a), sizes=SIZES, label="from a program for each head"),
-        )
+        Definition(OUT, beta_sh(a), (MEAN_S,)),
+        Identity(beta_sh(a), alone, sizes=SIZES, label="the centering of the keys cancels in each head"),
+        Identity(derived_beta(a), beta_sh(a), sizes=SIZES, label="from a program for each head"),
     )

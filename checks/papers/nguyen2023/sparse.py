@@ -31,23 +31,19 @@ claim(
     under=(("bias", "off"),),
     literal=literal,
     corrected=corrected,
-    correction_words=(
-        "h must sum the kernel over the subset, not over all keys; then the expansion of the fit "
-        "to the subset is softmax attention to the kept keys, with values that belong to that fit."
-    ),
+    correction_words="h must sum the kernel over the subset, not over all keys; then the expansion of the "
+    "fit to the subset is softmax attention to the kept keys, with values that belong to that fit.",
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS, SUBSET_OF_KEYS),
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(SUBSET.under(replace(a, bias="on"))),
     legs=(variant_versions.sparse_definition, variant_versions.sparse_kernel, variant_optima.sparse_optimum),
     where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
-    notes=(
-        "Each query has a program of its own, so its multipliers, values and intercept depend on the query, "
-        "while the formula shares one set of values. With keys 0 and 1 (in units in which exp(k k') is "
-        "2^(k k')), targets 1 and 0, epsilon = 0 and C = 8, the value of the first key is 1 when it is kept "
-        "alone and 4 when both are kept. Shared values solve every query's program only if the targets may "
-        "depend on the query, as in prose-converse. What rests on this: that sparse attention, and the "
-        "sparse versions of Attention-BN and Attention-SH, come out of the regression."
-    ),
+    notes="Each query has a program of its own, so its multipliers, values and intercept depend on the "
+    "query, while the formula shares one set of values. With keys 0 and 1 (in units in which exp(k k') is "
+    "2^(k k')), targets 1 and 0, epsilon = 0 and C = 8, the value of the first key is 1 when it is kept "
+    "alone and 4 when both are kept. Shared values solve every query's program only if the targets may "
+    "depend on the query, as in prose-converse. What rests on this: that sparse attention, and the sparse "
+    "versions of Attention-BN and Attention-SH, come out of the regression.",
 )
 
 
@@ -57,12 +53,9 @@ claim(
     "Sparse Attention-BN, -SH and -BN+SH",
     theory="svr",
     under=(("bias", "off"),),
-    words=(
-        "Attention-BN, Attention-SH and Attention-BN+SH on the keys that a query keeps are expansions of a "
-        "fit for "
-        "each head and query."
-    ),
-    literal=lambda a: All((version(a, False), version(a, True))),
+    words="Attention-BN, Attention-SH and Attention-BN+SH on the keys that a query keeps are expansions of a "
+    "fit for each head and query.",
+    literal=lambda a: All(version(a, False), version(a, True)),
     derivation=lambda a: sv.derive(HEAD_SUBSET.under(a)),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, LOSS),
     rests_on=("nguyen2023/eq16", "nguyen2023/eq25", "nguyen2023/eq48"),
@@ -72,12 +65,8 @@ claim(
         variant_optima.sparse_versions_optimum,
     ),
     where=heads.WHERE + r" $M$ keys of head $s$ are kept for the query $\boldsymbol{x}^s$.",
-    notes=(
-        "The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it is "
-        "sparse "
-        "Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "
-        "expansion holds "
-        "for any. As in (16), h sums the kernel over the kept keys and the values belong to the query's own "
-        "fit."
-    ),
+    notes="The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it "
+    "is sparse Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "
+    "expansion holds for any. As in (16), h sums the kernel over the kept keys and the values belong to the "
+    "query's own fit.",
 )

@@ -72,25 +72,23 @@ def corrected(a: SvrAssumptions) -> All:
     values = as_term(SUBSET.v)
     general = sv.in_values(SUBSET, sv.expansion(SUBSET))
     return All(
-        (
-            Convex(SUBSET.under(a).program(), label="the fit to the subset of one query is a convex program"),
-            Identity(
-                stack(d, Raw((), general)),
-                sum_over(at, kernel / as_term(SUBSET.h_x) * values[at]) + as_term(SUBSET.b),
-                nonzero=(SUBSET.h_x,),
-                label="its expansion",
-            ),
-            Identity(
-                stack(d, Raw((), sv.regenerated(SUBSET, a, x, as_term(chosen)[at], (j, k[j])))),
-                sum_over(at, softmax(at, scored) * values[at]),
-                label="with h over the subset: softmax attention to the kept keys",
-            ),
-            _mask(),
-        )
+        Convex(SUBSET.under(a).program(), label="the fit to the subset of one query is a convex program"),
+        Identity(
+            stack(d, Raw((), general)),
+            sum_over(at, kernel / as_term(SUBSET.h_x) * values[at]) + as_term(SUBSET.b),
+            nonzero=(SUBSET.h_x,),
+            label="its expansion",
+        ),
+        Identity(
+            stack(d, Raw((), sv.regenerated(SUBSET, a, x, as_term(chosen)[at], (j, k[j])))),
+            sum_over(at, softmax(at, scored) * values[at]),
+            label="with h over the subset: softmax attention to the kept keys",
+        ),
+        mask(),
     )
 
 
-def _mask() -> Identity:
+def mask() -> Identity:
     """A softmax over the kept keys is a masked and renormalised softmax over all keys."""
     kept = Given(weight_sum, (), sum_over(jp, as_term(member)[jp] * exp(score(jp))), "some key is kept")
     share = Given(weight_share, (), sum_over(jp, masked_softmax(jp)), "the share of the kept keys")

@@ -9,65 +9,62 @@ from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.leg import Legs
+from checks.papers.nguyen2023.program_lines import FIVE
 from checks.papers.nguyen2023.theorem1_formulas import (
-    _D,
-    _S,
     BIAS_OFF,
     BIAS_ON,
     BINOMIAL,
+    DEGREE,
     EPS_POSITIVE,
     EXPONENTIAL,
     H_NONZERO,
     H_POSITIVE,
     KERNEL_SUM,
+    LAST,
     LETTERS,
     LINE_ONE,
     LINE_TWO,
     LOSS,
     NOTATION,
+    PARTIAL_SUM,
+    SOLVED,
     SUM_FORM,
     THEOREM,
     V_RULE,
     VALUES,
+    WIDTH,
     H,
-    _eq11,
-    _t,
-    _theorem,
-    _z,
     alpha,
     alpha_t,
     b,
     c,
     count,
     derived,
+    eq11,
     eta,
     eta_t,
     f_x,
-    h_k,
     h_x,
     multinomial,
-    phi_k,
     phi_x,
-    printed_lagrangian,
-    program_claim,
     remark1,
     remark4,
     softmax_attention,
-    solved_weights,
     stationarity,
+    theorem,
     w,
 )
 from checks.statement import All, Definition, Fact, Identity
-from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
-from derivations.theories.svr.regression import D, d, f_, i, j
+from derivations.theories.svr.regression import D, d, i, j
 
 legs = Legs("checks.papers.nguyen2023.legs.theorem1")
 rows = Legs("checks.papers.nguyen2023.legs.rows")
 variant_legs = Legs("checks.papers.nguyen2023.legs.attentions")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
+BOTH = "the two forms of the objective agree"
 
 claim(
     "nguyen2023/eq1",
@@ -118,8 +115,8 @@ claim(
     theory="svr",
     words="A convex program: ridge penalty on the weights plus C times the slacks, minimised over W and the "
     "slacks.",
-    literal=lambda a: program_claim(a, (svr.w, svr.xi, svr.xi_t)),
-    corrected=lambda a: program_claim(a, (svr.w, svr.b, svr.xi, svr.xi_t)),
+    literal=lambda a: FIVE.objective(a, (svr.w, svr.xi, svr.xi_t), BOTH),
+    corrected=lambda a: FIVE.objective(a, (svr.w, svr.b, svr.xi, svr.xi_t), BOTH),
     correction_words="The minimisation also runs over b; otherwise b is given and (7) does not follow.",
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4",),
@@ -136,12 +133,7 @@ claim(
     "The Lagrangian of (5)",
     theory="svr",
     words="The printed function is the Lagrangian that the constraints of (5) give.",
-    literal=lambda a: Identity(
-        printed_lagrangian(),
-        Raw((), svr.dual(a).lagrangian.entry()),
-        nonzero=(svr.h_k,),
-        reason="the Lagrangian formed by the dualiser from program (5)",
-    ),
+    literal=lambda a: FIVE.lagrangian(a, of=" from program (5)"),
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq5",),
     where=NOTATION,
@@ -154,20 +146,18 @@ claim(
     theory="svr",
     words="The derivative of (6) by b(d) is the sum of α̃ - α over the keys, so α - α̃ sums to zero.",
     literal=lambda a: All(
-        (
-            Identity(
-                stationarity(a, svr.b, d),
-                sum_over(j, alpha_t[j, d] - alpha[j, d]),
-                nonzero=(svr.h_k,),
-                label="the derivative",
-            ),
-            Implication(
-                (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
-                Fact("centering", sum_over(j, alpha[j, d] - alpha_t[j, d]), "="),
-                (("stationarity", as_term(-1)),),
-                label="the implication",
-            ),
-        )
+        Identity(
+            stationarity(a, svr.b, d),
+            sum_over(j, alpha_t[j, d] - alpha[j, d]),
+            nonzero=(svr.h_k,),
+            label="the derivative",
+        ),
+        Implication(
+            (Fact("stationarity", sum_over(j, alpha_t[j, d] - alpha[j, d]), "="),),
+            Fact("centering", sum_over(j, alpha[j, d] - alpha_t[j, d]), "="),
+            (("stationarity", as_term(-1)),),
+            label="the implication",
+        ),
     ),
     assumes=(BIAS_ON, LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
@@ -180,24 +170,7 @@ claim(
     "Stationarity in the weights",
     theory="svr",
     words="The derivative of (6) by w_d, and the weights that it gives.",
-    literal=lambda a: All(
-        (
-            Identity(
-                stationarity(a, svr.w, d, f_),
-                w[d, f_] - sum_over(j, (alpha[j, d] - alpha_t[j, d]) * phi_k[j, f_] / h_k[j]),
-                nonzero=(svr.h_k,),
-                label="the derivative",
-            ),
-            Identity(
-                w[d],
-                sum_over(j, (alpha[j, d] - alpha_t[j, d]) * (phi_k[j] / h_k[j])),
-                given=(solved_weights(a),),
-                nonzero=(svr.h_k,),
-                label="the weights",
-                reason="the dualiser solves the stationarity condition for w",
-            ),
-        )
-    ),
+    literal=lambda a: All(FIVE.derivative(a), FIVE.solved(a, SOLVED)),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     legs=(legs.primal_and_dual,),
@@ -211,20 +184,12 @@ claim(
     theory="svr",
     words="The derivatives of (6) by the slacks are C - α - η and C - α̃ - η̃.",
     literal=lambda a: All(
-        (
-            Identity(
-                stationarity(a, svr.xi, j, d),
-                c - alpha[j, d] - eta[j, d],
-                nonzero=(svr.h_k,),
-                label="by ξ",
-            ),
-            Identity(
-                stationarity(a, svr.xi_t, j, d),
-                c - alpha_t[j, d] - eta_t[j, d],
-                nonzero=(svr.h_k,),
-                label="by ξ̃",
-            ),
-        )
+        Identity(
+            stationarity(a, svr.xi, j, d), c - alpha[j, d] - eta[j, d], nonzero=(svr.h_k,), label="by ξ"
+        ),
+        Identity(
+            stationarity(a, svr.xi_t, j, d), c - alpha_t[j, d] - eta_t[j, d], nonzero=(svr.h_k,), label="by ξ̃"
+        ),
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
@@ -238,16 +203,14 @@ claim(
     theory="svr",
     words="Putting (8) into (4) writes f as a kernel expansion over the keys with values v_j.",
     literal=lambda a: All(
-        (
-            Identity(
-                derived(a),
-                LINE_ONE,
-                nonzero=(svr.h_k, svr.h_x),
-                label="first line",
-                reason="(8) substituted into (4)",
-            ),
-            Identity(LINE_ONE, LINE_TWO, given=(V_RULE,), nonzero=(svr.h_k, svr.h_x), label="second line"),
-        )
+        Identity(
+            derived(a),
+            LINE_ONE,
+            nonzero=(svr.h_k, svr.h_x),
+            label="first line",
+            reason="(8) substituted into (4)",
+        ),
+        Identity(LINE_ONE, LINE_TWO, given=(V_RULE,), nonzero=(svr.h_k, svr.h_x), label="second line"),
     ),
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
@@ -264,8 +227,8 @@ EQ11 = claim(
     theory="svr",
     words="With h the sum of the kernel values over all keys, the expansion is a normalised weighted sum of "
     "the values.",
-    literal=lambda a: _eq11(a, ()),
-    corrected=lambda a: _eq11(a, (svr.h_x,)),
+    literal=lambda a: eq11(a, ()),
+    corrected=lambda a: eq11(a, (svr.h_x,)),
     correction_words="The same, for every query at which the kernel sum does not vanish (always so for a "
     "positive kernel).",
     assumes=(KERNEL_SUM, H_NONZERO),
@@ -283,24 +246,21 @@ EQ12 = claim(
     words="Φ lists all monomials, block t holding the l_t = binom(D + t - 1, t) monomials of degree t.",
     literal=Recurrence(
         BINOMIAL,
-        (_D, _t),
+        (WIDTH, DEGREE),
         (
-            Base("one monomial of degree 0", _t, 0, sp.Integer(1)),
-            Base("one monomial of each degree in one variable", _D, 1, sp.Integer(1)),
+            Base("one monomial of degree 0", DEGREE, 0, sp.Integer(1)),
+            Base("one monomial of each degree in one variable", WIDTH, 1, sp.Integer(1)),
         ),
-        QUANTITY(_D - 1, _t) + QUANTITY(_D, _t - 1),
+        QUANTITY(WIDTH - 1, DEGREE) + QUANTITY(WIDTH, DEGREE - 1),
         "a monomial of degree t either has no factor x_D, or is x_D times one of degree t - 1",
         count,
         tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
     ),
     legs=(legs.truncation,),
-    where=(
-        r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: "
-        r"n_1+\dots+n_D=t\}$ the number of "
-        r"monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$; block $t$ of "
-        r"$\Phi(\boldsymbol{x})$ has one entry $a^{(t)}_l=\prod_d(x_d/\sqrt[4]{D})^{n_d}/\sqrt{n_d!}$ for "
-        r"each such tuple $n$."
-    ),
+    where=r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: "
+    r"n_1+\dots+n_D=t\}$ the number of monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$; "
+    r"block $t$ of $\Phi(\boldsymbol{x})$ has one entry "
+    r"$a^{(t)}_l=\prod_d(x_d/\sqrt[4]{D})^{n_d}/\sqrt{n_d!}$ for each such tuple $n$.",
 )
 
 
@@ -311,26 +271,22 @@ EQ13 = claim(
     theory="svr",
     words="exp(x·y) is its power series, and each power of x·y is a sum over the monomials of that degree.",
     literal=Recurrence(
-        (_S + _z) ** _t / sp.factorial(_t),
-        (_t,),
-        (Base("degree 0: both sides are 1", _t, 0, sp.Integer(1)),),
-        QUANTITY(_t - 1),
+        (PARTIAL_SUM + LAST) ** DEGREE / sp.factorial(DEGREE),
+        (DEGREE,),
+        (Base("degree 0: both sides are 1", DEGREE, 0, sp.Integer(1)),),
+        QUANTITY(DEGREE - 1),
         "derivative by the last z = x_D y_D: both sides go to degree t - 1",
         multinomial,
         tuple((degree,) for degree in range(0, 5)),
-        slope=(_z, _S**_t / sp.factorial(_t)),
-        at=((_S, sum(LETTERS[:-1])), (_z, LETTERS[-1])),
+        slope=(LAST, PARTIAL_SUM**DEGREE / sp.factorial(DEGREE)),
+        at=((PARTIAL_SUM, sum(LETTERS[:-1])), (LAST, LETTERS[-1])),
     ),
     rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),
-    where=(
-        r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, "
-        r"the terms of degree $t$, "
-        r"$S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over $D$ and $t$, "
-        r"real numbers. Printed "
-        r"is the sum over all $t$, "
-        r"which is the power series of $\exp(\boldsymbol{x}^\top\boldsymbol{y})$."
-    ),
+    where=r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, "
+    r"the terms of degree $t$, $S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over "
+    r"$D$ and $t$, real numbers. Printed is the sum over all $t$, which is the power series of "
+    r"$\exp(\boldsymbol{x}^\top\boldsymbol{y})$.",
 )
 
 
@@ -363,7 +319,7 @@ claim(
     "The formula of Theorem 1",
     theory="svr",
     words="The support vector expansion is softmax attention of the query x over the keys.",
-    literal=_theorem,
+    literal=theorem,
     under=THEOREM,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq14",),
@@ -377,29 +333,22 @@ claim(
     "Theorem 1",
     "Softmax attention is a support vector expansion",
     theory="svr",
-    words=(
-        "For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j (no slacks), the "
-        "support vector expansion of f has the form of softmax attention with values v_j."
-    ),
+    words="For program (5) with b = 0, the features (12), h the kernel sum and unbounded v_j (no slacks), "
+    "the support vector expansion of f has the form of softmax attention with values v_j.",
     under=THEOREM,
     literal=lambda a: All(
-        (
-            _theorem(a),
-            Convex(svr.primal(a), label="the program is convex, so its stationary points are its solutions"),
-        )
+        theorem(a),
+        Convex(svr.primal(a), label="the program is convex, so its stationary points are its solutions"),
     ),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
     legs=THEOREM_LEGS,
     derivation=svr.derive,
     where=NOTATION + VALUES,
-    notes=(
-        "Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
-        "features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the "
-        "expansion has the same form with v_j confined to ±C/h(k_j). The theorem is about the form: which "
-        "values occur as solutions of (5), and for which targets, C and ε, is answered under "
-        "nguyen2023/prose-converse."
-    ),
+    notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
+    "features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the expansion "
+    "has the same form with v_j confined to ±C/h(k_j). The theorem is about the form: which values occur as "
+    "solutions of (5), and for which targets, C and ε, is answered under nguyen2023/prose-converse.",
 )
 
 
@@ -416,12 +365,9 @@ claim(
     assumes=(EPS_POSITIVE, H_POSITIVE),
     rests_on=("nguyen2023/eq9",),
     where=NOTATION,
-    notes=(
-        "With ε = 0 both multipliers of an interpolated point can be positive: only their difference is "
-        "determined. "
-        "The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not needed for "
-        "it."
-    ),
+    notes="With ε = 0 both multipliers of an interpolated point can be positive: only their difference is "
+    "determined. The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not "
+    "needed for it.",
 )
 
 claim(
@@ -432,11 +378,7 @@ claim(
     words="With b = 0 the dual of (5) has no condition that α - α̃ sums to zero; the conditions (9) remain.",
     under=(("bias", "off"),),
     literal=lambda a: Dual(
-        svr.primal(a),
-        (
-            (svr.xi, c - alpha[i, d] - eta[i, d]),
-            (svr.xi_t, c - alpha_t[i, d] - eta_t[i, d]),
-        ),
+        svr.primal(a), ((svr.xi, c - alpha[i, d] - eta[i, d]), (svr.xi_t, c - alpha_t[i, d] - eta_t[i, d]))
     ),
     assumes=(BIAS_OFF, LOSS),
     rests_on=("nguyen2023/eq7",),
@@ -448,19 +390,14 @@ claim(
     "Remark 4",
     "A normalised layer and an attention layer are two forms of one function",
     theory="svr",
-    words=(
-        "The expansion Σ_j Φ(x)ᵀΦ(k_j)/h(x) v_j + b is the layer W Φ(x)/h(x) + b with W = Σ_j v_j Φ(k_j)ᵀ, "
-        "for all keys and values; and the layer that (5) fits is the expansion with "
-        "v_j = (α_j - α̃_j)/h(k_j)."
-    ),
+    words="The expansion Σ_j Φ(x)ᵀΦ(k_j)/h(x) v_j + b is the layer W Φ(x)/h(x) + b with W = Σ_j v_j Φ(k_j)ᵀ, "
+    "for all keys and values; and the layer that (5) fits is the expansion with v_j = (α_j - α̃_j)/h(k_j).",
     literal=remark4,
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8", "nguyen2023/eq10"),
     where=NOTATION,
-    notes=(
-        "Primal-dual is meant in this sense: the same function, written with weights or with values. The "
-        "layer is the fitted function of (4); a layer with other weights is an attention over these keys "
-        "only if the rows of W lie in the span of the features Φ(k_j). That given values also solve (5) "
-        "takes the right targets and a large enough C: see nguyen2023/prose-converse."
-    ),
+    notes="Primal-dual is meant in this sense: the same function, written with weights or with values. The "
+    "layer is the fitted function of (4); a layer with other weights is an attention over these keys only if "
+    "the rows of W lie in the span of the features Φ(k_j). That given values also solve (5) takes the right "
+    "targets and a large enough C: see nguyen2023/prose-converse.",
 )

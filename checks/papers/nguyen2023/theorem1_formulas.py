@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -10,15 +9,14 @@ import sympy as sp
 
 from checks.claim import Assumption
 from checks.kinds.implication import Implication
-from checks.kinds.programs import Convex, WellPosed
+from checks.papers.nguyen2023.program_lines import FIVE, slope
 from checks.statement import All, Fact, Given, Identity, Link
 from derivations.calculus import index as ix
-from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.printing import to_expr
-from derivations.calculus.program import Dual, Raw
-from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, squared_norm, stack, sum_over
+from derivations.calculus.program import Raw
+from derivations.calculus.term import Term, as_term, exp, size, softmax, sqrt, stack, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
 from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, f_, i, j
@@ -33,10 +31,8 @@ phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, sv
 
 NOTATION = (
     r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
-    r"features $\Phi$ of width "
-    r"$D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; slacks "
-    r"$\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; "
-    r"multipliers "
+    r"features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; "
+    r"slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; multipliers "
     r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
 )
 VALUES = (
@@ -80,46 +76,9 @@ def stationarity(a: SvrAssumptions, variable: Tensor, *at: Index) -> Term:
     return slope(result, variable, *at) if variable in result.stationarity else as_term(0)
 
 
-def slope(result: Dual, variable: Tensor, *at: Index) -> Term:
-    """An entry of the gradient of a program's Lagrangian."""
-    return grad(result.lagrangian, variable, r"\mathcal{L}")[at]
-
-
 SUM_FORM = sum_over(j, softmax(j, score) * as_term(V)[j])
 
-PRINTED_OBJECTIVE = Fraction(1, 2) * squared_norm(w) + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
-SECOND_OBJECTIVE = Fraction(1, 2) * sum_over(d, squared_norm(w[d])) + c * sum_over(
-    j, d, xi[j, d] + xi_t[j, d]
-)
-DATA = (svr.y, svr.phi_k, svr.h_k, C, svr.epsilon)
-
-
-def program_claim(a: SvrAssumptions, variables: tuple[Tensor, ...]) -> All:
-    program = svr.primal(a)
-    return All(
-        (
-            Identity(PRINTED_OBJECTIVE, SECOND_OBJECTIVE, label="the two forms of the objective agree"),
-            Identity(SECOND_OBJECTIVE, program.objective, label="the objective is that of the program"),
-            Convex(replace(program, variables=variables), label="the program is convex"),
-            WellPosed(program, variables, DATA, label="the minimisation runs over the listed variables"),
-        )
-    )
-
-
-def printed_lagrangian() -> Term:
-    fitted = w[d].T @ (phi_k[j] / h_k[j])
-    return (
-        Fraction(1, 2) * sum_over(d, squared_norm(w[d]))
-        + c * sum_over(j, d, xi[j, d] + xi_t[j, d])
-        - sum_over(j, d, eta[j, d] * xi[j, d] + eta_t[j, d] * xi_t[j, d])
-        - sum_over(j, d, alpha[j, d] * (eps + xi[j, d] - y[j, d] + fitted + b[d]))
-        - sum_over(j, d, alpha_t[j, d] * (eps + xi_t[j, d] + y[j, d] - fitted - b[d]))
-    )
-
-
-V_RULE = Given(
-    svr.v, (j, d), (alpha[j, d] - alpha_t[j, d]) / h_k[j], "definition of the values in Section 2.1"
-)
+V_RULE = FIVE.values("definition of the values in Section 2.1")
 LINE_ONE = stack(d, sum_over(j, (alpha[j, d] - alpha_t[j, d]) / h_k[j] * (phi_x.T @ phi_k[j] / h_x))) + b
 LINE_TWO = sum_over(j, phi_x.T @ phi_k[j] / h_x * v[j]) + b
 
@@ -135,22 +94,15 @@ def in_values(a: SvrAssumptions) -> ix.Expr:
     )
 
 
-def _eq11(a: SvrAssumptions, nonzero: tuple[Tensor, ...]) -> All:
+def eq11(a: SvrAssumptions, nonzero: tuple[Tensor, ...]) -> All:
     first = sum_over(j, phi_x.T @ phi_k[j] / SUM_OF_KERNELS * v[j]) + b
     second = sum_over(j, (phi_x.T @ phi_k[j]) * v[j]) / SUM_OF_KERNELS + b
     expansion = stack(d, Raw((), to_expr(normal(in_values(a)))))
     return All(
-        (
-            Identity(
-                expansion,
-                first,
-                given=(H_RULE,),
-                nonzero=nonzero,
-                label="h inserted",
-                reason="the choice of h",
-            ),
-            Identity(first, second, given=(H_RULE,), nonzero=nonzero, label="one fraction"),
-        )
+        Identity(
+            expansion, first, given=(H_RULE,), nonzero=nonzero, label="h inserted", reason="the choice of h"
+        ),
+        Identity(first, second, given=(H_RULE,), nonzero=nonzero, label="one fraction"),
     )
 
 
@@ -158,10 +110,10 @@ def count(width: int, degree: int) -> int:
     return sum(1 for n in product(range(degree + 1), repeat=width) if sum(n) == degree)
 
 
-_D, _t = sp.Symbol("D", positive=True, integer=True), sp.Symbol("t", nonnegative=True, integer=True)
-BINOMIAL = sp.gamma(_D + _t) / (sp.gamma(_t + 1) * sp.gamma(_D))
+WIDTH, DEGREE = sp.Symbol("D", positive=True, integer=True), sp.Symbol("t", nonnegative=True, integer=True)
+BINOMIAL = sp.gamma(WIDTH + DEGREE) / (sp.gamma(DEGREE + 1) * sp.gamma(WIDTH))
 
-_S, _z = sp.symbols("S z", real=True)
+PARTIAL_SUM, LAST = sp.symbols("S z", real=True)
 
 
 LETTERS = sp.symbols("z_1:5", real=True)
@@ -207,14 +159,12 @@ def softmax_attention(a: SvrAssumptions) -> All:
     """(14): f(x) as a fraction of exponentials, and that as softmax attention, with the intercept."""
     first, second = softmax_lines(True)
     return All(
-        (
-            Identity(as_term(f_x), first, given=fitted(a), label="kernel and normaliser put in"),
-            Identity(first, second, label="softmax"),
-        )
+        Identity(as_term(f_x), first, given=fitted(a), label="kernel and normaliser put in"),
+        Identity(first, second, label="softmax"),
     )
 
 
-def _theorem(a: SvrAssumptions) -> Identity:
+def theorem(a: SvrAssumptions) -> Identity:
     first, second = softmax_lines(False)
     return Identity(
         as_term(f_x),
@@ -262,63 +212,52 @@ def remark1(epsilon: str, h_positive: bool) -> All:
     negative = (("alpha", one), ("alpha~", zero), ("eta", zero), ("eta~", one), ("C", one), ("h(k)", -one))
     mirrored = (("alpha", zero), ("alpha~", one), ("eta", one), ("eta~", zero), ("C", one), ("h(k)", -one))
     return All(
-        (
-            Implication(
-                SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"
-            ),
-            Implication(
-                SIGNS,
-                Fact("C - α̃", c - al_t, ">="),
-                (("(9)~", as_term(1)), ("eta~", as_term(1))),
-                label="α̃ ≤ C",
-            ),
-            Implication(
-                kkt,
-                Fact("α α̃", al * al_t, "="),
-                (("slack of α", al_t), ("slack of α̃", al)),
-                (("epsilon_positive", Fraction(2)), ("xi", one), ("xi~", one)),
-                at_zero,
-                label="α α̃ = 0",
-            ),
-            Implication(
-                bounded,
-                Fact("C/h - v", c / height - (al - al_t) / height, ">="),
-                (("(9)", one_over), ("eta", one_over), ("alpha~", one_over)),
-                witness=mirrored,
-                label="v ≤ C/h",
-            ),
-            Implication(
-                bounded,
-                Fact("v + C/h", (al - al_t) / height + c / height, ">="),
-                (("(9)~", one_over), ("eta~", one_over), ("alpha", one_over)),
-                witness=negative,
-                label="v ≥ -C/h",
-            ),
-        )
+        Implication(
+            SIGNS, Fact("C - α", c - al, ">="), (("(9)", as_term(1)), ("eta", as_term(1))), label="α ≤ C"
+        ),
+        Implication(
+            SIGNS, Fact("C - α̃", c - al_t, ">="), (("(9)~", as_term(1)), ("eta~", as_term(1))), label="α̃ ≤ C"
+        ),
+        Implication(
+            kkt,
+            Fact("α α̃", al * al_t, "="),
+            (("slack of α", al_t), ("slack of α̃", al)),
+            (("epsilon_positive", Fraction(2)), ("xi", one), ("xi~", one)),
+            at_zero,
+            label="α α̃ = 0",
+        ),
+        Implication(
+            bounded,
+            Fact("C/h - v", c / height - (al - al_t) / height, ">="),
+            (("(9)", one_over), ("eta", one_over), ("alpha~", one_over)),
+            witness=mirrored,
+            label="v ≤ C/h",
+        ),
+        Implication(
+            bounded,
+            Fact("v + C/h", (al - al_t) / height + c / height, ">="),
+            (("(9)~", one_over), ("eta~", one_over), ("alpha", one_over)),
+            witness=negative,
+            label="v ≥ -C/h",
+        ),
     )
 
 
+SOLVED = "(8) = 0, solved for w_d"
 W_RULE = Given(svr.w, (d, f_), sum_over(j, v[j, d] * phi_k[j, f_]), "the weights W = Σ_j v_j Φ(k_j)ᵀ")
-
-
-def solved_weights(a: SvrAssumptions) -> Given:
-    """w_d as the dualiser solves the stationarity condition (8)."""
-    return Given(svr.w, (d, f_), Raw((), svr.dual(a).solved[svr.w]), "(8) = 0, solved for w_d")
 
 
 def remark4(a: SvrAssumptions) -> All:
     layer, heights = w @ phi_x / h_x + b, (svr.h_x, svr.h_k)
     return All(
-        (
-            Identity(
-                layer, LINE_TWO, (W_RULE,), nonzero=(svr.h_x,), label="an attention layer in its primal form"
-            ),
-            Identity(
-                layer,
-                LINE_TWO,
-                (solved_weights(a), V_RULE),
-                nonzero=heights,
-                label="a layer with the optimal weights in its dual form",
-            ),
-        )
+        Identity(
+            layer, LINE_TWO, (W_RULE,), nonzero=(svr.h_x,), label="an attention layer in its primal form"
+        ),
+        Identity(
+            layer,
+            LINE_TWO,
+            (*FIVE.solved(a, SOLVED).given, V_RULE),
+            nonzero=heights,
+            label="a layer with the optimal weights in its dual form",
+        ),
     )

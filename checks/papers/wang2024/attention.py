@@ -95,7 +95,7 @@ def head_one(a: FunctionalAssumptions) -> All:
         )
         for name, output in outputs.items()
     )
-    return All((*parts, *COSINE) if a.kernel == "features" else parts)
+    return All(*parts, *(COSINE if a.kernel == "features" else ()))
 
 
 def layer(a: FunctionalAssumptions) -> All:
@@ -110,7 +110,7 @@ def layer(a: FunctionalAssumptions) -> All:
         step = Given(n.done_next, (c,), grown[c], "one more increment, that of (5)")
         label = f"κ {name}" if a.kernel == "features" else name
         parts.append(Stacked(E_J + P @ output + P @ constant, target, (step, own), label=label))
-    return All(tuple(parts))
+    return All(*parts)
 
 
 claim(
@@ -147,14 +147,10 @@ claim(
     rests_on=("wang2024/eq7", "wang2024/eq8"),
     legs=(tensor_legs.one_head,),
     where=BLOCKS,
-    notes=(
-        "For any kernel the head has κ((x_i, 0), (x, 0)). That this is κ(x_i, x) is proved for every kernel "
-        "that depends on the inner product, the Euclidean distance or the 1-norm distance alone, and for the "
-        "cosine, as padding keeps inner product and norms. The "
-        "chi-squared sum must stop at the d covariates: over all d + C - 1 padded entries it is 0/0. (The "
-        "same vector is called "
-        "o^(1) in (10).)"
-    ),
+    notes="For any kernel the head has κ((x_i, 0), (x, 0)). That this is κ(x_i, x) is proved for every "
+    "kernel that depends on the inner product, the Euclidean distance or the 1-norm distance alone, and for "
+    "the cosine, as padding keeps inner product and norms. The chi-squared sum must stop at the d "
+    "covariates: over all d + C - 1 padded entries it is 0/0. (The same vector is called o^(1) in (10).)",
 )
 
 claim(
@@ -169,11 +165,8 @@ claim(
     rests_on=("wang2024/eq5", "wang2024/eq9"),
     legs=(legs.layers_are_steps, tensor_legs.two_heads),
     where=BLOCKS,
-    notes=(
-        "The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with half "
-        "the stated rate. A "
-        "head 2 with another constant a ≠ 0 needs P_2 = I/(aN)."
-    ),
+    notes="The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with "
+    "half the stated rate. A head 2 with another constant a ≠ 0 needs P_2 = I/(aN).",
 )
 
 free_top, free_low = (

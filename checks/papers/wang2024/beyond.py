@@ -69,13 +69,9 @@ claim(
     legs=(tensor_legs.categorical_steps,),
     where=WHERE + r" $\mathcal{L}=\frac1{2N}\sum_i\|y_i-W\phi(x_i)-b\|^2$ with $y_i=\tilde y_i-\frac1C1$, "
     r"$h=\frac1C1+f$.",
-    notes=(
-        "An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical "
-        "construction fits the labels "
-        "by least squares, which is another loss than the cross-entropy that the paper names. With rates "
-        "α_k^(c) the components "
-        "decouple, each with its own rate."
-    ),
+    notes="An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical "
+    "construction fits the labels by least squares, which is another loss than the cross-entropy that the "
+    "paper names. With rates α_k^(c) the components decouple, each with its own rate.",
 )
 
 D_i = Tensor("D(x_i)", (N,), "D", "", "D(x_{%1})", positive=True)
@@ -104,24 +100,19 @@ claim(
     "wang2024/prose-softmax-weighted-gd",
     "Section 4",
     "What softmax attention carries out exactly",
-    words=(
-        "A layer of softmax attention over the keys is a step of gradient descent on ½ Σ D(x_i) ‖y_i - "
-        "f(x_i)‖² for the model "
-        "f(x) = Wφ(x)/D(x), with φ the features of exp(λ xᵀx') and D(x) the kernel sum of x."
-    ),
+    words="A layer of softmax attention over the keys is a step of gradient descent on ½ Σ D(x_i) ‖y_i - "
+    "f(x_i)‖² for the model f(x) = Wφ(x)/D(x), with φ the features of exp(λ xᵀx') and D(x) the kernel sum of "
+    "x.",
     literal=lambda _: weighted_descent(),
     assumes=(MASKED,),
     rests_on=("wang2024/prose-mercer-softmax", "wang2024/prose-mercer-exponential"),
     legs=(tensor_legs.softmax_steps,),
     where=WHERE
     + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
-    notes=(
-        "An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, for "
-        "any number of layers. "
-        "Only the quotient by D matters, so the proof takes D as any positive function. Normalised over the "
-        "queries instead, "
-        "attention descends another weighted loss, which depends on the set of queries."
-    ),
+    notes="An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, "
+    "for any number of layers. Only the quotient by D matters, so the proof takes D as any positive "
+    "function. Normalised over the queries instead, attention descends another weighted loss, which depends "
+    "on the set of queries.",
 )
 
 a_i = Tensor("a_i", (N, CLASSES), "a", "a_{%1}")
@@ -153,16 +144,15 @@ claim(
     "space of κ.",
     literal=VANISHES,
     corrected=All(
-        (
-            replace(VANISHES, given=(*VANISHES.given, NO_INTERCEPT)),
-            stays(n.kappa[i], False, "one head: f stays a combination of κ(x_i, ·)"),
-            stays(n.kappa[i] + 1, True, "two heads: f stays a combination of κ(x_i, ·) + 1"),
-        )
+        replace(VANISHES, given=(*VANISHES.given, NO_INTERCEPT)),
+        stays(n.kappa[i], False, "one head: f stays a combination of κ(x_i, ·)"),
+        stays(n.kappa[i] + 1, True, "two heads: f stays a combination of κ(x_i, ·) + 1"),
     ),
     correction_words="Without the intercept, that is with one head. With two heads f lies in the space of "
     "the kernel κ + 1.",
     rests_on=("wang2024/prose-telescoping",),
-    where=WHERE + r" $f_{\theta_{k-1}}$ has the coefficients $a_i$ and the intercept $b_{k-1}$.",
+    where=WHERE + r" $f_{\theta_{k-1}}$ has the coefficients $a_i$ and the intercept $b_{k-1}$. "
+    r"The space of the linear kernel holds the functions $a^\top x$ alone, which vanish at $0$.",
     notes=(
         "It also holds with two heads where the space of κ contains the constants, as for the polynomial "
         "kernel with c > 0 and the exponential kernel with λ > 0. The RBF kernel, which admits an intercept, "
@@ -189,7 +179,7 @@ def masked(given: tuple[Given, ...] = ()) -> All:
     weighted = sum_over(i, value[i] * (exp(key_score[i]) / total))
     weighted = weighted + as_term(0) * own_value * exp(own_score) / total
     keys_only = sum_over(i, value[i] * softmax(i, key_score[i]))
-    return All((MASKED_PLAIN, Identity(keys_only, weighted, given=given, label="softmax")))
+    return All(MASKED_PLAIN, Identity(keys_only, weighted, given=given, label="softmax"))
 
 
 claim(
@@ -252,17 +242,13 @@ claim(
     words="The updated components approximate probabilities, so no softmax is applied to them: they lie "
     "between 0 and 1.",
     literal=All(
-        (
-            Rule((), Fact("h_c", first_h, ">="), point(0), label="at least 0"),
-            Rule((), Fact("1 - h_c", 1 - first_h, ">="), point(1), label="at most 1"),
-        )
+        Rule((), Fact("h_c", first_h, ">="), point(0), label="at least 0"),
+        Rule((), Fact("1 - h_c", 1 - first_h, ">="), point(1), label="at most 1"),
     ),
-    corrected=All((*BETWEEN, COMPLEMENT)),
-    correction_words=(
-        "For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example: (a) and (b) are then sums of "
-        "nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement for class 0 follows "
-        "the same update with its own code, after any number of layers."
-    ),
+    corrected=All(*BETWEEN, COMPLEMENT),
+    correction_words="For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example: (a) and (b) are then "
+    "sums of nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement for class 0 "
+    "follows the same update with its own code, after any number of layers.",
     rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
     where=WHERE
     + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes.",

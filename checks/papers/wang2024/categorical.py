@@ -85,7 +85,7 @@ claim(
     notes=(
         "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the "
         "mean the prefactor "
-        "would be α. The reference f_0 = 0 and the start f_{θ_0} share a symbol in the paper."
+        "would be α. The reference f_0 = 0 is another function than the start f_{θ_0}."
     ),
 )
 
@@ -167,21 +167,15 @@ claim(
     theory="functional_descent",
     words="To first order in Δf, h_c changes by (∂h_c/∂f_c) Δf_c.",
     literal=lambda a: taylor(a.jacobian),
-    corrected=All((taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed"))),
-    correction_words=(
-        "To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, …, C-1; for "
-        "C = 2 this is the "
-        "printed expansion."
-    ),
+    corrected=All(taylor("full", label="any C"), taylor("diagonal", "1", label="C = 2, as printed")),
+    correction_words="To first order h_c changes by h_c (Δf_c - Σ_{c'} h_{c'} Δf_{c'}), the sum over c' = 1, "
+    "…, C-1; for C = 2 this is the printed expansion.",
     assumes=(REFERENCE, DIAGONAL),
     rests_on=("wang2024/prose-softmax-derivative",),
     where=WHERE
     + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
-    notes=(
-        "For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are left "
-        "out are of the same "
-        "order as what is kept. (4), (11) and every figure (C = 3) inherit this."
-    ),
+    notes="For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are "
+    "left out are of the same order as what is kept. (4), (11) and every figure (C = 3) inherit this.",
 )
 
 f_start, h_start = (
@@ -212,12 +206,10 @@ def initial_state(printed: bool) -> All:
     index = () if printed else (Given(AT_START, (), as_term(1), "k = 0"),)
     uniform = Ones((), (CLASSES,)) / C
     return All(
-        (
-            Identity(as_term(f_start), zeros(CLASSES), given=(zero,), label="f"),
-            Identity(as_term(n.change), zeros(CLASSES), given=(increment, latent, zero, *index), label="Δf"),
-            Identity(as_term(h_start), uniform, given=(softmax, zero), label="h"),
-            Identity(as_term(dh_start), uniform, given=(dh, softmax, zero), label="Δh"),
-        )
+        Identity(as_term(f_start), zeros(CLASSES), given=(zero,), label="f"),
+        Identity(as_term(n.change), zeros(CLASSES), given=(increment, latent, zero, *index), label="Δf"),
+        Identity(as_term(h_start), uniform, given=(softmax, zero), label="h"),
+        Identity(as_term(dh_start), uniform, given=(dh, softmax, zero), label="Δh"),
     )
 
 
@@ -287,26 +279,20 @@ def repaired_steps() -> tuple[Order, ...]:
 
 STEP_WORDS = (
     "With rates α_k^(c) that do not depend on x, the update of the softmax components by the two heads "
-    "agrees to first order in α "
-    "with the softmax of the gradient step (3)."
+    "agrees to first order in α with the softmax of the gradient step (3)."
 )
 STEP_CORRECTION = (
     "With (α/C)(I - 11ᵀ/C) in place of the rates the error after any fixed number of steps is O(α²): the "
-    "lower right block of W_V "
-    "becomes -(α/C)(I - 11ᵀ/C). As printed, (4) holds for C = 2, even with error O(α³); and for all C with "
-    "rates α/C if the "
-    "softmax has C free latent outputs instead of f_0 = 0."
+    "lower right block of W_V becomes -(α/C)(I - 11ᵀ/C). As printed, (4) holds for C = 2, even with error "
+    "O(α³); and for all C with rates α/C if the softmax has C free latent outputs instead of f_0 = 0."
 )
 STEP_NOTES = (
     "A third approximation is made and not named: besides linearising and freezing the derivative, (4) drops "
-    "the derivatives "
-    "∂h_c/∂f_{c'}, c' ≠ c. They are of the order that is kept, so no choice of rates repairs (4) for C > 2: "
-    "in the counterexample "
-    "(4) leaves h_1 at 1/3 for every rate, while gradient descent moves it by -α/27. What depends on it: "
-    "(11), W_V for categorical "
-    "data, and every figure (C = 3). Induction over k: an error of the stated order before the step has that "
-    "order after it. For "
-    "what (4) is exact, see wang2024/prose-least-squares."
+    "the derivatives ∂h_c/∂f_{c'}, c' ≠ c. They are of the order that is kept, so no choice of rates repairs "
+    "(4) for C > 2: in the counterexample (4) leaves h_1 at 1/3 for every rate, while gradient descent moves "
+    "it by -α/27. What depends on it: (11), W_V for categorical data, and every figure (C = 3). Induction "
+    "over k: an error of the stated order before the step has that order after it. For what (4) is exact, "
+    "see wang2024/prose-least-squares."
 )
 STEP_WHERE = WHERE + (
     r" $h_{\theta_k}(x)$ is the softmax of $f_{\theta_{k-1}}(x)+\Delta f_{\theta_k}(x)$ with "
@@ -329,7 +315,7 @@ claim(
     theory="functional_descent",
     words=STEP_WORDS,
     literal=printed_step,
-    corrected=All(repaired_steps()),
+    corrected=All(*repaired_steps()),
     correction_words=STEP_CORRECTION,
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON),
     rests_on=STEP_RESTS,
@@ -362,10 +348,8 @@ def bracket_sum() -> Term:
 def eq11_literal(a: FunctionalAssumptions) -> All:
     moved = diag(as_term(rates)) @ bracket_sum()
     return All(
-        (
-            categorical_layer(diag(as_term(rates)), moved, "attention carries out (11)"),
-            printed_step(a, "(11) as a step of (3)"),
-        )
+        categorical_layer(diag(as_term(rates)), moved, "attention carries out (11)"),
+        printed_step(a, "(11) as a step of (3)"),
     )
 
 
@@ -374,7 +358,7 @@ def eq11_corrected() -> All:
     total = bracket_sum()
     moved = n.alpha / C * (total - sum_over(cp, total[cp]) / C * Ones((), (CLASSES,)))
     return All(
-        (categorical_layer(full, moved, "attention carries out the corrected update"), *repaired_steps())
+        categorical_layer(full, moved, "attention carries out the corrected update"), *repaired_steps()
     )
 
 
@@ -416,34 +400,26 @@ claim(
     "Sections 2, 3",
     "What L layers carry out",
     theory="functional_descent",
-    words=(
-        "In Section 2 each layer is one exact step of gradient descent on the squared loss, from any W and "
-        "b (of rate α/2: see (1)); in Section 3 each layer "
-        "approximates a step on the cross-entropy."
-    ),
+    words="In Section 2 each layer is one exact step of gradient descent on the squared loss, from any W and "
+    "b (of rate α/2: see (1)); in Section 3 each layer approximates a step on the cross-entropy.",
     literal=lambda a: All(
-        (exact_layer(a, n.alpha / 2), printed_step(a, "Section 3: a layer approximates a step"))
+        exact_layer(a, n.alpha / 2), printed_step(a, "Section 3: a layer approximates a step")
     ),
-    corrected=lambda a: All((exact_layer(a, n.alpha / 2), *repaired_steps())),
-    correction_words=(
-        "Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 on the "
-        "printed loss. For the "
-        "cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for larger C once the whole "
-        "Jacobian is kept."
-    ),
+    corrected=lambda a: All(exact_layer(a, n.alpha / 2), *repaired_steps()),
+    correction_words="Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 "
+    "on the printed loss. For the cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for "
+    "larger C once the whole Jacobian is kept.",
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq4", "wang2024/eq10", "wang2024/eq11", "wang2024/prose-telescoping"),
-    legs=(legs.layers_are_steps, solver_legs.least_squares_limit),
+    legs=(legs.layers_are_steps, solver_legs.least_squares_limit, solver_legs.interpolation_limit),
     where=STEP_WHERE
     + r" In Section 2 $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and $f_{\theta_k}$ is the step of "
     r"rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$.",
     notes=(
-        "The query must be masked as a key. The cross-entropy construction is never exact in h, not even for "
-        "one layer and C = 2: "
-        "N = 1, ỹ = κ = 1, α = log 2 gives h = 2/3 against 1/2 + (log 2)/4. It is exact for every L for the "
-        "squared loss of the "
-        "labels (wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed "
-        "and L → ∞ the error "
-        "does not vanish."
+        "The query must be masked as a key. The cross-entropy construction is in general not exact in h, not "
+        "even for one layer and C = 2: N = 1, ỹ = κ = 1, α = log 2 gives h = 2/3 against 1/2 + "
+        "(log 2)/4. It is exact for every L for the squared loss of the labels "
+        "(wang2024/prose-least-squares). The orders are for a fixed number of layers; with αL fixed "
+        "and L → ∞ the error does not vanish."
     ),
 )

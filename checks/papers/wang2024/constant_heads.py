@@ -57,10 +57,8 @@ def constant(
     head = n.alpha * sum_over(i, n.residual * kernel)
     bias = n.alpha / size(N) * sum_over(i, n.residual)
     return All(
-        (
-            Identity(kernel, value, nonzero=nonzero, given=given, label="the constant"),
-            Identity(share * head, bias, nonzero=nonzero, given=given, label="the bias update"),
-        )
+        Identity(kernel, value, nonzero=nonzero, given=given, label="the constant"),
+        Identity(share * head, bias, nonzero=nonzero, given=given, label="the bias update"),
     )
 
 
@@ -74,13 +72,10 @@ def nonzero_constant(kernel: Term, value: Term) -> All:
 
 
 def _one_everywhere(_: Any, kernel: Callable[[Term, Term], Term]) -> All:
-    return All((VANISHES, constant(kernel(KEY, QUERY), as_term(1))))
+    return All(VANISHES, constant(kernel(KEY, QUERY), as_term(1)))
 
 
-for slug, kernel, title in (
-    ("rbf", fk.rbf, "RBF"),
-    ("laplacian", fk.laplacian, "Laplacian"),
-):
+for slug, kernel, title in (("rbf", fk.rbf, "RBF"), ("laplacian", fk.laplacian, "Laplacian")):
     claim(
         f"wang2024/prose-constant-head-{slug}",
         "Appendix A",
@@ -101,11 +96,9 @@ def chi_squared_constant(given: tuple[Given, ...] = ()) -> All:
     """The kernel of zero vectors and its bias update, with or without a value of 0/0."""
     head = 1 / size(N) * (n.alpha * sum_over(i, n.residual * COVARIATES))
     return All(
-        (
-            VANISHES,
-            Identity(COVARIATES, as_term(1), given=given, label="the constant"),
-            Identity(head, n.alpha / size(N) * sum_over(i, n.residual), given=given, label="the bias update"),
-        )
+        VANISHES,
+        Identity(COVARIATES, as_term(1), given=given, label="the constant"),
+        Identity(head, n.alpha / size(N) * sum_over(i, n.residual), given=given, label="the bias update"),
     )
 
 
@@ -113,7 +106,7 @@ claim(
     "wang2024/prose-constant-head-chi2",
     "Appendix A",
     "Zero query and key matrices, chi-squared kernel",
-    words="With W_Q = W_K = 0 the kernel is a constant for all keys and queries.",
+    words="With W_Q = W_K = 0 the kernel is the constant 1 for all keys and queries.",
     literal=chi_squared_constant(),
     corrected=chi_squared_constant((CONVENTION,)),
     correction_words="With 0/0 := 0 the constant is 1.",
@@ -122,11 +115,8 @@ claim(
     where=WHERE
     + r" $u,v$: the first $d$ entries of $W_K e_{i,k-1}$ and $W_Q e_{j,k-1}$, over which the kernel's sum "
     r"runs. Each of its terms is $\tfrac{0}{0}$, for which the paper gives no value.",
-    notes=(
-        "On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On entries "
-        "of both signs there is "
-        "none: along a = t, b = -t + m t² the term tends to 4/m."
-    ),
+    notes="On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On "
+    "entries of both signs there is none: along a = t, b = -t + m t² the term tends to 4/m.",
 )
 
 PAIRS = (("both zero", KEY, QUERY), ("keys zero", KEY, EVERY_QUERY), ("queries zero", EVERY_KEY, QUERY))
@@ -135,7 +125,7 @@ PAIRS = (("both zero", KEY, QUERY), ("keys zero", KEY, EVERY_QUERY), ("queries z
 def every_way(kernel: fk.Kernel, value: Term, nonzero: bool) -> All:
     """The statement for W_K = 0, for W_Q = 0 and for both."""
     build = nonzero_constant if nonzero else constant
-    return All(tuple(build(kernel(key, query), value) for _, key, query in PAIRS))
+    return All(*(build(kernel(key, query), value) for _, key, query in PAIRS))
 
 
 claim(
@@ -146,7 +136,10 @@ claim(
     literal=every_way(fk.sigmoid, fk.tanh(offset), False),
     corrected=every_way(fk.sigmoid, fk.tanh(offset), True),
     correction_words="The same for c ≠ 0, with P_2 = I/(N tanh c).",
-    assumes=(MASKED, Assumption("constant_nonzero", "tanh c ≠ 0, that is c ≠ 0")),
+    assumes=(
+        MASKED,
+        Assumption("constant not 0", "of the corrected statement alone: tanh c ≠ 0, that is c ≠ 0"),
+    ),
     rests_on=("wang2024/eq10",),
     where=WHERE,
     notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
@@ -163,7 +156,7 @@ claim(
     literal=every_way(fk.any_polynomial, POWER, False),
     corrected=every_way(fk.any_polynomial, POWER, True),
     correction_words="The same for c ≠ 0, with P_2 = I/(N c^p).",
-    assumes=(MASKED, Assumption("constant_nonzero", "c ≠ 0")),
+    assumes=(MASKED, Assumption("constant not 0", "of the corrected statement alone: c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=WHERE + " $p$ is the degree, printed $d$ like the dimension.",
     notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^p = 1. " + HEAD,
@@ -176,25 +169,15 @@ claim(
     "Zero keys, softmax attention",
     words="W_K e = 0, printed with d + 1 entries, gives the attention 1/N.",
     literal=All(
-        (
-            Stacked(ZERO_MATRIX @ example(i), zeros(STACKED.join((D, "1"))), label="the zero vector"),
-            Identity(ATTENTION, 1 / size(N), label="the attention"),
-        )
+        Stacked(ZERO_MATRIX @ example(i), zeros(STACKED.join((D, "1"))), label="the zero vector"),
+        Identity(ATTENTION, 1 / size(N), label="the attention"),
     ),
-    corrected=All(
-        (
-            VANISHES,
-            Identity(ATTENTION, 1 / size(N), label="the attention"),
-        )
-    ),
+    corrected=All(VANISHES, Identity(ATTENTION, 1 / size(N), label="the attention")),
     correction_words="W_K e is the zero vector with d + C - 1 entries; the attention is 1/N.",
     assumes=(MASKED,),
     where=WHERE,
-    notes=(
-        "N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs P_2 "
-        "= I; with I/N the bias "
-        "would carry 1/N²."
-    ),
+    notes="N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs "
+    "P_2 = I; with I/N the bias would carry 1/N².",
 )
 
 M_K = Tensor("W_K", ("r", D), "W_K")
@@ -226,23 +209,19 @@ def no_constant() -> All:
     opposite = K_ALL @ blocks(-as_term(n.x_j), -as_term(n.y_x))
     every_class = sum_over(c, class_key(eye(CLASSES)[c, cp])) + class_key(as_term(0))
     return All(
-        (
-            Identity(
-                fk.linear(K_ALL @ blocks(zeros(D), zeros(CLASSES)), ANY_QUERY),
-                as_term(0),
-                label="linear: the key of (0, 0)",
-            ),
-            Identity(
-                every_class, as_term(0), label="linear: the keys (0, ỹ - 1/C) of the C classes sum to 0"
-            ),
-            Identity(
-                scaled * fk.linear(opposite, ANY_QUERY),
-                -(scaled * fk.linear(key, ANY_QUERY)),
-                given=given,
-                nonzero=(NORM_K, NORM_Q),
-                label="cosine: opposite keys give opposite values",
-            ),
-        )
+        Identity(
+            fk.linear(K_ALL @ blocks(zeros(D), zeros(CLASSES)), ANY_QUERY),
+            as_term(0),
+            label="linear: the key of (0, 0)",
+        ),
+        Identity(every_class, as_term(0), label="linear: the keys (0, ỹ - 1/C) of the C classes sum to 0"),
+        Identity(
+            scaled * fk.linear(opposite, ANY_QUERY),
+            -(scaled * fk.linear(key, ANY_QUERY)),
+            given=given,
+            nonzero=(NORM_K, NORM_Q),
+            label="cosine: opposite keys give opposite values",
+        ),
     )
 
 
@@ -250,11 +229,8 @@ claim(
     "wang2024/prose-no-constant-linear",
     "Section 2, Appendix A",
     "Linear and cosine attention cannot be constant and nonzero",
-    words=(
-        "For no W_K and W_Q is linear or cosine attention a nonzero constant: the linear value at the key 0 "
-        "is 0, over the C classes "
-        "at x = 0 the values sum to 0, and a cosine changes sign with its key."
-    ),
+    words="For no W_K and W_Q is linear or cosine attention a nonzero constant: the linear value at the key "
+    "0 is 0, over the C classes at x = 0 the values sum to 0, and a cosine changes sign with its key.",
     literal=no_constant(),
     assumes=(
         Assumption(
@@ -263,11 +239,8 @@ claim(
         ),
     ),
     where=WHERE + r" $W_K,W_Q$ are any matrices with $d+C-1$ columns, in blocks for covariates and outcomes.",
-    notes=(
-        "A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On "
-        "positive covariates with "
-        "d = 1 the cosine is constantly 1, so the sign assumption is needed. In Section 3 the query's entry "
-        "-1/C is itself a constant "
-        "feature: linear attention with a free W_K can get an affine term from it."
-    ),
+    notes="A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On "
+    "positive covariates with d = 1 the cosine is constantly 1, so the sign assumption is needed. In Section "
+    "3 the query's entry -1/C is itself a constant feature: linear attention with a free W_K can get an "
+    "affine term from it.",
 )

@@ -100,34 +100,23 @@ claim(
     "wang2024/prose-context-size",
     "Section 4",
     "Contexts of another size than in training",
-    words=(
-        "Kernels other than softmax need 1/N adjusted; softmax attention needs no change, and its "
-        "performance does not depend on "
-        "the size of the context."
-    ),
-    literal=All((OTHER_KERNELS, SOFTMAX, performance())),
-    corrected=All((OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR)),
-    correction_words=(
-        "Softmax attention with the factor 1/N of training kept returns the same when every example is "
-        "repeated, because its "
-        "weights sum to 1; with the printed factor 1/N' of the current context the update shrinks. The "
-        "performance does change: "
-        "in the smallest case the error is 4/(25 N)."
-    ),
+    words="Kernels other than softmax need 1/N adjusted; softmax attention needs no change, and its "
+    "performance does not depend on the size of the context.",
+    literal=All(OTHER_KERNELS, SOFTMAX, performance()),
+    corrected=All(OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR),
+    correction_words="Softmax attention with the factor 1/N of training kept returns the same when every "
+    "example is repeated, because its weights sum to 1; with the printed factor 1/N' of the current context "
+    "the update shrinks. The performance does change: in the smallest case the error is 4/(25 N).",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=WHERE
     + (
         r" $r_i$ residuals, $s_i$ scores of the keys for one query, $q=1,\dots,m$ counts the copies of the "
-        r"context, "
-        r"$N_{\mathrm{train}}$ the stored size. "
-        r"The error is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, "
-        r"$\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, $f(N)=\mathbb{E}(\hat h-\frac45)^2$."
+        r"context, $N_{\mathrm{train}}$ the stored size. The error is for $C=2$, one layer, rate 1, all "
+        r"covariates 0, $p(Y=1)=4/5$, $\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, "
+        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$."
     ),
-    notes=(
-        "What is invariant is the total weight of the keys, not the accuracy; the right panel of Figure 4 "
-        "itself shows an error that "
-        "falls with N'. The best rate depends on N too: 9/25, 45/49 and 225/233 for N = 1, 20, 50 in the "
-        "same example."
-    ),
+    notes="What is invariant is the total weight of the keys, not the accuracy; the right panel of Figure 4 "
+    "itself shows an error that falls with N'. The best rate depends on N too: 9/25, 45/49 and 225/233 for N "
+    "= 1, 20, 50 in the same example.",
 )

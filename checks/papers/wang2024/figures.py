@@ -66,13 +66,10 @@ claim(
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
-    notes=(
-        "With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, "
-        "-1/C), as Section 3 encodes "
-        "positions, a trained layer can use the constant, and most initialisations end below the designed "
-        "one; with (x, 0) it "
-        "cannot. Single initialisations stay stuck above it with either."
-    ),
+    notes="With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, "
+    "-1/C), as Section 3 encodes positions, a trained layer can use the constant, and most initialisations "
+    "end below the designed one; with (x, 0) it cannot. Single initialisations stay stuck above it with "
+    "either.",
 )
 
 claim(
@@ -100,11 +97,8 @@ claim(
     ),
     rests_on=("wang2024/eq11",),
     where="N = 30, d = 512, one head and one layer; only the rate and the kernel parameter are learned.",
-    reason=(
-        "Needs ImageNet images and VGG features, which are not available here; attest experiment "
-        "wang2024/fig5 evaluates a file of "
-        "features."
-    ),
+    reason="Needs ImageNet images and VGG features, which are not available here; attest experiment "
+    "wang2024/fig5 evaluates a file of features.",
 )
 
 claim(
@@ -185,5 +179,6 @@ claim(
     reason=TRAINING,
     notes="The Appendix says otherwise of the Laplacian kernel: there the training was unstable and the "
     "trained Transformer did poorly, and Figure 9 shows none. For the RBF kernel the trained one is omitted "
-    "(Figure 6). What is shown supports the sentence for the linear and the exponential kernel.",
+    "(Figure 6). For the exponential kernel only the caption of Figure 8 names a trained one, the text "
+    "gradient descent alone. What is shown supports the sentence for the linear and the exponential kernel.",
 )

@@ -34,10 +34,9 @@ sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
 WHERE = (
-    r"$x_i\in\mathbb{R}^d$ any points of the domain, $c_i$ any reals; parameters "
+    r"$x_i\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; parameters "
     r"$\sigma,\gamma,c,\lambda$ as in the list of kernels."
 )
-WHERE_OFFSET = WHERE.replace("$c_i$ any reals", "$a_i$ any reals")
 
 
 def inner_product() -> Certificate:
@@ -117,13 +116,9 @@ claim(
     words="tanh(γ xᵀy + c) is not positive semidefinite.",
     literal=NEVER,
     where=WHERE + r" $h\ne0$ any vector of the domain with $\pm h$ and $h/2$ in it; $xy$ in units of $h$.",
-    notes=(
-        "Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also on "
-        "[-1, 1]^d. For γ = 0 "
-        "the kernel is the constant tanh c. The list calls all its kernels Mercer; the paper corrects this "
-        "for the sigmoid in the "
-        "sentence that is judged here."
-    ),
+    notes="Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also "
+    "on [-1, 1]^d. For γ = 0 the kernel is the constant tanh c. The list calls all its kernels Mercer; the "
+    "paper corrects this for the sigmoid in the sentence that is judged here.",
 )
 
 
@@ -134,12 +129,12 @@ def polynomial(ranges: dict[Tensor, str], degree: int, label: str) -> Positive:
 
 def polynomials(sign: str) -> All:
     ranges = {fk.gamma: sign, fk.offset: sign}
-    return All(tuple(polynomial(ranges, degree, f"degree {degree}") for degree in (1, 2, 3, 4)))
+    return All(*(polynomial(ranges, degree, f"degree {degree}") for degree in (1, 2, 3, 4)))
 
 
 r = Index("r", "R")
 G = as_term(Tensor("g", (N, "R"), "g", "g_{%1}"))
-weight = as_term(Tensor("a", (N,), "a", "", "a_{%1}"))
+weight = as_term(Tensor("w", (N,), "w", "", "w_{%1}"))
 NEXT_DEGREE = Identity(
     sum_over(i, j, weight[i] * weight[j] * (G[i].T @ G[j]) * (gamma * (x[i].T @ x[j]) + offset)),
     gamma * sum_over(r, a, sum_over(i, weight[i] * G[i, r] * x[i, a]) ** 2)
@@ -153,16 +148,14 @@ claim(
     "The polynomial kernel is Mercer",
     words="(γ xᵀy + c)^d is positive semidefinite; γ and c are not restricted.",
     literal=polynomials("real"),
-    corrected=All((*polynomials(">= 0").parts, NEXT_DEGREE)),
+    corrected=All(*polynomials(">= 0").parts, NEXT_DEGREE),
     correction_words="For γ ≥ 0 and c ≥ 0, and every whole degree from 1 on.",
     rests_on=("wang2024/prose-mercer-linear",),
-    where=WHERE_OFFSET
+    where=WHERE
     + r" In (e) $\kappa^p(x_i,x_j)=g_i^\top g_j$, as a positive semidefinite matrix is a Gram matrix; the "
     r"right side is at least 0 for $\gamma,c\ge0$.",
-    notes=(
-        "The degree is printed with the letter of the dimension. Exactly: on a neighbourhood of 0 all "
-        "γ^k c^{p-k} ≥ 0 is also necessary, which leaves γ, c ≥ 0, or p even and γ, c ≤ 0."
-    ),
+    notes="The degree is printed with the letter of the dimension. Exactly: on a neighbourhood of 0 all γ^k "
+    "c^{p-k} ≥ 0 is also necessary, which leaves γ, c ≥ 0, or p even and γ, c ≤ 0.",
 )
 
 claim(
@@ -202,11 +195,8 @@ claim(
     "continuity.",
     assumes=(DOMAIN,),
     where=WHERE,
-    notes=(
-        "On [-1, 1]^d the quotient is not defined (x = -y), and where it is the kernel can exceed 1: γ = 6 "
-        "log 2, x = -1, y = -1/2 "
-        "gives the Gram matrix [1, 2; 2, 1]."
-    ),
+    notes="On [-1, 1]^d the quotient is not defined (x = -y), and where it is the kernel can exceed 1: γ = 6 "
+    "log 2, x = -1, y = -1/2 gives the Gram matrix [1, 2; 2, 1].",
 )
 
 claim(
@@ -223,8 +213,8 @@ claim(
     correction_words="For λ ≥ 0, on the whole space.",
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE,
-    notes="Implied, not printed: the paper uses the kernel for its RKHS attention and excepts only the "
-    "softmax kernel. For every λ < 0 the points x and -x give a negative form.",
+    notes="The paper uses the kernel for its RKHS attention; it excepts the softmax and the sigmoid kernel. "
+    "For every λ < 0 the points x and -x give a negative form, for any x ≠ 0.",
 )
 
 kernel_ij, kernel_ji = (
@@ -235,11 +225,11 @@ kernel_ij, kernel_ji = (
     )
 )
 SYMMETRIC_FORM = sum_over(
-    i, j, as_term(Tensor("c", (N,), "c"))[i] * as_term(Tensor("c", (N,), "c"))[j] * kernel_ij
+    i, j, as_term(Tensor("w", (N,), "w"))[i] * as_term(Tensor("w", (N,), "w"))[j] * kernel_ij
 )
 CONTEXT = Point((("N", 2), ("d", 1)), ((X, ((0,), (1,))), (fk.rate, 1)), ((i, 1), (j, 2)))
 NEGATIVE = Point(
-    (("N", 2), ("d", 1)), ((X, ((half,), (1,))), (fk.rate, 8), (Tensor("c", (N,), "c"), (2, -1)))
+    (("N", 2), ("d", 1)), ((X, ((half,), (1,))), (fk.rate, 8), (Tensor("w", (N,), "w"), (2, -1)))
 )
 
 claim(
@@ -248,21 +238,14 @@ claim(
     "The softmax kernel is not Mercer",
     words="exp(λ x_iᵀx_j)/Σ_i exp(λ x_iᵀx_j) is not a Mercer kernel.",
     literal=All(
-        (
-            Example(
-                (Fact("κ(x_i, x_j) - κ(x_j, x_i)", kernel_ij - kernel_ji, "!="),),
-                CONTEXT,
-                label="not symmetric",
-            ),
-            Example(
-                (Fact("-c'Kc", -SYMMETRIC_FORM, ">"),), NEGATIVE, label="nor positive after symmetrising"
-            ),
-        )
+        Example(
+            (Fact("κ(x_i, x_j) - κ(x_j, x_i)", kernel_ij - kernel_ji, "!="),),
+            CONTEXT,
+            label="not symmetric",
+        ),
+        Example((Fact("-w'Kw", -SYMMETRIC_FORM, ">"),), NEGATIVE, label="nor positive after symmetrising"),
     ),
     where=WHERE + r" The keys are the $N$ points; the sum is over the keys $i'$.",
-    notes=(
-        "The printed sum runs over i, which is also the free key index. For λ = 0 or N = 1 the kernel is "
-        "constant, and Mercer. A "
-        "quadratic form only sees the symmetric part."
-    ),
+    notes="The printed sum runs over i, which is also the free key index. For λ = 0 or N = 1 the kernel is "
+    "constant, and Mercer. A quadratic form only sees the symmetric part.",
 )

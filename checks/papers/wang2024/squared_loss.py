@@ -25,10 +25,7 @@ START = Identity(
 )
 
 
-ZERO_STATE = (
-    Given(fd.W, (c, fd.m), as_term(0), "W_0 = 0"),
-    Given(fd.b, (c,), as_term(0), "b_0 = 0"),
-)
+ZERO_STATE = (Given(fd.W, (c, fd.m), as_term(0), "W_0 = 0"), Given(fd.b, (c,), as_term(0), "b_0 = 0"))
 
 
 def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
@@ -42,22 +39,20 @@ def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
     )
     start = ZERO_STATE if a.bias == "on" else ZERO_STATE[:1]
     first = replace(step, given=(*step.given, *start), label="the first step, from W = 0 and b = 0")
-    return All((first, step, START))
+    return All(first, step, START)
 
 
 LOSS = WHERE + r" $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$."
 UPDATE_WORDS = (
     "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the "
-    "residuals and, for b, "
-    "by their plain sum, each with the factor α/N."
+    "residuals and, for b, by their plain sum, each with the factor α/N."
 )
 FACTOR_TWO = (
     "With the coefficient 2α/N; or the same with α/N if the loss is (1/2N) Σ‖·‖², or if the rate is α/2."
 )
 FACTOR_NOTES = (
     "The gradient of the printed loss carries a factor 2 that the update lacks. Nothing else changes: the "
-    "update is exact "
-    "gradient descent, at half the stated rate."
+    "update is exact gradient descent, at half the stated rate."
 )
 
 claim(
@@ -85,10 +80,8 @@ def step_size(a: FunctionalAssumptions, rate: Term) -> All:
     plain = rate / size(N) * sum_over(i, n.residual)
     steps = (-(n.alpha * as_term(fd.by_W))[c, fd.m], -(n.alpha * as_term(fd.by_b)))
     return All(
-        (
-            Identity(steps[0], summed, given=(there, by_weights), label="step of W"),
-            Identity(steps[1], plain, given=(there, by_offset), label="step of b"),
-        )
+        Identity(steps[0], summed, given=(there, by_weights), label="step of W"),
+        Identity(steps[1], plain, given=(there, by_offset), label="step of b"),
     )
 
 
@@ -120,20 +113,18 @@ claim(
     words="For the latent f (start 0) and for the softmax h (start 1/C), the increments up to k-1 sum to the "
     "function at k-1.",
     literal=All(
-        (
-            Identity(
-                as_term(U0),
-                as_term(DU0),
-                given=(Given(DU0, (c,), as_term(U0)[c], "the increment of step 0 is the start itself"),),
-                label="one term",
-            ),
-            Identity(
-                as_term(ALL_FIRST) + as_term(DUK),
-                as_term(UK),
-                given=(INCREMENT, INDUCTION),
-                label="from k-1 to k",
-            ),
-        )
+        Identity(
+            as_term(U0),
+            as_term(DU0),
+            given=(Given(DU0, (c,), as_term(U0)[c], "the increment of step 0 is the start itself"),),
+            label="one term",
+        ),
+        Identity(
+            as_term(ALL_FIRST) + as_term(DUK),
+            as_term(UK),
+            given=(INCREMENT, INDUCTION),
+            label="from k-1 to k",
+        ),
     ),
     where=r"$u$ is $f_\theta$ or $h_\theta$; $\Delta u_0=u_0$ and $\Delta u_k=u_k-u_{k-1}$ for $k\ge1$.",
     notes="For h the term k' = 0 matters: without it every residual of (4) is off by 1/C.",
@@ -152,11 +143,8 @@ claim(
     "subtracted.",
     literal=Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,)),
     where=WHERE + r" At the query $y_{N+1}=0$.",
-    notes=(
-        "That attention produces the middle vector is the content of (9) and (10). The sentence after (2) "
-        "says that the input "
-        "of the layer is added to the input; it is the output that is added."
-    ),
+    notes="That attention produces the middle vector is the content of (9) and (10). The sentence after (2) "
+    "says that the input of the layer is added to the input; it is the output that is added.",
 )
 claim(
     "wang2024/eq6",
@@ -165,19 +153,13 @@ claim(
     words="Equation (2) again, with the input of layer k named e_{j,k-1}; at the first layer it is (x_j, "
     "y_j).",
     literal=All(
-        (
-            Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,), label="layer k"),
-            Stacked(
-                INPUT,
-                blocks(as_term(n.x_j), as_term(n.y_x)),
-                (
-                    Given(
-                        n.done_x, (c,), zeros(CLASSES)[c], "before the first layer no increment but Δf_0 = 0"
-                    ),
-                ),
-                label="first layer",
-            ),
-        )
+        Stacked(INPUT + OUTPUT, RESULT, (n.NEXT,), label="layer k"),
+        Stacked(
+            INPUT,
+            blocks(as_term(n.x_j), as_term(n.y_x)),
+            (Given(n.done_x, (c,), zeros(CLASSES)[c], "before the first layer no increment but Δf_0 = 0"),),
+            label="first layer",
+        ),
     ),
     rests_on=("wang2024/eq2",),
     where=WHERE,
@@ -219,10 +201,8 @@ def readout_literal() -> All:
     """The vector at the query as printed, and its inner product with (0_d, -1)."""
     value = Given(f_query, (c,), as_term(all_query)[c], "the increments sum to the function")
     return All(
-        (
-            Stacked(LAST_LAYER, PRINTED_VECTOR, (SUM_OF_ALL,), label="last vector at the query"),
-            Identity(PRINTED_READOUT.T @ PRINTED_VECTOR, as_term(f_query), given=(value,), label="readout"),
-        )
+        Stacked(LAST_LAYER, PRINTED_VECTOR, (SUM_OF_ALL,), label="last vector at the query"),
+        Identity(PRINTED_READOUT.T @ PRINTED_VECTOR, as_term(f_query), given=(value,), label="readout"),
     )
 
 
@@ -232,10 +212,8 @@ def readout_corrected() -> All:
     vector = blocks(as_term(query), -as_term(all_query))
     matrix = blocks([zeros(CLASSES, D), -eye(CLASSES)])
     return All(
-        (
-            Stacked(LAST_LAYER, vector, (SUM_OF_ALL,), label="last vector at the query"),
-            Identity(matrix @ LAST_LAYER, as_term(f_query), given=(SUM_OF_ALL, value), label="readout"),
-        )
+        Stacked(LAST_LAYER, vector, (SUM_OF_ALL,), label="last vector at the query"),
+        Identity(matrix @ LAST_LAYER, as_term(f_query), given=(SUM_OF_ALL, value), label="readout"),
     )
 
 
@@ -243,25 +221,16 @@ claim(
     "wang2024/prose-readout",
     "Section 2",
     "The vector at the query after the last layer, and what is read from it",
-    words=(
-        "After layer L the vector at the query is (0, -Σ_{k'} Δf_{k'}), and its inner product with (0_d, -1) "
-        "is the prediction."
-    ),
+    words="After layer L the vector at the query is (0, -Σ_{k'} Δf_{k'}), and its inner product with (0_d, "
+    "-1) is the prediction.",
     literal=readout_literal(),
     corrected=readout_corrected(),
-    correction_words=(
-        "After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is its product "
-        "with the "
-        "(C-1)×(d+C-1) matrix [0, -I]."
-    ),
+    correction_words="After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is "
+    "its product with the (C-1)×(d+C-1) matrix [0, -I].",
     rests_on=("wang2024/eq2", "wang2024/prose-telescoping"),
     where=WHERE,
-    notes=(
-        "Two slips. The printed vector is neither the layer's output (0, -Δf_L) nor the sum after the skip "
-        "connection, whose "
-        "first d entries are x_{N+1}. And (0_d, -1) has d + 1 entries against d + C - 1: an inner product "
-        "only for C = 2. "
-        "In Section 3 a query encoded as (x, -1/C) makes the readout h itself; encoded as (x, 0), 1/C must "
-        "be added."
-    ),
+    notes="Two slips. The printed vector is neither the layer's output (0, -Δf_L) nor the sum after the skip "
+    "connection, whose first d entries are x_{N+1}. And (0_d, -1) has d + 1 entries against d + C - 1: an "
+    "inner product only for C = 2. In Section 3 a query encoded as (x, -1/C) makes the readout h itself; "
+    "encoded as (x, 0), 1/C must be added.",
 )

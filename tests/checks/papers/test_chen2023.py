@@ -24,7 +24,7 @@ CLAIMS = {c.id: c for c in load().values() if c.paper == "chen2023"}
 EXPECTED = {
     "proved": "eq5 thm2.2 eq7 eq8 eq11 eq13 eq15 eq17 eq18 eq19 eq20 lem4.2 rem3.3 prose-asymmetry "
     "prose-rank "
-    "prose-released-loss prose-eliminated-conditions prose-uea-lengths",
+    "prose-released-loss prose-eliminated-conditions prose-uea-lengths prose-data-independent-value",
     "corrected": "eq2 eq4 eq6 eq12 eq14 def2.1 thm3.2 rem3.1 rem3.4 rem4.1 fig2 tab1 tab2 tab4 tab5 tab9 "
     "tab12 "
     "prose-symmetric-svd prose-lambda-inverse-sigma prose-identity-reduces prose-kernel-function-of-pair "

@@ -17,10 +17,10 @@ from checks.papers.chen2023.legs import solvers as solver_legs
 from checks.papers.chen2023.legs import tensors as tensor_legs
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.ksvd import explicit_features as ksvd_primal
 from checks.tensors.ksvd import lagrangian as ksvd_lagrangian
 from checks.tensors.ksvd import statements as ks
-from checks.tensors.ksvd.arithmetic import Bounded
 from checks.tensors.ksvd.features import make_features
 from checks.tensors.systems import primal_checks as systems_primal_checks
 from checks.tensors.systems.primal import PrimalAttention

@@ -59,9 +59,9 @@ def test_memory_is_that_of_a_tile_and_a_dense_product_is_noticed(monkeypatch):
 def test_long_lengths_run_the_first_function_only():
     ran = []
 
-    def check(head, F, seed):
-        ran.append((F, head.q.shape[0]))
-        return legs.check_retrieval(head.q[:8], head.k[:8], seed=seed)
+    def check(maps, F, seed):
+        ran.append((F, len(maps)))
+        return legs.check_retrieval(AttentionMap(maps.q[:8], maps.k[:8], maps.v[:8]), seed=seed)
 
     both = legs.on_heads("F {F}", check, "cubic", "quartic")
     assert [len(both.at(n, None, Options())) for n in (1024, 4096, 32768)] == [2, 2, 1]

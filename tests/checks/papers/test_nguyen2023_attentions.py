@@ -48,7 +48,7 @@ def test_the_residual_enters_the_lagrangian_but_not_the_weights():
 
 
 def test_attention_bn_needs_h_over_the_normalised_keys():
-    wrong, (printed, right) = bn._eq21().parts[0], bn.eq21_corrected(OFF).parts[2:]
+    wrong, (printed, right) = bn.eq21().parts[0], bn.eq21_corrected(OFF).parts[2:]
     assert holds(wrong) is False
     assert holds(printed) is True
     assert holds(right) is True
@@ -91,7 +91,7 @@ def test_sparse_attention_needs_h_over_the_subset():
 
 
 def test_multihead_projections_keep_their_head():
-    statement = multihead._eq3()
+    statement = multihead.eq3()
     assert holds(statement) is True
     swapped = replace(statement.given[1], value=as_term(multihead.W_O)[multihead.s, multihead.e, multihead.c])
     assert holds(replace(statement, given=(statement.given[0], swapped))) is False
@@ -111,15 +111,19 @@ def test_projections_inside_and_outside_the_regression():
 
 
 def test_the_misprinted_shapes_of_33_and_34_are_found():
-    printed = residual._eq34(PAPER, as_term(residual.FIT.shift)[j], residual.PRINTED_PENALTY)
+    printed = residual.LINES.lagrangian(PAPER, as_term(residual.FIT.shift)[j], residual.PRINTED_PENALTY)
     assert holds(printed) is False
-    assert holds(residual._eq34(PAPER, as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is True
-    assert holds(residual._eq34(PAPER, -as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is False
+    assert (
+        holds(residual.LINES.lagrangian(PAPER, as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is True
+    )
+    assert (
+        holds(residual.LINES.lagrangian(PAPER, -as_term(residual.FIT.shift)[j, d], residual.PENALTY)) is False
+    )
 
 
 def test_the_convolved_expansion_needs_the_intercept():
-    assert holds(convolution._eq42(PAPER, False).parts[0]) is False
-    assert holds(convolution._eq42(PAPER, True).parts[0]) is True
+    assert holds(convolution.eq42(PAPER, False).parts[0]) is False
+    assert holds(convolution.eq42(PAPER, True).parts[0]) is True
 
 
 def test_a_convolution_mixes_the_score_matrix_on_both_sides():
@@ -131,10 +135,10 @@ def test_a_convolution_mixes_the_score_matrix_on_both_sides():
 
 
 def test_the_linear_kernel_on_centred_keys_is_undefined_and_elu_is_not():
-    first, second = linear._literal().parts
+    first, second = linear.printed_versions().parts
     assert holds(first) is False
     assert holds(second) is False
-    assert [holds(p) for p in linear._corrected().parts] == [True, True, True]
+    assert [holds(p) for p in linear.corrected_versions().parts] == [True, True, True]
 
 
 def test_linear_attention_is_not_softmax_attention():

@@ -20,8 +20,8 @@ from checks.papers.nguyen2023.legs import attentions as variant_legs
 from checks.papers.nguyen2023.legs import heads as variant_heads
 from checks.papers.nguyen2023.legs import inputs as variant_inputs
 from checks.papers.nguyen2023.legs import optima as variant_optima
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.formulas import Formula, agree, engines, of_all_pairs, worst_of
 from checks.tensors.systems.row import Case, output
 from derivations.theories.svr import variants as sv
@@ -220,7 +220,7 @@ def test_formulas_and_their_mutants_form_no_square_of_the_tokens():
 def test_a_mutant_of_all_pairs_is_known_by_its_formula():
     from checks.papers.nguyen2023 import multihead_formulas as mh
 
-    formula = Formula(mh._eq3().rhs, (i, mh.c), ())
+    formula = Formula(mh.eq3().rhs, (i, mh.c), ())
     wrong = mutants(formula.term, 12)
     found = {what for what, m in wrong if of_all_pairs(formula.entry(m), formula.at)}
     assert found == {"softmax of the columns"}

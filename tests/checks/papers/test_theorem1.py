@@ -35,10 +35,10 @@ def passed(found: list[Evidence]) -> list[bool | None]:
 
 
 def test_the_theorem_is_proved_under_its_assumptions_only() -> None:
-    assert judge(theorem1._theorem(THEOREM), with_mutants=False).proved
+    assert judge(theorem1.theorem(THEOREM), with_mutants=False).proved
     for change in ({"normaliser": "one"}, {"feature_map": "elu"}, {"feature_map": "polynomial:2"}, {"bias": "on"},
                    {"feature_map": "exp(2*dot/sqrt(D))"}, {"feature_map": "exp(dot)"}):  # fmt: skip
-        finding = judge(theorem1._theorem(replace(THEOREM, **change)), with_mutants=False)
+        finding = judge(theorem1.theorem(replace(THEOREM, **change)), with_mutants=False)
         assert not finding.proved and finding.holds is False, change
         assert finding.counterexample
 
@@ -46,15 +46,15 @@ def test_the_theorem_is_proved_under_its_assumptions_only() -> None:
 @pytest.mark.parametrize("loss", ["squared_epsilon_insensitive", "least_squares", "huber"])
 @pytest.mark.parametrize("box", ["kept", "relaxed"])
 def test_the_form_of_attention_does_not_depend_on_loss_or_box(loss: str, box: str) -> None:
-    assert judge(theorem1._theorem(replace(THEOREM, loss=loss, box=box)), with_mutants=False).proved
+    assert judge(theorem1.theorem(replace(THEOREM, loss=loss, box=box)), with_mutants=False).proved
 
 
 def test_the_same_kernel_in_other_words_is_the_same_theorem() -> None:
     assert judge(
-        theorem1._theorem(replace(THEOREM, feature_map="exp(dot/sqrt(D))")), with_mutants=False
+        theorem1.theorem(replace(THEOREM, feature_map="exp(dot/sqrt(D))")), with_mutants=False
     ).proved
     assert judge(
-        theorem1._theorem(replace(THEOREM, feature_map="2*exp(dot/sqrt(D))")), with_mutants=False
+        theorem1.theorem(replace(THEOREM, feature_map="2*exp(dot/sqrt(D))")), with_mutants=False
     ).proved
 
 
@@ -63,7 +63,7 @@ def test_wrong_values_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     tensor, _ = svr.value_rule(THEOREM)
     wrong = as_term(svr.alpha_t)[svr.j, svr.d] + as_term(svr.v)[svr.j, svr.d] / as_term(svr.h_k)[svr.j]
     monkeypatch.setattr(svr, "value_rule", lambda a: (tensor, wrong))
-    finding = judge(theorem1._theorem(THEOREM), with_mutants=False)
+    finding = judge(theorem1.theorem(THEOREM), with_mutants=False)
     assert not finding.proved and finding.holds is False
 
 

@@ -18,11 +18,11 @@ from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import LINEAR, Climbing, climbing
 from checks.tensors.core.agreement import check_attention
+from checks.tensors.core.bounded import UNIT, Bounded, same
 from checks.tensors.core.inputs import make_instance
 from checks.tensors.ksvd import explicit_features as kp
 from checks.tensors.ksvd import explicit_features as ksvd_primal
 from checks.tensors.ksvd import statements as ksvd_statements
-from checks.tensors.ksvd.arithmetic import UNIT, Bounded, same
 from checks.tensors.ksvd.explicit_features import record, solution
 from checks.tensors.ksvd.features import make_features
 from checks.tensors.ksvd.lagrangian import conditions
@@ -195,7 +195,7 @@ def weighted_rows(n: int, a: Any, options: Options) -> Evidence:
     both = [x / sums.sqrt()[:, None] for x in (phi_q, phi_k)]
     triplets = feature_triplets(weighted.numpy(), phi_k.numpy(), None, DIRECTIONS)
     s = kp.solution(weighted, phi_k, None, triplets, device=options.device, seed=options.seed)
-    one = Bounded.exact(torch.ones(len(s.some), 1, dtype=torch.float64, device=s.phi_q.device))
+    one = Bounded(torch.ones(len(s.some), 1, dtype=torch.float64, device=s.phi_q.device))
     column = torch.ones(n, 1, dtype=torch.float64)
 
     def row_sums(rows: Any, columns: Any) -> Any:

@@ -231,8 +231,7 @@ def _cubic_maximum() -> Evidence:
     ]
     passed = min(c) < 0 and all(energy(Z) < energy(output) for Z in near)
     return _exact(
-        passed,
-        f"p = 3, c = ({', '.join(map(str, c))}): the energy is lower at {len(near)} states beside AV",
+        passed, f"p = 3, c = ({', '.join(map(str, c))}): the energy is lower at {len(near)} states beside AV"
     )
 
 
@@ -291,20 +290,12 @@ def _arb(name: str) -> list[Evidence]:
     finally:
         ctx.prec = before
     detail = (
-        f"F {name}: balls of the gradient at AV contain 0 within {width:.0e} (with the printed weights one "
-        f"stays {least:.2g} "
+        f"F {name}: balls of the gradient at AV contain 0 within {width:.0e} (with the weights 2c_j of (75) "
+        f"one stays {least:.2g} "
         f"away from it); the energy is higher at {higher} of {len(beside)} other states"
     )
     passed = zero and moved_away and higher == len(beside)
-    return [
-        Evidence(
-            "exact",
-            "interval",
-            passed,
-            detail,
-            backend="Arb, 256 bits",
-        )
-    ]
+    return [Evidence("exact", "interval", passed, detail, backend="Arb, 256 bits")]
 
 
 def balls(assumptions: Any, options: Options) -> list[Evidence]:
@@ -332,15 +323,7 @@ def second_equilibrium(assumptions: Any, options: Options) -> list[Evidence]:
     detail = (
         "β = 2 has a second equilibrium with x_1 - x_2 in (1.9, 1.95); β = 1.4 none at 39 differences tried"
     )
-    return [
-        Evidence(
-            "exact",
-            "interval",
-            second and small,
-            detail,
-            backend="Arb",
-        )
-    ]
+    return [Evidence("exact", "interval", second and small, detail, backend="Arb")]
 
 
 # ---------------------------------------------------------------- the printed algorithm, and descent
@@ -377,8 +360,7 @@ def _other_rest() -> Evidence:
 
     passed = gradient(Fraction(1, 2)) == 0 and gradient(Fraction(4)) != 0
     return _exact(
-        passed,
-        f"F = u⁴ with weights 2c, value 4: gradient 0 at 1/2 and {gradient(Fraction(4))} at AV = 4",
+        passed, f"F = u⁴ with weights 2c, value 4: gradient 0 at 1/2 and {gradient(Fraction(4))} at AV = 4"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import LADDER, Climbing, climbing, skipped
 from checks.tensors.core.agreement import TensorRecord, check_attention
-from checks.tensors.core.inputs import Instance, make_instance
+from checks.tensors.core.inputs import make_instance
 from checks.tensors.core.stream import default_tile
 from checks.tensors.energy import checks, states
 from checks.tensors.energy.descent import gradient as slope
@@ -32,24 +33,21 @@ WIDTH = 64
 SIZE = {"exponential": 1 / 16, "logcosh": 1 / 16, "quartic": 1 / 4}
 # every F costs as much as the first: beyond this length the first alone is run
 ALL_UP_TO = LADDER[1]
-STEP = 1e-3
 
 
 def on_heads(
-    what: str,
-    check: Callable[[Instance, str, int], TensorRecord],
-    *functions: str,
-    grade: str = "certified-float",
+    what: str, check: Callable[..., TensorRecord], *functions: str, grade: str = "certified-float"
 ) -> Climbing:
-    """A leg from a check of (head, F, seed), on heads with values scaled for F: for each F at usual lengths,
-    for the first alone at long ones. ``what`` may name {F}.
+    """A leg from a check of a head's maps, with its F where there are any, and a seed: on heads with values
+    scaled for F, for each F at usual lengths, for the first alone at long ones. ``what`` may name {F}.
     """
 
     def at(n: int, assumptions: Any, options: Options) -> list[Evidence]:
         found = []
-        for F in functions[: None if n <= ALL_UP_TO else 1] or ("quadratic",):
-            head = make_instance(n, WIDTH, dtype=options.dtype, device=options.device, seed=options.seed)
-            record = check(head._replace(v=head.v * SIZE.get(F, 1.0)), F, options.seed)
+        for F in functions[: None if n <= ALL_UP_TO else 1] or ("",):
+            q, k, v = make_instance(n, WIDTH, dtype=options.dtype, device=options.device, seed=options.seed)
+            maps = AttentionMap(q, k, v * SIZE.get(F, 1.0))
+            record = check(maps, *([F] if F else []), seed=options.seed)
             found.append(replace(_evidence(what.format(F=F), record), grade=grade))
         return found
 
@@ -65,15 +63,14 @@ def _evidence(what: str, found: TensorRecord) -> Evidence:
 
 # rows of AV streamed, by torch's kernel and from the definition; wrong scales, axes and normalisers are
 # rejected
-attention = on_heads("attention by two engines and full rows", lambda x, F, seed: check_attention(*x))
+attention = on_heads(
+    "attention by two engines and full rows",
+    lambda maps, seed: check_attention(maps.q, maps.k, maps.v, seed=seed),
+)
 # u_j(Z) by a transpose product and from full columns, and Σ_j u_j = tr(ZᵀAV) with torch's AV
-lift = on_heads(
-    "u of a random state, and its sum as a trace", lambda x, F, seed: states.check_lift(*x, seed=seed)
-)
+lift = on_heads("u of a random state, and its sum as a trace", states.check_lift)
 # c_j as row j of Aᵀ(AV) times v_j: the definition, u_j(AV), the sum ‖AV‖², half ⟨AV, gradient⟩ = Σ c_j²
-alignment = on_heads(
-    "c in two streamed products, no n x n array", lambda x, F, seed: checks.check_alignment(*x, seed=seed)
-)
+alignment = on_heads("c in two streamed products, no n x n array", checks.check_alignment)
 
 # ---------------------------------------------------------------- gradients
 
@@ -84,7 +81,7 @@ def _gradient(*functions: str, regulariser: str = "none") -> Climbing:
     ]
     return on_heads(
         f"{name}, F {{F}}: rows from the definition, slope along a direction",
-        lambda x, F, seed: checks.check_gradient(*x, F, regulariser=regulariser, seed=seed),
+        partial(checks.check_gradient, regulariser=regulariser),
         *functions,
     )
 
@@ -102,9 +99,7 @@ gradient_printed = _gradient("quadratic", "linear", "cubic", "exponential", regu
 def _stationary(*functions: str) -> Climbing:
     """AV is stationary with the weights F'(c), and with no others."""
     return on_heads(
-        "the gradient at torch's AV vanishes, F {F}, weights F'(c)",
-        lambda x, F, seed: checks.check_stationary(*x, F),
-        *functions,
+        "the gradient at torch's AV vanishes, F {F}, weights F'(c)", checks.check_stationary, *functions
     )
 
 
@@ -117,9 +112,7 @@ stationary_exponential = _stationary("exponential")
 def _loop(*functions: str) -> Climbing:
     """The loop started at AV with the weights F'(c) returns AV; other weights and starts leave it."""
     return on_heads(
-        "three steps from AV end at torch's AV, F {F}, weights F'(c)",
-        lambda x, F, seed: states.check_loop(*x, F, seed=seed),
-        *functions,
+        "three steps from AV end at torch's AV, F {F}, weights F'(c)", states.check_loop, *functions
     )
 
 
@@ -127,13 +120,8 @@ loop = _loop("cubic", "quadratic", "exponential", "logcosh")
 loop_quadratic = _loop("quadratic")
 
 # a step for F = u² multiplies u - c by I - 2ηG, and changes the energy by -η‖W‖² + η²‖u(W)‖²; in float64
-step_law = on_heads(
-    "u - c after a step is (I - 2ηG)(u - c)", lambda x, F, seed: checks.check_step(*x, STEP, seed=seed)
-)
-energy_change = on_heads(
-    "the energy changes by -η‖W‖² + η²‖u(W)‖²",
-    lambda x, F, seed: states.check_energy_change(*x, STEP, seed=seed),
-)
+step_law = on_heads("u - c after a step is (I - 2ηG)(u - c)", checks.check_step)
+energy_change = on_heads("the energy changes by -η‖W‖² + η²‖u(W)‖²", states.check_energy_change)
 
 
 @climbing()
@@ -146,27 +134,23 @@ def descent_step(n: int, assumptions: Any, options: Options) -> list[Evidence]:
 # energies at two
 # states, without a bound of their rounding.
 stable_range = on_heads(
-    "the stable range of steps",
-    lambda x, F, seed: states.check_stable_range(*x, seed=seed),
-    grade="measured",
+    "the stable range of steps", lambda maps, **_: states.check_stable_range(maps), grade="measured"
 )
 # The energy above that of AV is below the rate of gradient descent: a rate of exact arithmetic, rounding has
 # no bound here.
 descent = on_heads(
     "four steps from zero, F {F}: energy above that of AV against ‖AV‖²/(8η)",
-    lambda x, F, seed: states.check_descent(*x, F),
+    lambda maps, F, **_: states.check_descent(maps, F),
     "quadratic",
     "logcosh",
     grade="measured",
 )
 # the linear part of a step for F = u² is its own adjoint; in float64
-self_adjoint = on_heads(
-    "the step is self-adjoint", lambda x, F, seed: states.check_self_adjoint(*x, seed=seed)
-)
+self_adjoint = on_heads("the step is self-adjoint", states.check_self_adjoint)
 # twenty steps Z + η(AV - Z), η = 0.3, with torch's AV, against AV + (1 - η)^k (Z_0 - AV)
 update_rule = on_heads(
     "the corrected rule against its closed form; the printed rule is among the rejected ones",
-    lambda x, F, seed: checks.check_update_rule(*x, seed=seed),
+    checks.check_update_rule,
 )
 
 # ---------------------------------------------------------------- the quoted Hopfield energies
@@ -182,8 +166,7 @@ def simplified(n: int, assumptions: Any, options: Options) -> Evidence:
 
 # minus the gradient of a log-sum-exp energy is attention by the queries, and AᵀQ by the keys
 retrieval = on_heads(
-    "automatic differentiation of the energy against attention and the pull on the keys",
-    lambda x, F, seed: check_retrieval(x.q, x.k, seed=seed),
+    "automatic differentiation of the energy against attention and the pull on the keys", check_retrieval
 )
 
 

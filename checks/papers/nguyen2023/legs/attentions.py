@@ -17,18 +17,10 @@ from checks.papers.nguyen2023 import batchnorm_formulas as bn
 from checks.papers.nguyen2023 import centering_formulas as ce
 from checks.papers.nguyen2023 import linear_formulas as linear
 from checks.papers.nguyen2023 import theorem1_formulas as theorem1
+from checks.tensors.core.bounded import Bounded, einsum
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
-from checks.tensors.systems.bounded import Bounded, einsum
-from checks.tensors.systems.cases import (
-    BN_EPS,
-    WIDTH,
-    choices,
-    constant,
-    in_bfloat16,
-    raw_heads,
-    table,
-)
+from checks.tensors.systems.cases import BN_EPS, WIDTH, choices, constant, in_bfloat16, raw_heads, table
 from checks.tensors.systems.formulas import Formula, agree, given
 from checks.tensors.systems.nguyen2023 import Head
 from checks.tensors.systems.row import Case, Heads, Line, Row, Wrong
@@ -192,19 +184,11 @@ def _wrong_bias(case: Case) -> dict[str, Wrong]:
     return {"β negative": _biased(own, -beta), **wrong, "no bias": _biased(own, 0.0)} if beta else wrong
 
 
-BETA = Row(
-    prepared=_centred,
-    printed=_centred_formula,
-)
+BETA = Row(prepared=_centred, printed=_centred_formula)
 BIAS = Row(
     prepared=_centred,
     printed=lambda case: [
-        Line(
-            "softmax with a bias a key",
-            ce.biased(ce.FREE),
-            (beta_table(case),),
-            mutate=beta_of(case) != 0,
-        )
+        Line("softmax with a bias a key", ce.biased(ce.FREE), (beta_table(case),), mutate=beta_of(case) != 0)
     ],
     by_torch=lambda case: _biased(raw(case), beta_of(case)),
     wrong=_wrong_bias,

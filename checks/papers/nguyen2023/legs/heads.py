@@ -17,9 +17,9 @@ from checks.leg import climbing
 from checks.papers.nguyen2023 import multihead_formulas as mh
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
 from checks.papers.nguyen2023.legs.attentions import beta_of, raw
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
-from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.cases import (
     BN_EPS,
     WIDTH,
@@ -63,7 +63,7 @@ def _concatenation(case: Case) -> Iterable[Line]:
         }
         for s, h in enumerate(_three(case))
     )
-    yield Line("(3)", mh._eq3().rhs, tables, at=(i, mh.c))
+    yield Line("(3)", mh.eq3().rhs, tables, at=(i, mh.c))
 
 
 def _head_by_head(case: Case) -> Iterable[Line]:
@@ -183,7 +183,7 @@ def _pooled_before(case: Case) -> Iterable[Line]:
     pool = torch.eye(case.n // POOLED, dtype=torch.float64, device=case.options.device)
     pool = pool.repeat_interleave(POOLED, 1) / POOLED
     names = {"P": Bounded(pool), "X": tokens, "W_K": Bounded(key), "W_V": Bounded(value), "Q": queries}
-    yield Line("a head on pooled tokens", sh._pooling().parts[0].meaning, (names,))
+    yield Line("a head on pooled tokens", sh.pooling().parts[0].meaning, (names,))
 
 
 POOLED = 4  # tokens for a key
@@ -247,7 +247,7 @@ def _centred_formulas(case: Case) -> Iterable[Line]:
     moved = beta_of(case) != 0
     wrong = {"not centred": sh.SH} if moved else {}
     yield Line("(51)", sh.beta_sh(free), tables, wrong=wrong, mutate=moved)
-    yield Line("one bias a key", sh._simplified(free).parts[1].rhs, tables, mutate=moved)
+    yield Line("one bias a key", sh.simplified(free).parts[1].rhs, tables, mutate=moved)
     yield Line("derived expansions", sh.derived_beta(free), tables, wrong=wrong, mutate=False)
 
 

@@ -18,9 +18,9 @@ from checks.papers.nguyen2023 import residual_formulas as re
 from checks.papers.nguyen2023.convolution_formulas import GRID
 from checks.papers.nguyen2023.legs.attentions import raw
 from checks.papers.nguyen2023.legs.heads import DENSE
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
-from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.cases import WIDTH, choices, in_bfloat16, raw_heads, table
 from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import Head
@@ -220,7 +220,7 @@ def _cvt_heads(case: Case, order: str = "qkv") -> Heads:
 
 def _cvt_lines(case: Case, derived: bool) -> Iterable[Line]:
     q, k, v = _cvt_heads(case)[0]
-    statement, names = cv._cvt(), {"conv_Q": q, "conv_K": k, "conv_V": v}
+    statement, names = cv.cvt(), {"conv_Q": q, "conv_K": k, "conv_V": v}
     if not derived:
         yield Line("attention on convolutions", statement.rhs, (names,), at=(cv.i, d))
         return

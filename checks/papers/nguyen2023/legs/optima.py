@@ -26,8 +26,8 @@ from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
 from checks.papers.nguyen2023 import sparse_formulas as sparse
 from checks.tensors.core import bounds
+from checks.tensors.core.bounded import UNIT, Bounded
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.bounded import Bounded, U
 from checks.tensors.systems.formulas import worst_of
 from derivations.calculus.components import evaluate as exactly
 from derivations.calculus.functions import EXACT_FUNCTIONS
@@ -249,7 +249,7 @@ def exact_eps() -> Any:
     """ε with a radius for the few roundings of its formula."""
 
     value = torch.tensor([EXACT_EPS], dtype=torch.float64)
-    return Bounded(value, 8 * U * torch.ones_like(value))
+    return Bounded(value, 8 * UNIT * torch.ones_like(value))
 
 
 def bn_optimum(assumptions: Any, options: Options) -> list[Evidence]:
@@ -530,7 +530,7 @@ def linear_versions_optimum(assumptions: Any, options: Options) -> list[Evidence
         fit = optimum(linear.PLAIN.without_bias(), features, 3)
         values = nearest(fit.values)
         raw = systems.Head(queries, keys, values)
-        own = systems.normalised(raw, Bounded(third, U * third)) if features is normal else raw
+        own = systems.normalised(raw, Bounded(third, UNIT * third)) if features is normal else raw
         out, size = (systems.attend(own._replace(v=v), kernel="linear") for v in (values, values.abs()))
         # features of the program within 2 ulp, as in the engine: one more engine error
         out = Bounded(out.value, out.error + 2 * bounds.linear_attention_factor("float64", 2, 3) * size.size)

@@ -23,16 +23,10 @@ from checks.papers.nguyen2023.legs.heads import (
     projected_and_added,
     sh_tables,
 )
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
-from checks.tensors.systems.bounded import Bounded
-from checks.tensors.systems.cases import (
-    BN_EPS,
-    choices,
-    constant,
-    heads_of_x,
-    projections,
-)
+from checks.tensors.systems.cases import BN_EPS, choices, constant, heads_of_x, projections
 from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import kept_keys
 from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong, compared
@@ -57,7 +51,7 @@ def _linear_row(
     """A linear version: the formula of the corrected statement and the expansion of its program."""
 
     def line(case: Case, derived: bool) -> Iterable[Line]:
-        statement, values = linear._corrected().parts[part], tables(papers(case))
+        statement, values = linear.corrected_versions().parts[part], tables(papers(case))
         if derived:
             yield Line(f"{name}, derived", statement.lhs, values, own, wrong(values), mutate=False)
         else:
@@ -145,7 +139,7 @@ def kept_of(case: Case) -> tuple[int, str]:
 
 def _masked(case: Case) -> Iterable[Line]:
     own, (kept, pattern) = raw(case), kept_of(case)
-    mask, (normaliser, _) = sparse._mask(), sparse._mask().given
+    mask, (normaliser, _) = sparse.mask(), sparse.mask().given
     names = {"x": own.q, "1_M(x)": _member(case.n, case.n, kept, pattern), "k": own.k, "v": own.v}
     everything = sum_over(sparse.jp, exp(sparse.score(sparse.jp)))
     other = substituted(mask.lhs, normaliser.tensor, everything)
@@ -260,10 +254,6 @@ def _kept_tables(case: Case) -> Tables:
     return tuple(tables)
 
 
-VERSIONS = (
-    _sparse_row("BN", "1", True),
-    _sparse_row("SH", None, False),
-    _sparse_row("BN+SH", None, True),
-)
+VERSIONS = (_sparse_row("BN", "1", True), _sparse_row("SH", None, False), _sparse_row("BN+SH", None, True))
 sparse_versions = compared(VERSIONS, "printed", "derived")
 sparse_versions_kernel = compared(VERSIONS, "torch")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.linalg import solve_triangular
 
 from checks.claim import Options
 from checks.evidence import Evidence
@@ -23,6 +24,7 @@ from solvers.functional import (
 )
 
 EXAMPLES, QUERIES, LAYERS, LATENT_STEPS = 60, 16, 4000, 20_000
+FEW, SOON = 12, 1000  # tokens to interpolate (more are closer to singular), and layers that this takes
 FAR = 20  # after a hundredth of the layers the distance must be so many bounds at least
 
 
@@ -46,23 +48,49 @@ def _problem(seed: int, categorical: bool) -> tuple[Any, Any, Any]:
 
 def least_squares_limit(assumptions: Any, options: Options) -> list[Evidence]:
     """Layers of attention with both heads approach least squares in features."""
-
     phi, at, task = _problem(options.seed, False)
-    y, rate = task.y.numpy(), 0.19  # below 2 over the largest kernel value with intercept, (2 + 1)² + 1
+    rate = 0.19  # below 2 over the largest kernel value with intercept, (2 + 1)² + 1
     layer = DescentTransformer(3, 2, Kernel("polynomial"), rates=rate, bias=True)
-    tokens = layer.tokens(task.x, task.y, task.queries, 0.0)
-    coefficients, early = np.zeros((EXAMPLES, 2)), None
+    return _layers_approach(layer, rate, phi, at, task, LAYERS)
+
+
+def interpolation_limit(assumptions: Any, options: Options) -> list[Evidence]:
+    """Layers of attention with the RBF kernel alone approach its interpolant: the Gram matrix of different
+    tokens is positive definite, so that rows of its Cholesky factor are features in which least squares has
+    one solution, with residual zero.
+    """
+    kernel = Kernel("rbf", sigma=0.3)
+    task = make_task(features(Kernel("polynomial"), 2), FEW, 2, 3, queries=QUERIES, seed=options.seed + 2)
     with torch.no_grad():
-        for number in range(LAYERS):
-            coefficients += rate / EXAMPLES * tokens[:EXAMPLES, 2:].numpy()
-            tokens = layer.layer(0, tokens, EXAMPLES)
-            if number == LAYERS // 100:
-                early = -tokens[EXAMPLES:, 2:].numpy()
-    reached = -tokens[EXAMPLES:, 2:].numpy()
+        gram, cross = (kernel(task.x, x).double().numpy() for x in (task.x, task.queries))
+    phi = np.linalg.cholesky(gram)
+    at = solve_triangular(phi, cross.T, lower=True).T
+    rate = (
+        1.5 * FEW / float(np.linalg.eigvalsh(gram)[-1])
+    )  # steps shrink below 2 N over the largest eigenvalue
+    return _layers_approach(DescentTransformer(3, 2, kernel, rates=rate), rate, phi, at, task, SOON)
+
+
+def _layers_approach(
+    layer: DescentTransformer, rate: float, phi: Any, at: Any, task: Any, layers: int
+) -> list[Evidence]:
+    """Many layers against the least squares in features phi (N, p) that solvers find, at queries with
+    features ``at`` (M, p).
+    """
+    y, n = task.y.numpy(), len(phi)
+    tokens = layer.tokens(task.x, task.y, task.queries, 0.0)
+    coefficients, early = np.zeros((n, 2)), None
+    with torch.no_grad():
+        for number in range(layers):
+            coefficients += rate / n * tokens[:n, 2:].numpy()
+            tokens = layer.layer(0, tokens, n)
+            if number == layers // 100:
+                early = -tokens[n:, 2:].numpy()
+    reached = -tokens[n:, 2:].numpy()
     own = squared_distance(phi, y, coefficients.T @ phi)
     fits = [squared_fit(phi, y, method) for method in METHODS]
     fits.append(ridge_fit(phi @ phi.T, phi, y, 1e-9))
-    return [_evidence(fit, own, at, reached, early, f"{LAYERS} layers of attention") for fit in fits]
+    return [_evidence(fit, own, at, reached, early, f"{layers} layers of attention") for fit in fits]
 
 
 def logistic_limit(assumptions: Any, options: Options) -> list[Evidence]:

@@ -4,67 +4,55 @@ streamed, to rounding.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.leg import climbing
+from checks.leg import Climbing
 from checks.tensors.functional_descent.kernels import Kernel
 from checks.tensors.functional_descent.steps import check_steps
 
+
+class Layers(NamedTuple):
+    """The attention of a head: its kernel with parameters, and the task and loss of the descent that three
+    layers carry out (the keywords of `check_steps`).
+    """
+
+    kernel: str
+    parameters: dict[str, Any]
+    task: dict[str, Any]
+
+
+def against_descent(*rows: Layers) -> Climbing:
+    """A leg: layers against as many steps; wrong descents must be further away than rounding explains."""
+
+    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
+        for row in rows:
+            kernel = Kernel(row.kernel, **row.parameters)
+            record = check_steps(kernel, n, device=options.device, seed=options.seed, **row.task)
+            yield record.evidence(f"{row.kernel} kernel, {len(record.comparisons)} steps")
+
+    return Climbing(check)
+
+
 RATE = {"rate": 0.5}
+OFFSET = {"c": 0.5}
+BIAS = {"bias": True}
 
-
-def _steps(options: Options, n: int, name: str, values: dict[str, Any], **settings: Any) -> Evidence:
-    """Three layers with one kernel against three steps; every wrong descent must be further away than
-    rounding explains.
-    """
-
-    record = check_steps(Kernel(name, **values), n, device=options.device, seed=options.seed, **settings)
-    return record.evidence(f"{name} kernel, {len(record.comparisons)} steps")
-
-
-@climbing()
-def squared_loss_steps(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Equation (1) on the printed loss with the rate α/2: polynomial kernel, five categories' worth of
-    outputs, and b.
-    """
-    return _steps(options, n, "polynomial", {"c": 0.5}, bias=True, classes=5, d=3)
-
-
-@climbing()
-def one_head(n: int, assumptions: Any, options: Options) -> list[Evidence]:
-    """Head 1 alone: linear kernel with 64-wide covariates, and cosine."""
-    return [_steps(options, n, "linear", {}, classes=10, d=64), _steps(options, n, "cosine", {})]
-
-
-@climbing()
-def two_heads(n: int, assumptions: Any, options: Options) -> list[Evidence]:
-    """Both heads: RBF, Laplacian, chi-squared and exponential."""
-    kernels: dict[str, dict[str, float]] = {
-        "rbf": {"sigma": 2.0},
-        "laplacian": {},
-        "chi_squared": {},
-        "exponential": RATE,
-    }
-    return [_steps(options, n, name, values, bias=True) for name, values in kernels.items()]
-
-
-@climbing()
-def categorical_steps(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Codes of four categories from 1/C, exponential kernel: descent on half the mean of squares with
-    the rate α.
-    """
-    return _steps(options, n, "exponential", RATE, bias=True, categorical=True, classes=4)
-
-
-@climbing()
-def latent_steps(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Equation (3): the latent function by kernel sums against descent on the mean cross-entropy."""
-    return _steps(options, n, "polynomial", {"c": 0.5}, bias=True, entropy=True, classes=4)
-
-
-@climbing()
-def softmax_steps(n: int, assumptions: Any, options: Options) -> Evidence:
-    """Softmax attention against descent on the weighted loss."""
-    return _steps(options, n, "softmax", RATE)
+# equation (1) on the printed loss with the rate α/2: five categories' worth of outputs, and b
+squared_loss_steps = against_descent(Layers("polynomial", OFFSET, {**BIAS, "classes": 5, "d": 3}))
+# head 1 alone: linear kernel with 64-wide covariates, and cosine
+one_head = against_descent(Layers("linear", {}, {"classes": 10, "d": 64}), Layers("cosine", {}, {}))
+two_heads = against_descent(
+    Layers("rbf", {"sigma": 2.0}, BIAS),
+    Layers("laplacian", {}, BIAS),
+    Layers("chi_squared", {}, BIAS),
+    Layers("exponential", RATE, BIAS),
+)
+# codes of four categories from 1/C: descent on half the mean of squares with the rate α
+categorical_steps = against_descent(Layers("exponential", RATE, {**BIAS, "categorical": True, "classes": 4}))
+# equation (3): the latent function by kernel sums against descent on the mean cross-entropy
+latent_steps = against_descent(Layers("polynomial", OFFSET, {**BIAS, "entropy": True, "classes": 4}))
+# softmax attention against descent on the weighted loss
+softmax_steps = against_descent(Layers("softmax", RATE, {}))
