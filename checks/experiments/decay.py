@@ -87,21 +87,26 @@ class TwoLayers(nn.Module):
         ]
 
 
-def attention_matrix(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """K of a layer for its input (B, N, d): (B, H, N, N), in float64."""
+def attention_matrix(layer: nn.Module, x: torch.Tensor, valid: torch.Tensor | None = None) -> torch.Tensor:
+    """K of a layer for its input (B, N, d): (B, H, N, N), in float64. Rows and columns of what is not
+    ``valid`` (B, N) are zero.
+    """
     x = x.double()
+    there = x.new_ones(x.shape[:2]) if valid is None else valid.double()
+    pairs = there[:, None, :, None] * there[:, None, None, :]
     if isinstance(layer, PrimalAttention):
         own = layer.double()
-        f = own.transformation(x)
+        f = own.transformation(x, valid)
         left, right = (own.features(own._heads(m(x))) for m in (own.query, own.key))
         kernel = left @ right.mT if f is None else (left @ f.mT) @ (right @ f.mT).mT
         layer.float()
-        return kernel
+        return kernel * pairs
     assert isinstance(layer, CanonicalAttention)
     own_c = layer.double()
     q, k = (m(x).unflatten(-1, (own_c.heads, -1)).transpose(1, 2) for m in (own_c.query, own_c.key))
     layer.float()
-    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1)
+    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(there[:, None, None, :] == 0, -torch.inf)
+    return torch.softmax(scores, -1) * pairs
 
 
 def sequences(count: int, tokens: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:

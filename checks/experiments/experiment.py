@@ -19,13 +19,12 @@ from typing import Any
 
 import torch
 
+from checks.audit import cache_folder, current
 from checks.claim import ROOT
 from checks.experiments.errors import ExperimentError
 from checks.run import store
-from checks.run.cache import cache_folder
 from checks.run.store import write_atomically, write_bytes
 
-RESULTS = ROOT / "checks" / "records" / "experiments"
 _SUM = hashlib.sha256().digest_size  # bytes before the state in a checkpoint
 SAVE_SECONDS = 10.0  # a killed run loses at most so much
 
@@ -52,7 +51,9 @@ class Experiment:
 
     A setting named "seeds" is how many random initialisations are run. ``reduction`` says in words what the
     reduced size leaves out. ``summary`` turns the data of the parts into the lines that the command prints.
-    ``needs`` says in words which file of data must be given; its path and digest are then settings.
+    ``needs`` says in words which file of data must be given, ``reads`` what may be given in place of the
+    experiment's own; ``given`` are the settings that it makes of a path. ``require`` raises ExperimentError
+    where something is missing that a run needs, before hours of work.
     """
 
     id: str
@@ -63,17 +64,21 @@ class Experiment:
     parts: Callable[[dict[str, Any], int], list[Part]]
     summary: Callable[[dict[str, Any]], list[str]] = lambda data: []
     needs: str = ""
+    reads: str = ""
+    given: Callable[[Path], dict[str, Any]] = lambda path: {"data": str(path), "digest": digest(path)}
+    require: Callable[[dict[str, Any]], None] = lambda settings: None
 
     def settings(self, full: bool, seeds: int | None = None, data: Path | None = None) -> dict[str, Any]:
         """The settings of a run. Raises ExperimentError where data is missing, or seeds or data mean
         nothing.
         """
         chosen = {**self.full, **({} if full else self.reduced)}
-        if bool(self.needs) != (data is not None):
-            wanted = f"needs {self.needs}" if self.needs else "reads no file; --data does not apply"
-            raise ExperimentError(f"{self.id} {wanted}")
+        if self.needs and data is None:
+            raise ExperimentError(f"{self.id} needs {self.needs}")
         if data is not None:
-            chosen |= {"data": str(data), "digest": digest(data)}
+            if not self.needs and not self.reads:
+                raise ExperimentError(f"{self.id} reads no file; --data does not apply")
+            chosen |= self.given(data)
         if seeds is None:
             return chosen
         if "seeds" not in chosen:
@@ -142,6 +147,8 @@ def _place(path: Path) -> str:
 
 def digest(path: Path) -> str:
     """SHA-256 of a file. Raises ExperimentError."""
+    if not path.is_file():  # a pipe or a device may never end
+        raise ExperimentError(f"cannot read {path}: no regular file")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -177,6 +184,7 @@ def run(
 
     ``progress(part, steps)`` is told of every step. Raises ExperimentError.
     """
+    experiment.require(settings)
     folder = (folder or checkpoints()) / key(experiment, settings, seed)
     parts = experiment.parts(settings, seed)
     found = {}
@@ -184,7 +192,8 @@ def run(
         found[part.name] = _part(part, folder / f"{number}", progress)
     wall, cpu = (sum(f[name] for f in found.values()) for name in ("seconds", "cpu_seconds"))
     work = _work(parts)
-    given: dict[str, Any] = {name: settings[name] for name in ("data", "digest") if name in settings}
+    names = ("data", "digest", "sets") if "data" in settings else ()
+    given: dict[str, Any] = {name: settings[name] for name in names if name in settings}
     whole = _work(experiment.parts({**experiment.full, **given}, seed))
     whole_size = full or not experiment.reduced
     return {
@@ -263,7 +272,7 @@ def _compact(value: Any) -> str:
 
 def committed(id: str) -> Path:
     """Where the repository keeps the result of an experiment."""
-    return RESULTS / f"{id}.json"
+    return current().records_folder / "experiments" / f"{id}.json"
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from checks.experiments import decay, primal_costs, wang2024
+from checks.experiments import decay, digits, lra, primal_costs, primal_series, uea, wang2024
 from checks.experiments.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
-    e.id: e for e in (decay.EXPERIMENT, primal_costs.EXPERIMENT, *wang2024.EXPERIMENTS)
+    e.id: e
+    for e in (
+        decay.EXPERIMENT,
+        primal_costs.EXPERIMENT,
+        primal_series.EXPERIMENT,
+        *uea.EXPERIMENTS,
+        digits.EXPERIMENT,
+        lra.EXPERIMENT,
+        *wang2024.EXPERIMENTS,
+    )
 }
