@@ -11,7 +11,7 @@ from checks.commands.options import BadInput, add_options, run_options
 from checks.run import ledger
 from checks.run.bounded import derivation
 from checks.run.store import require_folder
-from checks.run.theories import THEORIES
+from checks.run.theories import theories
 from derivations.theories.theory import BadAssumption, load_settings, parse_settings
 
 
@@ -61,7 +61,7 @@ def _writable(folder: Path) -> None:
 def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """The knobs of each theory that the book is to be built with. Raises BadAssumption."""
     settings: dict[str, dict[str, Any]] = {}
-    for name, chosen in THEORIES.items():
+    for name, chosen in theories().items():
         own = load_settings(a.assumptions, name) if a.assumptions else {}
         own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
         with derivation():  # unusable ones end here, before any work
@@ -70,8 +70,8 @@ def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
             settings[name] = own
     for pair in a.set:
         prefix, dot, _ = pair.partition("=")[0].strip().rpartition(".")
-        if not dot or prefix not in THEORIES:
+        if not dot or prefix not in theories():
             raise BadAssumption(
-                f"'{pair}' is not of the form theory.knob=value; theories: {', '.join(THEORIES)}"
+                f"'{pair}' is not of the form theory.knob=value; theories: {', '.join(theories())}"
             )
     return settings

@@ -13,6 +13,7 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
+from checks.audit import CHOSEN, UnknownPackage, use
 from checks.commands.console import any_encoding, complain
 from checks.commands.options import BadInput
 from checks.commands.stopping import SAID, Terminated, stoppable
@@ -29,6 +30,7 @@ COMMANDS = {
     "measure": "what the theorems say of the heads of your own model",
     "experiment": "run an experiment of a paper",
     "book": "build the Jupyter Book from the ledger",
+    "new-paper": "a repository for the audit of your own paper, with examples that pass",
 }
 
 
@@ -40,6 +42,8 @@ def main(argv: list[str] | None = None) -> int:
         if sys.stdout is None:
             raise BadInput("standard output is closed")
         with stoppable():
+            package, argv = _package(argv)
+            use(package)
             arguments = _parser(argv).parse_args(argv)
             status: int = arguments.run(arguments)
             sys.stdout.flush()  # a full disk shows here, not behind the last line of this program
@@ -84,7 +88,16 @@ def _unusable() -> tuple[type[Exception], ...]:
     from derivations.theories.theory import BadAssumption
 
     return (
-        *(BadInput, UnknownClaim, BadAssumption, BadLedger, UnwritableCache, TensorError, ExperimentError),
+        *(
+            BadInput,
+            UnknownPackage,
+            UnknownClaim,
+            BadAssumption,
+            BadLedger,
+            UnwritableCache,
+            TensorError,
+            ExperimentError,
+        ),
         BrokenProcessPool,
     )
 
@@ -102,13 +115,31 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput(f"{message}; see {self.prog} --help")
 
 
+def _package(argv: list[str]) -> tuple[str, list[str]]:
+    """The package that ``--package NAME`` says, wherever it stands, and the other arguments."""
+    for n, argument in enumerate(argv):
+        option, equals, name = argument.partition("=")
+        if option == "--package":
+            words = 1 if equals else 2
+            name = name if equals else "".join(argv[n + 1 : n + 2])
+            if not name:
+                raise BadInput("--package needs the name of a package")
+            return name, [*argv[:n], *argv[n + words :]]
+    return "", argv
+
+
 def _parser(argv: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="attest", description="Verdicts on the mathematics of attention, claim by claim.")
+    parser.add_argument(
+        "--package",
+        help="whose papers are meant: the name of an installed audit or of a package that can be imported "
+        f"(default: {CHOSEN} in the environment, else the four papers)",
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, help in COMMANDS.items():
         command = commands.add_parser(name, help=help, description=help)
         if name in argv[:1]:
-            module = import_module(f"checks.commands.{name}")
+            module = import_module(f"{__package__}.{name.replace('-', '_')}")
             module.arguments(command)
             command.set_defaults(run=module.run)
     return parser

@@ -15,13 +15,14 @@ from checks.commands.options import add_options, run_options
 from checks.engine.unicode import unicode_math
 from checks.run import catalogue
 from checks.run.bounded import derivation
-from checks.run.theories import THEORIES, Theory, theory
-from derivations.theories.theory import load_settings, parse_settings
+from checks.run.theories import theories, theory
+from checks.run.verify import why
+from derivations.theories.theory import Theory, load_settings, parse_settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the theory and its knobs."""
-    parser.add_argument("theory", help=", ".join(THEORIES))
+    parser.add_argument("theory", help=", ".join(theories()) or "none")
     parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE")
     parser.add_argument(
         "--assumptions", type=Path, metavar="FILE", help="TOML file with a table of knobs for the theory"
@@ -72,11 +73,7 @@ def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
     for heading in ("claim", "before", "after", "why"):
         shown.add_column(heading)
     for old, new in rows:
-        why = (
-            new.counterexample
-            or "; ".join(e.detail for e in new.evidence if e.passed is not True)
-            or ("holds as printed" if new.literal_holds else new.notes)
-        )
-        shown.add_row(new.id, old.verdict, f"[{COLOURS[new.verdict]}]{new.verdict}[/]", escape(why[:160]))
+        verdict = f"[{COLOURS[new.verdict]}]{new.verdict}[/]"
+        shown.add_row(new.id, old.verdict, verdict, escape(why(new)[:160]))
     OUT.print(shown)
     return 0

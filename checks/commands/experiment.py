@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
+from checks.audit import OWN, current
 from checks.commands.console import ERR, OUT, progress_bar
 from checks.experiments.errors import ExperimentError
 from checks.run.store import require_writable
@@ -25,7 +26,9 @@ def arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--full", action="store_true", help="the paper's size instead of the reduced one")
     p.add_argument("--seeds", type=int, metavar="N", help="how many random initialisations")
     p.add_argument("--seed", type=int, default=0, help="of data and initialisations (default 0)")
-    p.add_argument("--data", type=Path, metavar="FILE", help="of an experiment that needs one")
+    p.add_argument(
+        "--data", type=Path, metavar="PATH", help="a file or folder of data, for an experiment that reads one"
+    )
     p.add_argument("--out", type=Path, metavar="FILE", help="the result (default build/experiments/ID.json)")
 
 
@@ -34,6 +37,8 @@ def run(a: argparse.Namespace) -> int:
     from checks.experiments import experiment as runner
     from checks.experiments.registry import EXPERIMENTS
 
+    if current().package != OWN:
+        raise ExperimentError("experiments are those of the four papers; leave out --package")
     if a.list:
         _list()
         return 0

@@ -8,16 +8,17 @@ from collections.abc import Iterable
 from rich.markup import escape
 from rich.table import Table
 
+from checks.audit import current
 from checks.commands.console import COLOURS, OUT
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.run import catalogue, ledger, proofs
 from checks.run.cache import Cache
-from checks.run.registry import PAPERS, load
+from checks.run.registry import load
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the filters."""
-    parser.add_argument("--paper", choices=sorted(PAPERS))
+    parser.add_argument("--paper", choices=[p.key for p in current().papers])
     parser.add_argument("--verdict", choices=VERDICTS)
     parser.add_argument("--kind", help="statement kind, such as Identity or Implication")
     parser.add_argument("--severity", choices=SEVERITIES)

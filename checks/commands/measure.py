@@ -10,15 +10,17 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from checks.commands.console import ERR, OUT, literal, progress_bar, signs_of_life
-from checks.run.store import write_bytes
+from checks.run.store import read_bounded, write_bytes
 from checks.tensors.core.errors import TensorError
+from checks.tensors.measure.picture import draw
+from checks.tensors.measure.quantities import QUANTITIES, Heads, changes, sentences, stored_heads
 
 if TYPE_CHECKING:
     from checks.tensors.measure.head import Measurement, Settings
@@ -45,12 +47,21 @@ def arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--epsilon", type=float, default=0.1, help="of the regression (default 0.1)")
     p.add_argument("--mask", choices=("none", "causal"), help="of a file's heads (default none)")
     p.add_argument("--scale", type=float, help="factor on q·k (default: the file's scale, else 1/sqrt(d))")
-    p.add_argument("--tokens", type=int, help="use only the first so many tokens")
+    p.add_argument("--tokens", type=int, help="use only so many tokens, the first if --window says no other")
+    p.add_argument(
+        "--window", type=int, default=1, help="which stretch of so many tokens (default 1, the first)"
+    )
     p.add_argument("--head", action="append", metavar="LAYER.HEAD", help="only this head; may be repeated")
-    p.add_argument("--top", type=int, default=16, help="singular values to show (default 16)")
+    p.add_argument("--top", type=int, help="print so many singular values (16 are kept in the JSON)")
     p.add_argument("--steps", type=int, default=12, help="of block Krylov, beyond 1024 tokens (default 12)")
     p.add_argument("--seed", type=int, default=0, help="of block Krylov (default 0)")
     p.add_argument("--device", default="cpu", help="cpu, cuda, cuda:0, … (default cpu)")
+    p.add_argument(
+        "--against",
+        type=Path,
+        metavar="FILE",
+        help="the --json of an earlier run: say what has changed since",
+    )
     p.add_argument(
         "--max-memory", type=float, metavar="GIB", help="refuse what needs more (default: what is free)"
     )
@@ -65,23 +76,22 @@ def arguments(p: argparse.ArgumentParser) -> None:
 def run(a: argparse.Namespace) -> int:
     """Measures and prints; 0. Raises TensorError, one line, for unusable input."""
     settings = _settings(a)
-    if a.plot is not None:
-        _pyplot(a.plot)
-    heads, total, source = _heads(a, settings)
+    before = _earlier(a.against) if a.against is not None else None
+    pyplot = _pyplot(a.plot) if a.plot is not None else None
+    heads, total, source, model = _heads(a, settings)
     found = _measured(heads, total, settings)
+    kept = {m.name: m.to_json() for m in found}
+    changed = changes(before, kept) if before is not None else None
     if a.plot is not None:
-        plot(found, a.plot)
+        _write_picture(a.plot, draw(pyplot, kept, a.plot.suffix.lower()[1:]))
     if a.json:
-        print(
-            json.dumps(
-                {"source": source, "about": _about(a.device), "heads": [_finite(m.to_json()) for m in found]},
-                indent=1,
-                ensure_ascii=False,
-                allow_nan=False,
-            )
-        )
+        whole: dict[str, Any] = {"source": source, "about": _about(a.device), "model": model}
+        whole |= {"changes": changed, "heads": [_finite(head) for head in kept.values()]}
+        print(json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False))
     else:
-        _tables(found)
+        _tables(found, kept, a.top)
+        if changed is not None:
+            _changes(changed)
     return 0
 
 
@@ -99,6 +109,7 @@ def _settings(a: argparse.Namespace) -> Settings:
     from checks.tensors.core.arrays import resolve_device
     from checks.tensors.measure.head import Settings
 
+    top = 16 if a.top is None else a.top
     if (a.file is None) == (a.model is None):
         raise TensorError("give either FILE or --model, and not both")
     if (a.model is None) != (a.text is None):
@@ -107,9 +118,16 @@ def _settings(a: argparse.Namespace) -> Settings:
         raise TensorError(f"--C {a.C} is out of range; a positive number is needed (--log-C for large ones)")
     if a.log_C is not None and not math.isfinite(a.log_C):
         raise TensorError(f"--log-C {a.log_C} is out of range; a finite number is needed")
-    for name, value, low in (("--tokens", a.tokens, 2), ("--top", a.top, 1), ("--steps", a.steps, 1)):
+    for name, value, low in (
+        ("--tokens", a.tokens, 2),
+        ("--top", top, 1),
+        ("--steps", a.steps, 1),
+        ("--window", a.window, 1),
+    ):
         if value is not None and value < low:
             raise TensorError(f"{name} {value} is out of range; at least {low} is needed")
+    if a.window > 1 and a.tokens is None and a.model is None:
+        raise TensorError(f"--window {a.window} needs --tokens, which says how long a window is")
     if a.max_memory is not None and not 0 < a.max_memory < 2**30:
         raise TensorError(f"--max-memory {a.max_memory} is out of range; GiB, a positive number, is needed")
     if a.scale is not None and not math.isfinite(a.scale):
@@ -118,13 +136,26 @@ def _settings(a: argparse.Namespace) -> Settings:
     resolve_device(a.device)
     mask = None if a.mask in (None, "none") else a.mask
     return Settings(
-        log_c, a.epsilon, a.top, steps=a.steps, seed=a.seed, mask=mask, scale=a.scale, device=a.device
+        log_c, a.epsilon, top, steps=a.steps, seed=a.seed, mask=mask, scale=a.scale, device=a.device
     )
 
 
-def _heads(a: argparse.Namespace, settings: Settings) -> tuple[Iterator[Head], int, str]:
-    """The heads asked for, how many they are, and where they come from; refuses first what does not fit
-    memory.
+def _earlier(path: Path) -> Heads:
+    """The heads of an earlier run. Raises TensorError."""
+    if not path.is_file():
+        raise TensorError(f"no file {path}")
+    try:
+        content = read_bounded(path, 2**28)  # a head takes a few thousand bytes
+    except OSError as error:
+        raise TensorError(f"{path} cannot be read: {error.strerror}") from None
+    return stored_heads(content, str(path))
+
+
+def _heads(
+    a: argparse.Namespace, settings: Settings
+) -> tuple[Iterator[Head], int, str, dict[str, Any] | None]:
+    """The heads asked for, how many they are, where they come from, and what a model's configuration says of
+    them; refuses first what does not fit memory.
     """
     import torch
 
@@ -134,18 +165,18 @@ def _heads(a: argparse.Namespace, settings: Settings) -> tuple[Iterator[Head], i
     device = torch.device(a.device)
     free = memory.available_bytes(device) if a.max_memory is None else int(a.max_memory * GIB)
     if a.model is not None:
-        captured = _model_heads(a, settings, free)
+        captured, model = _model_heads(a, settings, free)
         _require_known(a.head, [h.name for h in captured])
         chosen = [h for h in captured if not a.head or h.name in a.head]
-        return iter(chosen), len(chosen), f"{a.model} on {a.text}"
+        return iter(chosen), len(chosen), f"{a.model} on {a.text}", model
     layers = read_layers(a.file)
     names = [f"{layer}.{number}" for each in layers for layer, number, _ in each.names()]
     _require_known(a.head, names)
     wanted = set(a.head) if a.head else None
     memory.require_fit(layers, a.tokens, settings, free)
     total = sum(wanted is None or name in wanted for name in names)
-    heads = (_shortened(head, a.tokens) for layer in layers for head in layer.heads(wanted))
-    return heads, total, str(a.file)
+    heads = (_shortened(head, a.tokens, a.window) for layer in layers for head in layer.heads(wanted))
+    return heads, total, str(a.file), None
 
 
 def _require_known(wanted: list[str] | None, names: list[str]) -> None:
@@ -156,10 +187,15 @@ def _require_known(wanted: list[str] | None, names: list[str]) -> None:
         )
 
 
-def _shortened(head: Head, tokens: int | None) -> Head:
+def _shortened(head: Head, tokens: int | None, window: int) -> Head:
+    """The head on one stretch of its tokens. Raises TensorError for a stretch beyond them."""
     if tokens is None:
         return head
-    return replace(head, q=head.q[:tokens], k=head.k[:tokens], v=head.v[:tokens])
+    start = (window - 1) * tokens
+    if len(head.k) < start + 2:
+        raise TensorError(f"head {head.name} has {len(head.k)} tokens: no window {window} of {tokens}")
+    q, k, v = (x[start : start + tokens] for x in (head.q, head.k, head.v))
+    return replace(head, q=q, k=k, v=v)
 
 
 def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Measurement]:
@@ -183,17 +219,17 @@ def _measured(heads: Iterator[Head], total: int, settings: Settings) -> list[Mea
     return found
 
 
-def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> list[Head]:
-    """The heads of a Hugging Face model on a text, by hooks on torch's attention."""
+def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> tuple[list[Head], dict[str, Any]]:
+    """The heads of a Hugging Face model on a text, by hooks on torch's attention, and its configuration."""
     from checks.tensors.measure.head import bytes_needed
     from checks.tensors.measure.memory import require
-    from checks.tensors.measure.model import run_model
+    from checks.tensors.measure.model import described, run_model
 
     try:
-        text = a.text.read_text(encoding="utf-8")
+        text = read_bounded(a.text, 2**26).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TensorError(f"{a.text} cannot be read as UTF-8 text: {_line(error)}") from None
-    model, tokens = load_model(a.model, text, a.tokens)
+    model, tokens = load_model(a.model, text, a.tokens, a.window)
     config, n = model.config, tokens.shape[1]
     layers, hidden, heads = (
         getattr(config, name, 0) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads")
@@ -204,12 +240,16 @@ def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> list[H
         free,
         f"{a.model} with {layers} layers on {n} tokens",
     )
-    return run_model(model, tokens).heads
+    captured = run_model(model, tokens)
+    found = described(config, captured)
+    said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
+    ERR.print(f"taken from the model: {said}", highlight=False, markup=False)
+    return captured.heads, found
 
 
-def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
-    """A Hugging Face model in evaluation mode and the text's tokens (1, N), at most `most` and what the model
-    can.
+def load_model(name: str, text: str, most: int | None, window: int = 1) -> tuple[Any, Any]:
+    """A Hugging Face model in evaluation mode and the text's tokens (1, N): those of one window, of at most
+    `most` tokens and what the model can.
 
     Raises TensorError if transformers is not installed, the model cannot be loaded, or the text is too short.
     """
@@ -217,8 +257,7 @@ def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
         from transformers import AutoModel, AutoTokenizer
     except ImportError:
         raise TensorError(
-            "--model needs the package transformers, which is not installed; "
-            "pip install 'attention-audit[measure]'"
+            "--model needs the package transformers, which is not installed; pip install transformers"
         ) from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
@@ -232,61 +271,88 @@ def load_model(name: str, text: str, most: int | None) -> tuple[Any, Any]:
             "random"
         )
     longest = [n for n in (most, getattr(model.config, "max_position_embeddings", None)) if n]
-    tokens = tokenizer(
-        text, return_tensors="pt", truncation=bool(longest), max_length=min(longest) if longest else None
-    )["input_ids"]
-    whole = len(tokenizer(text)["input_ids"]) if longest else 0
-    if whole > tokens.shape[1]:
+    return model.eval(), _window(tokenizer, text, min(longest, default=None), window)
+
+
+def _window(tokenizer: Any, text: str, most: int | None, window: int) -> Any:
+    """The tokens (1, N) of one window of a text; says where there are more. Raises TensorError where there
+    is no such window.
+    """
+    import torch
+
+    ids = tokenizer(text)["input_ids"]
+    windows = [ids]
+    if most is not None and len(ids) > most:  # each with the marks that the model expects at the ends
+        found = tokenizer(text, truncation=True, max_length=most, return_overflowing_tokens=True)
+        windows = found["input_ids"]
+        if not isinstance(windows[0], list):  # a tokenizer that knows the first window only
+            windows = [windows]
+    if window > len(windows):
+        raise TensorError(f"the text has {len(ids)} tokens and no window {window}, but {len(windows)}")
+    tokens = torch.tensor([windows[window - 1]])
+    if len(ids) > tokens.shape[1]:
+        which = "the first" if window == 1 else f"window {window} of {len(windows)},"
+        others = f"; --window 2 to {len(windows)} takes another" if len(windows) > 1 else ""
         ERR.print(
-            f"the text has {whole} tokens; the first {tokens.shape[1]} are measured, the most that the model "
-            "or --tokens allows",
+            f"the text has {len(ids)} tokens; {which} {tokens.shape[1]} are measured, the most that the "
+            f"model or --tokens allows{others}",
             highlight=False,
         )
     if tokens.shape[1] < 2:
         raise TensorError(f"the text has {tokens.shape[1]} tokens; at least 2 are needed")
-    return model.eval(), tokens
+    return tokens
 
 
-def _tables(found: list[Measurement]) -> None:
-    """One row a head, then one row a hypothesis."""
-    shown = Table(box=None, pad_edge=False)
+def _tables(found: list[Measurement], kept: Heads, top: int | None) -> None:
+    """One row a head and a column for what differs, what each number means, then one row a hypothesis."""
     boxed = any(m.svr is not None and m.svr.log_c is not None for m in found)
-    headings = (
-        "head",
-        "tokens",
-        "log C*",
-        *(("log C*/C", "outside") if boxed else ()),
-        "angle of V",
-        "cosine",
-        "J",
-        "sigma_1",
-        "stable",
-        "partic.",
-        "entropy",
-        "c_j < 0",
-        "minimisers",
-        "off keys",
-        "off queries",
-    )
-    for heading in headings:
-        shown.add_column(heading, justify="left" if heading == "head" else "right", no_wrap=True)
-    for m in found:
-        shown.add_row(*_row(m, boxed))
+    headings = ["head", "tokens", *(q.name for q in QUANTITIES)]
+    if boxed:
+        headings[3:3] = ["log C*/C", "outside"]
+    rows = [_row(m, boxed) for m in found]
+    same = [len(rows) > 1 and len(set(column)) == 1 for column in zip(*rows, strict=True)]
+    shown = Table(box=None, pad_edge=False)
+    for heading, alike in zip(headings, same, strict=True):
+        if not alike:
+            shown.add_column(heading, justify="left" if heading == "head" else "right", no_wrap=True)
+    for row in rows:
+        shown.add_row(*(cell for cell, alike in zip(row, same, strict=True) if not alike))
     OUT.print(shown)
-    OUT.print(_LEGEND, style="dim", highlight=False)
+    if any(same):
+        common = ", ".join(
+            f"{h} {c or '-'}" for h, c, alike in zip(headings, rows[0], same, strict=True) if alike
+        )
+        OUT.print(f"The same for all {len(rows)} heads: {common}.", highlight=False)
+    if top is not None:
+        _singular_values(found)
+    OUT.print()
+    for name, words in sentences(kept):
+        OUT.print(f"[bold]{name}[/]: {literal(words)}", highlight=False)
     _hypotheses(found)
 
 
-_LEGEND = (
-    "log C*: smallest C of an exact regression fit, keys as queries. angle of V: largest sine between A'A v "
-    "and v, 0 "
-    "for right singular vectors; cosine: largest between two value columns; J: KSVD objective, relative. "
-    "sigma_1: "
-    "lower bound beyond 1024 tokens. stable, partic., entropy: effective ranks (± standard error where "
-    "estimated). "
-    "minimisers: dimension of those of the quadratic energy, at least. off keys, off queries: change of the "
-    "output when their mean is taken off."
-)
+def _singular_values(found: list[Measurement]) -> None:
+    """The leading singular values of each head's A, as many as were asked for and are there."""
+    OUT.print("\nsingular values of A, the largest first:")
+    for m in found:
+        OUT.print(f"{literal(m.name)}: {' '.join(f'{x:.4g}' for x in m.spectrum.values)}", highlight=False)
+
+
+def _changes(changed: dict[str, dict[str, tuple[float, float]]]) -> None:
+    """What an earlier run gave and this one gives, over the heads that both have."""
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("change of", "median before", "now", "most in head", "before", "now"):
+        shown.add_column(heading, justify="left" if heading in ("change of", "most in head") else "right")
+    for quantity in QUANTITIES:
+        heads = changed.get(quantity.name, {})
+        if not heads:
+            continue
+        most = max(heads, key=lambda name: abs(heads[name][1] - heads[name][0]))
+        middles = [median(pair[k] for pair in heads.values()) for k in (0, 1)]
+        cells = [quantity.shown(x) for x in (*middles, *heads[most])]
+        shown.add_row(quantity.name, *cells[:2], literal(most), *cells[2:])
+    OUT.print()
+    OUT.print(shown)
 
 
 def _row(m: Measurement, boxed: bool) -> list[str]:
@@ -356,8 +422,7 @@ def _pyplot(file: Path) -> Any:
         import matplotlib
     except ImportError:
         raise TensorError(
-            "--plot needs the package matplotlib, which is not installed; "
-            "pip install 'attention-audit[measure]'"
+            "--plot needs the package matplotlib, which is not installed; pip install matplotlib"
         ) from None
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -365,40 +430,10 @@ def _pyplot(file: Path) -> Any:
     return pyplot
 
 
-def plot(found: list[Measurement], file: Path) -> None:
-    """Decay of the singular values, angles of the value columns, log C* and effective rank of every head."""
-    pyplot = _pyplot(file)
-    figure, axes = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
-    decay, angles, box, rank = axes.flat
-    for m in found:
-        values = [x / m.spectrum.values[0] for x in m.spectrum.values]
-        decay.semilogy(range(1, len(values) + 1), values, ".-", label=m.name, linewidth=0.8)
-        if m.singular is not None:
-            angles.plot(sorted(m.singular.sines), ".-", linewidth=0.8)
-    names = [m.name for m in found]
-    box.bar(names, [math.nan if m.svr is None else m.svr.log_c_star for m in found])
-    if found[0].svr is not None and found[0].svr.log_c is not None:
-        box.axhline(found[0].svr.log_c, color="black", linewidth=0.8, label="log C")
-        box.legend()
-    rank.bar(names, [m.spectrum.participation for m in found])
-    decay.set(title="singular values of A", xlabel="i", ylabel="sigma_i / sigma_1")
-    angles.set(
-        title="value columns against right singular vectors",
-        xlabel="column, sorted",
-        ylabel="sine",
-        ylim=(0, 1.02),
-    )
-    box.set(title="smallest C of an exact regression fit", xlabel="head", ylabel="log C*")
-    rank.set(title="effective rank (participation)", xlabel="head")
-    for axis in (box, rank):
-        axis.tick_params(axis="x", rotation=90)
-    if len(found) <= 12:
-        decay.legend(fontsize="small")
-    drawn = BytesIO()  # a plot that fails leaves no empty file
-    figure.savefig(drawn, format=file.suffix.lower()[1:])
-    pyplot.close(figure)
+def _write_picture(file: Path, drawn: bytes) -> None:
+    """Raises TensorError where the file cannot be written; a picture that fails leaves none."""
     try:
-        write_bytes(file, drawn.getvalue())
+        write_bytes(file, drawn)
     except OSError as error:
         raise TensorError(f"--plot {file} cannot be written: {error.strerror or error}") from None
 

@@ -23,7 +23,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", help="the claim")
     parser.add_argument("--all", action="store_true", help="check every claim and record what came of it")
     parser.add_argument(
-        "--out", type=Path, default=proofs.RECORDED, help="where --all writes (default: checks/records)"
+        "--out",
+        type=Path,
+        default=proofs.recorded(),
+        help="where --all writes (default: beside the expected verdicts)",
     )
     parser.add_argument("--source", action="store_true", help="print the whole file that Rocq is given")
 
@@ -46,7 +49,7 @@ def _one(id: str, source: bool) -> int:
         texts = "\n\n".join(t.text for group in found.groups() for t in group)
         OUT.print(f"{rocq.PREAMBLE}\n{texts}", markup=False, highlight=False, soft_wrap=True)
         return 0
-    outcomes = prove.remembered(found, proofs.read()) if proofs.RECORDED.exists() else {}
+    outcomes = prove.remembered(found, proofs.read()) if proofs.recorded().exists() else {}
     if rocq.compiler():
         outcomes = {o.name: o for o in rocq.check(found.groups())}
     result = prove.recorded(found, outcomes)
@@ -96,10 +99,12 @@ def _summary(result: proofs.Proofs) -> None:
             OUT.print(f"failed: {proof.name}: {proof.said}", markup=False, highlight=False)
     shown = Table(box=None, pad_edge=False)
     columns = ("all", "some", "none", "nothing to show")
-    for heading in ("parts of the kind", *columns):
+    for heading in ("kind", "claims", "checked", *(f"parts: {c}" for c in columns), "why not"):
         shown.add_column(heading)
-    for kind, counts in result.coverage().items():
-        shown.add_row(kind, *(str(counts[c] or "") for c in columns))
+    for kind, found in result.coverage().items():
+        counts = (len(found.claims), len(found.claims - found.short), *(found.parts[c] for c in columns))
+        why = "\n".join(f"{escape(reason)} ({n})" for reason, n in found.why.most_common())
+        shown.add_row(kind, *(str(n or "") for n in counts), why)
     OUT.print(shown)
     graded = [result.claims[id].verdict for id in result.graded()]
     refuted = sum(c.refutation for c in result.claims.values())

@@ -13,8 +13,11 @@ from checks.commands.options import BadInput
 from checks.run import catalogue, readings, verify
 from checks.run.cache import Cache
 from checks.run.registry import load
+from checks.run.store import read_bounded
 
 FIELDS = ("id", "paper", "record", "outcome")
+_LARGEST = 2**24
+"""Bytes of readings that are taken at once."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +58,11 @@ def run(a: argparse.Namespace) -> int:
 
 
 def _record(file: Path) -> int:
-    lines = (sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")).splitlines()
+    try:
+        given = sys.stdin.buffer.read(_LARGEST) if str(file) == "-" else read_bounded(file, _LARGEST)
+        lines = given.decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise BadInput(f"{file} is not UTF-8 text") from None
     new = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -64,7 +71,7 @@ def _record(file: Path) -> int:
                 item["paper"], item["record"], item["outcome"], verify.version(load()[item["id"]])
             )
     readings.write({**readings.readings(), **new})
-    OUT.print(f"{len(new)} readings recorded in {readings.AUDIT}")
+    OUT.print(f"{len(new)} readings recorded in {readings.recorded()}")
     return 0
 
 
@@ -73,7 +80,7 @@ def _item(line: str, number: int) -> dict[str, Any]:
         item = json.loads(line)
         if not all(isinstance(item[field], str) and item[field].strip() for field in FIELDS):
             raise ValueError("every field is a text")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"line {number} is no reading: {error}") from None
     if item["id"] not in load():
         raise BadInput(f"line {number}: there is no claim {item['id']}")

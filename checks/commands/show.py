@@ -37,23 +37,25 @@ def run(a: argparse.Namespace) -> int:
 
     OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
-    proved, stale = proofs.of_record(record) if proofs.RECORDED.exists() else (None, "")
+    proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
     graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
-    if record.printed:
-        head(f"In the paper ({record.place})")
-        for line in record.printed:
-            formula(line)
+    head(f"In the paper ({record.place})")
+    for line in record.printed:
+        formula(line)
     head("Statement as printed" if record.corrected else "Statement")
     OUT.print(f"  {record.words}", markup=False)
     formula(record.statement.get("latex", ""))
+    if record.where:
+        OUT.print(f"  {unicode_math(record.where)}", markup=False, highlight=False)
     if record.counterexample:
         head("What fails")
         OUT.print(f"  {record.counterexample}", markup=False, highlight=False)
         for failure in record.failures:
             if len(record.failures) > 1:
                 formula(failure["latex"])
-            OUT.print(f"  {failure['severity']}: {failure['because']}", markup=False, highlight=False)
+            alone = "" if failure["severity"] == record.severity else " by its repair alone"
+            OUT.print(f"  {failure['severity']}{alone}: {failure['because']}", markup=False, highlight=False)
     if record.inherited_by:
         head("Fails with it")
         OUT.print(f"  {', '.join(record.inherited_by)}", markup=False, highlight=False)
@@ -107,6 +109,8 @@ def run(a: argparse.Namespace) -> int:
 
 
 def _compared(reading: dict[str, Any]) -> str:
+    if reading["stale"] is None:
+        return "the claim was not judged this time: nothing to compare with"
     return "stale: the statement has changed since" if reading["stale"] else str(reading["outcome"])
 
 

@@ -34,7 +34,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(a: argparse.Namespace) -> int:
     """Judges, compares, and prints a table or JSON; 0 as recorded, else 1."""
     if a.accept:
-        store.require_writable(ledger.EXPECTED)
+        store.require_writable(ledger.table())
+        ledger.begin()
     records = judged(a.ids, a)
     if a.accept:
         ledger.accept(records)

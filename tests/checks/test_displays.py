@@ -227,7 +227,7 @@ def decided(statement: Any) -> list[tuple[str, str, str]] | None:
         case _:
             return None
     for g in getattr(s, "given", ()):
-        found.append(((as_term(g.tensor)[g.at] if g.at else as_term(g.tensor)).latex(), "=", g.value.latex()))
+        found.append((g.defined.latex(), "=", g.value.latex()))
     return found
 
 
@@ -325,7 +325,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
     ),
     "no square": lambda text: text.replace("^{2}", "", 1),
 }
-LIKE = 0.12
+LIKE = 0.08
 """The share of changes that leave a formula as it was: symmetric matrices, softmax of shifted scores, and
 formulas that fit no more than before.
 """
@@ -338,7 +338,7 @@ def noticed(every: int) -> Counter[tuple[str, str]]:
         for name, change in CHANGES.items():
             wrong = change(formula.latex)
             if wrong != formula.latex:
-                found[name, outcome(replace(formula, latex=wrong), tries=1)[0]] += 1
+                found[name, outcome(replace(formula, latex=wrong), tries=2)[0]] += 1
     return found
 
 

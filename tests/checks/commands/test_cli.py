@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures.process import BrokenProcessPool
@@ -53,7 +54,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 # ---------------------------------------------------------------- bad input
 
-FILES = {"broken.toml": "[svr", "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
+FILES = {"broken.toml": "[svr", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
          "knob.toml": "[svr]\nlos = 'huber'\n", "value.toml": "[svr]\nloss = 'none'\n"}  # fmt: skip
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("show", "nosuch/eq1"), "no claim or paper 'nosuch/eq1'"),
@@ -95,6 +96,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("derive", "svr", "--set", "feature_map=((dot^12)^12)^12"), "multiplies out to too much"),
     (("derive", "svr", "--set", "feature_map=1/(dot - dot)"), "divides by zero"),
     (("derive", "svr", "--set", "feature_map=log(0)"), "logarithm of 0"),
+    (("derive", "energy", "--set", "F=exp(exp(exp(exp(exp(u)))))"), "numbers with too many digits"),
     (("derive", "svr", "--set", "feature_map=1e-999999999"), "not allowed here"),
     (("derive", "svr", "--set", "feature_map=" + "(" * 99 + "dot" + ")" * 98), "does not parse"),
     (("derive", "svr", "--set", "feature_map=" + "x" * 100_000), "longer than 200 characters"),
@@ -121,6 +123,12 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("derive", "svr", "--set", "normaliser=mean"), "allowed: kernel_sum"),
     (("derive", "svr", "--seed", "-1"), "allowed: 0 to"),
     (("derive", "svr", "--assumptions", "{}/nosuch.toml"), "cannot read"),
+    (("read", "--from", "/dev/zero"), "/dev/zero: is no regular file"),
+    (("read", "--from", "{}/pipe"), "is no regular file"),
+    (("read", "--from", "{}/nosuch"), "No such file"),
+    (("read", "--from", "{}/deep"), "line 1 is no reading"),
+    (("measure", "--model", "x", "--text", "/dev/zero"), "is no regular file"),
+    (("experiment", "wang2024/fig3", "--data", "/dev/zero"), "reads no file"),
     (("derive", "svr", "--assumptions", "{}"), "Is a directory"),
     (("derive", "svr", "--assumptions", "{}/broken.toml"), "not valid TOML"),
     (("derive", "svr", "--assumptions", "{}/other.toml"), "no table [svr]; there is [srv]"),
@@ -137,6 +145,7 @@ def test_bad_input_ends_with_one_line(
 ) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
+    os.mkfifo(tmp_path / "pipe")
     assert words in refused(
         capsys, *(a.replace("{}", str(tmp_path), 1) if a.startswith("{}") else a for a in arguments)
     )
@@ -165,6 +174,18 @@ def test_a_cache_that_cannot_be_written(
     assert "cannot write to the cache" in refused(capsys, "verify", CHEAP)
 
 
+def test_a_cache_that_cannot_be_written_but_has_it_all_is_used(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    assert attest(capsys, "verify", CHEAP)[0] == 0
+    for folder in ("parts", "catalogue"):
+        shutil.rmtree(tmp_path / folder, ignore_errors=True)
+        (tmp_path / folder).write_text("no folder can be made here")
+    status, _, said = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "1 of 1 from the cache" in said
+
+
 @pytest.mark.parametrize("text", [None, "", "[]", '{"nguyen2023/eq7": "maybe"}'])
 @pytest.mark.parametrize("command", [("verify", CHEAP), ("list",)])
 def test_expected_verdicts_that_are_missing_or_damaged(
@@ -174,9 +195,9 @@ def test_expected_verdicts_that_are_missing_or_damaged(
     text: str | None,
     command: Any,
 ) -> None:
-    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
+    monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
     if text is not None:
-        ledger.EXPECTED.write_text(text)
+        ledger.table().write_text(text)
     status, _, err = attest(capsys, *command)
     complaints = [line for line in err.splitlines() if line.startswith("attest: ")]
     assert status == 2 and len(complaints) == 1 and "expected.json" in complaints[0]
@@ -294,11 +315,11 @@ def test_verify_compares_with_the_recorded_verdicts(
 ) -> None:
     status, out, _ = attest(capsys, "verify", CHEAP)
     assert status == 0 and "every verdict is the recorded one" in out
-    monkeypatch.setattr(ledger, "EXPECTED", tmp_path / "expected.json")
-    ledger.EXPECTED.write_text(json.dumps({CHEAP: "refuted"}))
+    monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
+    ledger.table().write_text(json.dumps({CHEAP: "refuted"}))
     status, out, _ = attest(capsys, "verify", CHEAP)
     assert status == 1 and "recorded: refuted" in out and "1 differ from the recorded" in out
-    ledger.EXPECTED.write_text("{}")
+    ledger.table().write_text("{}")
     assert attest(capsys, "verify", CHEAP)[0] == 1  # nothing is recorded for it
     assert attest(capsys, "verify", CHEAP, "--accept")[0] == 0
     assert ledger.expected() == {CHEAP: "proved"}

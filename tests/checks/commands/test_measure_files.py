@@ -21,6 +21,8 @@ from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import make_instance
 from checks.tensors.measure.load import read_layers
 from checks.tensors.measure.model import capture, run_model
+from checks.tensors.measure.picture import draw, grid
+from checks.tensors.measure.quantities import QUANTITIES, outstanding
 
 
 def arrays(*lead, tokens=12, d=4, d_v=3, seed=0):
@@ -365,6 +367,83 @@ def test_table_json_and_plot(tmp_path, capsys):
     assert f"{found['heads'][1]['svr']['log_c_star']:.3f}" in out
 
 
+def stored(tmp_path, name, scale=1.0, lead=(2, 3), tokens=12):
+    given = arrays(*lead, tokens=tokens)
+    given["q"][1, 2] *= 30 * scale
+    np.savez(tmp_path / name, **given)
+    return tmp_path / name
+
+
+def test_what_is_the_same_for_all_heads_is_one_line_and_each_number_has_its_meaning(tmp_path, capsys):
+    assert attest(stored(tmp_path, "a.npz"), "--top", "3") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    table = out.split("The same for all 6 heads: ")
+    assert "tokens" not in table[0] and "minimisers" not in table[0] and "tokens 12," in table[1]
+    for quantity in QUANTITIES:
+        assert f"{quantity.name}: {quantity.meaning}" in out
+    assert "off queries: change" in out and "1.2 stands apart" in out.split("off queries: change")[1]
+    values = out.split("singular values of A, the largest first: ")[1].split()
+    assert [values[i] for i in (0, 4, 8)] == ["0.0:", "0.1:", "0.2:"] and float(values[1]) >= float(values[2])
+
+
+def test_two_runs_are_compared_head_by_head(tmp_path, capsys):
+    attest(stored(tmp_path, "a.npz"), "--json")
+    (tmp_path / "a.json").write_text(capsys.readouterr().out)
+    before = json.loads((tmp_path / "a.json").read_text())["heads"]
+    assert attest(stored(tmp_path, "b.npz", 2.0), "--against", tmp_path / "a.json", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    for name, number in (("0.0", 0), ("1.2", 5)):
+        old, new = (run[number]["centering"]["queries"] for run in (before, found["heads"]))
+        assert found["changes"]["off queries"][name] == [old, new] and (old == new) == (name == "0.0")
+    assert attest(tmp_path / "b.npz", "--against", tmp_path / "a.json") == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("off queries  "))
+    assert "1.2" in line
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("[]", "no output of"), ("{", "no output of"), ('{"heads": []}', "has no heads"), ('{"heads": [{"head": "0.0"}]}', "has no log C"),
+        ('{"heads": [{"head": "9.9"}]}', "no head in common"), ("[" * 99_999, "no output of"), ('{"heads": [3]}', "no output of"),
+    ],
+)  # fmt: skip
+def test_an_earlier_run_that_is_none_is_one_clear_line(tmp_path, text, message):
+    (tmp_path / "a.json").write_text(text)
+    refused(message, stored(tmp_path, "a.npz"), "--against", tmp_path / "a.json")
+    refused("no file", tmp_path / "a.npz", "--against", "/dev/zero")
+
+
+def test_a_window_is_its_tokens_alone(tmp_path, capsys):
+    given = arrays(tokens=30)
+    np.savez(tmp_path / "a.npz", **given)
+    np.savez(tmp_path / "b.npz", **{name: x[10:20] for name, x in given.items()})
+    both = []
+    for options in (("a.npz", "--tokens", "10", "--window", "2"), ("b.npz",)):
+        assert attest(tmp_path / options[0], *options[1:], "--json") == 0
+        both.append(json.loads(capsys.readouterr().out)["heads"][0]["spectrum"])
+    assert both[0] == both[1]
+    refused("no window 4 of 10", tmp_path / "a.npz", "--tokens", "10", "--window", "4")
+    refused("needs --tokens", tmp_path / "a.npz", "--window", "2")
+
+
+def test_many_heads_are_a_map_a_quantity(tmp_path):
+    heads = {f"{layer}.{n}": {"layer": str(layer), "number": n, "svr": {"log_c_star": 10.0 * layer + n}}
+             for layer in range(12) for n in range(6) if (layer, n) != (3, 2)}  # fmt: skip
+    layers, numbers, cells = grid(QUANTITIES[0], heads)
+    assert (layers[:2], numbers) == (["0", "1"], [0, 1, 2, 3, 4, 5])
+    assert cells[11][5] == 115.0 and math.isnan(cells[3][2]) and len(cells) == 12
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    full = {name: {**head, "singular": None, "spectrum": {"values": [2.0, 1.0], "stable_rank": 1.5, "participation": 1.2},
+                   "centering": {"queries": 0.5}} for name, head in heads.items()}  # fmt: skip
+    assert b"<svg" in draw(pyplot, full, "svg") and not pyplot.get_fignums()
+
+
+def test_a_head_stands_apart_only_where_it_is_far_from_many():
+    even = {str(n): float(n) for n in range(9)}
+    assert outstanding(even) == [] and outstanding({**even, "x": 40.0}) == ["x"]
+    assert outstanding({"a": 0.0, "b": 0.0, "c": 9.0}) == []
+
+
 def test_json_has_no_infinity(tmp_path, capsys):
     given = arrays()
     given["v"][:] = 0
@@ -493,9 +572,10 @@ def stub(monkeypatch):
             return Tiny(is_causal=True), {"missing_keys": {"layers.7.q.weight", "pooler.dense.bias"}}
         return Tiny(is_causal=True), {"missing_keys": {"pooler.dense.bias"}}
 
-    def tokenizer(text, return_tensors=None, truncation=False, max_length=None):
-        found = [b % 50 for b in text.encode()][:max_length]
-        return {"input_ids": torch.tensor([found]) if return_tensors else found}
+    def tokenizer(text, truncation=False, max_length=None, return_overflowing_tokens=False):
+        found = [b % 50 for b in text.encode()]
+        cut = [found[i : i + max_length] for i in range(0, len(found), max_length)] if truncation else found
+        return {"input_ids": cut}
 
     module = types.ModuleType("transformers")
     module.AutoModel = types.SimpleNamespace(from_pretrained=load)
@@ -508,11 +588,17 @@ def test_a_model_on_a_text(stub, tmp_path, capsys):
     options = ("--model", "tiny", "--text", tmp_path / "t.txt", "--tokens", "25")
     assert attest(*options, "--json") == 0
     captured = capsys.readouterr()
-    assert "the text has 43 tokens; the first 25 are measured" in captured.err
+    said = " ".join(captured.err.split())
+    assert "the text has 43 tokens; the first 25 are measured" in said and "--window 2 to 2" in said
+    assert "taken from the model: layers 2, query heads 2, key heads 2, mask causal" in said
+    assert json.loads(captured.out)["model"]["layers"] == 2
     found = json.loads(captured.out)["heads"]
     assert [(h["head"], h["tokens"], h["mask"]) for h in found] == [
         (name, 25, "causal") for name in ("0.0", "0.1", "1.0", "1.1")
     ]
+    assert attest(*options, "--window", "2", "--json") == 0
+    assert {h["tokens"] for h in json.loads(capsys.readouterr().out)["heads"]} == {18}
+    refused("no window 3, but 2", *options, "--window", "3")
     refused(
         "cannot be loaded: other is not a local folder$", "--model", "other", "--text", tmp_path / "t.txt"
     )

@@ -179,7 +179,7 @@ def test_a_place_that_cannot_be_written_is_said_before_the_work(
 
     for module in (verify, export, book):
         monkeypatch.setattr(module, "judged", never)
-    monkeypatch.setattr(ledger, "EXPECTED", place)
+    monkeypatch.setattr(ledger, "table", lambda: place)
     assert cli.main([a.format(place) for a in arguments]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and ("cannot write" in err or "cannot read or write" in err), err

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import attention as at
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.nguyen2023 import Head
 
 N, WIDTH, SCALES = 24, 8, (1, 4)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from checks.tensors.core.arrays import TensorError
-from checks.tensors.ksvd.arithmetic import Bounded, over_tokens
+from checks.tensors.core.bounded import Bounded, over_tokens
 from checks.tensors.ksvd.explicit_features import (
     check_ksvd,
     dual_scores,
@@ -150,7 +150,7 @@ def test_where_the_objective_vanishes(form):
 def test_bounds_of_the_arithmetic_hold_against_exact_sums():
     rng = torch.Generator().manual_seed(0)
     x, y = (torch.randn(9, 3, generator=rng, dtype=torch.float64) * 10.0**e for e in (3, -2))
-    a, b = Bounded.exact(x), Bounded.exact(y)
+    a, b = Bounded(x), Bounded(y)
     found = over_tokens(a, b) @ over_tokens(b, a)
     p, q = exactly(x), exactly(y)
     inner = [[sum(p[n][i] * q[n][j] for n in range(9)) for j in range(3)] for i in range(3)]

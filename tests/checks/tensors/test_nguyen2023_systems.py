@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from checks.tensors.core.arrays import TensorError
+from checks.tensors.core.bounded import Bounded, einsum
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
-from checks.tensors.systems.bounded import Bounded, einsum
 
 
 def tokens(n: int, width: int = 5, seed: int = 0) -> torch.Tensor:

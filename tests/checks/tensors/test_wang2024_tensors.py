@@ -413,7 +413,7 @@ def test_both_width_conventions_descend_each_in_its_own_space() -> None:
 
 
 def test_the_example_in_the_book_runs() -> None:
-    page = (ROOT / "book" / "pages" / "python.md").read_text()
+    page = (ROOT / "book" / "python.md").read_text()
     (example,) = [block for block in page.split("```") if "DescentTransformer(" in block]
     names: dict[str, Any] = {}
     exec(example.removeprefix("python\n"), names)

@@ -1,0 +1,146 @@
+"""What authors need to declare and judge claims; installed, it is the package ``attention_audit`` itself."""
+
+from __future__ import annotations
+
+from checks.audit import Audit, Paper
+from checks.claim import Assumption, Claim, Options, claim
+from checks.engine.judge import judge
+from checks.evidence import Evidence, Record
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.averages import Averages, Column
+from checks.kinds.cost import Assign, Cost
+from checks.kinds.counting import Counted, Grows
+from checks.kinds.differs import Differs
+from checks.kinds.examples import Example, Point, Rule
+from checks.kinds.extremum import Extremum
+from checks.kinds.family import Family
+from checks.kinds.feasible import ConvexProgram, Solvable
+from checks.kinds.follows import Equation, Follows
+from checks.kinds.gaussian import GaussianMean
+from checks.kinds.implication import Implication
+from checks.kinds.limit import Limit
+from checks.kinds.order import Order
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Convex, Dual, WellPosed
+from checks.kinds.recurrence import Base, Recurrence
+from checks.kinds.scope import Scoped
+from checks.kinds.stacked import Stacked
+from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded, Ray
+from checks.leg import Legs, Named, climbing
+from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
+from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program, Raw, Step, convexity, dualise, lagrangian
+from derivations.calculus.term import (
+    Term,
+    apply,
+    as_term,
+    blocks,
+    diag,
+    exp,
+    eye,
+    named,
+    part,
+    row_softmax,
+    size,
+    softmax,
+    sqrt,
+    squared_norm,
+    stack,
+    sum_over,
+    trace,
+    zeros,
+)
+from derivations.theories.theory import BadAssumption, Knob, Theory
+
+__all__ = [
+    "All",
+    "Arithmetic",
+    "Assign",
+    "Assumption",
+    "Audit",
+    "Averages",
+    "BadAssumption",
+    "Base",
+    "Bounded",
+    "Claim",
+    "Column",
+    "Constraint",
+    "Convex",
+    "ConvexProgram",
+    "Cost",
+    "Counted",
+    "Definition",
+    "Differs",
+    "Dual",
+    "Equation",
+    "Evidence",
+    "Example",
+    "Extremum",
+    "Fact",
+    "Family",
+    "Figure",
+    "Follows",
+    "GaussianMean",
+    "Given",
+    "Grows",
+    "Identity",
+    "Implication",
+    "Index",
+    "Knob",
+    "Legs",
+    "Limit",
+    "Link",
+    "Malformed",
+    "Named",
+    "Options",
+    "Order",
+    "Paper",
+    "Point",
+    "Positive",
+    "Program",
+    "Raw",
+    "Ray",
+    "Record",
+    "Recurrence",
+    "Rule",
+    "Scoped",
+    "Solvable",
+    "Stacked",
+    "Stationary",
+    "Step",
+    "Tensor",
+    "Term",
+    "Theory",
+    "WellPosed",
+    "apply",
+    "as_term",
+    "at_point",
+    "blocks",
+    "bregman",
+    "claim",
+    "climbing",
+    "convexity",
+    "diag",
+    "dualise",
+    "exp",
+    "eye",
+    "formula",
+    "grad",
+    "judge",
+    "kronecker",
+    "lagrangian",
+    "named",
+    "part",
+    "row_softmax",
+    "size",
+    "softmax",
+    "sqrt",
+    "squared_norm",
+    "stack",
+    "sum_over",
+    "trace",
+    "unit",
+    "zeros",
+]

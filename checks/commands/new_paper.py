@@ -1,0 +1,42 @@
+"""``attest new-paper``: a repository for the audit of a paper, with examples that pass."""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import re
+from pathlib import Path
+
+from checks.commands.console import OUT
+from checks.commands.options import BadInput
+from checks.run.store import write_atomically
+
+TEMPLATE = Path(__file__).resolve().parents[1] / "template"
+NAME = "mypaper"
+"""What the template is called: the package, the paper's key, the distribution."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the name and the place."""
+    parser.add_argument(
+        "name", metavar="NAME", help="of the package and the paper's key, such as mypaper2026"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="a new folder (default: NAME)")
+
+
+def run(a: argparse.Namespace) -> int:
+    """Writes the files; 0. Raises BadInput for a name that no package can have, or a folder with files."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", a.name) or keyword.iskeyword(a.name):
+        raise BadInput(f"'{a.name}' cannot be a package: small letters, digits and _ are allowed")
+    out = a.out or Path(a.name)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"{out} is not an empty or new folder")
+    for path in sorted(TEMPLATE.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            where = path.relative_to(TEMPLATE).as_posix().replace("dot-", ".").replace(NAME, a.name)
+            text = re.sub(rf"\b{NAME}\b", a.name, path.read_text("utf8"))
+            write_atomically(out / where, text)
+    OUT.print(f"{out} is ready; next:", markup=False)
+    for line in (f"cd {out}", "pip install -e '.[test]'", f"attest --package {a.name} verify"):
+        OUT.print(f"    {line}", markup=False, highlight=False)
+    return 0

@@ -1,0 +1,297 @@
+"""An author's package: it comes in as the four papers do, from a distribution that has everything below one
+package, and its claims are tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from checks import api
+from checks.audit import Audit, Paper, UnknownPackage, cache_folder, current, per_audit, use
+from checks.claim import ROOT
+from checks.commands import new_paper
+from checks.commands.cli import main
+
+_SPEC = util.spec_from_file_location("backend", ROOT / ".ci" / "backend.py")
+backend = util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(backend)
+CHEAP = ("mine/lem1", "mine/eq1")
+
+
+def run(place: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command with the relocated distribution instead of this repository."""
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTHONPATH", "PYTEST", "ATTEST"))
+    }
+    environment |= {
+        "PYTHONPATH": os.pathsep.join([str(place), str(folder)]),
+        "ATTEST_CACHE": str(place / "cache"),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # that of this repository's own distribution
+    }
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, text=True, capture_output=True
+    )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """What the wheel installs."""
+    place = tmp_path_factory.mktemp("installed")
+    backend.relocate(ROOT, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def mine(installed, tmp_path_factory):
+    """The repository that attest new-paper makes, its cheap claims judged by two workers to be as recorded."""
+    folder = tmp_path_factory.mktemp("author") / "mine"
+    made = run(installed, "-m", "attention_audit", "new-paper", "mine", folder=folder.parent)
+    assert made.returncode == 0, made.stderr
+    judged = attest(installed, folder, "verify", *CHEAP, "--workers", "2")
+    assert judged.returncode == 0, judged.stderr + judged.stdout
+    return folder
+
+
+def attest(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return run(installed, "-m", "attention_audit", *words, "--package", "mine", folder=folder)
+
+
+# ---------------------------------------------------------------- the distribution
+
+
+def test_all_imports_and_names_of_modules_are_below_one_package(installed) -> None:
+    old = re.compile(
+        r"""^\s*(?:from|import)\s+(?:derivations|solvers|checks|book)\b|["'](?:checks|book)\.\w+\."""
+    )
+    lines = [
+        f"{path.name}: {line}"
+        for path in (installed / "attention_audit").rglob("*.py")
+        for line in path.read_text("utf8").splitlines()
+        if old.search(line)
+    ]
+    assert not lines
+    said = (installed / "pyproject.toml").read_text("utf8")
+    assert 'attest = "attention_audit.checks.commands.cli:main"' in said and "backend-path" not in said
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("from checks.claim import claim", "from attention_audit.checks.claim import claim"),
+        ("    import book.site as s", "    import attention_audit.book.site as s"),
+        ('x = "checks.claim"', 'x = "attention_audit.checks.claim"'),
+        ("y = ('checks.claim:main', 'checks.')", "y = ('attention_audit.checks.claim:main', 'checks.')"),
+        ('folder / "checks" / "records"', 'folder / "checks" / "records"'),
+        ('"checks.nothing.of.it"', '"checks.nothing.of.it"'),
+    ],
+)
+def test_only_imports_and_names_of_modules_are_renamed(before: str, after: str) -> None:
+    assert backend.renamed(before, {"checks", "checks.claim", "book", "book.site"}) == after
+
+
+def test_an_import_that_would_bind_another_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'import checks\.claim' binds"):
+        backend.renamed("import checks.claim\n", {"checks.claim"})
+
+
+def test_the_public_names_are_there() -> None:
+    assert sorted(api.__all__) == api.__all__ and all(hasattr(api, name) for name in api.__all__)
+
+
+def test_an_authors_folder_called_checks_is_in_nobodys_way(installed, tmp_path) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "__init__.py").write_text("raise RuntimeError('an author's own')\n")
+    found = run(installed, "-m", "attention_audit", "list", "--paper", "bridge", folder=tmp_path)
+    assert found.returncode == 0 and "bridge/ksvd-score" in found.stdout, found.stderr
+
+
+def test_the_cache_is_the_users_where_there_is_no_source_tree(installed, tmp_path, monkeypatch) -> None:
+    program = "from attention_audit.checks.audit import cache_folder as c\nimport os\n"
+    program += "print(c())\nos.environ['ATTEST_CACHE'] = ''\nprint(c())"
+    given, users = run(installed, "-c", program, folder=tmp_path).stdout.split()
+    assert Path(given) == installed / "cache"
+    assert Path(users) == platformdirs.user_cache_path("attest")
+    monkeypatch.delenv("ATTEST_CACHE", raising=False)
+    monkeypatch.setitem(sys.modules, "platformdirs", None)  # not installed
+    assert cache_folder() == ROOT / ".attest" / "cache"
+
+
+@pytest.mark.slow
+def test_the_wheel_is_the_relocated_tree(installed, tmp_path) -> None:
+    build = "import backend, sys; print(backend.build_wheel(sys.argv[1]))"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / ".ci")}
+    made = subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, env=environment, text=True,
+                          capture_output=True)  # fmt: skip
+    assert made.returncode == 0, made.stderr[-2000:]
+    (wheel,) = tmp_path.glob("*.whl")
+    listed = subprocess.run(
+        [sys.executable, "-m", "zipfile", "-l", str(wheel)], capture_output=True, text=True
+    )
+    files = {line.split()[0] for line in listed.stdout.splitlines()}
+    for path in (installed / "attention_audit").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert path.relative_to(installed).as_posix() in files
+
+
+# ---------------------------------------------------------------- a package
+
+
+def test_the_new_repository_works_on_its_own_claims_and_records(installed, mine) -> None:
+    recorded = json.loads((mine / "mine" / "records" / "expected.json").read_text())
+    listed = attest(installed, mine, "list")
+    assert set(re.findall(r"^mine/\S+", listed.stdout, re.MULTILINE)) == set(recorded)
+    assert "not recorded" not in listed.stdout and "refuted" in listed.stdout
+    assert "mine/prose-exchange" in listed.stdout and "nguyen2023" not in listed.stdout
+    shown = attest(installed, mine, "show", "mine/lem1")
+    assert "source: mine/claims/energy.py:" in shown.stdout
+    assert "attest --package mine verify mine/lem1" in shown.stdout
+
+
+@pytest.mark.slow
+def test_a_knob_of_the_package_changes_its_derivation_and_its_verdicts(installed, mine) -> None:
+    found = attest(installed, mine, "derive", "retrieval", "--set", "pull=none", "--workers", "1")
+    assert found.returncode == 0 and re.search(r"mine/eq4 +proved +refuted", found.stdout), found.stderr
+    other = attest(installed, mine, "derive", "svr", "--knobs")
+    assert other.returncode == 2 and "there are retrieval" in other.stderr
+
+
+def test_what_the_package_imports_besides_libraries_is_in_the_keys(installed, mine) -> None:
+    program = (
+        "from attention_audit.checks.audit import use\nuse('mine')\n"
+        "from attention_audit.checks.run.catalogue import sources\nprint(*sources(), sep='\\n')"
+    )
+    (mine / "beside.py").write_text("VALUE = 1\n")
+    (mine / "mine" / "uses.py").write_text("import numpy\nimport beside\n")
+    try:
+        found = run(installed, "-c", program, folder=mine)
+    finally:
+        (mine / "mine" / "uses.py").unlink()
+    names = set(found.stdout.split())
+    assert {"beside", "mine.claims.energy", "attention_audit.checks.claim", "attention_audit"} <= names, (
+        found.stderr
+    )
+    assert not any(name.startswith(("numpy", "sympy")) for name in names)
+
+
+def test_claims_are_tests_that_fail_shortly_with_what_was_found(installed, mine) -> None:
+    records = mine / "mine" / "records" / "expected.json"
+    before = records.read_text()
+    records.write_text(json.dumps({"mine/eq1": "definition", "mine/lem1": "refuted: substance"}))
+    plugin = ("-m", "pytest", "-p", "attention_audit.checks.pytest_plugin", "-p", "no:cacheprovider")
+    try:
+        found = run(installed, *plugin, "--attest", "mine", "-k", "lem1 or eq1", "tests", folder=mine)
+    finally:
+        records.write_text(before)
+    assert found.returncode == 1 and "1 failed, 1 passed" in found.stdout, found.stdout + found.stderr
+    assert "mine/lem1 is proved, recorded is refuted: substance" in found.stdout
+    assert "Traceback" not in found.stdout and "runtest" not in found.stdout
+
+
+@pytest.mark.slow
+def test_the_new_repository_passes_as_a_whole(installed, mine) -> None:
+    judged = attest(installed, mine, "verify", "--json", "--limit", "300")
+    assert judged.returncode == 0, judged.stderr
+    found = {r["id"]: r for r in json.loads(judged.stdout)}
+    assert {r["verdict"] for r in found.values()} == {"definition", "proved", "corrected", "refuted"}
+    assert not [e for r in found.values() for e in r["evidence"] if e["not_run"]]
+    assert not [r["id"] for r in found.values() if r["mutants"]["survivors"]]
+    plugin = ("-m", "pytest", "-p", "attention_audit.checks.pytest_plugin")
+    tested = run(installed, *plugin, folder=mine)
+    assert tested.returncode == 0 and "10 passed" in tested.stdout, tested.stdout
+
+
+# ---------------------------------------------------------------- what is no package
+
+
+@pytest.mark.parametrize(
+    "files, words",
+    [
+        ({}, "no package 'odd' is installed, nor in"),
+        ({"odd/notes.txt": ""}, "no package 'odd' is installed, nor in"),
+        ({"odd/__init__.py": ""}, "odd has no AUDIT"),
+        (
+            {"odd/__init__.py": "from attention_audit import Audit, Paper\n"
+                                "AUDIT = Audit(__name__, 't', (Paper('p', 'P'),))"},
+            "there is no folder",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_audit_is_said_in_one_line(installed, tmp_path, files: dict[str, str], words: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = run(installed, "-m", "attention_audit", "--package=odd", "list", folder=tmp_path)
+    assert found.returncode == 2 and words in found.stderr and "Traceback" not in found.stderr
+
+
+def test_the_papers_are_an_audit_like_any_other() -> None:
+    audit = use()
+    assert audit is current() and audit.records_folder == ROOT / "checks" / "records"
+    assert audit.book_folder == ROOT / "book" and audit.root == ROOT and audit.command == "attest"
+    assert audit.paper("nguyen2023").name == "Nguyen et al. 2023" and audit.paper("x") == Paper("x", "x")
+    with pytest.raises(UnknownPackage):
+        use("no_such_package")
+    assert current() is audit
+
+
+def test_what_is_kept_for_one_audit_is_not_given_for_another(monkeypatch) -> None:
+    asked = []
+
+    @per_audit
+    def title() -> str:
+        asked.append(current().package)
+        return current().title
+
+    ours = title()
+    assert title() == ours and len(asked) == 1
+    other = Audit("json", "Another", (Paper("p", "P"),))
+    monkeypatch.setattr("checks.audit._current", [other])
+    assert title() == "Another" and len(asked) == 2
+
+
+@pytest.mark.parametrize("name", ["My-Paper", "2paper", "class", "a.b", ""])
+def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-paper", name]) == 2 and "cannot be a package" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_files_is_left_alone(tmp_path, capsys) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert (
+        main(["new-paper", "mine", "--out", str(tmp_path)]) == 2
+        and "is not an empty" in capsys.readouterr().err
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_the_template_names_itself_nowhere_else_than_it_is_renamed(tmp_path) -> None:
+    assert main(["new-paper", "mine", "--out", str(tmp_path / "x")]) == 0
+    texts = {p: p.read_text("utf8") for p in (tmp_path / "x").rglob("*") if p.is_file()}
+    assert len(texts) == len([p for p in new_paper.TEMPLATE.rglob("*") if p.is_file() and p.suffix != ".pyc"])
+    assert not [p for p, text in texts.items() if new_paper.NAME in text or new_paper.NAME in p.as_posix()]
+    assert (tmp_path / "x" / ".github" / "workflows" / "audit.yml").is_file()
+
+
+def test_the_package_of_the_readme_is_short_and_proved(installed, tmp_path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf8"), re.DOTALL)
+    _, first, second = re.split(r"^# merge/.*\n", example, flags=re.MULTILINE)
+    assert len([line for line in example.splitlines() if line.strip()]) <= 22
+    (tmp_path / "merge" / "claims").mkdir(parents=True)
+    (tmp_path / "merge" / "__init__.py").write_text(first)
+    (tmp_path / "merge" / "claims" / "__init__.py").write_text("")
+    (tmp_path / "merge" / "claims" / "attention.py").write_text(second)
+    words = ("-m", "attention_audit", "--package", "merge", "verify", "--accept", "--workers", "1")
+    found = run(installed, *words, folder=tmp_path)
+    assert found.returncode == 0 and "1 proved" in found.stdout, found.stdout + found.stderr
+    recorded = json.loads((tmp_path / "merge" / "records" / "expected.json").read_text())
+    assert recorded == {"merge/eq1": "proved"}
