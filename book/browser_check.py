@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import functools
 import http.server
+import json
 import shutil
 import sys
 import threading
@@ -18,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import unquote, urldefrag, urlencode, urlsplit
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PHONE = {"width": 390, "height": 844}
@@ -280,9 +281,21 @@ def check_ledger(running: Any, root: Path) -> list[str]:
 
 
 def check_graph(running: Any, root: Path) -> list[str]:
-    """One node a claim, each with a page; clicking a node opens it."""
+    """One node a claim, each with a page; clicking a node opens it. At first one paper is shown, or what is
+    near a claim.
+    """
     reader = Reader(running)
-    tab, address = reader.tab, (root / "graph.html").as_uri()
+    tab, address = reader.tab, (root / "graph.html").as_uri() + "?paper="
+    papers = "[...new Set(claimGraph.nodes(':visible').map(n => n.data('paper')))].length"
+    reader.open((root / "graph.html").as_uri(), "graph.html")
+    reader.expect(tab.evaluate(papers) == 1, "the graph does not open on one paper")
+    claim = tab.evaluate("claimGraph.edges()[0]?.target().id()")
+    if claim:
+        reader.open((root / "graph.html").as_uri() + f"?{urlencode({'claim': claim})}", "graph.html")
+        shown = tab.evaluate("claimGraph.nodes(':visible').map(n => n.id())")
+        near = "id => { const n = claimGraph.$id(id); return n.union(n.predecessors('node'))"
+        near += ".union(n.successors('node')).map(m => m.id()); }"
+        reader.expect(set(shown) == set(tab.evaluate(near, claim)), f"not the neighbours of {claim}")
     reader.open(address, "graph.html")
     # Never return the Cytoscape object itself: turning it into JSON crashes the tab.
     nodes = tab.evaluate("claimGraph.nodes().map(n => [n.id(), n.data('href')])")
@@ -303,6 +316,59 @@ def check_graph(running: Any, root: Path) -> list[str]:
     reader.expect(
         tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing"
     )
+    return reader.problems
+
+
+LIVE = (
+    ("svr", {"loss": "least_squares"}),
+    ("ksvd", {"scores": "e_only"}),
+    ("energy", {"F": "log(cosh(u))"}),
+    ("functional_descent", {"kernel": "exp(dot)"}),
+    ("svr", {"loss": "hinge"}),
+)
+"""Settings that the pages derive under in the check; the last is none that the theory takes."""
+LIVE_PATIENCE = 300_000
+
+
+def derived(tab: Any, theory: str) -> Any:
+    """What the open page answers when its form of a theory is sent as it stands."""
+    number = tab.evaluate("name => attestForms.findIndex((form) => form.theory === name)", theory)
+    tab.locator("form.live").nth(number).locator("[type=submit]").click()
+    failed = "document.querySelectorAll('.live-status')[n].classList.contains('wrong')"
+    tab.wait_for_function(f"n => attestForms[n].answer || {failed}", arg=number, timeout=LIVE_PATIENCE)
+    said = tab.locator(".live-status").nth(number).inner_text()
+    return tab.evaluate("n => attestForms[n].answer", number) or {"error": said}
+
+
+def check_live(running: Any, root: Path) -> list[str]:
+    """Deriving on the page, opened as a file: nothing is loaded before a click, and the answers are those of
+    this Python.
+    """
+    from book.live import answers
+
+    reader, page = Reader(running), root / "change-an-assumption.html"
+    if not (root / "_static/live").is_dir():
+        return []  # the build has said why
+    for theory, settings in LIVE:
+        reader.open(f"{page.as_uri()}?{urlencode({'theory': theory, **settings})}", f"{page.name} {theory}")
+        loaded = reader.tab.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+        early = [name for name in loaded if "/live/" in name]
+        reader.expect(not early and not reader.tab.evaluate("window.attestParts"), f"loads early: {early}")
+        found = derived(reader.tab, theory)
+        expected = json.loads(answers.derive(theory, json.dumps(settings)))
+        reader.expect(found == expected, f"{settings} gives another derivation than in the terminal")
+        if "steps" in expected and found == expected:
+            shown = len(expected["steps"]) + len(expected["gone"])
+            try:
+                reader.tab.wait_for_function(
+                    "n => document.querySelectorAll('.live-steps > .step').length === n",
+                    arg=shown,
+                    timeout=LIVE_PATIENCE,
+                )
+            except Exception:
+                reader.note(f"not all of the {shown} steps are shown")
+            unset = reader.tab.locator(".live-maths pre").count()
+            reader.expect(not unset, f"{unset} formulas are not set")
     return reader.problems
 
 
@@ -344,7 +410,7 @@ def check(out: Path, workers: int = 1) -> list[str]:
     try:
         problems = check_pages(root, workers)
         with browser() as running:
-            for part in (check_ledger, check_graph, check_served):
+            for part in (check_ledger, check_graph, check_live, check_served):
                 problems += part(running, root)
         return problems
     except NoBrowser as error:

@@ -1,6 +1,6 @@
 """Builds the book from an exported ledger: `attest book`, or `python -m book.build --ledger FILE --out DIR`.
 
-The generated sources and Sphinx's state stay in a working folder (book/_work), so that a second build
+The generated sources and Sphinx's state stay in a working folder in the cache, so that a second build
 rewrites only the pages whose records changed. The finished pages are then copied to the output folder,
 which a build that fails leaves as it was.
 """
@@ -19,16 +19,22 @@ from typing import Any
 
 from book import browser_check as browser
 from book import site, variants, vendor
-from book.ledger import LedgerError, parse, read_records
+from book.ledger import LedgerError, Live, parse, read_records
+from book.live import pack
+from checks.audit import cache_folder, current
 
-WORK = Path(__file__).parent / "_work"
-WORK_CHANGED = Path(__file__).parent / "_build" / "changed"
-"""Where the sources of a changed theory's book are kept, so that the audit's own stay as they are."""
 MARK = ".attest-book.json"
 
 
 class BuildError(RuntimeError):
     """The book could not be built; the message is one line unless Sphinx had more to say."""
+
+
+def work_folder(changed: bool = False) -> Path:
+    """Where sources and Sphinx's state are kept; those of a changed theory's book apart, so that the audit's
+    own stay as they are.
+    """
+    return cache_folder() / "book" / current().package / ("changed" if changed else "own")
 
 
 def say(message: str) -> None:
@@ -39,10 +45,9 @@ def say(message: str) -> None:
 def run_jupyter_book(work: Path, builder: str = "html") -> Path:
     """Run jupyter-book on the working folder; warnings are errors. Returns the folder of pages."""
     pages = work / "_build" / builder
-    # The repository's root, for book.offline and for cells that import the project.
-    path = os.pathsep.join(
-        filter(None, [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
-    )
+    # For the extension and for cells that import the project or the audit's package.
+    here = Path(__file__).parents[__package__.count(".") + 1]
+    path = os.pathsep.join(filter(None, [str(here), str(current().root), os.environ.get("PYTHONPATH", "")]))
     call = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", call, "build", str(work), "-W", "--keep-going", "-n", "-q"]
     log = work / "_build" / "jupyter-book.log"
@@ -118,6 +123,7 @@ def make(
         ledger = parse(records, str(ledger_path), variants.describe(settings))
         derived["what-changed"] = variants.changed_page(settings, ledger, before, records)
     if derive:
+        ledger.live = _live()
         derived |= variants.pages(ledger)
     site.assemble(ledger, records, work, derived)
     stamp, frame = work / "_build" / "frame", site.frame(work)
@@ -127,8 +133,18 @@ def make(
     # Gone until the build is through: the pages of one that failed may hold gaps.
     stamp.unlink(missing_ok=True)
     pages = run_jupyter_book(work)
+    pack.place(pages, ledger.live)
     stamp.write_text(frame)
     publish(pages, out)
+
+
+def _live() -> Live:
+    """Python for the browser; where it cannot be had, the book is built without, and says so."""
+    try:
+        return pack.pack()
+    except vendor.VendorError as error:
+        say(f"the pages of this book cannot derive in the browser: {error}")
+        return Live(missing=str(error))
 
 
 def build(
@@ -150,12 +166,12 @@ def build(
     of these theories are judged anew with ``options`` (of checks.claim) on ``workers`` processes, and a page
     says what changed. derive: make the page of worked variants, for which the derivations run. browser_check:
     open every page in headless Chromium afterwards. pdf: also print the corrections to a PDF. work: where
-    sources and Sphinx's state are kept; in the folder book by default. Returns 0, or 1 where the book could
+    sources and Sphinx's state are kept; in the cache by default. Returns 0, or 1 where the book could
     not be built or a page is not right, or 2 for an unusable ledger.
     """
     out = Path(out)
     try:
-        work = (work or (WORK_CHANGED if settings else WORK)).resolve()
+        work = (work or work_folder(bool(settings))).resolve()
         make(Path(ledger_path), out, work, settings, options, workers, derive)
         if pdf:
             say(f"printed {browser.print_pdf(out)}")

@@ -6,7 +6,8 @@ A fenced block
     ```
 
 shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) a view of the whole ledger
-(`summary`, `scale`, …; see BLOCKS), or with `rows PREFIX` a table of the claims whose ids begin so. The role
+(`summary`, `scale`, …; see BLOCKS), with `rows PREFIX` a table of the claims whose ids begin so, or with
+`live THEORY` the form with which a reader changes that theory's assumptions. The role
 {claim}`nguyen2023/thm1` is a link with the claim's verdict; {claim}`nguyen2023/rem1=corrected,condition` is
 the same and fails the build where the ledger says otherwise, so that a sentence that states a verdict cannot
 go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the cell may import: a cell that
@@ -22,19 +23,19 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from book import claim_page, figure, kernel, measurements, overview, systems
 from book.ledger import Claim, Ledger, LedgerError
-from book.markup import badge, code, link
+from book.markup import badge, code, folded, link
+from checks.audit import OWN, current, per_audit
 
-RESULTS = Path(__file__).parent.parent / "checks" / "records" / "experiments"
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
     "kernel": kernel.count,
     "trust": kernel.trust,
+    "coverage": kernel.coverage,
     "changed": overview.changed_note,
     "scale": overview.scale,
     "devices": measurements.devices,
@@ -77,6 +78,10 @@ def absent(claim_id: str) -> str:
 
 
 def _block(ledger: Ledger, page: str, name: str, claim_id: str | None) -> str:
+    if name == "live" and claim_id:
+        from book.live import form  # SymPy: a book without forms needs none
+
+        return folded(f"Change an assumption of theory {claim_id} here", form.block(claim_id, ledger.live))
     if name == "rows" and claim_id:
         return overview.rows(ledger, claim_id) or absent(claim_id + "…")
     if claim_id is None and name in BLOCKS:
@@ -109,19 +114,21 @@ def expand(source: str, ledger: Ledger, page: str = "page") -> str:
     return _ROLE.sub(lambda m: _role(ledger, page, *m.groups()), source)
 
 
-@lru_cache(maxsize=1)
+@per_audit
 def derivations_digest() -> str:
-    """Digest of the sources that chapters import."""
-    digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parent.parent / "derivations").rglob("*.py")):
+    """Digest of the sources that chapters import: the derivations, and an author's package."""
+    digest, own = hashlib.sha256(), Path(__file__).parent.parent
+    folders = {own / "derivations"} | ({current().folder} if current().package != OWN else set())
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
 def source_digest(name: str, page: str) -> str:
     """Digest of one file of the repository that a cell imports. Raises LedgerError where there is none."""
-    path = Path(__file__).parent.parent / name
-    if not path.is_file():
+    places = (Path(__file__).parent.parent / name, current().root / name)
+    path = next((p for p in places if p.is_file()), None)
+    if path is None:
         raise LedgerError(f"{page}: there is no {name}")
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
@@ -136,7 +143,7 @@ def extract(source: str, records: list[dict[str, Any]]) -> str:
 
 def result(experiment: str, page: str) -> str:
     """The recorded result of an experiment as it is kept. Raises LedgerError where none is recorded."""
-    path = RESULTS / f"{experiment}.json"
+    path = current().records_folder / "experiments" / f"{experiment}.json"
     if not path.is_file():
         raise LedgerError(f"{page}: no result of {experiment} is recorded; see attest experiment --list")
     return path.read_text("utf8")

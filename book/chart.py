@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from book.markup import literal
+
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 320, 64, 16, 18, 46
 COLOURS = 5  # series-0 … series-4 in attest.css; a sixth series has the colour of the first
 
@@ -107,7 +109,8 @@ def chart(lines: Sequence[Line], x_name: str, y_name: str, summary: str, caption
         for line in lines
         if line.name
     )
-    return (
-        f'```{{raw}} html\n<figure class="error-plot">{picture}<p class="legend">{legend}</p>'
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>\n```"
+    return literal(
+        f'<figure class="error-plot">{picture}<p class="legend">{legend}</p>'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>",
+        "{raw} html",
     )

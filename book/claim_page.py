@@ -8,7 +8,23 @@ from typing import Any
 
 from book import figure, kernel
 from book.ledger import Claim, Ledger, paper_name
-from book.markup import Room, badge, code, display, folded, link, literal, prose, scroll, table, text
+from book.markup import (
+    Room,
+    badge,
+    box,
+    code,
+    display,
+    folded,
+    letter,
+    link,
+    literal,
+    paragraphs,
+    prose,
+    scroll,
+    table,
+    text,
+)
+from checks.evidence import finding as said
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 
@@ -21,28 +37,31 @@ def anchor(name: str) -> str:
 def statement(claim: Claim, room: Room | None = None) -> str:
     """The statement as the paper prints it, with the meaning of its symbols."""
     show = (room or Room()).display
-    parts = [text(claim.statement.words), show(claim.statement.latex), claim.where]
+    parts = [text(claim.statement.words), show(claim.statement.latex), text(claim.where)]
     return "\n\n".join(part for part in parts if part)
 
 
 def sides(claim: Claim, room: Room) -> str:
     """What the paper prints beside what was decided, and what was added to make it decidable."""
     decided = statement(claim, room)
-    if not claim.printed:
-        return decided
     added = f"Added to make it decidable: {text(claim.added)}" if claim.added else ""
+    if not claim.printed:
+        place = f"**In the paper**: {text(claim.place)}." if claim.place else ""
+        return "\n\n".join(part for part in (place, decided, added) if part)
     left = "\n\n".join([f"**In the paper** ({text(claim.place)})", *map(room.display, claim.printed)])
     right = "\n\n".join(part for part in ("**As decided**", decided, added) if part)
-    blocks = "\n".join(f":::::{{div}} side\n{side}\n:::::" for side in (left, right))
-    return f"::::::{{div}} sides\n{blocks}\n::::::"
+    return box("{div} sides", "\n".join(box("{div} side", side) for side in (left, right)))
 
 
 def reading(claim: Claim) -> str:
     """What was read in the paper without sight of the record, and what the comparison gave."""
     if not claim.reading:
         return ""
-    stale = "The statement has changed since: to be compared again."
-    outcome = stale if claim.reading["stale"] else text(claim.reading["outcome"])
+    stale = {
+        True: "The statement has changed since: to be compared again.",
+        None: "Not judged this time: nothing to compare with.",
+    }
+    outcome = stale.get(claim.reading["stale"], text(claim.reading["outcome"]))
     version = code(claim.reading["version"])
     lines = [
         f"- From the paper alone: {text(claim.reading['paper'])}",
@@ -71,7 +90,7 @@ def counterexample(claim: Claim) -> str:
     """The counterexample in a box, or nothing."""
     if not claim.counterexample:
         return ""
-    return f"::::{{div}} counterexample\n{prose(claim.counterexample)}\n::::"
+    return box("{div} counterexample", prose(claim.counterexample))
 
 
 def steps(claim: Claim, room: Room | None = None) -> str:
@@ -82,7 +101,7 @@ def steps(claim: Claim, room: Room | None = None) -> str:
         foot = f"{outcome(step)} {text(step.get('grade') or '')}"
         reason = text(step.get("reason") or "")
         parts = [head, show(step.get("latex") or ""), reason, foot]
-        blocks.append("::::{div} step\n" + "\n\n".join(part for part in parts if part) + "\n::::")
+        blocks.append(box("{div} step", "\n\n".join(part for part in parts if part)))
     return "\n\n".join(blocks)
 
 
@@ -152,9 +171,7 @@ COLUMNS = {
 
 def finding(piece: dict[str, Any]) -> str:
     """What a piece of evidence says: what was compared, and what became of the wrong versions."""
-    alive = ", ".join(piece.get("not_rejected") or ())
-    wrong = f"{piece['wrong']} wrong versions rejected" if piece.get("wrong") else ""
-    return "; ".join(filter(None, (piece.get("detail"), f"not rejected: {alive}" if alive else wrong)))
+    return said(piece.get("detail") or "", piece.get("wrong"), piece.get("not_rejected") or ())
 
 
 def outcome(piece: dict[str, Any]) -> str:
@@ -222,12 +239,13 @@ def claim_list(claims: list[Claim]) -> str:
     return "\n".join(lines)
 
 
-def _weight(claim: Claim, ledger: Ledger, room: Room) -> str:
+def _weight(claim: Claim, ledger: Ledger) -> str:
     """How much each failing part matters and why, and which claims fail with this one."""
     blocks = []
     for failure in claim.failures:
-        shown = [room.display(failure["latex"])] if len(claim.failures) > 1 else []
-        blocks += [*shown, f"{badge(failure['severity'], 'severity')} {text(failure['because'])}."]
+        part = f"{letter(failure['latex'])} " if len(claim.failures) > 1 else ""
+        alone = "" if failure["severity"] == claim.severity else "by its repair alone: "
+        blocks.append(f"{part}{badge(failure['severity'], 'severity')} {alone}{text(failure['because'])}.")
     heirs = [ledger.by_id[heir] for heir in claim.inherited_by if heir in ledger.by_id]
     if heirs:
         blocks += [f"{badge('substance', 'severity')} What rests on it and fails too:", claim_list(heirs)]
@@ -249,6 +267,7 @@ def _dependence(claim: Claim, ledger: Ledger) -> str:
             "\n\n".join(lines) or "Nothing else.",
             f"### What rests on it{indirect}",
             claim_list(above) or "Nothing.",
+            f'<a href="../../graph.html?claim={claim.id}">Both in the graph</a>',
         ]
     )
 
@@ -257,6 +276,13 @@ def _assumptions(claim: Claim) -> str:
     lines = [f"- [{text(name)}](#{anchor(name)})" for name in claim.assumptions]
     if claim.knobs:
         lines.append("- Can be changed: " + ", ".join(f"[{code(k)}](#{anchor(k)})" for k in claim.knobs))
+    if places := [a["knob"].split(".") for a in claim.assumed if a.get("knob")]:
+        # A page's address with a query is no reference that Sphinx knows.
+        links = [
+            f'<a href="../../change-an-assumption.html?theory={theory}&amp;knob={knob}">{theory}.{knob}</a>'
+            for theory, knob in places
+        ]
+        lines.append(f"- Derive under another: {', '.join(links)}")
     return "\n".join(lines) or "None."
 
 
@@ -278,7 +304,7 @@ def _head(claim: Claim, ledger: Ledger) -> str:
 
 
 def _again(claim: Claim) -> str:
-    parts = [f"```console\n$ {claim.command}\n```"] if claim.command else []
+    parts = [literal(f"$ {claim.command}", "console")] if claim.command else []
     if claim.source:
         parts.append(f"Declared in {code(claim.source)}.")
     if claim.engines:
@@ -294,10 +320,10 @@ def page(claim: Claim, ledger: Ledger) -> str:
     sections = {
         "As printed": sides(claim, room),
         "Counterexample": counterexample(claim),
-        "How much it matters": _weight(claim, ledger, room),
+        "How much it matters": _weight(claim, ledger),
         "As corrected": corrected(claim, room),
         "Read in the paper alone": reading(claim),
-        "Notes": claim.notes,
+        "Notes": paragraphs(claim.notes),
         "Assumptions": _assumptions(claim),
         "Derivation": steps(claim, room),
         "Checked by Rocq": kernel.section(claim),

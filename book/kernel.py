@@ -5,21 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from book.ledger import Claim, Ledger
-from book.markup import badge, code, folded, literal, text
+from book.markup import badge, code, folded, literal, table, text
+from checks.audit import current, per_audit
 
-RECORD = Path(__file__).resolve().parents[1] / "checks" / "records" / "kernel.json"
 GRADE = "kernel-checked"
 
 
-@lru_cache(maxsize=1)
+@per_audit
 def _record() -> dict[str, Any]:
     """The record that `attest prove --all` writes, or one without claims."""
-    return json.loads(RECORD.read_text("utf8")) if RECORD.exists() else {"claims": {}}
+    path = current().records_folder / "kernel.json"
+    return json.loads(path.read_text("utf8")) if path.exists() else {"claims": {}}
 
 
 def _recorded(claim: Claim) -> dict[str, Any] | None:
@@ -62,7 +61,7 @@ def section(claim: Claim) -> str:
             shown.append(folded(title, "\n\n".join(theorems)))
     reasons = {why for part in found["parts"] if not part["settled"] for why in part["missing"]}
     shown += [f"Not covered: {text(why)}." for why in sorted(reasons)]
-    return "\n\n".join([*shown, f"```console\n$ attest prove {claim.id}\n```"])
+    return "\n\n".join([*shown, literal(f"$ {current().command} prove {claim.id}", "console")])
 
 
 def _outcomes(found: dict[str, Any]) -> list[str]:
@@ -99,6 +98,15 @@ def count(ledger: Ledger) -> str:
         f"**{good.count('corrected')} corrections** are checked by the kernel of the proof assistant Rocq, "
         f"as is that {refuted} claims fail as printed: [what you have to trust](what-to-trust.md)."
     )
+
+
+def coverage(ledger: Ledger) -> str:
+    """How much of the statements of each kind is checked, and why the rest is not, as a table."""
+    rows = []
+    for kind, found in _record().get("coverage", {}).items():
+        why = "; ".join(f"{text(reason)} ({n})" for reason, n in found["why"].items())
+        rows.append([text(kind), str(found["claims"]), str(found["checked"]), why])
+    return table(["Kind", "Claims", "Checked", "Why not"], rows)
 
 
 def trust(ledger: Ledger) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,9 +11,12 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from checks.audit import current
+
 VERDICTS = {
     "proved": "the statement as printed follows symbolically, for symbolic dimensions",
-    "confirmed": "no symbolic proof, but certified numerically on independent legs",
+    "confirmed": "no symbolic proof, but two independent legs agree with every part, each of which rejected "
+    "wrong versions",
     "corrected": "the statement as printed fails on a counterexample; a minimally changed one holds",
     "refuted": "the statement as printed fails and no small repair holds under the paper's assumptions",
     "definition": "it only names something; shapes and definedness were checked",
@@ -42,14 +46,10 @@ GRADES = {
 }
 """Grades of evidence, the strongest first."""
 
-PAPERS = {
-    "nguyen2023": "Nguyen et al. 2023",
-    "chen2023": "Chen et al. 2023",
-    "wang2024": "Wang et al. 2024",
-    "farooq2025": "Farooq 2025",
-    "bridge": "Bridges",
-}
-"""Short names of the papers in the order of the book; a paper missing here goes by its key."""
+
+_ID = re.compile(r"[A-Za-z0-9]+(?:[-_./][A-Za-z0-9]+)*")
+"""Names of claims and papers: they are names of files, too."""
+_TYPES: dict[str, Any] = {"str": str, "list": list, "dict": dict, "bool": bool, "Formula": (dict, str)}
 
 
 class LedgerError(ValueError):
@@ -81,6 +81,7 @@ class Claim:
     where: str = ""
     assumptions: list[str] = field(default_factory=list)
     knobs: list[str] = field(default_factory=list)
+    assumed: list[dict[str, str]] = field(default_factory=list)
     rests_on: list[str] = field(default_factory=list)
     severity: str | None = None
     counterexample: str | None = None
@@ -126,11 +127,17 @@ def _claim(record: Any, place: str) -> Claim:
     """One record as a Claim; unknown fields are ignored, so that the ledger may grow."""
     if not isinstance(record, dict):
         raise LedgerError(f"{place}: not an object")
-    place = f"{place} ({record.get('id', 'no id')})"
+    place = f"{place} ({str(record.get('id', 'no id'))[:80]})"
     required = ("id", "paper", "reference", "title", "verdict")
     missing = [name for name in required if not record.get(name)]
     if missing:
         raise LedgerError(f"{place}: missing {', '.join(missing)}")
+    for name, declared in Claim.__dataclass_fields__.items():
+        if record.get(name) is not None and not _fits(record[name], str(declared.type)):
+            raise LedgerError(f"{place}: {name} should be {declared.type}")
+    for name in ("id", "paper"):
+        if not _ID.fullmatch(record[name]):
+            raise LedgerError(f"{place}: {name} {record[name]!r} is no name, such as chen2023/rem3.4")
     if record["verdict"] not in VERDICTS:
         raise LedgerError(f"{place}: verdict {record['verdict']!r}; allowed: {', '.join(VERDICTS)}")
     if record.get("severity") not in (None, *SEVERITIES):
@@ -144,15 +151,35 @@ def _claim(record: Any, place: str) -> Claim:
     return Claim(**known)
 
 
+def _fits(value: Any, kind: str) -> bool:
+    """Whether a JSON value is of a field's type, as Claim has it."""
+    kind = kind.removesuffix(" | None")
+    if kind.startswith("list["):
+        return isinstance(value, list) and all(_fits(each, kind[5:-1]) for each in value)
+    return isinstance(value, _TYPES[kind.partition("[")[0]])
+
+
+@dataclass(frozen=True)
+class Live:
+    """What deriving in the browser loads, in megabytes, and what judging loads besides; or why there is
+    nothing.
+    """
+
+    derive: float = 0
+    judge: float = 0
+    missing: str = "it was not packed"
+
+
 class Ledger:
     """All claims, in the order of the file, with what rests on what.
 
     ``changed`` says which knobs differ from the papers' own assumptions, as theory.knob=value; empty for the
-    audit.
+    audit. ``live`` says what the book brings for deriving in the browser.
     """
 
     def __init__(self, claims: Iterable[Claim], changed: Iterable[str] = ()) -> None:
         self.claims = list(claims)
+        self.live = Live()
         self.changed = tuple(changed)
         self.by_id = {claim.id: claim for claim in self.claims}
         self.used_by: dict[str, list[str]] = {claim.id: [] for claim in self.claims}
@@ -176,7 +203,8 @@ class Ledger:
     def papers(self) -> list[str]:
         """Keys of the papers that have a claim here, in the order of the book."""
         present = dict.fromkeys(claim.paper for claim in self.claims)
-        return [key for key in PAPERS if key in present] + [key for key in present if key not in PAPERS]
+        known = [paper.key for paper in current().papers if paper.key in present]
+        return known + [key for key in present if key not in known]
 
     def of(self, paper: str) -> list[Claim]:
         """The claims of one paper, in the order of the file."""
@@ -213,7 +241,7 @@ class Ledger:
 
 def paper_name(key: str) -> str:
     """Short name of a paper, or its key."""
-    return PAPERS.get(key, key)
+    return current().paper(key).name or key
 
 
 def read(path: Path) -> Ledger:
@@ -223,13 +251,15 @@ def read(path: Path) -> Ledger:
 
 def read_records(path: Path) -> list[Any]:
     """The raw records of an exported JSON file. Raises LedgerError in one line."""
+    if path.exists() and not path.is_file():  # a pipe or a device may never end
+        raise LedgerError(f"cannot read the ledger {path}: it is no regular file")
     try:
         records = json.loads(path.read_text("utf8"))
     except OSError as error:
         raise LedgerError(
             f"cannot read the ledger {path}: {error.strerror}; `attest export` writes one"
         ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise LedgerError(
             f"the ledger {path} is damaged ({error}); write it anew with `attest export`"
         ) from None

@@ -119,38 +119,72 @@ def _rows(body: str) -> list[str]:
         if token[0].startswith("\\\\") and depth == 0:
             rows.append(whole[1][last : token.start()])
             last = token.end()
-    rows = [inner for row in [*rows, whole[1][last:]] if row.strip() for inner in _rows(row.strip())]
-    # Two parts of a statement can print the same line.
-    return list(dict.fromkeys(rows))
+    return [inner for row in [*rows, whole[1][last:]] if row.strip() for inner in _rows(row.strip())]
+
+
+_CONDITION = r"\text{where}"
+_LETTER = re.compile(r"(?:\\begin\{gathered\})?\\text\{(\([a-z]+\))")
+
+
+def letter(latex: str) -> str:
+    """The letter by which a part of a statement is called, such as (a); "" where it has none."""
+    found = _LETTER.match(latex.strip())
+    return found[1] if found else ""
+
+
+def _parts(rows: list[str]) -> list[tuple[str, ...]]:
+    """The lines of each part of a statement: a formula and the conditions of it alone."""
+    found: list[tuple[str, ...]] = []
+    for row in rows:
+        if found and row.startswith(_CONDITION):
+            found[-1] = (*found[-1], row)
+        else:
+            found.append((row,))
+    return found
+
+
+def _lines(latex: str) -> list[str]:
+    body = re.sub(r"\n\s*\n", "\n", renderable(latex.strip()))
+    return _rows(body) if body else []
+
+
+def lines(latex: str) -> list[str]:
+    """The formula in the lines in which a page sets it, each complete for KaTeX."""
+    return [_aligned(row) for row in _lines(latex)]
 
 
 class Room:
     """Room for the formulas of one page, in characters of LaTeX: KaTeX makes 60 to 85 bytes of each.
 
-    A long formula is set once on a page; one for which there is no room left is shown as LaTeX.
+    A long part of a statement, with its conditions, is set once on a page; a line for which there is no room
+    left is shown as LaTeX.
     """
 
-    def __init__(self, left: float = 10_000) -> None:
+    def __init__(self, left: float = 12_000) -> None:
         self.left = left
-        self.seen: set[str] = set()
+        self.seen: set[tuple[str, ...]] = set()
 
     def display(self, latex: str) -> str:
         """Display mathematics, a block a line: only a line of its own can break where the page is narrow."""
-        body = re.sub(r"\n\s*\n", "\n", renderable(latex.strip()))
-        return "\n\n".join(dict.fromkeys(map(self._line, _rows(body)))) if body else ""
+        return "\n\n".join(dict.fromkeys(map(self._part, _parts(_lines(latex)))))
+
+    def _part(self, rows: tuple[str, ...]) -> str:
+        if rows in self.seen and sum(map(len, rows)) > REPEATED:
+            return f"*{letter(rows[0]) or 'This'} is the formula above.*"
+        self.seen.add(rows)
+        return "\n\n".join(map(self._line, rows))
 
     def _line(self, row: str) -> str:
-        if row in self.seen and len(row) > REPEATED:
-            return "*The formula is the one above.*"
-        if len(row) > self.left:
+        if len(row) > max(self.left, SHORT):
             return f"The formula has {len(row):,} characters; as LaTeX:\n\n{literal(row)}"
-        self.seen.add(row)
         self.left -= len(row)
         return _block(row)
 
 
+SHORT = 150
+"""Characters of LaTeX up to which a line is set, whatever room there is."""
 REPEATED = 250
-"""Characters of LaTeX above which a formula is not set again on the same page."""
+"""Characters of LaTeX above which a part is not set again on the same page."""
 
 
 def display(latex: str) -> str:
@@ -158,16 +192,20 @@ def display(latex: str) -> str:
     return Room(float("inf")).display(latex)
 
 
-def _block(body: str) -> str:
-    """One block; several lines without an environment of their own are aligned."""
+def _aligned(body: str) -> str:
+    """Several lines without an environment of their own are aligned."""
     if r"\begin{" not in body and (r"\\" in body or re.search(r"(?<!\\)&", body)):
-        body = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
-    return f"```{{math}}\n:nowrap:\n\n{body}\n```"
+        return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+    return body
+
+
+def _block(body: str) -> str:
+    return literal(f":nowrap:\n\n{_aligned(body)}", "{math}")
 
 
 def literal(source: str, language: str = "text") -> str:
-    """A block of text, or of code, shown exactly as it is."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", source)), default=0))
+    """A block of text or code shown exactly as it is, or of another language; nothing inside can end it."""
+    fence = "`" * max(3, _longest_run(source) + 1)
     return f"{fence}{language}\n{source.strip()}\n{fence}"
 
 
@@ -180,12 +218,25 @@ def prose(source: str) -> str:
 
 def badge(name: str, kind: str = "verdict") -> str:
     """A coloured label; the colour repeats the word and never stands for it."""
-    return f'<span class="{kind} {html.escape(name)}">{html.escape(name.replace("-", " "))}</span>'
+    name = html.escape(" ".join(name.split())).replace("`", "&#96;")
+    return f'<span class="{kind} {name}">{name.replace("-", " ")}</span>'
+
+
+def paragraphs(source: str) -> str:
+    """Free text of one or more paragraphs, shown literally except for inline mathematics."""
+    return "\n\n".join(text(part) for part in re.split(r"\n\s*\n", source.strip()))
 
 
 def code(source: str) -> str:
     """Inline code that may hold backticks."""
-    return f"`` {source} ``" if "`" in source else f"`{source}`"
+    source = " ".join(source.split())  # a blank line would end it
+    marks = "`" * (_longest_run(source) + 1)
+    return f"{marks} {source} {marks}" if "`" in source else f"`{source}`"
+
+
+def _longest_run(source: str) -> int:
+    """The longest run of backticks."""
+    return max((len(run) for run in re.findall("`+", source)), default=0)
 
 
 def link(claim: Claim, label: str | None = None) -> str:
@@ -201,11 +252,18 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def box(head: str, block: str) -> str:
+    """A block with a directive around it; no line inside can end it."""
+    runs = re.findall(r"^\s*(:{3,})", block, re.MULTILINE)
+    marks = ":" * (1 + max(map(len, runs), default=2))
+    return f"{marks}{head}\n{block}\n{marks}"
+
+
 def scroll(block: str, extra: str = "") -> str:
     """A block that scrolls sideways on a narrow screen instead of widening the page."""
-    return f"::::{{div}} scroll {extra}".rstrip() + f"\n{block}\n::::"
+    return box(f"{{div}} scroll {extra}".rstrip(), block)
 
 
 def folded(title: str, block: str) -> str:
     """A block that is closed until the reader opens it by its title."""
-    return f":::::{{dropdown}} {title}\n{block}\n:::::"
+    return box(f"{{dropdown}} {title}", block)

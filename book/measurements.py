@@ -15,8 +15,8 @@ from book.chart import COLOURS, Line, chart
 from book.claim_page import number
 from book.ledger import Ledger
 from book.markup import code, folded, scroll, table, text
+from checks.audit import current
 
-FOLDER = Path(__file__).parent.parent / "checks" / "records"
 FAMILIES = {
     "Softmax attention": ("nguyen2023.legs.rows.", "bridge."),
     "Optimality certificate of attention as a regression": ("nguyen2023.legs.rows.attention_is_the_fit",),
@@ -32,8 +32,13 @@ LOOSE = 1e-3
 TYPES = ("float64", "float32", "bfloat16")
 
 
+def folder() -> Path:
+    """Where measurements are recorded."""
+    return current().records_folder
+
+
 def _read(name: str) -> dict[str, Any] | None:
-    path = FOLDER / f"{name}.json"
+    path = folder() / f"{name}.json"
     return json.loads(path.read_text("utf8")) if path.is_file() else None
 
 
@@ -41,7 +46,7 @@ def _runs() -> dict[str, dict[str, Any]]:
     """The data files of `python -m checks.scale`, by name: those that have rows, or say why they have
     none.
     """
-    found = {path.stem: _read(path.stem) for path in sorted(FOLDER.glob("*.json"))}
+    found = {path.stem: _read(path.stem) for path in sorted(folder().glob("*.json"))}
     return {name: data for name, data in found.items() if data and ("rows" in data or "reason" in data)}
 
 

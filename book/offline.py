@@ -2,11 +2,13 @@
 
 1. KaTeX renders at build; the build fails with all formulas that it rejects (the default is red text).
 2. sphinx-thebe's script tags, which name another host and throw an error in the console, are dropped.
-3. After the build every page is searched for resources of other hosts; one is an error.
+3. Titles are escaped where the theme forgets it.
+4. After the build every page is searched for resources of other hosts; one is an error.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import time
 from pathlib import Path
@@ -71,14 +73,23 @@ def strip_thebe(app: Sphinx, page: str, template: str, context: dict[str, Any], 
         ]
 
 
+def escape_titles(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """The theme puts titles into its pages as they are; a claim's title may look like HTML."""
+    for name in ("pagetitle", "root_title"):
+        if name in context:
+            context[name] = html.escape(context[name])
+
+
 def own_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """The ledger table and the graph are the only pages that load their scripts."""
+    """The ledger table, the graph and the pages with a form are the only ones that load their scripts."""
     scripts = {
         "ledger": ["ledger-table.js"],
         "graph": ["vendor/cytoscape.min.js", "claims-graph.js", "graph-view.js"],
     }
     for name in scripts.get(page, ()):
         app.add_js_file(name)
+    if 'class="live"' in context.get("body", ""):
+        app.add_js_file("live.js")
 
 
 def audit(app: Sphinx, error: Exception | None) -> None:
@@ -108,6 +119,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_js_file("maths.js")
     app.connect("html-page-context", own_scripts)
     app.connect("html-page-context", strip_thebe, priority=950)
+    app.connect("html-page-context", escape_titles, priority=950)
     app.connect("build-finished", audit)
     app.connect("build-finished", lambda app, error: report(rejected))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
-from book.markup import badge, code, folded, link, scroll, table, text
+from book.markup import badge, code, folded, link, literal, scroll, table, text
 
 LONGEST_PAGE = 9000
 """Characters of LaTeX on a page of corrections; KaTeX makes 60 to 90 bytes of each."""
@@ -39,10 +39,11 @@ def summary(ledger: Ledger) -> str:
             f'<tr class="total"><th scope="row">All</th>{"".join(cells)}{_count(len(ledger.claims))}</tr>'
         )
     head = "".join(f'<th scope="col">{badge(v)}</th>' for v in verdicts)
-    return (
-        '```{raw} html\n<div class="scroll summary"><table class="table">'
+    return literal(
+        '<div class="scroll summary"><table class="table">'
         f'<thead><tr><th scope="col">Paper</th>{head}'
-        f'<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>\n```'
+        f'<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
+        "{raw} html",
     )
 
 
@@ -171,7 +172,7 @@ def ledger_table(ledger: Ledger) -> str:
         rows.append(
             [
                 link(claim),
-                paper_name(claim.paper),
+                text(paper_name(claim.paper)),
                 text(claim.title),
                 text(", ".join(claim.kind.split("+"))),
                 badge(claim.verdict),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import yaml
 
 from book import chapters, claim_page, graph, overview, variants, vendor
 from book.ledger import Ledger, paper_name
+from checks.audit import current
 
 HERE = Path(__file__).parent
 BOUNDS = HERE.parent / "checks" / "tensors" / "core" / "BOUNDS.md"
@@ -28,7 +30,7 @@ def write(path: Path, content: str) -> None:
 
 def written(paper: str) -> list[Path]:
     """Written chapters of one paper, in the order of their file names."""
-    return sorted((HERE / "chapters" / paper).glob("*.md"))
+    return sorted((current().book_folder / "chapters" / paper).glob("*.md"))
 
 
 def pages(
@@ -38,20 +40,24 @@ def pages(
 
     derived: finished pages by name that need more than the ledger (book.variants).
     """
-    derived = {variants.CHANGE: variants.INTRODUCTION, **(derived or {})}
+    change = {variants.CHANGE: variants.introduction()} if current().theories else {}
+    derived = {**change, **(derived or {})}
     files = {f"{name}.md": page for name, page in derived.items()}
-    for path in (HERE / "pages").glob("*.md"):
-        files |= chapters.render(path, ledger, records)
+    for folder in (HERE / "pages", current().book_folder):
+        for path in folder.glob("*.md"):
+            files |= chapters.render(path, ledger, records)
     for paper in ledger.papers:
         for path in written(paper):
             made = chapters.render(path, ledger, records)
             files |= {f"chapters/{paper}/{name}": content for name, content in made.items()}
         files[f"claims/{paper}.md"] = overview.claims_page(ledger, paper)
         files |= {f"{n}.md": page for n, page in overview.corrections_pages(ledger, paper).items()}
-    files["bounds.md"] = BOUNDS.read_text("utf8")
+    if "scale.md" in files:  # which it belongs to
+        files["bounds.md"] = BOUNDS.read_text("utf8")
     for claim in ledger.claims:
         files[f"{claim.doc}.md"] = claim_page.page(claim, ledger)
-    files["_toc.yml"] = yaml.safe_dump(contents(ledger, derived), sort_keys=False, allow_unicode=True)
+    toc = contents(ledger, {name.removesuffix(".md") for name in files if "/" not in name}, derived)
+    files["_toc.yml"] = yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
     files["_config.yml"] = _config(ledger)
     files["assets/claims-graph.js"] = graph.script(ledger)
     for path in (HERE / "assets").iterdir():
@@ -60,17 +66,20 @@ def pages(
 
 
 def _config(ledger: Ledger) -> str:
-    """The settings of jupyter-book; the title says which assumptions were changed."""
+    """The settings of jupyter-book; the title is the audit's, and says which assumptions were changed."""
     settings = (HERE / "_config.yml").read_text("utf8")
-    if not ledger.changed:
-        return settings
-    first, rest = settings.split("\n", 1)
-    title = first.removeprefix("title: ") + f" ({', '.join(ledger.changed)})"
-    return f"title: {json.dumps(title, ensure_ascii=False)}\n{rest}"
+    title = current().title
+    if ledger.changed:
+        changed = re.sub(
+            r"[^\w .,:=+*/^()-]", "?", ", ".join(ledger.changed)
+        )  # the theme takes titles for HTML
+        title = f"{title} ({changed})"
+    settings = settings.replace("OFFLINE", f"{__package__}.offline")
+    return f"title: {json.dumps(title, ensure_ascii=False)}\n{settings}"
 
 
-def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
-    """The table of contents, in sphinx-external-toc's format."""
+def contents(ledger: Ledger, there: Container[str], derived: Iterable[str] = ()) -> dict[str, Any]:
+    """The table of contents, in sphinx-external-toc's format, of the pages that are ``there``."""
     first, across_papers = (
         ["how-to-read"],
         [
@@ -101,7 +110,7 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
         part = _part(paper_name(paper), names)
         part["chapters"].append(claims)
         parts.append(part)
-    across = _part("Across the papers", across_papers)
+    across = _part("Across the papers", [name for name in across_papers if name in there])
     sections = []
     for paper in ledger.papers:
         for name in overview.corrections_pages(ledger, paper):
@@ -112,7 +121,8 @@ def contents(ledger: Ledger, derived: Iterable[str] = ()) -> dict[str, Any]:
     for chapter in across["chapters"]:
         if chapter["file"] == variants.CHANGE and worked:
             chapter["sections"] = worked
-    parts += [across, _part("Reference", ["command-line", "modules", "python", "bibliography"])]
+    reference = ("command-line", "modules", "python", "bibliography")
+    parts += [across, _part("Reference", [name for name in reference if name in there])]
     return {"format": "jb-book", "root": "index", "parts": parts}
 
 

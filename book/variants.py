@@ -9,12 +9,13 @@ none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import tomllib
 from dataclasses import dataclass
 from typing import Any
 
 from book.ledger import Ledger, LedgerError
-from book.markup import Room, badge, code, link, scroll, table, text
+from book.markup import Room, badge, box, code, link, literal, scroll, table, text
+from checks.audit import current
 
 CHANGE = "change-an-assumption"
 """Page on changing assumptions; written chapters link to it, so that it is there without the variants too."""
@@ -38,55 +39,23 @@ class Worked:
         return f"variants/{self.theory}-" + re.sub(r"\W+", "-", "-".join(self.knobs.values())).strip("-")
 
 
-WORKED = (
-    Worked(
-        "svr",
-        {"loss": "least_squares"},
-        "Least squares instead of the tube",
-        "Charge every residual with its square, and one equation replaces the two inequalities of each "
-        "target. One "
-        "multiplier is left, without bounds, and it is the residual times $C$: every key counts that is not "
-        "hit exactly. The "
-        "expansion keeps its form, so attention does too; what the paper says about the pair of multipliers "
-        "does not "
-        "apply any more, and those claims fail under this assumption.",
-    ),
-    Worked(
-        "svr",
-        {"statistics": "of_queries"},
-        "Normalising by the statistics of the queries",
-        "Batch normalisation takes its statistics over a set, and the paper takes that of the keys. With the "
-        "mean and the "
-        "deviation of the queries the program is still (5) with other inputs and the expansion stands; but "
-        "the mean that "
-        "is subtracted is no longer the keys' own, so the printed similarity between keys (24) is another "
-        "attention.",
-    ),
-    Worked(
-        "energy",
-        {"F": "log(cosh(u))", "regulariser": "matching", "initial_state": "zero"},
-        "Another energy: log cosh with the matching regulariser",
-        "The function is convex with a bounded second derivative. So the stationary point is a global "
-        "minimum, and "
-        "one range of step sizes serves every start, which no power above the second and no exponential "
-        "allows.",
-    ),
-    Worked(
-        "ksvd",
-        {"objective": "released"},
-        "The loss of the released implementation",
-        "It takes the mean over tokens where the paper has the sum, and the square of an unconstrained "
-        "parameter "
-        "where the paper has the diagonal of $\\Lambda$. That is the paper's program with another "
-        "$\\Lambda$; the "
-        "matrix form shows which.",
-    ),
-)
+def worked() -> list[Worked]:
+    """The variants that the audit shows in full, from ``variants.toml`` of its book. Raises LedgerError."""
+    path = current().book_folder / "variants.toml"
+    if not path.is_file():
+        return []
+    try:
+        return [Worked(**item) for item in tomllib.loads(path.read_text("utf8"))["variant"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise LedgerError(f"{path} is damaged: {error}") from None
 
 
 def describe(settings: Settings) -> list[str]:
-    """The settings as theory.knob=value."""
-    return [f"{theory}.{knob}={value}" for theory, knobs in settings.items() for knob, value in knobs.items()]
+    """The settings as theory.knob=value, as they are kept. Raises LedgerError for what is not allowed."""
+    kept = assumptions(settings)
+    return [
+        f"{name}.{knob}={getattr(kept[name], knob)}" for name, knobs in settings.items() for knob in knobs
+    ]
 
 
 def assumptions(settings: Settings) -> dict[str, Any]:
@@ -120,28 +89,23 @@ def rejudge(
 
 def change_page(ledger: Ledger) -> str:
     """How to change an assumption: every knob of every theory, then the worked variants."""
-    from checks.run.theories import THEORIES
+    from book.live import form
+    from checks.run.theories import theories
 
-    parts = [INTRODUCTION, "## The knobs"]
-    for name, theory in sorted(THEORIES.items()):
-        rows = [
-            [
-                code(k.name),
-                code(str(getattr(theory.defaults, k.name))),
-                ", ".join(map(code, k.allowed)),
-                text(k.meaning),
-            ]
-            for k in theory.knobs
-        ]
-        parts += [f"### Theory {name}", scroll(table(["Knob", "The paper's", "Allowed", "Decides"], rows))]
-    parts.append("## Worked variants")
-    parts += [f"- [{text(w.title)}](/{w.page}.md): {_settings(w)}" for w in WORKED]
+    parts = [introduction(), "## The knobs"]
+    for name in sorted(theories()):
+        parts += [f"### Theory {name}", form.block(name, ledger.live)]
+    if shown := worked():
+        parts.append("## Worked variants")
+        parts.append("\n".join(f"- [{text(w.title)}](/{w.page}.md): {_settings(w)}" for w in shown))
     return "\n\n".join(parts) + "\n"
 
 
 def pages(ledger: Ledger) -> dict[str, str]:
     """The page on changing assumptions and one for each worked variant, by name."""
-    return {CHANGE: change_page(ledger), **{w.page: _worked(ledger, w) for w in WORKED}}
+    if not current().theories:
+        return {}
+    return {CHANGE: change_page(ledger), **{w.page: _worked(ledger, w) for w in worked()}}
 
 
 def _worked(ledger: Ledger, worked: Worked) -> str:
@@ -155,36 +119,39 @@ def _settings(worked: Worked) -> str:
     return ", ".join(map(code, describe({worked.theory: worked.knobs})))
 
 
-INTRODUCTION = """# Change an assumption
+def introduction() -> str:
+    """What the page on changing assumptions opens with."""
+    said = current().command
+    return f"""# Change an assumption
 
 Each theory takes its assumptions as an argument, and the papers' choices are only the defaults. Set a knob,
-and the
-program is dualised again, the gradients are taken again, and the claims that were transcribed from the paper
-are held
-against the changed theory. A statement that was proved may then fail: it still says what the paper printed.
+and the theory is derived again, and the claims that were transcribed from the paper are held against the
+changed theory. A statement that was proved may then fail: it still says what the paper printed.
 
-    attest derive svr --set loss=least_squares
-    attest book --out build/changed --set svr.loss=least_squares
-    attest ablate nguyen2023/rem1
+The forms below do it here: Python and SymPy run in your browser, from this book's own folder. In a terminal:
+
+    {said} derive THEORY --set KNOB=VALUE
+    {said} book --out build/changed --set THEORY.KNOB=VALUE
+    {said} ablate CLAIM
 
 The first prints the derivation and the verdicts that change, the second builds this book for the changed
-theory with
-a page that says what changed, the third drops each assumption of one claim in turn.
+theory with a page that says what changed, the third drops each assumption of one claim in turn.
 """
 
 
 def _command(theory: str, knobs: dict[str, str]) -> str:
     sets = " ".join(f'--set "{knob}={value}"' for knob, value in knobs.items())
-    return f"```console\n$ attest derive {theory} {sets}\n```"
+    return literal(f"$ {current().command} derive {theory} {sets}", "console")
 
 
 def equations(name: str, knobs: dict[str, str]) -> str:
     """The steps of a theory's derivation that differ under the assumptions, before and after."""
+    from book.live.answers import keyed, of_paper
     from checks.run.theories import theory
 
     chosen = theory(name)
-    before = _keyed(chosen.derive(chosen.defaults))
-    after = _keyed(chosen.derive(assumptions({name: knobs})[name]))
+    before = of_paper(name)
+    after = keyed(chosen.derive(assumptions({name: knobs})[name]))
     blocks, same, room = [], [], Room()
     for key in dict.fromkeys([*after, *before]):
         old, new = before.get(key), after.get(key)
@@ -195,21 +162,10 @@ def equations(name: str, knobs: dict[str, str]) -> str:
         sides = [("Before", old), ("After", new)]
         shown = [f"**{label}.** {text(s.reason)}\n\n{room.display(s.latex)}" for label, s in sides if s]
         gone = {(True, False): " (gone)", (False, True): " (new)"}.get((bool(old), bool(new)), "")
-        blocks.append("::::{div} step\n" + "\n\n".join([f"**{title}**{gone}", *shown]) + "\n::::")
+        blocks.append(box("{div} step", "\n\n".join([f"**{title}**{gone}", *shown])))
     if same:
         blocks.append(f"Unchanged: {', '.join(same)}.")
     return "\n\n".join(blocks)
-
-
-def _keyed(steps: Iterable[Any]) -> dict[tuple[str, str, int], Any]:
-    """Steps by title; titles that come again for each formula of F are told apart by its heading."""
-    found: dict[tuple[str, str, int], Any] = {}
-    heading = ""
-    for step in steps:
-        heading = step.title if step.title.startswith("F = ") else heading
-        number = sum(key[:2] == (step.title, heading) for key in found)
-        found[step.title, heading, number] = step
-    return found
 
 
 def _verdicts(ledger: Ledger, worked: Worked) -> str:

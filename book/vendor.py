@@ -14,9 +14,18 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from checks.audit import cache_folder
+
 # katex: the version inside sphinxcontrib-katex, whose HTML these styles are for (a test compares them).
-PACKAGES = {"katex": "0.16.22", "cytoscape": "3.34.4", "@hpcc-js/wasm-graphviz": "1.29.2"}
-FOLDER = Path(__file__).parent / "_build" / "vendor"
+PACKAGES = {
+    "katex": "0.16.22",
+    "cytoscape": "3.34.4",
+    "@hpcc-js/wasm-graphviz": "1.29.2",
+    "pyodide": "314.0.7",
+}
+FLINT = "python-flint==0.9.0"
+"""For the Python and the platform of this Pyodide, from PyPI."""
+FLINT_FOR = ("--python-version", "3.14", "--abi", "cp314", "--platform", "pyemscripten_2026_0_wasm32")
 TRIES = 3
 VERSIONS = json.dumps(PACKAGES)
 
@@ -60,8 +69,11 @@ def npm() -> list[str]:
     return [program("node"), str(script)] if script and script.is_file() else [program("npm")]
 
 
-def install(folder: Path = FOLDER) -> Path:
-    """The folder of installed packages (node_modules). Does nothing where these versions are there."""
+def install(folder: Path | None = None) -> Path:
+    """The folder of installed packages (node_modules), in the cache. Does nothing where these versions are
+    there.
+    """
+    folder = folder or cache_folder() / "book" / "vendor"
     modules, stamp = folder / "node_modules", folder / "installed.json"
     if _stamped(stamp) and all((modules / name).is_dir() for name in PACKAGES):
         return modules
@@ -107,6 +119,28 @@ def _npm_install(folder: Path) -> None:
     raise VendorError(
         f"npm could not install {names} ({TRIES} tries): {problem}; is the package registry reachable?"
     )
+
+
+def flint(folder: Path | None = None) -> Path:
+    """The wheel of python-flint that Pyodide loads. Raises VendorError where pip cannot get it."""
+    folder = folder or cache_folder() / "book" / "vendor"
+    if not (found := sorted((folder / "wheels").glob("python_flint*.whl"))):
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ]
+        target = ["--only-binary", ":all:", *FLINT_FOR, "--dest", str(folder / "wheels"), FLINT]
+        run = subprocess.run([*command, *target], capture_output=True, text=True, timeout=300)
+        found = sorted((folder / "wheels").glob("python_flint*.whl"))
+        if run.returncode or not found:
+            reason = (run.stderr.strip().splitlines() or ["no file"])[-1]
+            raise VendorError(f"pip could not get {FLINT} for the browser: {reason}")
+    return found[0]
 
 
 def copy_into(assets: Path) -> None:

@@ -54,6 +54,20 @@ document.addEventListener("DOMContentLoaded", () => {
       node.style("display", visible ? "element" : "none");
     });
   }
+  // One paper at first, or what a claim rests on and carries: all claims at once are too small to read.
+  function open() {
+    const asked = new URLSearchParams(location.search), claim = cy.$id(asked.get("claim") ?? "");
+    byId("graph-paper").value = asked.get("paper") ?? (claim.nonempty() ? "" : Object.keys(papers)[0]);
+    filter();
+    if (claim.nonempty()) {
+      const near = claim.union(claim.predecessors("node")).union(claim.successors("node"));
+      cy.nodes().difference(near).style("display", "none");
+      claim.addClass("hit");
+      info.textContent = describe(claim);
+    }
+    cy.fit(cy.nodes(":visible"), 14);
+    if (cy.zoom() > 1.5) { cy.zoom(1.5); cy.center(cy.nodes(":visible")); }
+  }
   function find() {
     const wanted = byId("graph-find").value.trim().toLowerCase();
     cy.nodes().removeClass("hit");
@@ -67,6 +81,7 @@ document.addEventListener("DOMContentLoaded", () => {
   controls.addEventListener("change", filter);
   byId("graph-paper").addEventListener("change", () => cy.animate({ fit: { eles: cy.nodes(":visible"), padding: 14 }, duration: 200 }));
   byId("graph-find").addEventListener("input", find);
+  open();
   byId("graph-find").addEventListener("keydown", (event) => {
     const hits = event.key === "Enter" ? find() : [];
     if (hits.length === 1) location.href = hits[0].data("href");

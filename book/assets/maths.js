@@ -38,11 +38,13 @@
     entries.forEach(({ target }, i) => { scroll[i] ? (target.tabIndex = 0) : target.removeAttribute("tabindex"); });
   });
 
-  document.addEventListener("DOMContentLoaded", () => {
-    const formulas = document.querySelectorAll("div.math");
-    formulas.forEach(addButton);
-    formulas.forEach((formula) => reach.observe(formula));
-  });
+  function dress(formula) {
+    addButton(formula);
+    reach.observe(formula);
+  }
+  window.attestMaths = { dress, copy };
+
+  document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("div.math").forEach(dress));
 
   document.addEventListener("copy", (event) => {
     const selection = document.getSelection();

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import book_fake_ledger
@@ -30,6 +31,10 @@ from book import (
     vendor,
 )
 from book.ledger import VERDICTS, Ledger, LedgerError, parse, read
+from checks import audit
+from checks.claim import built
+from checks.run.registry import load
+from checks.run.verify import assumptions_for, latex
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,7 +106,7 @@ def test_contents_name_a_claim_by_its_place_and_where_that_is_not_enough_by_its_
     ledger = parse([book_fake_ledger.record(*one) for one in given], "ledger")
     shown = {
         entry["title"]
-        for part in site.contents(ledger)["parts"]
+        for part in site.contents(ledger, {"index"})["parts"]
         for chapter in part["chapters"]
         if chapter["file"] == "claims/a"
         for entry in chapter["sections"]
@@ -118,13 +123,14 @@ def test_nothing_of_the_marks_is_left_in_a_page(pages):
 
 
 def test_a_page_gets_the_result_of_an_experiment_under_a_name_of_its_content(ledger, tmp_path, monkeypatch):
-    monkeypatch.setattr(chapters, "RESULTS", tmp_path)
-    (tmp_path / "paper").mkdir()
+    elsewhere = replace(audit.current(), records=str(tmp_path))
+    monkeypatch.setattr(audit, "_current", [elsewhere])
+    (tmp_path / "experiments" / "paper").mkdir(parents=True)
     page = tmp_path / "01-page.md"
     page.write_text("@RESULT paper/fig1@ and again @RESULT paper/fig1@")
     names = []
     for text in ("one", "two"):
-        (tmp_path / "paper" / "fig1.json").write_text(text)
+        (tmp_path / "experiments" / "paper" / "fig1.json").write_text(text)
         files = chapters.render(page, ledger, [])
         (name,) = set(files) - {"page.md"}
         assert files[name] == text and files["page.md"].count(name) == 2
@@ -203,10 +209,43 @@ def test_display_mathematics(latex, blocks, aligned):
 
 def test_a_page_sets_a_long_formula_once_and_no_more_than_it_has_room_for():
     room, long = markup.Room(900), "x" * 300
-    assert "```{math}" in room.display(long) and "one above" in room.display(long)
+    assert "```{math}" in room.display(long) and "formula above" in room.display(long)
     assert "```{math}" in room.display("y") and "```{math}" in room.display("y")
     last = room.display("z" * 700)
     assert "```{math}" not in last and "700 characters" in last and "z" * 700 in last
+
+
+@pytest.mark.parametrize("id", ["chen2023/eq7", "chen2023/eq19", "nguyen2023/eq38"])
+def test_every_part_of_a_claim_keeps_its_conditions_on_the_page(id):
+    claim = load()[id]
+    said = latex(built(claim.literal, assumptions_for(claim, {})))
+    assert markup.display(said).count(r"\text{where}") == said.count(r"\text{where}") > 1
+
+
+def test_a_claim_without_printed_lines_shows_its_place_and_what_was_added(ledger):
+    claim = replace(ledger.claims[0], printed=[], place="Section 9", added="one head")
+    shown = claim_page.sides(claim, markup.Room())
+    assert "Section 9" in shown and "one head" in shown
+
+
+def test_conditions_stand_below_each_part_that_has_them():
+    where = r"\text{where}\quad " + "c" * 300
+    parts = [
+        rf"\begin{{gathered}}\text{{({n})}}\quad {f} \\ {where}\end{{gathered}}" for n, f in ("ax", "by")
+    ]
+    room = markup.Room()
+    shown = room.display(r"\begin{gathered}" + r" \\[4pt] ".join(parts) + r"\end{gathered}")
+    assert [line[:9] for line in shown.splitlines() if line.startswith("\\text")] == [
+        r"\text{(a)",
+        r"\text{whe",
+        r"\text{(b)",
+        r"\text{whe",
+    ]
+    # The same part again; another formula under the same letter.
+    again = room.display(parts[0])
+    assert again == "*(a) is the formula above.*"
+    other = room.display(parts[1].replace("y", "z"))
+    assert "z" in other and where in other
 
 
 @pytest.mark.parametrize(
@@ -504,10 +543,10 @@ def test_browser_check_says_when_there_is_no_book(tmp_path):
     assert browser_check.check(tmp_path) == [f"{tmp_path} holds no book (no index.html)"]
 
 
-def test_generator_imports_nothing_of_the_audit():
+def test_generator_imports_nothing_of_the_audit_but_which_one_it_is():
     call = (
         "import sys; sys.path.insert(0, sys.argv[1]); import book.build; "
-        "sys.exit(any(m.split('.')[0] in ('checks', 'solvers', 'derivations', 'torch') for m in sys.modules))"
+        "sys.exit(any(m.split('.')[0] in ('checks', 'solvers', 'derivations', 'torch') and m not in ('checks', 'checks.audit', 'checks.evidence') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", call, str(ROOT)]).returncode == 0
 

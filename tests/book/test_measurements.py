@@ -28,7 +28,7 @@ def run(rows, status="done"):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
+    monkeypatch.setattr(measurements, "folder", lambda: tmp_path)
     return tmp_path
 
 

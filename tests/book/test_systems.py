@@ -11,7 +11,7 @@ import torch
 from book.ledger import Ledger
 from book.systems import MODULES, TENSORS, modules
 
-PAGE = Path(__file__).parents[2] / "book" / "pages" / "modules.md"
+PAGE = Path(__file__).parents[2] / "book" / "modules.md"
 
 
 def test_the_example_of_the_page_runs() -> None:
