@@ -55,4 +55,4 @@ $(VENV)/book: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build .attest book/_work
+	rm -rf $(VENV) build .attest

@@ -31,8 +31,9 @@ LATE = frozenset(
 """Libraries that take long to load, or that a GPU machine need not have: what needs them is imported
 where it is used.
 """
-ANY_TIME = ("checks.commands.", "book.")
-"""Commands import what they run when they run: a record is shown without SymPy. The book's generator reads
+ANY_TIME = ("checks.commands.", "checks.pytest_plugin", "book.")
+"""Commands import what they run when they run: a record is shown without SymPy; so does the plug-in, which
+pytest loads wherever it runs. The book's generator reads
 the ledger alone; what it derives anew it imports then.
 """
 
@@ -40,7 +41,6 @@ FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for folder in OWN
     for path in (ROOT / folder).rglob("*.py")
-    if "_work" not in path.parts and "_build" not in path.parts
 }
 
 

@@ -45,7 +45,7 @@ def main() -> None:
                 ),
                 "c (AV and log sums known)": lambda m=maps: m.lift(m.attention),
                 "gradient step": lambda m=maps, z=state: z - 0.01 * gradient(m, F, z),
-                "alignment check": lambda x=(q, k, v): check_alignment(*x),
+                "alignment check": lambda x=(q, k, v): check_alignment(AttentionMap(*x)),
             }
             medians = interleaved(jobs, given.repeats)
             base = medians["scaled_dot_product_attention"]

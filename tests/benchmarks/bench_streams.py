@@ -44,6 +44,7 @@ from checks.tensors.energy.checks import (
     check_step,
     check_update_rule,
 )
+from checks.tensors.energy.operators import AttentionMap
 from checks.tensors.functional_descent.kernels import Kernel
 from checks.tensors.functional_descent.steps import check_steps
 from checks.tensors.ksvd.explicit_features import check_ksvd
@@ -89,11 +90,11 @@ JOBS: dict[str, Job] = {
     "linear attention": lambda q, k, v: stream.linear_attention(q, k, v),
     "tensor check": lambda q, k, v: check_attention(q, k, v),
     "SVR certificate": lambda q, k, v: certify_attention_as_svr(k, v, 0.5),
-    "alignment check": lambda q, k, v: check_alignment(q, k, v),
-    "stationarity check": lambda q, k, v: check_stationary(q, k, v),
-    "gradient check": lambda q, k, v: check_gradient(q, k, v),
-    "step check (float64)": lambda q, k, v: check_step(q, k, v, 0.1),
-    "update rule check": lambda q, k, v: check_update_rule(q, k, v),
+    "alignment check": lambda q, k, v: check_alignment(AttentionMap(q, k, v)),
+    "stationarity check": lambda q, k, v: check_stationary(AttentionMap(q, k, v)),
+    "gradient check": lambda q, k, v: check_gradient(AttentionMap(q, k, v)),
+    "step check (float64)": lambda q, k, v: check_step(AttentionMap(q, k, v), 0.1),
+    "update rule check": lambda q, k, v: check_update_rule(AttentionMap(q, k, v)),
     "softmax triplets check (float64)": _triplets,
     "explicit features check (float64)": _features,
     "descent layers check (float64)": lambda q, k, v: check_steps(Kernel("linear"), len(q)),

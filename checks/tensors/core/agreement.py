@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import torch
@@ -95,6 +96,23 @@ class TensorRecord:
             "bound": self.worst.bound,
             "not_run": None,
         }
+
+
+def recorded(
+    like: torch.Tensor,
+    tokens: int,
+    comparisons: tuple[Comparison, ...],
+    mutants: Mapping[str, Comparison | float],
+    backend: str,
+    started: float,
+) -> TensorRecord:
+    """The record of a check on tensors with the dtype and device of ``like`` that began at ``started``.
+
+    ``started`` is a time of ``time.perf_counter``; ``mutants`` are comparisons or their ratios.
+    """
+    ratios = {name: m.ratio if isinstance(m, Comparison) else m for name, m in mutants.items()}
+    dtype, device, seconds = dtype_name(like.dtype), like.device, time.perf_counter() - started
+    return TensorRecord(comparisons, ratios, tokens, dtype, str(device), backend, seconds, peak_bytes(device))
 
 
 def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch.Tensor) -> Comparison:
@@ -203,13 +221,4 @@ def check_attention(
     # a scale of 1 has the root 1, equal queries and keys can be exchanged: what says the same is no mutant
     other = {n: out for n, out in wrong.items() if compare(n, out, truth, 2 * bound_truth).ratio > 1}
     mutants = {name: compare(name, out, truth, allowed).ratio for name, out in (other or wrong).items()}
-    return TensorRecord(
-        comparisons,
-        mutants,
-        n,
-        dtype_name(q.dtype),
-        str(q.device),
-        kernel.backend,
-        time.perf_counter() - started,
-        peak_bytes(q.device),
-    )
+    return recorded(q, n, comparisons, mutants, kernel.backend, started)

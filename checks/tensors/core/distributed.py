@@ -199,11 +199,7 @@ def _threads(most: int) -> Iterator[None]:
 
 
 def _sum_over_strips(
-    ranks: Ranks,
-    keys: torch.Tensor,
-    queries: torch.Tensor,
-    values: torch.Tensor,
-    tile: stream.Tile,
+    ranks: Ranks, keys: torch.Tensor, queries: torch.Tensor, values: torch.Tensor, tile: stream.Tile
 ) -> torch.Tensor:
     """sum_i exp(k_j·q_i) values_i with exponents of at most about 0, exact over strips of queries.
 

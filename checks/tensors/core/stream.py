@@ -376,7 +376,7 @@ def weighted_sums(
     top = values.new_zeros((math.prod(lead), m, 1))
     flat_q, flat_values = q.reshape(-1, m, q.shape[-1]), values.reshape(-1, n, w)
     keys = k.reshape(-1, n, k.shape[-1]).mT.contiguous()
-    workers = _workers(q.device)
+    workers = worker_count(q.device)
     height = min(tile.rows, -(-m // workers))
 
     def strip(job: tuple[int, slice]) -> None:
@@ -386,7 +386,7 @@ def weighted_sums(
             top[g, part] = scores.maxima()
         scores.add_weighted(flat_values[g], top[g, part] if shifted else None, out[g, part])
 
-    _run(strip, [(g, part) for g in range(len(out)) for part in slices(m, height)], workers)
+    run_jobs(strip, [(g, part) for g in range(len(out)) for part in slices(m, height)], workers)
     return out.view((*lead, m, w)), top.view((*lead, m)) if shifted else None
 
 
@@ -397,11 +397,11 @@ def needs_shift(q: torch.Tensor, k: torch.Tensor, values: torch.Tensor) -> bool:
     return not (peak <= UNSHIFTED_LIMIT[q.dtype] and total <= 0.9 * math.log(torch.finfo(q.dtype).max))
 
 
-def _workers(device: torch.device) -> int:
+def worker_count(device: torch.device) -> int:
     return torch.get_num_threads() if device.type == "cpu" else 1
 
 
-def _run(strip: Callable[[tuple[int, slice]], None], jobs: list[tuple[int, slice]], workers: int) -> None:
+def run_jobs(strip: Callable[[tuple[int, slice]], None], jobs: list[tuple[int, slice]], workers: int) -> None:
     """Every strip once, each by one thread.
 
     Strips need nothing of each other, whereas threads inside an operation wait for each other two or three

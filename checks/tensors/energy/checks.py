@@ -9,12 +9,13 @@ over bound.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import torch
 
 from checks.tensors.core import bounds, fused, stream
-from checks.tensors.core.agreement import Comparison, TensorRecord, compare
-from checks.tensors.core.arrays import dtype_name, peak_bytes, slices
+from checks.tensors.core.agreement import Comparison, TensorRecord, compare, recorded
+from checks.tensors.core.arrays import slices
 from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.descent import Potential, coefficients, potential, slope_sized, start
@@ -31,21 +32,12 @@ def against(name: str, found: Sized, expected: Sized) -> Comparison:
 def record(
     maps: AttentionMap,
     comparisons: tuple[Comparison, ...],
-    mutants: dict[str, Comparison],
+    mutants: Mapping[str, Comparison],
     backend: str,
     started: float,
 ) -> TensorRecord:
     """The record of a check on these tensors that began at ``started`` (``time.perf_counter()``)."""
-    return TensorRecord(
-        comparisons,
-        {name: c.ratio for name, c in mutants.items()},
-        len(maps),
-        dtype_name(maps.q.dtype),
-        str(maps.q.device),
-        backend,
-        time.perf_counter() - started,
-        peak_bytes(maps.q.device),
-    )
+    return recorded(maps.q, len(maps), comparisons, mutants, backend, started)
 
 
 def kernel_attention(maps: AttentionMap) -> tuple[Sized, str]:
@@ -86,25 +78,13 @@ def at_tokens(maps: AttentionMap, tokens: torch.Tensor, state: Sized) -> Sized:
     return Sized(total, error + 2 * relative * ((size + carried) * v[tokens].abs()).sum(-1))
 
 
-def check_alignment(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    scale: float | None = None,
-    *,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
-    chunk: stream.Tile | None = None,
-    samples: int = 32,
-    seed: int = 0,
-) -> TensorRecord:
+def check_alignment(maps: AttentionMap, *, samples: int = 32, seed: int = 0) -> TensorRecord:
     """c_j of (38), (39), (74) in two products: equal to its definition, to u_j(AV), and sum_j c_j = |AV|².
 
-    Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². q, k (n, d), v (n, d_v) of one
-    head. AV on the other side is that of torch's kernel. Raises TensorError for unusable tensors.
+    Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². AV on the other side is
+    that of torch's kernel.
     """
     started = time.perf_counter()
-    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
     c = alignment_sized(maps)
     output, backend = kernel_attention(maps)
     tokens = sampled_rows(len(maps), samples, seed).to(maps.q.device)
@@ -156,28 +136,17 @@ def _square(x: Sized) -> Sized:
     return Sized(value.square().sum().reshape(1), error.reshape(1) * (1 + 2.0**-20))
 
 
-def check_stationary(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    F: str | Potential = "quadratic",
-    scale: float | None = None,
-    *,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
-    chunk: stream.Tile | None = None,
-) -> TensorRecord:
+def check_stationary(maps: AttentionMap, F: str | Potential = "quadratic", *, seed: int = 0) -> TensorRecord:
     """grad E_R vanishes at torch's AV with the matching regulariser F'(c), and with no wrong one.
 
     The mutants are the other regularisers: none, the printed 2c (except for F = u², where it is the matching
     one), c, twice and minus the matching one. c is streamed; u is that of the kernel's AV.
     """
     started, F = time.perf_counter(), potential(F)
-    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
     output, backend = kernel_attention(maps)
     u, c = maps.lift_sized(output), alignment_sized(maps)
     slope, matching = slope_sized(F, u), slope_sized(F, c)
-    some = sampled_rows(len(maps), 32).to(maps.q.device)
+    some = sampled_rows(len(maps), 32, seed).to(maps.q.device)
 
     def judged(name: str, w: Sized, rows: torch.Tensor | None = None) -> Comparison:
         value = slope.value - w.value
@@ -213,17 +182,11 @@ def _automatic_slope(F: Potential, u: torch.Tensor, w: torch.Tensor) -> torch.Te
 
 
 def check_gradient(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
+    maps: AttentionMap,
     F: str | Potential = "quadratic",
     z: str | torch.Tensor = "random",
-    scale: float | None = None,
     *,
     regulariser: str = "none",
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
-    chunk: stream.Tile | None = None,
     samples: int = 32,
     seed: int = 0,
 ) -> TensorRecord:
@@ -235,7 +198,6 @@ def check_gradient(
     "none", "printed" (2c) or "matching" (F'(c)); see `check_alignment` for c.
     """
     started, F = time.perf_counter(), potential(F)
-    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
     state = start(maps, z, seed)
     u, w = maps.lift(state), coefficients(maps, F, regulariser)  # both sides take these as given
     eps = torch.finfo(u.dtype).eps
@@ -306,24 +268,14 @@ def inner(x: Sized, y: Sized) -> Sized:
 
 
 def check_step(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    step: float,
-    z: str | torch.Tensor = "random",
-    scale: float | None = None,
-    *,
-    device: str | torch.device | None = None,
-    chunk: stream.Tile | None = None,
-    seed: int = 0,
+    maps: AttentionMap, step: float = 1e-3, z: str | torch.Tensor = "random", *, seed: int = 0
 ) -> TensorRecord:
     """One step (79) for F = u²: L(Z') - c = (I - 2 step G)(L(Z) - c), which the stable range follows from.
 
     In float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The mutants: the
     wrong factor or sign of the step, G without one of its parts, the printed 2c left out.
     """
-    started = time.perf_counter()
-    maps = AttentionMap(q, k, v, scale, dtype="float64", device=device, chunk=chunk)
+    started, maps = time.perf_counter(), maps.in_float64()
     if not step > 0:
         raise TensorError(f"step is {step}; a positive number is needed")
     state = start(maps, z, seed)
@@ -347,7 +299,7 @@ def check_step(
         )
         return Sized(total, error)
 
-    v, right = maps.v, law(2)
+    right = law(2)
     wrong = {
         "zero": Sized(torch.zeros_like(right.value), right.error),
         "step doubled": law(4),
@@ -355,8 +307,8 @@ def check_step(
         "sign of the step": law(-2),
         "no step": law(0),
         "G without the values": law(2, maps.backward(maps.forward(misfit.value.unsqueeze(-1))).squeeze(-1)),
-        "G without AᵀA": law(2, (v @ (v.T @ misfit.value.unsqueeze(-1))).squeeze(-1)),
-        "A for its transpose": law(2, (maps.forward(maps.adjoint(misfit.value)) * v).sum(-1)),
+        "G without AᵀA": law(2, (maps.v @ (maps.v.T @ misfit.value.unsqueeze(-1))).squeeze(-1)),
+        "A for its transpose": law(2, (maps.forward(maps.adjoint(misfit.value)) * maps.v).sum(-1)),
     }
     comparisons = (against("one step", left, right),)
     mutants = {name: against(name, left, x) for name, x in wrong.items()}
@@ -370,18 +322,7 @@ def minus(x: Sized, y: Sized) -> Sized:
 
 
 def check_update_rule(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    step: float = 0.3,
-    steps: int = 20,
-    z: str | torch.Tensor = "random",
-    scale: float | None = None,
-    *,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
-    chunk: stream.Tile | None = None,
-    seed: int = 0,
+    maps: AttentionMap, step: float = 0.3, steps: int = 20, z: str | torch.Tensor = "random", *, seed: int = 0
 ) -> TensorRecord:
     """The corrected update after (22), Z + step (AV - Z): run with torch's AV, against AV + (1 - step)^k (Z_0
     - AV).
@@ -392,7 +333,6 @@ def check_update_rule(
     started = time.perf_counter()
     if not 0 < step < 2 or steps < 1:
         raise TensorError(f"step {step} and {steps} steps: 0 < step < 2 and at least one step are needed")
-    maps = AttentionMap(q, k, v, scale, dtype=dtype, device=device, chunk=chunk)
     output, backend = kernel_attention(maps)
     reference = maps.attention_sized
     first = start(maps, z, seed).double()

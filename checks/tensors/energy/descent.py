@@ -1,7 +1,7 @@
 """At scale: alignments, gradients, gradient descent and stable steps of the energies of farooq2025, with
 bounds.
 
-E_R(Z) = sum_j F(u_j) - sum_j w_j u_j, u = L(Z) (`energy_operators`). The matching regulariser has w = F'(c);
+E_R(Z) = sum_j F(u_j) - sum_j w_j u_j, u = L(Z) (`AttentionMap`). The matching regulariser has w = F'(c);
 the one printed in (45) and (75) has w = 2c, which matches F(u) = u² only. grad E_R = L*(F'(u) - w), and with
 the matching one E_R(Z) - E_R(AV) = sum_j F(u_j) - F(c_j) - F'(c_j)(u_j - c_j), the gap that certifies a
 minimum where F is convex.

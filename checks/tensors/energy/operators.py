@@ -61,6 +61,10 @@ class AttentionMap:
     def __len__(self) -> int:
         return len(self.q)
 
+    def in_float64(self) -> AttentionMap:
+        """The same maps in float64."""
+        return AttentionMap(self.q, self.k, self.v, self.scale, dtype="float64", chunk=self.chunk)
+
     @cached_property
     def log_sum(self) -> torch.Tensor:
         """Log normaliser of every query, (n,)."""

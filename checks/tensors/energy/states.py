@@ -1,14 +1,13 @@
 """Tensor checks of farooq2025 beyond the gradient: alignments of a state, the loop of Section 7, the stable
 range.
 
-As in `energy_checks`, each compares quantities that are computed in different ways within proved errors, and
-gives for each wrong formula its error over bound.
+As in `checks.tensors.energy.checks`, each compares quantities that are computed in different ways within
+proved errors, and gives for each wrong formula its error over bound.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import torch
 
@@ -38,24 +37,14 @@ from checks.tensors.energy.operators import AttentionMap, Sized, exactly
 
 
 def check_lift(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    z: str | torch.Tensor = "random",
-    scale: float | None = None,
-    *,
-    samples: int = 32,
-    seed: int = 0,
-    **how: Any,
+    maps: AttentionMap, z: str | torch.Tensor = "random", *, samples: int = 32, seed: int = 0
 ) -> TensorRecord:
     """u_j(Z) of (26) by a transpose product: equal to its definition at sampled tokens, and sum_j u_j =
     tr(ZᵀAV) (13).
 
-    q, k (n, d), v (n, d_v) of one head; AV of the trace is that of torch's kernel. `how`: dtype, device,
-    chunk of the `AttentionMap`. Raises TensorError for unusable tensors.
+    AV of the trace is that of torch's kernel.
     """
     started = time.perf_counter()
-    maps = AttentionMap(q, k, v, scale, **how)
     state = start(maps, z, seed)
     u = maps.lift_sized(exactly(state))
     output, backend = kernel_attention(maps)
@@ -93,17 +82,13 @@ def _wrong_lifts(
 
 
 def check_loop(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
+    maps: AttentionMap,
     F: str | Potential = "quadratic",
     step: float | None = None,
     steps: int = 3,
-    scale: float | None = None,
     *,
     samples: int = 32,
     seed: int = 0,
-    **how: Any,
 ) -> TensorRecord:
     """The loop (79) with the weights F'(c), started at AV as in (71): after `steps` steps it is torch's AV
     still.
@@ -112,7 +97,6 @@ def check_loop(
     take one step from AV with other weights (the printed 2c where F is not u²), or start elsewhere.
     """
     started, F = time.perf_counter(), potential(F)
-    maps = AttentionMap(q, k, v, scale, **how)
     c = alignment_sized(maps)
     weights = slope_sized(F, c)
     if step is None:
@@ -158,22 +142,13 @@ def _stepped(maps: AttentionMap, F: Potential, state: Sized, weights: Sized, ste
     return Sized(after, state.error + step * slope.error + rounding)
 
 
-def check_self_adjoint(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    scale: float | None = None,
-    *,
-    seed: int = 0,
-    **how: Any,
-) -> TensorRecord:
+def check_self_adjoint(maps: AttentionMap, *, seed: int = 0) -> TensorRecord:
     """⟨W, L*(L(Y))⟩ = ⟨Y, L*(L(W))⟩ = ⟨L(W), L(Y)⟩: a descent step on F = u² is its own adjoint (Table 1,
     step 9).
 
     In float64. The mutants take a wrong map for one of the two: A for its transpose, a factor left out.
     """
-    started = time.perf_counter()
-    maps = AttentionMap(q, k, v, scale, **{**how, "dtype": "float64"})
+    started, maps = time.perf_counter(), maps.in_float64()
     one, two = (exactly(start(maps, "random", seed + s)) for s in (1, 2))
     lifted = tuple(maps.lift_sized(x) for x in (one, two))
     images = tuple(maps.adjoint_sized(x) for x in lifted)
@@ -197,16 +172,7 @@ def check_self_adjoint(
     return record(maps, comparisons, mutants, "streamed products", started)
 
 
-def check_stable_range(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    scale: float | None = None,
-    *,
-    iterations: int = 6,
-    seed: int = 0,
-    **how: Any,
-) -> TensorRecord:
+def check_stable_range(maps: AttentionMap, *, iterations: int = 6) -> TensorRecord:
     """Steps below 1/lambda lower the energy of F = u², and lambda <= max |v|² times the largest column sum of
     A.
 
@@ -214,7 +180,6 @@ def check_stable_range(
     found. The mutants are steps beyond the range, from which the energy rises.
     """
     started, F = time.perf_counter(), potential("quadratic")
-    maps = AttentionMap(q, k, v, scale, **how)
     found = largest_eigenvalue(maps, max_steps=iterations)
     c = maps.alignment
     first = maps.attention + maps.adjoint(found.vector)
@@ -235,15 +200,7 @@ def check_stable_range(
 
 
 def check_descent(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    F: str | Potential = "quadratic",
-    steps: int = 4,
-    scale: float | None = None,
-    *,
-    iterations: int = 2,
-    **how: Any,
+    maps: AttentionMap, F: str | Potential = "quadratic", steps: int = 4, *, iterations: int = 2
 ) -> TensorRecord:
     """Descent from zero with the weights F'(c): E_R(Z_k) - E_R(AV) <= ‖AV‖² / (2 step k), for steps of 1 / (B
     lambda).
@@ -254,7 +211,6 @@ def check_descent(
     derivative.
     """
     started, F = time.perf_counter(), potential(F)
-    maps = AttentionMap(q, k, v, scale, **how)
     if not F.curvature:
         raise TensorError(f"F = {F.name} has no bounded second derivative")
     step = 1 / (F.curvature * largest_eigenvalue(maps, max_steps=iterations).upper)
@@ -278,23 +234,14 @@ def check_descent(
 
 
 def check_energy_change(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    step: float = 1e-3,
-    z: str | torch.Tensor = "random",
-    scale: float | None = None,
-    *,
-    seed: int = 0,
-    **how: Any,
+    maps: AttentionMap, step: float = 1e-3, z: str | torch.Tensor = "random", *, seed: int = 0
 ) -> TensorRecord:
     """A step on F = u² changes the energy by -step ‖W‖² + step² ‖u(W)‖², W the gradient: the law behind
     1/lambda.
 
     In float64. The left side lifts the new state, the right side only the gradient.
     """
-    started = time.perf_counter()
-    maps = AttentionMap(q, k, v, scale, **{**how, "dtype": "float64"})
+    started, maps = time.perf_counter(), maps.in_float64()
     state, unit = start(maps, z, seed), maps.how.unit
     misfit = minus(maps.lift_sized(exactly(state)), alignment_sized(maps))
     slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))

@@ -31,8 +31,8 @@ from itertools import chain, pairwise
 
 import torch
 
-from checks.tensors.core.agreement import TensorRecord, compare
-from checks.tensors.core.arrays import peak_bytes, slices
+from checks.tensors.core.agreement import Comparison, TensorRecord, compare, recorded
+from checks.tensors.core.arrays import slices
 from checks.tensors.core.bounds import SAFETY, gamma
 from checks.tensors.core.errors import TensorError
 from checks.tensors.functional_descent.features import EXP, UNIT, Features, features
@@ -324,23 +324,14 @@ def check_steps(
         for k, (one, two, bound) in enumerate(zip(layers, truth, allowed, strict=True), 1)
     )
     seen = layers[-1][-queries:]
-    mutants = {"zero": float((seen.abs() / allowed[-1]).max())}
+    mutants: dict[str, Comparison | float] = {"zero": float((seen.abs() / allowed[-1]).max())}
     for name, change in _mutants(how).items():
         other, step = change(task, how)
         same = table if other.x is task.x else None
         (wrong,) = descend(other, phi, step, everywhere=False, table=same)
         ratio = ((wrong - seen).abs() / allowed[-1]).nan_to_num(nan=math.inf).max()
         mutants[name] = float(ratio)
-    return TensorRecord(
-        comparisons,
-        mutants,
-        n,
-        "float64",
-        str(torch.device(device)),
-        f"layers, {kernel.name} kernel",
-        time.perf_counter() - started,
-        peak_bytes(torch.device(device)),
-    )
+    return recorded(task.x, n, comparisons, mutants, f"layers, {kernel.name} kernel", started)
 
 
 def _prediction(task: Task, state: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@ objective.
 chen2023 with features Phi_q, Phi_k (N, p) and f(X) = F (m, p), or absent: K = Phi_q FᵀF Phi_kᵀ, W_e = F
 Phi_kᵀ H_r and W_r = F Phi_qᵀ H_e (m, s), W_{e|X} = Fᵀ W_e. The primal representation costs O(N p s); the dual
 one is formed tile by tile from the entries K_ij and costs O(N² p). Every quantity carries a proved error
-(`ksvd_arithmetic`), so a pass means: no difference beyond what rounding explains.
+(`checks.tensors.core.bounded`), so a pass means: no difference beyond what rounding explains.
 
 At exact triplets with n_l = (|h_e|² + |h_r|²)/2, J = sum_l n_l sigma_l (lambda_l sigma_l - 1) for any Lambda;
 the released loss is J with Lambda = L²/N. With true residuals a = K h_r - sigma h_e, b = Kᵀ h_e - sigma h_r
@@ -22,11 +22,11 @@ from typing import Any
 
 import torch
 
-from checks.tensors.core.agreement import Comparison, TensorRecord
-from checks.tensors.core.arrays import peak_bytes, prepare, slices
+from checks.tensors.core.agreement import Comparison, TensorRecord, recorded
+from checks.tensors.core.arrays import prepare, slices
+from checks.tensors.core.bounded import BLOCK, UNIT, Bounded, over_tokens, same
 from checks.tensors.core.bounds import SAFETY, gamma
 from checks.tensors.core.errors import TensorError
-from checks.tensors.ksvd.arithmetic import BLOCK, UNIT, Bounded, over_tokens, same
 
 OBJECTIVES = ("paper", "released")
 FULL_DUAL = (
@@ -51,10 +51,10 @@ def primal_weights(
     phi_q: torch.Tensor, phi_k: torch.Tensor, f_x: torch.Tensor | None, h_e: torch.Tensor, h_r: torch.Tensor
 ) -> Weights:
     """W_e, W_r by (14), their projections and the primal scores e, r of every token, all with errors."""
-    p, q, dual_e, dual_r = (Bounded.exact(x) for x in (phi_q, phi_k, h_e, h_r))
+    p, q, dual_e, dual_r = (Bounded(x) for x in (phi_q, phi_k, h_e, h_r))
     w_e, w_r = over_tokens(q, dual_r), over_tokens(p, dual_e)
     if f_x is not None:
-        f = Bounded.exact(f_x)
+        f = Bounded(f_x)
         w_e, w_r = f @ w_e, f @ w_r
     return with_scores(phi_q, phi_k, f_x, w_e, w_r)
 
@@ -65,9 +65,9 @@ def with_scores(
     """Any weights W_e, W_r (m, s) with their scores, by the constraints of (6)."""
     on_queries, on_keys = w_e, w_r
     if f_x is not None:
-        f = Bounded.exact(f_x)
+        f = Bounded(f_x)
         on_queries, on_keys = over_tokens(f, w_e), over_tokens(f, w_r)
-    e, r = Bounded.exact(phi_q) @ on_queries, Bounded.exact(phi_k) @ on_keys
+    e, r = Bounded(phi_q) @ on_queries, Bounded(phi_k) @ on_keys
     return Weights(w_e, w_r, e, r, (e * e).sum(0), (r * r).sum(0), (w_e * w_r).sum())
 
 
@@ -78,19 +78,19 @@ def dual_scores(
 
     rows (M, p), columns (N, p), dual (N, s) -> (M, s).
     """
-    left = Bounded.exact(rows)
+    left = Bounded(rows)
     if f_x is not None:
-        f = Bounded.exact(f_x)
+        f = Bounded(f_x)
         left = left @ over_tokens(f, f)
     value = rows.new_zeros(len(rows), dual.shape[1])
     for part in slices(len(rows), 1024):
         for here in slices(len(columns), BLOCK):
             value[part].addmm_(left.value[part] @ columns[here].T, dual[here])
     # the errors need no tiles: entries are inner products of length p, sums run over blocks of tokens
-    sizes = over_tokens(Bounded.exact(columns.abs()), Bounded.exact(dual.abs()))
+    sizes = over_tokens(Bounded(columns.abs()), Bounded(dual.abs()))
     chain = columns.shape[1] + min(len(columns), BLOCK) + -(-len(columns) // BLOCK)
     relative = gamma(chain + 2, UNIT)
-    error = (left.error + (left.value.abs() + left.error) * relative) @ ((sizes.value + sizes.error) * SAFETY)
+    error = (left.error + left.size * relative) @ (sizes.size * SAFETY)
     return Bounded(value, error * (1 + relative) * SAFETY)
 
 
@@ -101,16 +101,16 @@ def objective(w: Weights, weights: torch.Tensor, form: str = "paper", second: bo
     `form` "paper": Lambda; "released": L, which enters as L²/N, with the mean over tokens.
     """
     n = len(w.e.value)
-    square = Bounded.exact(weights)
+    square = Bounded(weights)
     square = square * square if form == "released" else square
     if second:
-        root = Bounded.exact(weights) if form == "released" else _root(weights)
+        root = Bounded(weights) if form == "released" else _root(weights)
         rows = (w.e * root, w.r * root)
         parts = [(x * x).sum() for x in rows]
     else:
         parts = [(x * square).sum() for x in (w.square_e, w.square_r)]
     factor = 0.5 / n if form == "released" else 0.5
-    return (parts[0] + parts[1]).times(factor) - w.trace
+    return (parts[0] + parts[1]) * factor - w.trace
 
 
 def _root(weights: torch.Tensor) -> Bounded:
@@ -214,16 +214,9 @@ def check_ksvd(
 
 def record(parts: Sequence[Part], s: Solution, started: float) -> TensorRecord:
     """One record of several statements about a solution; `started` is a time of `time.perf_counter`."""
-    return TensorRecord(
-        tuple(c for part in parts for c in part.comparisons),
-        {name: ratio for part in parts for name, ratio in part.mutants.items()},
-        s.tokens,
-        "float64",
-        str(s.phi_q.device),
-        "explicit features",
-        time.perf_counter() - started,
-        peak_bytes(s.phi_q.device),
-    )
+    comparisons = tuple(c for part in parts for c in part.comparisons)
+    mutants = {name: ratio for part in parts for name, ratio in part.mutants.items()}
+    return recorded(s.phi_q, s.tokens, comparisons, mutants, "explicit features", started)
 
 
 def _known(form: str) -> None:
@@ -237,10 +230,6 @@ def _sample(n: int, count: int | None, seed: int) -> torch.Tensor:
     if count >= n:
         return torch.arange(n)
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:count].sort().values
-
-
-def _rows(x: Bounded, some: torch.Tensor) -> Bounded:
-    return Bounded(x.value[some], x.error[some])
 
 
 def wrong(comparisons: dict[str, Comparison]) -> dict[str, float]:
@@ -275,17 +264,17 @@ def eigenvalue_problem(s: Solution) -> Part:
 def representations(s: Solution) -> Part:
     """(8): both scores as kernel expansions, tile by tile from the entries of K."""
     p, q, f, some, few = s.phi_q, s.phi_k, s.f_x, s.some, s.some[:64]
-    first = _rows(s.primal.e, few)
+    first = s.primal.e[few]
     others = {
         "scores of H_r with H_e": same("", dual_scores(p[few], q, f, s.left), first),
         "queries and keys exchanged": same("", dual_scores(q[few], p, f, s.right), first),
-        "zero scores": same("", Bounded.exact(torch.zeros_like(first.value)), first),
+        "zero scores": same("", Bounded(torch.zeros_like(first.value)), first),
     }
     if f is not None:
         others["f(X) left out"] = same("", dual_scores(p[few], q, None, s.right), first)
     found = (
-        same("primal = dual, e", _rows(s.primal.e, some), dual_scores(p[some], q, f, s.right)),
-        same("primal = dual, r", _rows(s.primal.r, some), dual_scores(q[some], p, f, s.left)),
+        same("primal = dual, e", s.primal.e[some], dual_scores(p[some], q, f, s.right)),
+        same("primal = dual, r", s.primal.r[some], dual_scores(q[some], p, f, s.left)),
     )
     return Part(found, wrong(others))
 
@@ -318,12 +307,12 @@ def residuals(s: Solution) -> tuple[torch.Tensor, torch.Tensor]:
 def predicted(s: Solution, weights: torch.Tensor, form: str) -> Bounded:
     """sum_l n_l sigma_l (lambda_l sigma_l - 1), whose error includes what the residuals may add."""
     u, values, v = s.left, s.values, s.right
-    lam = Bounded.exact(weights)
+    lam = Bounded(weights)
     if form == "released":
-        lam = (lam * lam).times(1 / len(u)) if (len(u) & (len(u) - 1)) == 0 else _divided(lam * lam, len(u))
-    sigma, one = Bounded.exact(values), Bounded.exact(torch.ones_like(values))
-    norms = [(Bounded.exact(x) * Bounded.exact(x)).sum(0) for x in (u, v)]
-    total = ((norms[0] + norms[1]).times(0.5) * sigma * (lam * sigma - one)).sum()
+        lam = lam * lam * (1 / len(u)) if (len(u) & (len(u) - 1)) == 0 else _divided(lam * lam, len(u))
+    sigma, one = Bounded(values), Bounded(torch.ones_like(values))
+    norms = [(Bounded(x) * Bounded(x)).sum(0) for x in (u, v)]
+    total = ((norms[0] + norms[1]) * 0.5 * sigma * (lam * sigma - one)).sum()
     a, b = residuals(s)
     size_u, size_v = (torch.linalg.vector_norm(x, dim=0) for x in (u, v))
     first = (lam.value * values - 0.5).abs() * (size_u * a + size_v * b)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from checks.tensors.core.agreement import Comparison, compare
+from checks.tensors.core.bounded import UNIT
 from checks.tensors.core.bounds import SAFETY, gamma
-from checks.tensors.ksvd.arithmetic import UNIT
 from checks.tensors.ksvd.explicit_features import Part, wrong
 
 Point = dict[str, torch.Tensor]

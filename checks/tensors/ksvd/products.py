@@ -68,7 +68,7 @@ class SoftmaxProducts:
         Without a proved error bound, so for finding vectors only; residuals are judged by the other two.
         """
         block = self._block(x.T)  # (b, N): with the long side last, products with strips are a third faster
-        workers, sides = stream._workers(self.q.device), self._extended
+        workers, sides = stream.worker_count(self.q.device), self._extended
         found = block.new_zeros(workers, *block.shape)
 
         def share(job: tuple[int, slice]) -> None:
@@ -79,7 +79,7 @@ class SoftmaxProducts:
                 found[worker].addmm_(block @ weights.T, weights)
 
         with exact_matmul():
-            stream._run(share, list(enumerate(slices(self.rows, -(-self.rows // workers)))), workers)
+            stream.run_jobs(share, list(enumerate(slices(self.rows, -(-self.rows // workers)))), workers)
         return found.sum(0).T.cpu().numpy()
 
     def _strip(

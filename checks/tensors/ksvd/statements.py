@@ -12,8 +12,8 @@ import math
 import torch
 
 from checks.tensors.core.agreement import Comparison
+from checks.tensors.core.bounded import BLOCK, UNIT, Bounded, over_tokens, same
 from checks.tensors.core.bounds import SAFETY
-from checks.tensors.ksvd.arithmetic import BLOCK, UNIT, Bounded, over_tokens, same
 from checks.tensors.ksvd.explicit_features import (
     Part,
     Solution,
@@ -34,7 +34,7 @@ def _sizes(x: torch.Tensor) -> torch.Tensor:
 
 def _entries(x: torch.Tensor, y: torch.Tensor) -> Bounded:
     """Inner products of the columns of x with those of y."""
-    return (Bounded.exact(x) * Bounded.exact(y)).sum(0)
+    return (Bounded(x) * Bounded(y)).sum(0)
 
 
 def _allowed(size: torch.Tensor) -> Bounded:
@@ -52,9 +52,9 @@ def norms(s: Solution) -> Part:
         return same("|h_e| = |h_r|", left - right, zero)
 
     others = {
-        "right vectors longer by 1e-6": judged(e, r.times(1 + 1e-6)),
-        "zero left vectors": judged(e.times(0.0), r),
-        "sigma |h_e|² for |h_e|²": judged(e * Bounded.exact(s.values), r),
+        "right vectors longer by 1e-6": judged(e, r * (1 + 1e-6)),
+        "zero left vectors": judged(e * 0.0, r),
+        "sigma |h_e|² for |h_e|²": judged(e * Bounded(s.values), r),
     }
     if len(s.values) > 1 and not torch.allclose(r.value, r.value.roll(1)):
         others["columns of other triplets"] = judged(e, Bounded(r.value.roll(1), r.error.roll(1)))
@@ -70,13 +70,13 @@ def lines(s: Solution) -> Part:
     w, u, v, a, b = s.primal, s.left, s.right, *residuals(s)
     lam = inverse_weights(s.values, s.tokens, "paper")
     inverse = Bounded(1 / lam, 2 * UNIT / lam)  # what (Λ⁻¹h)ᵀΛ(Λ⁻¹h) leaves of Λ
-    sigma = Bounded.exact(s.values)
+    sigma = Bounded(s.values)
     square_e, square_r = _entries(u, u), _entries(v, v)
-    by_kernel = (Bounded.exact(u) * w.e).sum()  # tr H_eᵀ K H_r
+    by_kernel = (Bounded(u) * w.e).sum()  # tr H_eᵀ K H_r
     zero = _allowed(((_sizes(u) * a + _sizes(v) * b) / 2 + 2 * UNIT * (square_e.value * s.values)).sum())
 
     def half(weight: Bounded) -> Bounded:
-        return ((square_e + square_r) * weight).sum().times(0.5)
+        return ((square_e + square_r) * weight).sum() * 0.5
 
     found = {
         "(18), line 3": half(inverse) - w.trace,
@@ -85,10 +85,10 @@ def lines(s: Solution) -> Part:
         "eliminated Lagrangian is -J": by_kernel - half(sigma),
     }
     others = {
-        "line 5, K transposed": half(sigma) - (Bounded.exact(u) * w.r).sum(),
-        "line 5, half the trace": half(sigma) - by_kernel.times(0.5),
-        "line 6 with Λ for Σ": half(Bounded.exact(lam)) - (square_e * sigma).sum(),
-        "line 6, halves dropped": half(sigma).times(2.0) - (square_e * sigma).sum(),
+        "line 5, K transposed": half(sigma) - (Bounded(u) * w.r).sum(),
+        "line 5, half the trace": half(sigma) - by_kernel * 0.5,
+        "line 6 with Λ for Σ": half(Bounded(lam)) - (square_e * sigma).sum(),
+        "line 6, halves dropped": half(sigma) * 2.0 - (square_e * sigma).sum(),
         "line 3, trace added": half(inverse) + w.trace,
     }
     return Part(
@@ -102,9 +102,9 @@ def _gradient(s: Solution, lam: torch.Tensor, sign: float = 1.0) -> tuple[Bounde
     w, found = s.primal, []
     sides = ((s.phi_q, w.e, w.w_r), (s.phi_k, w.r, w.w_e))
     for features, scores, other in sides:
-        x = over_tokens(Bounded.exact(features), scores * Bounded.exact(lam))
-        x = x if s.f_x is None else Bounded.exact(s.f_x) @ x
-        found.append(x - other.times(sign))
+        x = over_tokens(Bounded(features), scores * Bounded(lam))
+        x = x if s.f_x is None else Bounded(s.f_x) @ x
+        found.append(x - other * sign)
     return found[0], found[1]
 
 
@@ -147,28 +147,28 @@ def climbs(s: Solution) -> Part:
     """
     lam, w = 1 / s.values, s.primal
     one = torch.ones_like(w.w_e.value)
-    up, down = w.w_e + Bounded.exact(one), w.w_r - Bounded.exact(one)
+    up, down = w.w_e + Bounded(one), w.w_r - Bounded(one)
     there, here = (
         objective(with_scores(s.phi_q, s.phi_k, s.f_x, e, r), lam) for e, r in ((up, down), (w.w_e, w.w_r))
     )
-    ones = with_scores(s.phi_q, s.phi_k, s.f_x, Bounded.exact(one), Bounded.exact(one))
-    squares = ((ones.square_e + ones.square_r) * Bounded.exact(lam)).sum().times(0.5)
+    ones = with_scores(s.phi_q, s.phi_k, s.f_x, Bounded(one), Bounded(one))
+    squares = ((ones.square_e + ones.square_r) * Bounded(lam)).sum() * 0.5
     slope = [x.sum() for x in _gradient(s, lam)]
     along = slope[0] - slope[1]
-    growth = Bounded.exact(w.w_e.value.new_tensor(float(one.numel()))) + squares
+    growth = Bounded(w.w_e.value.new_tensor(float(one.numel()))) + squares
 
     def judged(claimed: Bounded) -> Comparison:
         return same("J grows by t²", there - here, claimed)
 
-    minus = growth.times(-1.0)
+    minus = -growth
     return Part(
         (judged(growth + along),),
         wrong(
             {
                 "J falls": judged(minus),
-                "J stays": judged(growth.times(0.0)),
+                "J stays": judged(growth * 0.0),
                 "without the trace": judged(squares),
-                "twice the growth": judged(growth.times(2.0)),
+                "twice the growth": judged(growth * 2.0),
             }
         ),
     )
@@ -176,8 +176,8 @@ def climbs(s: Solution) -> Part:
 
 def _defect(x: torch.Tensor) -> Bounded:
     """XᵀX - I."""
-    exact = Bounded.exact(x)
-    return over_tokens(exact, exact) - Bounded.exact(torch.eye(x.shape[1]).to(x))
+    exact = Bounded(x)
+    return over_tokens(exact, exact) - Bounded(torch.eye(x.shape[1]).to(x))
 
 
 def orthonormal(s: Solution) -> Part:
@@ -204,10 +204,10 @@ def value_bound(s: Solution) -> float:
     """
     a, b = residuals(s)
     delta = (_off_unit(s.left) + _off_unit(s.right)) / 2
-    p, q = Bounded.exact(s.phi_q), Bounded.exact(s.phi_k)
+    p, q = Bounded(s.phi_q), Bounded(s.phi_k)
     middle = over_tokens(p, p)
     if s.f_x is not None:
-        f = Bounded.exact(s.f_x)
+        f = Bounded(s.f_x)
         gram = over_tokens(f, f)
         middle = gram @ middle @ gram
     square = (middle * over_tokens(q, q)).sum()  # tr (FᵀF φ_qᵀφ_q FᵀF)(φ_kᵀφ_k) = |K|²
@@ -223,16 +223,16 @@ def reconstruction(s: Solution) -> Part:
     in the norm of each row.
     """
     rows = s.some[:ROWS]
-    left = Bounded.exact(s.phi_q[rows])
+    left = Bounded(s.phi_q[rows])
     if s.f_x is not None:
-        f = Bounded.exact(s.f_x)
+        f = Bounded(s.f_x)
         left = left @ over_tokens(f, f)
     columns = torch.arange(0, s.tokens, max(1, s.tokens // (4 * BLOCK)), device=rows.device)
-    truth = left @ Bounded(s.phi_k[columns].T, torch.zeros_like(s.phi_k[columns].T))
+    truth = left @ Bounded(s.phi_k[columns].T)
 
     def judged(u: torch.Tensor, values: torch.Tensor, v: torch.Tensor) -> Comparison:
         weighted = Bounded(u[rows] * values, (u[rows] * values).abs() * UNIT)
-        found = weighted @ Bounded.exact(v[columns].T.contiguous())
+        found = weighted @ Bounded(v[columns].T.contiguous())
         off = torch.linalg.vector_norm(found.value - truth.value, dim=1)
         bound = torch.linalg.vector_norm(found.error + truth.error, dim=1) * SAFETY
         at = int((off / bound).nan_to_num(nan=math.inf).argmax())
@@ -257,7 +257,7 @@ def second_moment(s: Solution, seed: int = 0) -> Part:
     draw = torch.randn(s.right.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     other, _ = torch.linalg.qr(draw.to(s.right))
     a, _ = residuals(s)
-    total = (Bounded.exact(s.values) * Bounded.exact(s.values)).sum()
+    total = (Bounded(s.values) * Bounded(s.values)).sum()
     off = (a.square() + 2 * s.values * _sizes(s.left) * a).sum() + _off_unit(s.left) * total.value
     claimed = Bounded(total.value, total.error + off * ROUND_UP)
     at_v, at_h = s.primal.square_e.sum(), _moment(s, other)
@@ -267,9 +267,9 @@ def second_moment(s: Solution, seed: int = 0) -> Part:
         return Comparison("other vectors stay below", float(moment.value), below)
 
     others = {
-        "twice the leading vectors": stays(at_v.times(4.0)),
+        "twice the leading vectors": stays(at_v * 4.0),
         "random vectors attain it": same("", at_h, claimed),
-        "sum of sigma for its squares": same("", at_v, Bounded.exact(s.values.sum())),
+        "sum of sigma for its squares": same("", at_v, Bounded(s.values.sum())),
     }
     return Part((same("leading vectors attain it", at_v, claimed), stays(at_h)), wrong(others))
 
@@ -282,9 +282,9 @@ def _off_unit(x: torch.Tensor) -> float:
 
 def _moment(s: Solution, h: torch.Tensor) -> Bounded:
     """‖K h‖² by the primal side, φ_q FᵀF φ_kᵀ h."""
-    x = over_tokens(Bounded.exact(s.phi_k), Bounded.exact(h))
+    x = over_tokens(Bounded(s.phi_k), Bounded(h))
     if s.f_x is not None:
-        f = Bounded.exact(s.f_x)
+        f = Bounded(s.f_x)
         x = over_tokens(f, f) @ x
-    e = Bounded.exact(s.phi_q) @ x
+    e = Bounded(s.phi_q) @ x
     return (e * e).sum()

@@ -116,12 +116,7 @@ def check_triplets(
     scale = resolve_scale(scale, q.shape[-1])
     images, columns = _images(q, k, left, values, right, scale, chunk)
     norm = math.sqrt(columns)  # |K|_2^2 <= largest row sum (1) times largest column sum
-    comparisons = (
-        *_residuals(images),
-        *_orthonormal(left, right),
-        _objective(images),
-        _norms(images),
-    )
+    comparisons = (*_residuals(images), *_orthonormal(left, right), _objective(images), _norms(images))
     return TripletRecord(
         comparisons,
         _mutants(q, k, images, scale, chunk),

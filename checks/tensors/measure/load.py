@@ -234,7 +234,7 @@ def _safetensors(path: Path) -> dict[str, Stored]:
     except ImportError:
         raise TensorError(
             "reading .safetensors needs the package safetensors, which is not installed; "
-            "pip install 'attention-audit[measure]', or save the tensors as .npz"
+            "pip install safetensors, or save the tensors as .npz"
         ) from None
 
     def read(name: str) -> torch.Tensor:

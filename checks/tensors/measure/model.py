@@ -100,6 +100,22 @@ def capture() -> Iterator[Captured]:
         yield captured
 
 
+def described(config: Any, captured: Captured) -> dict[str, Any]:
+    """What of a model's attention is taken from its configuration and its calls, for the user to see."""
+    first = captured.heads[: len([h for h in captured.heads if h.layer == captured.heads[0].layer])]
+    rotary = any(
+        getattr(config, name, None)
+        for name in ("rope_theta", "rope_parameters", "rope_scaling", "rotary_pct")
+    )
+    return {
+        "layers": captured.layers,
+        "query_heads": len(first),
+        "key_heads": getattr(config, "num_key_value_heads", None) or len(first),
+        "mask": "causal" if first[0].mask else "none",
+        "positions": "rotary, in q and k as measured" if rotary else "not in the scores",
+    }
+
+
 def run_model(model: torch.nn.Module, tokens: torch.Tensor) -> Captured:
     """The heads of a model on one text: tokens (1, N) of dtype long.
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import torch
 
 from checks.claim import Options
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.core.inputs import make_instance
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.nguyen2023 import Head
 from derivations.theories.svr import choices as read
 from derivations.theories.svr.regression import SvrAssumptions

@@ -2,7 +2,7 @@
 outside them.
 
 A formula is an index expression that was declared or derived; `checks.tensors.core.formula` evaluates it at
-sampled queries on tensors that carry error bounds (`checks.tensors.systems.bounded`). Its mutants and other
+sampled queries on tensors that carry error bounds (`checks.tensors.core.bounded`). Its mutants and other
 wrong formulas, evaluated as plain numbers, must fall outside the bound at some of these queries.
 """
 

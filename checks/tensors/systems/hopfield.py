@@ -1,7 +1,7 @@
 """The heads of farooq2025, Hopfield retrieval and attention as a gradient, as torch modules, differentiable,
 in memory O(n²).
 
-For long sequences without gradients use `energy_operators.AttentionMap`, which needs O(n d_v).
+For long sequences without gradients use `checks.tensors.energy.operators.AttentionMap`, which needs O(n d_v).
 """
 
 from __future__ import annotations

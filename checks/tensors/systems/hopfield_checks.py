@@ -5,44 +5,28 @@ forms, with bounds.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.agreement import TensorRecord
-from checks.tensors.core.arrays import (
-    dtype_name,
-    peak_bytes,
-    resolve_device,
-    resolve_dtype,
-    slices,
-    working_dtype,
-)
+from checks.tensors.core.agreement import TensorRecord, recorded
+from checks.tensors.core.arrays import resolve_device, resolve_dtype, slices, working_dtype
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.checks import against, kernel_attention, record
 from checks.tensors.energy.operators import AttentionMap, Sized, exactly
 from checks.tensors.systems.hopfield import simplified_energy
 
 
-def check_retrieval(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    scale: float | None = None,
-    *,
-    samples: int = 32,
-    seed: int = 0,
-    **how: Any,
-) -> TensorRecord:
+def check_retrieval(maps: AttentionMap, *, samples: int = 32, seed: int = 0) -> TensorRecord:
     """Minus the gradient of E = -(1/β) Σ_i log Σ_j exp(β q_i·k_j) is AK by the queries and AᵀQ by the keys, β
     the scale.
 
-    q, k (n, d) of one head. The closed forms are attention with keys as values (streamed, and torch's kernel)
-    and a transpose product; the other side is automatic differentiation of log-sum-exp in float64 at
-    `samples` queries and keys. `how`: dtype, device, chunk. Raises TensorError for unusable tensors.
+    Of the queries and keys of the maps. The closed forms are attention with keys as values (streamed, and
+    torch's kernel) and a transpose product; the other side is automatic differentiation of log-sum-exp in
+    float64 at `samples` queries and keys.
     """
     started = time.perf_counter()
-    maps = AttentionMap(q, k, k, scale, **how)
+    maps = AttentionMap(maps.q, maps.k, maps.k, maps.scale, chunk=maps.chunk)
     at = sampled_rows(len(maps), samples, seed).to(maps.q.device)
     output, backend = kernel_attention(maps)
     ours, pulled = maps.attention_sized, maps.backward_sized(exactly(maps.q))
@@ -154,11 +138,8 @@ def check_simplified(
         "the state alone": (slope(x), Sized(x.double(), zero)),
         "sign of the state": (slope(-x), formula(x)),
     }
-    mutants = {name: against(name, *pair).ratio for name, pair in wrong.items()}
-    seconds = time.perf_counter() - started
-    return TensorRecord(
-        comparisons, mutants, entries, dtype_name(work), str(place), "autograd", seconds, peak_bytes(place)
-    )
+    mutants = {name: against(name, *pair) for name, pair in wrong.items()}
+    return recorded(x, entries, comparisons, mutants, "autograd", started)
 
 
 def _softmax_error(x: torch.Tensor, beta: float, how: bounds.Arithmetic) -> torch.Tensor:

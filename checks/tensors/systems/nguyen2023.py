@@ -16,7 +16,7 @@ depends on the query, on queries and keys that were normalised, centred, pooled 
     CvT projections      (44)                    attend(projected_by_convolution(tokens, kernels, grid))
 
 Their linear and sparse versions are the same with ``kernel`` and ``kept``. Preparation runs in float64 on
-tensors that carry proved error bounds (`checks.tensors.systems.bounded`), attention in any dtype on the
+tensors that carry proved error bounds (`checks.tensors.core.bounded`), attention in any dtype on the
 streamed engine, memory O(N d).
 
 How the preparation enters the error. Let the prepared q_i, k_j lie within r_i, s_j (vectors of radii) of the
@@ -39,8 +39,8 @@ import torch
 
 from checks.tensors.core import bounds, fused, stream
 from checks.tensors.core.arrays import resolve_dtype, resolve_scale, slices, working_dtype
+from checks.tensors.core.bounded import Bounded, einsum
 from checks.tensors.core.errors import TensorError
-from checks.tensors.systems.bounded import Bounded, einsum
 
 KERNELS = ("softmax", "linear")
 

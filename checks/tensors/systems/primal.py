@@ -39,6 +39,11 @@ def cumulative_mean(x: torch.Tensor) -> torch.Tensor:
     return x.cumsum(-2) / count[:, None]
 
 
+def evenly(last: torch.Tensor, count: int) -> torch.Tensor:
+    """``count`` whole numbers at equal steps from 0 to each entry of ``last``, (..., count), rounded down."""
+    return torch.arange(count, device=last.device) * last // max(1, count - 1)
+
+
 class PrimalAttention(nn.Module):
     """Algorithm 1 with output weights: o_i = W_o [e_i; r_i] per head, then a projection of all heads.
 
@@ -90,23 +95,37 @@ class PrimalAttention(nn.Module):
         x = cumulative_mean(x) if self.causal else x
         return normalize(x, dim=-1) if self.feature_map == "cosine" else x
 
-    def transformation(self, x: torch.Tensor) -> torch.Tensor | None:
-        """f(X), (B, H, tokens, p), or None."""
+    def transformation(self, x: torch.Tensor, valid: torch.Tensor | None = None) -> torch.Tensor | None:
+        """f(X), (B, H, tokens, p), or None. With ``valid`` the rows are spread over each sequence's own
+        tokens, of which a shorter one gives some more than once.
+        """
         if self.tokens is None:
             return None
         n = x.shape[1]
         if n < self.tokens:
             raise TensorError(f"{n} tokens in, but f(X) takes {self.tokens} of them")
-        index = torch.linspace(0, n - 1, self.tokens, dtype=torch.float64, device=x.device).long()
-        return self._heads(x[:, index])
+        last = torch.tensor(n - 1, device=x.device)
+        if valid is None:
+            return self._heads(x[:, evenly(last, self.tokens)])
+        own = evenly((valid.sum(1, keepdim=True) - 1).clamp(min=0), self.tokens)  # (B, tokens)
+        return self._heads(x.take_along_dim(own[..., None], 1))
 
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, PrimalScores]:
-        """x (B, N, d) -> output (B, N, d) and what the KSVD loss needs."""
-        f = self.transformation(x)
+    def forward(
+        self, x: torch.Tensor, valid: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, PrimalScores]:
+        """x (B, N, d) -> output (B, N, d) and what the KSVD loss needs.
+
+        ``valid`` (B, N) is True where there is a token; those of a sequence come first. Scores of what is not
+        a token are zero.
+        """
+        if valid is not None and self.causal:
+            raise TensorError("a causal layer takes whole sequences only")
+        f = self.transformation(x, valid)
 
         def score(layer: nn.Linear, w: torch.Tensor) -> torch.Tensor:
             projected = w if f is None else f.mT @ w  # W_{e|X}, (B, H, p, s)
-            return self.features(self._heads(layer(x))) @ projected
+            found = self.features(self._heads(layer(x))) @ projected
+            return found if valid is None else found * valid[:, None, :, None]
 
         e = score(self.query, self.w_e)
         r = None if self.w_r is None else score(self.key, self.w_r)

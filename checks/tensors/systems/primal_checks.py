@@ -10,13 +10,13 @@ import time
 
 import torch
 
-from checks.tensors.core.agreement import Comparison, TensorRecord
-from checks.tensors.core.arrays import peak_bytes, slices
+from checks.tensors.core.agreement import Comparison, TensorRecord, recorded
+from checks.tensors.core.arrays import slices
+from checks.tensors.core.bounded import UNIT, Bounded, same, together
 from checks.tensors.core.bounds import SAFETY
 from checks.tensors.core.inputs import make_instance, sampled_rows
-from checks.tensors.ksvd.arithmetic import UNIT, Bounded, same
 from checks.tensors.ksvd.explicit_features import wrong
-from checks.tensors.systems.primal import PrimalAttention
+from checks.tensors.systems.primal import PrimalAttention, evenly
 
 WIDTH, DIRECTIONS, SAMPLES = 64, 30, 32
 
@@ -35,14 +35,14 @@ def unit_rows(x: Bounded) -> Bounded:
 def linear(layer: torch.nn.Linear, x: torch.Tensor) -> Bounded:
     """W x + b at each row."""
     weight, bias = layer.weight.detach().double(), layer.bias.detach().double()
-    return Bounded.exact(x) @ Bounded.exact(weight.T.contiguous()) + Bounded.exact(bias.expand(len(x), -1))
+    return Bounded(x) @ Bounded(weight.T.contiguous()) + Bounded(bias.expand(len(x), -1))
 
 
 def prefix_means(x: Bounded, rows: torch.Tensor) -> Bounded:
     """Means of tokens 0 ... i at the given i, each summed by one product with a row of ones."""
     values, errors = [], []
     for row in rows.tolist():
-        mean = Bounded(x.value[: row + 1], x.error[: row + 1]).sum(0)
+        mean = x[: row + 1].sum(0)
         values.append(mean.value / (row + 1))
         errors.append((mean.error / (row + 1) + UNIT * values[-1].abs()) * SAFETY)
     return Bounded(torch.stack(values), torch.stack(errors))
@@ -55,13 +55,12 @@ def formula(
     own, weight = (layer.query, layer.w_e) if side == "e" else (layer.key, layer.w_r)
     assert weight is not None
     if layer.causal:
-        parts = [linear(own, x[part]) for part in slices(len(x), 8192)]
-        whole = Bounded(torch.cat([p.value for p in parts]), torch.cat([p.error for p in parts]))
+        whole = together([linear(own, x[part]) for part in slices(len(x), 8192)])
         vectors = prefix_means(whole, rows)
     else:
         vectors = linear(own, x[rows])
-    w = Bounded.exact(weight.detach()[0].double())
-    projected = w if f_x is None else Bounded.exact(f_x.T.contiguous()) @ w
+    w = Bounded(weight.detach()[0].double())
+    projected = w if f_x is None else Bounded(f_x.T.contiguous()) @ w
     return unit_rows(vectors) @ projected
 
 
@@ -85,7 +84,7 @@ def check_primal_attention(
     rows = sampled_rows(tokens, SAMPLES, seed).to(device)
     f_x = None
     if rows_of_f is not None:
-        f_x = x[torch.linspace(0, tokens - 1, rows_of_f, dtype=torch.float64, device=device).long()]
+        f_x = x[evenly(torch.tensor(tokens - 1, device=device), rows_of_f)]
     with torch.no_grad():
         out, scores = layer(x[None])
         assert scores.r is not None
@@ -106,26 +105,17 @@ def check_primal_attention(
         )
         others = _others(layer, x, rows, f_x, found_e, e)
         others["halves exchanged"] = _twice("", out[0, rows], output(r, e))
-        others["second score left out"] = _twice("", out[0, rows], output(e, r.times(0.0)))
+        others["second score left out"] = _twice("", out[0, rows], output(e, r * 0.0))
         mutants = wrong(others)
-    return TensorRecord(
-        comparisons,
-        mutants,
-        tokens,
-        "float64",
-        str(x.device),
-        "torch.nn module",
-        time.perf_counter() - started,
-        peak_bytes(x.device),
-    )
+    return recorded(x, tokens, comparisons, mutants, "torch.nn module", started)
 
 
 def _weight(layer: torch.nn.Linear) -> Bounded:
-    return Bounded.exact(layer.weight.detach().T.contiguous())
+    return Bounded(layer.weight.detach().T.contiguous())
 
 
 def _bias(layer: torch.nn.Linear, rows: int) -> Bounded:
-    return Bounded.exact(layer.bias.detach().expand(rows, -1))
+    return Bounded(layer.bias.detach().expand(rows, -1))
 
 
 def _others(
@@ -145,8 +135,8 @@ def _others(
     result = {
         "keys for queries": judged(formula(layer, x, rows, "r", f_x)),
         "the token after": judged(formula(layer, x, later.where(later > rows, rows - 1), "e", f_x)),
-        "features not normalised": judged(right.times(2.0)),
-        "zero scores": judged(right.times(0.0)),
+        "features not normalised": judged(right * 2.0),
+        "zero scores": judged(right * 0.0),
     }
     if layer.causal:
         plain = torch.nn.functional.normalize(layer.query(x), dim=-1)
@@ -172,7 +162,7 @@ def check_causality(tokens: int, *, device: str = "cpu", seed: int = 0) -> Tenso
     changed = x.clone()
     changed[at] += 1
     # f(X) takes evenly spaced tokens: change one that it takes
-    index = torch.linspace(0, tokens - 1, mixing.tokens or 1, dtype=torch.float64).long()
+    index = evenly(torch.tensor(tokens - 1), mixing.tokens or 1)
     taken = x.clone()
     taken[int(index[len(index) // 2])] += 1
 
@@ -183,16 +173,9 @@ def check_causality(tokens: int, *, device: str = "cpu", seed: int = 0) -> Tenso
 
     early = slice(0, int(index[len(index) // 2]))
     smallest = float(x.abs().max()) * UNIT
-    return TensorRecord(
-        (Comparison("earlier scores", moved(layer, changed, slice(0, at)), smallest),),
-        {
-            "data-dependent weights": moved(mixing, taken, early) / smallest,
-            "scores from the changed token on": moved(layer, changed, slice(at, tokens)) / smallest,
-        },
-        tokens,
-        "float64",
-        str(x.device),
-        "torch.nn module",
-        time.perf_counter() - started,
-        peak_bytes(x.device),
-    )
+    unmoved = Comparison("earlier scores", moved(layer, changed, slice(0, at)), smallest)
+    others = {
+        "data-dependent weights": moved(mixing, taken, early) / smallest,
+        "scores from the changed token on": moved(layer, changed, slice(at, tokens)) / smallest,
+    }
+    return recorded(x, tokens, (unmoved,), others, "torch.nn module", started)

@@ -17,10 +17,10 @@ import torch
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import Climbing
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers
-from checks.tensors.systems.bounded import Bounded
 from checks.tensors.systems.cases import in_bfloat16
 from checks.tensors.systems.formulas import Formula, agree, engines
 from checks.tensors.systems.nguyen2023 import Head
@@ -165,11 +165,7 @@ def output(row: Row, case: Case) -> Bounded:
     kept, pattern = row.kept(case) or (None, "strided")
     outs = [
         systems.attend(
-            h,
-            kernel=row.kernel,
-            kept=kept and min(kept, len(h.k)),
-            pattern=pattern,
-            dtype=case.options.dtype,
+            h, kernel=row.kernel, kept=kept and min(kept, len(h.k)), pattern=pattern, dtype=case.options.dtype
         )
         for h in row.prepared(case)
     ]

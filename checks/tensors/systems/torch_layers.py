@@ -13,8 +13,8 @@ import torch
 from torch.nn import functional as F
 
 from checks.tensors.core import bounds
+from checks.tensors.core.bounded import UNIT, Bounded
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.bounded import Bounded, U
 from checks.tensors.systems.nguyen2023 import Head
 
 
@@ -34,7 +34,8 @@ def bounded_statistics(keys: Bounded) -> tuple[Bounded, Bounded]:
     centre, spread = batch_statistics(keys.value)
     away = keys - systems.mean(keys)
     variance = systems.mean(away * away)
-    return Bounded(centre, systems.mean(keys).error), Bounded(spread, variance.error + 4 * U * variance.size)
+    radius = variance.error + 4 * UNIT * variance.size
+    return Bounded(centre, systems.mean(keys).error), Bounded(spread, radius)
 
 
 def unbiased(own: Head, eps: float) -> Bounded:
@@ -52,7 +53,7 @@ def normalised(own: Head, eps: float = 1e-5) -> Head:
     queries = F.batch_norm(own.q.value, centre, spread, training=False, eps=eps)
     slope = systems.inverse_deviation(own.k, eps)
     # the variance of the queries' pass was multiplied twice more and its root taken again: 4 u covers both
-    slope = Bounded(slope.value, slope.error + 4 * U * slope.value.abs())
+    slope = Bounded(slope.value, slope.error + 4 * UNIT * slope.value.abs())
     offset = -(systems.mean(own.k) * slope)
     return own._replace(
         q=Bounded(queries, (own.q * slope + offset).error), k=Bounded(keys, (own.k * slope + offset).error)

@@ -5,8 +5,8 @@ roundings.
 The rules are running error analysis (Higham, Accuracy and Stability of Numerical Algorithms, section 3.3)
 with u = 2^-53:
 
-    sum                 e_x + e_y + u |x + y| product of factors  Σ_k e_k Π_{i<k} (|x_i| + e_i) Π_{i>k} |x_i|
-    (a telescoping sum: nothing is neglected)
+    x + y               e_x + e_y + u |x + y|
+    product of factors  Σ_k e_k Π_{i<k} (|x_i| + e_i) Π_{i>k} |x_i|  (a telescoping sum: nothing is neglected)
                         + g(n + m) Σ Π (|x_i| + e_i) for n terms of m factors, added in any order
     exp x               exp(x) (expm1(e) + 4 u)                      (exp within 2 ulp)
     x^p                 |x|^p (expm1(|p| r) + 4 u), r = -log(1 - e/|x|) >= |log of the relative error of x|
@@ -20,16 +20,19 @@ runs on it unchanged and yields its own bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from checks.tensors.core.bounds import gamma, unit_roundoff
+from checks.tensors.core.agreement import ROWS_AT_ONCE, Comparison, compare
+from checks.tensors.core.arrays import slices
+from checks.tensors.core.bounds import SAFETY, gamma, unit_roundoff
 from checks.tensors.core.errors import TensorError
 from checks.tensors.core.formula import contract
 
-U = unit_roundoff("float64")
+UNIT = unit_roundoff("float64")
+BLOCK = 512  # tokens a block in sums over tokens: the longest chain is a block and then the blocks
 TINY = torch.finfo(torch.float64).tiny
 
 
@@ -48,24 +51,24 @@ class Bounded:
 
     @staticmethod
     def of(x: Any, like: torch.Tensor | None = None) -> Bounded:
-        """A bounded tensor; plain integers and tensors are exact, plain 0-d tensors within 16 u.
+        """A bounded tensor; plain numbers and tensors are exact, plain 0-d tensors within 16 u.
 
         A 0-d tensor stands for a constant of a formula (a fraction, a root of a dimension) after at most
         a handful of roundings.
         """
         if isinstance(x, Bounded):
             return x
-        if isinstance(x, int):
+        if isinstance(x, (int, float)):
             assert like is not None
             return Bounded(torch.tensor(float(x), dtype=torch.float64, device=like.device))
         if x.ndim == 0:
-            return Bounded(x, 16 * U * x.abs())
+            return Bounded(x, 16 * UNIT * x.abs())
         return Bounded(x)
 
     @staticmethod
     def rounded(value: torch.Tensor) -> Bounded:
         """Values that were rounded once on their way to float64."""
-        return Bounded(value, U * value.abs() + TINY)
+        return Bounded(value, UNIT * value.abs() + TINY)
 
     @property
     def error(self) -> torch.Tensor:
@@ -116,7 +119,7 @@ class Bounded:
     def __add__(self, other: Any) -> Bounded:
         other = Bounded.of(other, self.value)
         total = self.value + other.value
-        return Bounded(total, self.error + other.error + U * total.abs() + TINY)
+        return Bounded(total, self.error + other.error + UNIT * total.abs() + TINY)
 
     __radd__ = __add__
 
@@ -130,7 +133,7 @@ class Bounded:
         other = Bounded.of(other, self.value)
         out = self.value * other.value
         moved = self.error * other.value.abs() + self.size * other.error
-        return Bounded(out, moved + U * out.abs() + TINY)
+        return Bounded(out, moved + UNIT * out.abs() + TINY)
 
     __rmul__ = __mul__
 
@@ -144,14 +147,23 @@ class Bounded:
         relative = -torch.log1p(-(self.error / self.value.abs()).clamp(max=1.0))
         return Bounded(
             out,
-            (out.abs() * (torch.expm1(abs(exponent) * relative) + 4 * U)).nan_to_num(
+            (out.abs() * (torch.expm1(abs(exponent) * relative) + 4 * UNIT)).nan_to_num(
                 nan=torch.inf, posinf=torch.inf
             )
             + TINY,
         )
 
     def __matmul__(self, other: Bounded) -> Bounded:
-        return einsum("ab,bc->ac", self, other)
+        """The product of matrices, in strips of the left one's rows."""
+        strips = [einsum("ab,bc->ac", self[part], other) for part in slices(len(self), ROWS_AT_ONCE)]
+        return strips[0] if len(strips) == 1 else together(strips)
+
+    def sum(self, dim: int | None = None) -> Bounded:
+        """The sum over one dimension or over all entries, in any order."""
+        n = self.value.numel() if dim is None else self.shape[dim]
+        total, size = (x.sum() if dim is None else x.sum(dim) for x in (self.value, self.size))
+        radius = self.error.sum() if dim is None else self.error.sum(dim)
+        return Bounded(total, radius + gamma(n, UNIT) * size + n * TINY)
 
     @property
     def T(self) -> Bounded:
@@ -172,12 +184,12 @@ class Bounded:
 
 def _exp(x: Bounded) -> Bounded:
     out = x.value.exp()
-    return Bounded(out, out * (torch.expm1(x.error) + 4 * U) + TINY)
+    return Bounded(out, out * (torch.expm1(x.error) + 4 * UNIT) + TINY)
 
 
 def _elu(x: Bounded) -> Bounded:
     out = torch.nn.functional.elu(x.value)
-    return Bounded(out, x.error + 4 * U * out.abs() + TINY)
+    return Bounded(out, x.error + 4 * UNIT * out.abs() + TINY)
 
 
 def einsum(spec: str, *factors: Any) -> Bounded:
@@ -187,10 +199,35 @@ def einsum(spec: str, *factors: Any) -> Bounded:
     known = [Bounded.of(f) for f in factors]
     value, roundings = contract(spec, [f.value for f in known])
     full, _ = contract(spec, [f.size for f in known])
-    radius = gamma(roundings, U) * full + 4 * roundings * TINY
+    radius = gamma(roundings, UNIT) * full + 4 * roundings * TINY
     for k, factor in enumerate(known):
         if factor.radius is not None:
             parts = [f.size if i < k else f.value.abs() for i, f in enumerate(known)]
             parts[k] = factor.radius
             radius = radius + contract(spec, parts)[0]
     return Bounded(value, radius)
+
+
+def together(parts: Sequence[Bounded]) -> Bounded:
+    """Rows one below the other."""
+    return Bounded(torch.cat([p.value for p in parts]), torch.cat([p.error for p in parts]))
+
+
+def over_tokens(x: Bounded, y: Bounded) -> Bounded:
+    """xᵀ y for x (N, a) and y (N, b), summed in blocks of tokens."""
+    shape = (x.shape[1], y.shape[1])
+    value, error, magnitude = (x.value.new_zeros(shape) for _ in range(3))
+    for part in slices(len(x), BLOCK):
+        a, b = x[part], y[part]
+        value += a.value.T @ b.value
+        error += a.error.T @ b.value.abs() + a.size.T @ b.error
+        magnitude += a.value.abs().T @ b.value.abs()
+    chain = min(len(x), BLOCK) + -(-len(x) // BLOCK)
+    return Bounded(value, error + gamma(chain, UNIT) * magnitude + chain * TINY)
+
+
+def same(name: str, found: Bounded, expected: Bounded) -> Comparison:
+    """Two evaluations of what is claimed to be one quantity: their difference against both errors."""
+    shape = (-1, 1) if found.ndim < 2 else found.shape
+    parts = (found.value, expected.value, (found.error + expected.error) * SAFETY)
+    return compare(name, *(x.reshape(shape) for x in parts))
