@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Any:
 '''
 MAIN = f"""import sys
 
-from {NAME}.checks.commands.cli import main
+from {NAME}.checks.commands.start import main
 
 sys.exit(main())
 """

@@ -50,7 +50,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def table() -> Path:
-    """The file of the verdicts that the audit expects."""
+    """The file of the verdicts that the audit expects.
+
+    It is not a stored result and carries no digest: people may write in it what they expect, since a claim
+    that is judged is compared with it and its verdict never comes from it.
+    """
     return current().records_folder / "expected.json"
 
 

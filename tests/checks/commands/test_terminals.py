@@ -149,6 +149,17 @@ def test_a_signal_ends_a_command_within_two_seconds(
     assert len(lines) == 1 and lines[0].startswith("attest: "), err
 
 
+def test_a_signal_while_the_command_line_is_imported_leaves_no_traceback() -> None:
+    slow = "print('importing', flush=True); start.import_module = lambda _: time.sleep(60); start.main()"
+    running = subprocess.Popen([sys.executable, "-c", f"import time\nfrom checks.commands import start\n{slow}"], cwd=ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert running.stdout is not None and running.stdout.readline() == "importing\n"
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == -signal.SIGINT and not err
+
+
 @pytest.mark.timeout(120)
 def test_workers_end_with_a_parent_that_was_killed(environment: dict[str, str]) -> None:
     running = _long(environment, "2")
