@@ -7,10 +7,11 @@ is made only if multiplying it out gives the terms that it stands for.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 from derivations.calculus import index as ix
 from derivations.calculus.normal import Atom, Form, Mono, add, multiplied_out, scale
@@ -35,18 +36,32 @@ def _pairs(form: Form) -> list[tuple[ix.Tensor, ix.Tensor]]:
 
 
 def _taken_together(form: Form, one: ix.Tensor, two: ix.Tensor) -> Form:
-    families: defaultdict[Mono, list[tuple[Mono, Fraction]]] = defaultdict(list)
+    alike: defaultdict[tuple[Any, ...], list[tuple[Mono, Fraction]]] = defaultdict(list)
     kept = []
     for mono, coefficient in form:
         done = any(atom[0] == "P" and exponent > 0 for atom, exponent in mono[2])
         if not done and any(atom[0] == "T" and atom[1] in (one, two) for atom, _ in mono[2]):
-            families[_with(mono, two, one)].append((mono, coefficient))
+            alike[_outline(mono, two, one)].append((mono, coefficient))
         else:
             kept.append((mono, coefficient))
+    families: defaultdict[Mono, list[tuple[Mono, Fraction]]] = defaultdict(list)
+    for some in alike.values():
+        if len(some) == 1:
+            kept += some
+        else:
+            for mono, coefficient in some:
+                families[_with(mono, two, one)].append((mono, coefficient))
     for mono, members in families.items():
         group = _group(mono, tuple(members), one, two)
         kept += [group] if group else members
     return tuple(kept)
+
+
+def _outline(mono: Mono, old: ix.Tensor, new: ix.Tensor) -> tuple[Any, ...]:
+    """Equal for monomials that ``_with`` makes equal, and found without their canonical order."""
+    dims, height, factors = mono
+    counts = Counter((new if a[1] == old else a[1]) if a[0] == "T" else a[0] for a, _ in factors)
+    return tuple(sorted(dims)), height, frozenset(counts.items())
 
 
 def _with(mono: Mono, old: ix.Tensor, new: ix.Tensor) -> Mono:
@@ -64,6 +79,9 @@ def _group(
     pure = [c for m, c in members if m == mono]
     dims, height, factors = mono
     if len(members) < 2 or len(pure) != 1 or (len(factors) == 1 and not dims and factors[0][1] == 1):
+        return None
+    degree = sum(e for a, e in factors if a[0] == "T" and a[1] == one)
+    if sum(abs(c) for _, c in members) != abs(pure[0]) * 2**degree:  # cheaper than to multiply out in vain
         return None
     for sign in (1, -1):
         taken = tuple((_either(a, two, sign) if a[0] == "T" and a[1] == one else a, e) for a, e in factors)

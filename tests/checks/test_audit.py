@@ -80,7 +80,7 @@ def test_all_imports_and_names_of_modules_are_below_one_package(installed) -> No
     ]
     assert not lines
     said = (installed / "pyproject.toml").read_text("utf8")
-    assert 'attest = "attention_audit.checks.commands.cli:main"' in said and "backend-path" not in said
+    assert 'attest = "attention_audit.checks.commands.start:main"' in said and "backend-path" not in said
 
 
 @pytest.mark.parametrize(
