@@ -51,7 +51,14 @@ class Evidence:
                 f"{', '.join(GRADES)}"
             )
         if self.passed is not None:  # NumPy's booleans are not the constants that verdicts ask for
+            if self.passed not in (True, False):
+                raise ValueError(f"a leg passes, fails or settles nothing (None): {self.passed!r} is neither")
             object.__setattr__(self, "passed", bool(self.passed))
+        if self.wrong is not None and not (isinstance(self.wrong, int) and self.wrong >= 0):
+            raise ValueError(f"no number of wrong versions: {self.wrong!r}")
+        measured = self.error is not None and self.bound is not None
+        if self.passed and measured and not self.error <= self.bound:  # type: ignore[operator]
+            raise ValueError(f"an error of {self.error} does not pass with the bound {self.bound}")
         if (self.passed is not None) and self.not_run:
             raise ValueError("a leg that did not run has no result")
 

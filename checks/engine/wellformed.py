@@ -27,7 +27,7 @@ from derivations.calculus.gradients import (
     SymbolicPower,
 )
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.naming import canonical, is_number, is_size, mentions, power_of
+from derivations.calculus.naming import canonical, is_number, is_seen, is_size, mentions, power_of
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
@@ -153,11 +153,14 @@ def _no_formulas(statement: Any) -> None:
     taken = {canonical(t.latex or t.name) for t in tensors} | sizes
     for name in filter(None, map(_given_name, all_terms(statement))):
         reads = power_of(name) in taken or any(mentions(name, other) for other in taken)
-        if canonical(name) in sizes or reads or is_number(name):
+        if canonical(name) in sizes or reads or is_number(name) or not is_seen(name):
             raise Malformed(f"{name} reads as something else than the name of a formula")
     defined = {g.tensor for g in getattr(statement, "given", ()) or ()}
     if isinstance(statement, Definition):
         defined |= _tensors(statement.name)
+    for latex in {x for t in tensors for x in (t.latex, t.row_latex, t.entry_latex)}:
+        if not is_seen(latex or ""):
+            raise Malformed(f"{latex} may look like another symbol")
     for tensor in tensors - defined:
         name, others = tensor.latex or tensor.name, tensors - {tensor}
         if is_number(name) or not name.isascii():

@@ -60,9 +60,14 @@ def libraries() -> str:
 
 @per_audit
 def state() -> str:
-    """A hash of every source file of the packages and of the audit, and of the libraries' versions."""
-    whole = hashlib.sha256(libraries().encode())
-    for name, path in sorted(sources().items()):
+    """A hash of every source file of the packages, of every file of the audit, whatever reads it, and of the
+    libraries' versions.
+    """
+    whole, audit = hashlib.sha256(libraries().encode()), current()
+    files = dict(sources())
+    for folder in (audit.folder, audit.records_folder):
+        files |= {str(p): p for p in folder.rglob("*") if p.suffix not in (".py", ".pyc") and p.is_file()}
+    for name, path in sorted(files.items()):
         whole.update(f"{name}\x00".encode() + path.read_bytes() + b"\x00")
     return whole.hexdigest()[:32]
 

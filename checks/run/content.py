@@ -13,10 +13,10 @@ import hashlib
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import is_dataclass
-from functools import partial
+from dataclasses import fields, is_dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import sympy as sp
@@ -86,7 +86,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         judged = [
             *map(source, functions),
             *(_text(part) for part in parts if not callable(part)),
-            *(text for f in functions for text in _values_of(f, set())),
+            *(text for f in functions for text in values_of(f)),
             repr(assumptions),
             repr(options if claim.legs or claim.failing else options.seed),
         ]
@@ -109,7 +109,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         *judged,
         _declared(claim),
         _effects(),
-        *(_beside(m) for m in sorted({claim.module, *named} & sources().keys())),
+        *(beside(m) for m in sorted({claim.module, *named} & sources().keys())),
         engine_version(claim.module, *sorted(named)),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
@@ -131,9 +131,11 @@ def _effects() -> str:
 
 
 @per_audit
-def _beside(module: str) -> str:
+def beside(module: str) -> str:
     """A hash of the data that stand in the folder of a module, which its functions may read."""
     digest, audit = hashlib.sha256(), current()
+    if module not in sources():
+        return ""
     for path in sorted(sources()[module].parent.rglob("*")):
         apart = path.is_relative_to(audit.records_folder) or path.is_relative_to(audit.book_folder)
         if (
@@ -146,7 +148,7 @@ def _beside(module: str) -> str:
     return digest.hexdigest()
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, seen: set[int] | None = None) -> str:
     """A statement's (or constant's) content: its repr, and the source of the functions that it holds.
 
     Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in
@@ -155,7 +157,7 @@ def _text(value: Any) -> str:
     numbers: dict[str, str] = {}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
     text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
-    return text + "".join(_hidden(value, set()))
+    return text + "".join(_hidden(value, set() if seen is None else seen))
 
 
 def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
@@ -164,7 +166,7 @@ def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
         return
     seen.add(id(value))
     if inspect.isroutine(value) or isinstance(value, partial):
-        yield source(value)
+        yield source(value, seen)
     elif isinstance(value, (tuple, list)):
         for item in value:
             yield from _hidden(item, seen)
@@ -175,44 +177,74 @@ def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
     elif callable(getattr(value, "tobytes", None)):
         yield hashlib.sha256(value.tobytes()).hexdigest()
     elif not is_dataclass(value) and callable(value) and not isinstance(value, sp.Basic):
-        yield source(value)
+        yield source(value, seen)
     else:
-        state = getattr(value, "__dict__", None) or {}
-        if state and not is_dataclass(value):
-            yield re.sub(r" at 0x[0-9a-f]+", "", repr(state))
-        yield from _hidden(list(state.values()), seen)
+        state = getattr(value, "__dict__", None)
+        state = state if isinstance(state, dict) else {}
+        slots = {s: getattr(value, s, None) for s in getattr(type(value), "__slots__", ())}
+        if is_dataclass(value):
+            apart = {f.name: getattr(value, f.name) for f in fields(value) if not f.repr}
+        else:
+            apart = {**state, **slots}
+        if apart:
+            yield re.sub(r" at 0x[0-9a-f]+|#\d+", "", repr(apart))
+        yield from _hidden([*state.values(), *slots.values()], seen)
 
 
-def _values_of(function: Any, seen: set[int]) -> Iterator[str]:
-    """The values, as they are now, of the names that a function mentions, directly or through functions of
-    the papers' packages: whatever gave them these values, and wherever.
+def values_of(function: Any, seen: set[int] | None = None) -> Iterator[str]:
+    """The values, as they are now, of the names that a function mentions, directly or through functions and
+    classes of the papers' packages, and what it was made with: whatever gave them these values, and wherever.
     """
-    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
-    if code is None or id(code) in seen:
-        return
-    seen.add(id(code))
-    todo, names = [code], set()
+    seen = set() if seen is None else seen
+    while isinstance(function, (staticmethod, classmethod, property, cached_property)):
+        function = next(f for n in ("fget", "func", "__func__") if (f := getattr(function, n, None)))
+    code = getattr(function, "__code__", None)
+    if isinstance(code, CodeType) and id(function) not in seen:
+        seen.add(id(function))
+        made_with = [c.cell_contents for c in function.__closure__ or () if c != CellType()]
+        for value in (*made_with, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            yield from _value("", value, seen)
+        names = _names(code)
+        spaces = [function.__globals__]
+        spaces += [vars(v) for n in sorted(names) if _is_own(v := spaces[0].get(n))]
+        for space in spaces:
+            for name in sorted(names & space.keys()):
+                yield from _value(name, space[name], seen)
+    if inspect.isfunction(inner := getattr(function, "__wrapped__", None)):
+        yield from values_of(inner, seen)
+
+
+def _names(code: CodeType) -> set[str]:
+    todo, names = [code], set[str]()
     while todo:
         inner = todo.pop()
         names |= set(inner.co_names)
         todo += [c for c in inner.co_consts if isinstance(c, CodeType)]
-    spaces = [inspect.unwrap(function).__globals__]
-    spaces += [vars(v) for n in sorted(names) if _is_own(v := spaces[0].get(n))]
-    for space in spaces:
-        for name in sorted(names & space.keys()):
-            value = space[name]
-            if inspect.isfunction(value):
-                if _is_declaration(value.__module__):
-                    yield from _values_of(value, seen)
-            elif not isinstance(value, type | ModuleType):
-                yield f"{name} = {_text(value)}"
+    return names
+
+
+def _value(name: str, value: Any, seen: set[int]) -> Iterator[str]:
+    owner = value if isinstance(value, type) else type(value)
+    function = value if isinstance(value, FunctionType) or not callable(value) else inspect.unwrap(value)
+    if isinstance(function, FunctionType):
+        if _is_declaration(function.__globals__.get("__name__", "")):
+            yield from values_of(value, seen)
+    elif not isinstance(value, type | ModuleType):
+        yield f"{name} = {_text(value)}"
+    if _is_declaration(owner.__module__ or "") and id(owner) not in seen:
+        seen.add(id(owner))
+        for key, attribute in sorted(vars(owner).items()):
+            if isinstance(attribute, (staticmethod, classmethod, property, cached_property, FunctionType)):
+                yield from values_of(attribute, seen)
+            elif not (key.startswith("__") or isinstance(attribute, type | MemberDescriptorType)):
+                yield from _value(f"{owner.__name__}.{key}", attribute, seen)
 
 
 def _is_own(value: Any) -> bool:
     return isinstance(value, ModuleType) and _is_declaration(value.__name__)
 
 
-def source(function: Any) -> str:
+def source(function: Any, seen: set[int] | None = None) -> str:
     """The text of a leg, and of every definition of the papers' packages that it mentions, directly or
     through others.
 
@@ -222,9 +254,11 @@ def source(function: Any) -> str:
     if isinstance(function, Named) and function.module in sources():
         own = sources()[function.module]
         return f"{function.name}\n{reach(own, 0, _declarations())}"
+    seen = {id(function)} if seen is None else seen  # what holds itself is read once
     function = inspect.unwrap(function) if callable(function) else function
     if isinstance(function, partial):
-        return source(function.func) + _text(function.args) + _text(sorted(function.keywords.items()))
+        given = [_text(v, seen) for v in (function.args, sorted(function.keywords.items()))]
+        return source(function.func, seen) + "".join(given)
     if inspect.isbuiltin(function):
         return repr(function)
     code = getattr(function, "__code__", None)
@@ -238,7 +272,7 @@ def source(function: Any) -> str:
     else:
         path, line = code.co_filename, code.co_firstlineno
     text = reach(Path(str(path)), line, _declarations()) if Path(str(path)).exists() else ""
-    return text + "".join(_text(value) for value in inside if value is not function and value is not None)
+    return text + "".join(_text(v, seen) for v in inside if v is not function and v is not None)
 
 
 def _declared(claim: Claim) -> str:

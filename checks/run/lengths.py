@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -21,7 +22,7 @@ from typing import Any
 from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence
 from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded, timed
-from checks.run.content import engine_version, source
+from checks.run.content import beside, engine_version, source, values_of
 from checks.run.store import digest, write_atomically
 from checks.tensors.core.errors import TensorError
 
@@ -115,24 +116,31 @@ class Climb:
 
     @property
     def reference(self) -> str:
-        """Module and name of the leg; "" for one that was made in a function and is not given by name."""
+        """Module and name under which the leg is found again; "" for one that is found nowhere, such as a
+        lambda, a method of an object, or what a decorator made of a function of that name.
+        """
         if isinstance(self.leg, Named):
             return f"{self.leg.module}.{self.leg.name}"
-        leg = loaded(self.leg)
-        check = leg.check if isinstance(leg, Climbing) else leg
-        name = getattr(check, "__qualname__", "<locals>")
-        return "" if "<locals>" in name else f"{check.__module__}.{name}"
+        check = _check(self.leg)
+        module, name = getattr(check, "__module__", ""), getattr(check, "__qualname__", "")
+        found = getattr(sys.modules.get(module), name, None)
+        return f"{module}.{name}" if found is not None and found in (self.leg, check) else ""
 
     def content(self) -> str:
-        """What a part depends on besides its length; a leg with a name serves all claims alike."""
+        """What a part depends on besides its length; a leg with a name serves all claims alike. Parts of one
+        without are not kept: nobody can tell what it was made with.
+        """
         name, module, o = self.reference, self.reference.rpartition(".")[0], self.options
         if not name:  # what it was made with may come from the claim's module
             module = CLAIMS[self.claim].module if self.claim in CLAIMS else ""
             name = f"{self.claim} {self.index}"
-        engines = engine_version(module)
-        return "\x00".join(
-            [name, source(self.leg), repr(self.assumptions), repr((o.dtype, o.device, o.seed)), engines]
-        )
+        text = [name, source(self.leg), *values_of(_check(self.leg)), beside(module)]
+        options = repr((o.dtype, o.device, o.seed))
+        return "\x00".join([*text, repr(self.assumptions), options, engine_version(module)])
+
+    @property
+    def _keeps(self) -> bool:
+        return self.parts.folder is not None and bool(self.reference)
 
     def name(self, n: int, content: str | None = None) -> str:
         """The name under which the part at n tokens is kept."""
@@ -145,7 +153,7 @@ class Climb:
 
     def all(self) -> list[Evidence]:
         """The evidence at every length; of a leg that does not climb, what it finds once."""
-        content = self.content() if self.parts.folder else ""
+        content = self.content() if self._keeps else ""
         if not isinstance(loaded(self.leg), Climbing):
             once = partial(self.leg, self.assumptions, self.options)
             return self._kept(self.options.max_tokens, once, content).evidence
@@ -153,7 +161,10 @@ class Climb:
 
     def _kept(self, n: int, run: Callable[[], list[Evidence]], content: str | None) -> Part:
         """The part from the store or run now."""
-        name = self.name(n, content) if self.parts.folder else ""
+        if not self._keeps:
+            started = time.perf_counter()
+            return Part(timed(run), time.perf_counter() - started)
+        name = self.name(n, content)
         stored = self.parts.get(name)
         if stored is not None:
             return stored
@@ -162,6 +173,11 @@ class Climb:
         part = Part(found, time.perf_counter() - started)
         self.parts.put(name, part)
         return part
+
+
+def _check(leg: Leg) -> Any:
+    found = loaded(leg)
+    return found.check if isinstance(found, Climbing) else found
 
 
 def _climbing(leg: Leg) -> Climbing:

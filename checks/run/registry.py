@@ -26,11 +26,18 @@ class UnknownClaim(LookupError):
 
 
 def load() -> dict[str, Claim]:
-    """Import every module of claims and return the claims by id."""
+    """Import every module of claims and return the claims by id. Raises UnknownClaim for one that rests on a
+    claim that there is not.
+    """
     for module in modules():
         import_module(module)
     papers = [p.key for p in current().papers]
-    return {id: claim for id, claim in CLAIMS.items() if claim.paper in papers}
+    found = {id: claim for id, claim in CLAIMS.items() if claim.paper in papers}
+    for claim in found.values():
+        for id in claim.rests_on:
+            if id not in CLAIMS:
+                raise UnknownClaim(f"{claim.id} rests on {id}: {nearest(id, list(found))}")
+    return found
 
 
 def select(patterns: list[str]) -> list[Claim]:

@@ -29,7 +29,9 @@ from derivations.calculus.term import (
     Power,
     Product,
     Size,
+    Stack,
     Sum_,
+    SumOver,
     Symbol,
     Term,
     as_term,
@@ -115,7 +117,9 @@ def _symbol(term: Term) -> Tensor | None:
 
 
 def collected(term: Term) -> sp.Expr:
-    """A formula up to the order of its summands and factors, with equal ones collected, nothing cancelled."""
+    """A formula up to the order of its summands and factors and the letters of bound indices, with equal ones
+    collected, nothing cancelled.
+    """
     term = bare(term)
     args = [collected(t) for t in term.args]
     if isinstance(term, Number):
@@ -128,7 +132,19 @@ def collected(term: Term) -> sp.Expr:
         return -args[0]
     if isinstance(term, Frac):
         return args[0] * sp.Symbol(repr(("one over", args[1])))
-    return sp.Symbol(repr((type(term).__name__, args, term.data)), commutative=not term.shape())
+    data = term.data
+    if isinstance(term, SumOver | Stack):
+        depth = 1 + str(args).count("bound index")
+        letter = f"bound index {depth}, {data.dim}"
+        args, data = [_lettered(a, repr(data), letter) for a in args], letter
+    return sp.Symbol(repr((type(term).__name__, args, data)), commutative=not term.shape())
+
+
+def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:
+    names = {
+        s: sp.Symbol(s.name.replace(old, new), commutative=s.is_commutative) for s in formula.free_symbols
+    }
+    return formula.xreplace(names)
 
 
 def bare(term: Term) -> Term:

@@ -54,6 +54,31 @@ def is_number(latex: str) -> bool:
     return not re.search("[A-Za-z]", signs)
 
 
+_LETTERS = frozenset(
+    "\\" + name
+    for name in """
+    alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu
+    nu xi pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta
+    Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph Re Im infty emptyset top bot
+    dagger prime ldots dots cdots colon perp tanh cosh sinh tr det dim rank arg argmax argmin
+    softmax diag frac tfrac dfrac big Big bigl bigr Bigl Bigr langle rangle lVert rVert Vert vert
+    lfloor rfloor lceil rceil left right breve underline mathit mathsf mathtt mathfrak mathscr
+    mathnormal textrm textit parallel wedge vee setminus subset supset leftarrow rightarrow mapsto
+    """.split()
+)
+_EMPTY = re.compile(r"\\[A-Za-z]+\s*\{\s*\}")
+_EITHER_WAY = re.compile(r"%\d\s*(?:[+*]|\\(?:cdot|times|wedge|vee))\s*%\d")
+
+
+def is_seen(latex: str) -> bool:
+    """Whether a name is written with commands that print something: with \\phantom{p} or \\color{white}p two
+    formulas look alike that are not. An entry does not look like the one with its indices exchanged.
+    """
+    commands = set(re.findall(r"\\[A-Za-z]+", latex))
+    known = commands <= _LETTERS | _OVER | _RELATIONS | _SPACES | _UPRIGHT
+    return known and not _EMPTY.search(latex) and not _EITHER_WAY.search(latex)
+
+
 _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\w))?'*|\d+|[-+/]|\S")
 
 

@@ -163,6 +163,12 @@ PAIRS = [
     Pair("names/a-number", lambda: Differs(digit, one + 2), "3 is 1 + 2", lambda: Differs(x, one + 2)),
     Pair("names/a-number-in-signs", lambda: Differs(as_term(Tensor("a", (), r"\sqrt{2}")), 2 / sqrt(as_term(2))), "√2 is 2/√2",
          lambda: Differs(x, 2 / sqrt(as_term(2)))),
+    *(Pair(f"names/not-seen-{n}", lambda latex=latex: Differs(x * as_term(Tensor("a", (), latex)), x), "x is x",
+           lambda: Differs(x * y, x))
+      for n, latex in enumerate((r"\phantom{a}", r"\kern0pt", r"\mbox{}", r"\color{white}a", r"\mathbf{}", r"\llap{a}"))),
+    Pair("names/an-entry-like-the-one-exchanged",
+         lambda: Differs(as_term(Tensor("M", ("n", "n"), entry_latex="M_{%1+%2}"))[i, j], as_term(Tensor("M", ("n", "n"), entry_latex="M_{%1+%2}"))[j, i]),
+         "M_{i+j} is M_{j+i}", lambda: Differs(as_term(Tensor("M", ("n", "n")))[i, j], as_term(Tensor("M", ("n", "n")))[j, i])),
     Pair("names/letters-that-look-alike", lambda: Differs(as_term(Tensor("a", (), "а")), as_term(Tensor("b", (), "a"))), "a is a",
          lambda: Differs(x, y)),
     Pair("names/a-formula-named-as-another", lambda: Identity(named("x + 1", x), x + 0 * y), "x + 1 is not x",

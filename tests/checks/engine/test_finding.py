@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -76,3 +77,18 @@ def test_a_block_that_is_not_defined_is_not_hidden_by_the_others() -> None:
     x, y = (as_term(Tensor(name, (dim,))) for name, dim in (("x", "n"), ("y", "m")))
     assert judge(Stacked(blocks(x, apply("log", y)), blocks(x, zeros("m")))).holds is not True
     assert judge(Stacked(blocks(x, 0 * y), blocks(x, zeros("m")))).proved
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"passed": "no"},
+        {"passed": True, "wrong": -1},
+        {"passed": True, "wrong": 1.5},
+        {"passed": True, "error": 10.0, "bound": 1.0},
+        {"passed": True, "error": float("nan"), "bound": 1.0},
+    ],
+)
+def test_evidence_that_says_nothing_sensible_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        Evidence("tensor", "certified-float", **given)

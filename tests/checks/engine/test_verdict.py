@@ -17,10 +17,11 @@ from checks.kinds.implication import Implication
 from checks.run.repair import repair_of
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Given, Identity
-from derivations.calculus.index import Tensor
-from derivations.calculus.term import as_term, exp, size
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import as_term, exp, size, sum_over
 
 s, t, u = (as_term(Tensor(name)) for name in "stu")
+w, I, J = as_term(Tensor("w", ("n",))), Index("i", "n"), Index("j", "n")
 ROLES = ("claim", "definition", "empirical")
 
 
@@ -62,6 +63,7 @@ FALSE = Identity(s + t, s - t)
     (Identity(s + t, t + s), "idle"),  # nor does another order say anything
     (FALSE, "idle"),  # the same again
     (All(), "idle"),  # nothing
+    (Identity(sum_over(I, s * w[I]) + t, sum_over(J, s * w[J]) + t), "idle"),  # another letter
     (Identity(s + t, s + t), "idle"),  # a formula is itself
     (Identity(u * 2, u + u), "idle"),  # something about other things
 ])  # fmt: skip

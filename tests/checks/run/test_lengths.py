@@ -1,6 +1,7 @@
 """Long runs are cut into parts by leg and length: what is finished is kept, and what is left is forecast."""
 
 from dataclasses import replace
+from functools import wraps
 
 import pytest
 
@@ -137,6 +138,45 @@ def test_legs_made_in_a_function_are_kept_for_their_claim_alone(tmp_path):
     first = climb(made("a"), Parts(tmp_path), claim="p/a").all()
     second = climb(made("b"), Parts(tmp_path), claim="p/b").all()
     assert {e.detail for e in first} == {"a"} and {e.detail for e in second} == {"b"}
+
+
+def factory(answer):
+    @wraps(once)
+    def leg(assumptions, options):
+        return [Evidence("solver", "certified-float", answer, str(answer), wrong=1)]
+
+    return leg
+
+
+def once(assumptions, options):
+    return [Evidence("solver", "certified-float", True, "once", wrong=1)]
+
+
+class Holder:
+    __slots__ = ("answer",)
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def leg(self, assumptions, options):
+        return factory(self.answer)(assumptions, options)
+
+
+LEGS = {
+    "wrapped": (factory(True), factory(False), once),
+    "lambdas": (lambda a, o: factory(True)(a, o), lambda a, o: factory(False)(a, o)),
+    "methods": (Holder(True).leg, Holder(False).leg),
+}
+
+
+@pytest.mark.parametrize("legs", LEGS.values(), ids=LEGS.keys())
+def test_no_leg_is_given_what_another_found(tmp_path, legs):
+    parts = Parts(tmp_path)
+    for _ in range(2):
+        for claim in ("p/eq1", "p/eq2"):
+            climbs = [Climb(claim, n, leg, None, Options(), parts) for n, leg in enumerate(legs)]
+            found = [climb.all()[0].passed for climb in climbs]
+            assert found == [True, False, True][: len(legs)]
 
 
 def test_a_damaged_part_is_run_again(tmp_path):

@@ -221,7 +221,7 @@ def test_data_beside_a_module_count_and_formulas_as_printed_do_not(
     found = []
     for name, text in (("data.json", "1"), ("data.json", "2"), ("printed.toml", "3")):
         (tmp_path / name).write_text(text)
-        content._beside.cache_clear()
-        found.append(content._beside("legs"))
-    content._beside.cache_clear()
+        content.beside.cache_clear()
+        found.append(content.beside("legs"))
+    content.beside.cache_clear()
     assert found[0] != found[1] == found[2]

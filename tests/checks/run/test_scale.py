@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -14,14 +15,14 @@ from checks.run import scale
 from checks.run.lengths import require_memory
 from checks.tensors.core.errors import TensorError
 
-CALLS = []
-FOUND = {}
+state = ModuleType("state")  # of a module that is no declaration: what a leg reads of others is in its key
+state.calls, state.found = [], {}
 
 
 @climbing(linear=True)
 def tensor_leg(n, assumptions, options):
-    CALLS.append((options.dtype, n))
-    answer = FOUND.get((options.dtype, n), True)
+    state.calls.append((options.dtype, n))
+    answer = state.found.get((options.dtype, n), True)
     if isinstance(answer, BaseException):
         raise answer
     return Evidence(
@@ -43,8 +44,8 @@ def solver_leg(assumptions, options):
 
 @pytest.fixture
 def one_claim(monkeypatch):
-    CALLS.clear()
-    FOUND.clear()
+    state.calls.clear()
+    state.found.clear()
     claims = [Claim(f"p/eq{i}", "Eq.", "One", None, "", legs=(tensor_leg, solver_leg)) for i in (1, 2)]
     monkeypatch.setattr(scale, "select", lambda ids: claims)
 
@@ -81,27 +82,27 @@ def test_a_check_that_is_in_float64_whatever_is_asked_is_not_given_as_another_ty
 
 
 def test_a_second_run_goes_on_behind_what_is_finished(tmp_path, one_claim):
-    FOUND["float32", 4096] = KeyboardInterrupt()
+    state.found["float32", 4096] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         scale.main(["--out", str(tmp_path / "scale.json"), "--no-rates", "--max-tokens", "4096"])
     assert json.loads((tmp_path / "scale.json").read_text())["status"] == "incomplete"
-    FOUND.clear()
-    CALLS.clear()
+    state.found.clear()
+    state.calls.clear()
     assert run(tmp_path)[0] == 0
-    assert CALLS == [("float32", 4096), ("bfloat16", 1024), ("bfloat16", 4096)]
+    assert state.calls == [("float32", 4096), ("bfloat16", 1024), ("bfloat16", 4096)]
 
 
 def test_a_longer_run_keeps_the_shorter_one_and_reaches_linear_lengths(tmp_path, one_claim, monkeypatch):
     monkeypatch.setattr(scale, "require_memory", lambda *_: None)
     run(tmp_path, "--dtypes", "float64")
-    CALLS.clear()
+    state.calls.clear()
     _, data = run(tmp_path, "--dtypes", "float64", "--max-tokens", "131072")
-    assert [n for _, n in CALLS] == [32768, 131072, 1048576] and len(data["rows"]) == 5
+    assert [n for _, n in state.calls] == [32768, 131072, 1048576] and len(data["rows"]) == 5
 
 
 @pytest.mark.parametrize("answer", [False, ValueError("no digit left"), ImportError("no digit left")])
 def test_a_check_that_fails_or_raises_is_in_the_file_and_the_exit_status(tmp_path, one_claim, answer, capsys):
-    FOUND["float32", 1024] = answer
+    state.found["float32", 1024] = answer
     status, data = run(tmp_path)
     assert status == 1 and "FAILED test_scale.tensor_leg float32 1024 tokens" in capsys.readouterr().err
     (row,) = [r for r in data["rows"] if r["dtype"] == "float32" and r["tokens"] == 1024]
@@ -157,7 +158,7 @@ def test_single_legs_are_run_and_an_unknown_one_is_one_line(tmp_path, monkeypatc
 
 
 def test_lengths_that_do_not_fit_are_refused_before_anything_runs(tmp_path, one_claim, capsys):
-    assert run(tmp_path, "--max-tokens", str(2**40)) == (2, None) and CALLS == []
+    assert run(tmp_path, "--max-tokens", str(2**40)) == (2, None) and state.calls == []
     assert "GiB are available; use a smaller --max-tokens" in capsys.readouterr().err
 
 

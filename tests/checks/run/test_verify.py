@@ -23,13 +23,13 @@ import pytest
 
 from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
-from checks.run import catalogue, content, ledger
+from checks.run import catalogue, content, ledger, registry
 from checks.run import verify as vf
 from checks.run.cache import Cache, UnwritableCache
 from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
 from checks.run.link import link
-from checks.run.registry import load
+from checks.run.registry import UnknownClaim, load
 from checks.run.store import digest, write_atomically
 from checks.run.verify import assumptions_for, verify
 from checks.statement import Identity
@@ -196,6 +196,51 @@ def test_a_leg_depends_on_the_helpers_and_constants_that_it_reaches(
     finally:
         sys.modules.pop("checks.papers.nguyen2023.made_up", None)
     assert (keys[0] != keys[1]) is matters
+
+
+READS = """
+import functools, json
+from dataclasses import dataclass, field
+from pathlib import Path
+from checks.evidence import Evidence
+K = json.loads(Path({file!r}).read_text())
+{body}
+def leg(assumptions, options):
+    return [Evidence("exact", "measured", two() > 0)]
+"""
+
+
+@pytest.mark.parametrize("body", [
+    "def two(): return K",
+    "def two(k=K): return k",
+    "def two(*, k=K): return k",
+    "two = (lambda k: lambda: k)(K)",
+    "two = functools.wraps(len)((lambda k: lambda: k)(K))",
+    "two = functools.lru_cache(lambda k=K: k)",
+    "two = functools.partial(abs, K)",
+    "class Const:\n    k = K\ndef two(): return Const.k",
+    "class Const:\n    def k(self): return K\ndef two(): return Const().k()",
+    "class Const:\n    @property\n    def k(self): return K\nconst = Const()\ndef two(): return const.k",
+    "@dataclass\nclass Const:\n    k: int = field(repr=False)\nconst = Const(K)\ndef two(): return const.k",
+    "class Const:\n    __slots__ = ('k',)\nconst = Const()\nconst.k = K\ndef two(): return const.k",
+])  # fmt: skip
+def test_values_that_were_read_when_a_module_was_imported_count(tmp_path: Path, body: str) -> None:
+    file, keys = tmp_path / "k.json", []
+    text = READS.format(file=str(file), body=body)
+    try:
+        for k in ("2", "3", "2"):
+            file.write_text(k)
+            keys.append(key(made(legs=(module_of(tmp_path, text).leg,)), None, QUICK))
+    finally:
+        sys.modules.pop("checks.papers.nguyen2023.made_up", None)
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_claim_that_rests_on_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = load()["nguyen2023/eq2"]
+    monkeypatch.setitem(registry.CLAIMS, known.id, replace(known, rests_on=("nguyen2023/eq3999",)))
+    with pytest.raises(UnknownClaim, match="nguyen2023/eq2 rests on nguyen2023/eq3999"):
+        load()
 
 
 def test_a_leg_that_makes_a_dataclass_has_a_source(tmp_path: Path) -> None:
