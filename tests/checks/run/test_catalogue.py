@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -130,6 +131,22 @@ def test_any_change_of_a_source_is_another_state(tmp_path, monkeypatch) -> None:
     finally:
         catalogue.sources.cache_clear()
     assert len(states) == 3
+
+
+def test_a_change_of_what_stands_beside_the_claims_is_another_state(tmp_path, monkeypatch) -> None:
+    mine = SimpleNamespace(
+        package="checks.papers", folder=tmp_path / "mine", records_folder=tmp_path / "records"
+    )
+    for folder in (mine.folder / "data", mine.records_folder):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(catalogue, "current", lambda: mine)
+    monkeypatch.setattr(catalogue, "sources", dict)
+    states = set()
+    for path in (mine.folder / "data" / "k.json", mine.records_folder / "measured.json"):
+        for text in ("2", "3"):
+            path.write_text(text)
+            states.add(catalogue.state.__wrapped__())
+    assert len(states) == 4
 
 
 # ---------------------------------------------------------------- a claim has its time
