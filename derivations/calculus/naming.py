@@ -10,7 +10,11 @@ import re
 
 _GROUPS = {"{": "}", "(": ")", "[": "]", r"\langle": r"\rangle", r"\left": r"\right"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
-_SPACES = frozenset({r"\,", r"\;", r"\:", r"\!", r"\ ", "~", r"\quad", r"\qquad"})
+_SPACES = frozenset({
+    *(r"\,", r"\;", r"\:", r"\!", r"\ ", "~", r"\quad", r"\qquad", r"\textstyle", r"\displaystyle"),
+    *(r"\big", r"\Big", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"),
+})  # fmt: skip
+"""What does not tell two names apart: spaces and sizes."""
 _OVER = frozenset(
     rf"\{accent}"
     for accent in (
@@ -57,13 +61,13 @@ def is_number(latex: str) -> bool:
 _LETTERS = frozenset(
     "\\" + name
     for name in """
-    alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu
-    nu xi pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta
-    Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph Re Im infty emptyset top bot
-    dagger prime ldots dots cdots colon perp tanh cosh sinh tr det dim rank arg argmax argmin
-    softmax diag frac tfrac dfrac big Big bigl bigr Bigl Bigr langle rangle lVert rVert Vert vert
-    lfloor rfloor lceil rceil left right breve underline mathit mathsf mathtt mathfrak mathscr
-    mathnormal textrm textit parallel wedge vee setminus subset supset leftarrow rightarrow mapsto
+    alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu nu
+    xi pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda
+    Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph Re Im infty emptyset top bot dagger
+    prime ldots dots cdots colon perp tanh cosh sinh tr det dim rank arg argmax argmin softmax diag frac
+    tfrac dfrac langle rangle lVert rVert Vert vert lfloor rfloor lceil rceil left right breve underline
+    mathit mathsf mathtt mathfrak mathscr mathnormal textrm parallel wedge vee setminus subset supset
+    leftarrow rightarrow mapsto
     """.split()
 )
 _EMPTY = re.compile(r"\\[A-Za-z]+\s*\{\s*\}")
