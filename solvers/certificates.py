@@ -16,6 +16,9 @@ import numpy as np
 from .definiteness import negative_direction
 from .program import Array, QuadraticProgram
 
+LENT = 10**6
+"""Large terms that cancel lend a residual beside them one part in so many of their size: their rounding."""
+
 
 @dataclass(frozen=True)
 class Residual:
@@ -196,7 +199,7 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
     Px, slack = P @ x, h - G @ x
     gradient = Px + q + G.T @ y + A.T @ z
     size = _variable_scale(qp, x, y, z)
-    anchored = np.abs(P) @ size + np.abs(q)
+    anchored = np.abs(P) @ (np.abs(x) + size / LENT) + np.abs(q)
     rows = np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z) + anchored
     multipliers, prices = (_multiplier_scale(B, v, rows, anchored) for B, v in ((G, y), (A, z)))
     column_scale = anchored + np.abs(G.T) @ multipliers + np.abs(A.T) @ prices

@@ -313,3 +313,18 @@ def test_a_far_constraint_lends_no_variable_its_size(far: float) -> None:
     prices = np.array([1.0, 1, 0])
     assert certify(flat, np.array([-1000.0, 1000]), prices, nothing).worst > 1e-2
     assert certify(flat, np.zeros(2), prices, nothing).accepts(0)
+
+
+@pytest.mark.parametrize("far", [1e9, 1e12])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_variables_that_cancel_lend_no_other_their_size(far: float, sign: float) -> None:
+    """x + u = v with u and v as large as one likes: x is 0 all the same, and should be 1, or not bounded."""
+    G = np.array([[1.0, 0, 0]]) if sign > 0 else None
+    tied = QuadraticProgram(
+        np.diag([1.0, 0, 0]), np.array([sign, 0, 0]), 0, G, None if G is None else np.zeros(1),
+        np.array([[1.0, 1, -1]]), np.zeros(1),
+    )  # fmt: skip
+    y = np.array([]) if G is None else np.array([-1.0])
+    assert not certify(tied, np.array([0, far, far]), y, np.zeros(1)).accepts(1e-8)
+    if G is None:
+        assert certify(tied, np.array([1.0, 0, 1]), y, np.zeros(1)).accepts(1e-8)

@@ -366,3 +366,10 @@ def test_no_column_lends_another_its_size() -> None:
     assert not kernel_certificate(
         np.eye(2), targets, wrong, np.zeros(2), 1.0, 0, "least_squares", False
     ).accepts(1e-3)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e12])
+def test_coefficients_that_cancel_do_not_hide_a_tube_that_is_left(far: float) -> None:
+    M, Y = np.ones((2, 2)), np.array([[1.1], [0.9]])
+    found = kernel_certificate(M, Y, np.array([[far], [-far]]), np.array([2.0]), math.inf, 0.1)
+    assert not found.accepts(1e-8)
