@@ -17,6 +17,7 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.legs import parameters as legs
 from checks.run.verify import examine
 from checks.statement import Fact, Identity
+from derivations.calculus import index as ix
 from derivations.calculus import psd
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index
@@ -278,14 +279,59 @@ def test_the_unrolled_layers_satisfy_the_update():
     a = replace(PAPER, loss="half_squared", layers="2")
     first, second = functional_steps.unrolled(a)
     assert not equal(first, second)
-    from derivations.calculus import index as ix
-
     c = Index("c", "C-1")
     new = Index("i", "N").fresh()
     at_example = ix.define(first, fd.kappa, lambda k: functional_steps.gram[k, new])
     residual = fd.y[new, c] - at_example
     step = fd.alpha.scalar / ix.Dim("N") * ix.Sum(new, residual * (fd.kappa[new] + 1))
     assert equal(second, first + step)
+
+
+def two_layers_by_recursion(weight, y, rate):
+    """f_2(x) of half the squared loss without bias; ``weight`` gives κ(x_j, x_i) at [i][j], x comes last."""
+    n, f = len(y), [0.0] * (len(y) + 1)
+    for _ in range(2):
+        move = [rate / n * sum(weight[i][j] * (y[j] - f[j]) for j in range(n)) for i in range(n + 1)]
+        f = [old + new for old, new in zip(f, move, strict=True)]
+    return f[-1]
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "rbf", "exp(dot) + xx*yy"])
+def test_the_unrolled_layers_keep_the_order_of_keys_and_queries(kernel):
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    points, y = rng.standard_normal((5, 3)), rng.standard_normal(4)
+    dot = points @ points.T
+    norms = np.diag(dot)
+    weight = {
+        "softmax": np.exp(0.9 * dot) / np.exp(0.9 * dot[:, :4]).sum(1, keepdims=True),
+        "rbf": np.exp(2 * dot - norms[:, None] - norms),
+    }.get(kernel, np.exp(dot) + norms[:, None] * norms)
+
+    def lookup(tensor, at):
+        if tensor == fd.kappa:
+            return weight[4, at[0]]
+        return {"y": lambda: y[at[0]], "alpha": lambda: 0.3}.get(tensor.name, lambda: weight[at[1], at[0]])()
+
+    a = replace(PAPER, kernel=kernel, bias="off", loss="half_squared")
+    layers = functional_steps.unrolled(a)
+    (row,) = {k for k in ix.free_indices(layers[-1])}
+    found = evaluate(layers[-1], {"N": 4, "C-1": 1}, lookup, {}, {row: 0})
+    assert float(found) == pytest.approx(two_layers_by_recursion(weight, y, 0.3), abs=1e-12)
+
+
+def test_a_kernel_is_symmetric_only_where_that_is_visible():
+    assert all(fk.visibly_symmetric(name) for name in ("features", *fk.KERNELS, "exp(dot)*xx*yy + xx + yy"))
+    assert not any(fk.visibly_symmetric(name) for name in ("softmax", "dot*xx", "dot/sqrt(xx)"))
+
+
+@pytest.mark.parametrize(("kernel", "shown"), [("softmax", False), ("rbf", True), ("features", True)])
+def test_no_features_are_stepped_under_a_kernel_that_has_none(kernel, shown):
+    steps = functional_steps.derive(replace(PAPER, kernel=kernel))
+    assert any(s.title == "Update of the function" for s in steps) is shown
+    (layer,) = (s for s in steps if s.title == "After layer 1")
+    assert ("no φ has this kernel" in layer.reason) is not shown
 
 
 @pytest.mark.parametrize(
