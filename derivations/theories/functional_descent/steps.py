@@ -80,7 +80,9 @@ def derive(assumptions: FunctionalAssumptions) -> list[Step]:
 
 def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> list[Step]:
     by_weights, by_offset = fd.gradients(loss, a)
-    steps = [Step(title, rf"\mathcal{{L}} = {latex}", "as stated")]
+    free = loss == "categorical" and a.softmax == "symmetric"
+    start = "; f_0 is free, and minus the sum of the others along descent from equal outputs" if free else ""
+    steps = [Step(title, rf"\mathcal{{L}} = {latex}", f"as stated{start}")]
     for variable, expr in (("w_{c}", by_weights), ("b_{c}", by_offset)):
         if variable == "b_{c}" and a.bias == "off":
             continue
@@ -242,7 +244,9 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
         Step(
             "Softmax",
             rf"h_c = {h.latex()}",
-            "class 0 is the reference" if a.softmax == "reference" else "C free outputs",
+            "class 0 is the reference"
+            if a.softmax == "reference"
+            else "C free outputs, whose sum stays zero: f_0 is minus the sum of the others",
         ),
         Step("Value block for codes", block.latex(), why),
     ]

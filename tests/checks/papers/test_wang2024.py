@@ -275,6 +275,52 @@ def test_the_two_forms_of_the_cross_entropy_agree():
     assert not equal((-mean).entry(), fd.cross_entropy(PAPER).entry())
 
 
+@pytest.mark.parametrize(
+    ("softmax", "bias"), [("reference", "on"), ("symmetric", "on"), ("symmetric", "off")]
+)
+def test_the_slope_of_the_cross_entropy_is_that_of_the_softmax(softmax, bias):
+    """Against finite differences of -log h with parameters of class 0 of their own, where they are free."""
+    import numpy as np
+
+    rng = np.random.default_rng(2)
+    classes, phi, marks = 3, rng.standard_normal((4, 2)), np.eye(3)[[0, 2, 1, 2]]
+    all_w = rng.standard_normal((classes, 3)) * [[1, 1, float(bias == "on")]]
+    all_w[0] = -all_w[1:].sum(0) if softmax == "symmetric" else 0
+    inputs = np.hstack([phi, np.full((4, 1), float(bias == "on"))])
+
+    def loss(w):
+        f = inputs @ w.T
+        return float((np.log(np.exp(f).sum(1)) - (f * marks).sum(1)).mean())
+
+    values = {"W": all_w[1:, :2], "b": all_w[1:, 2], "phi(x_i)": phi, "code": marks[:, 1:]}
+    a = replace(PAPER, softmax=softmax, bias=bias)
+    exps = {
+        "exp": lambda arg, order: np.exp(float(arg)),
+        "root": lambda base, power: float(base) ** float(power),
+    }
+    (by_weights, _) = fd.gradients("categorical", a)
+    row, column = (next(k for k in ix.free_indices(by_weights) if k.dim == dim) for dim in ("C-1", "d'"))
+    for c, m in ((0, 0), (1, 1)):
+        move = np.zeros_like(all_w)
+        move[c + 1, m] = 1e-6
+        found = evaluate(
+            by_weights,
+            {"N": 4, "C-1": 2, "d'": 2},
+            lambda t, at: values[t.name][at],
+            exps,
+            {row: c, column: m},
+        )
+        assert found == pytest.approx((loss(all_w + move) - loss(all_w - move)) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("softmax", ["reference", "symmetric"])
+def test_the_categorical_update_holds_for_either_softmax(softmax):
+    assert record("eq3", softmax=softmax).verdict == "proved"
+    one = replace(PAPER, softmax=softmax)
+    mean = -(n.sum_over(fd.i, fd.observed(one)) / n.size("N"))
+    assert equal(mean.entry(), fd.cross_entropy(one).entry())
+
+
 def test_the_unrolled_layers_satisfy_the_update():
     a = replace(PAPER, loss="half_squared", layers="2")
     first, second = functional_steps.unrolled(a)
