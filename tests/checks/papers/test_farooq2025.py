@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -356,6 +357,20 @@ def test_an_energy_without_zeros_of_its_slope_has_a_minimum_where_alignments_are
 def test_wrong_values_of_knobs_are_refused(knob: str, value: str) -> None:
     with pytest.raises(ValueError):
         validate(knob, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("exp(exp(exp(exp(exp(u)))))", "numbers with too many digits"), ("cosh(u+sinh(cosh(exp(u))))", "too many digits"),
+     ("u*sqrt(u^2)", "a second derivative at every real u"), ("u^3+(u^2)^(3/2)", "a second derivative at every real u")],
+)  # fmt: skip
+def test_what_sympy_would_not_finish_is_refused_up_front_each_time(text: str, words: str) -> None:
+    for _ in range(3):
+        start = time.monotonic()
+        with pytest.raises(ValueError, match=words):
+            validate("F", text)
+        assert time.monotonic() - start < 10
+    assert validate("F", "exp(exp(exp(u)))") is None
 
 
 def test_eq76_follows_the_assumptions() -> None:
