@@ -17,12 +17,13 @@ from itertools import product
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.functions import BALL_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.parse import parse
-from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.printing import form_latex, latex, to_expr
 from derivations.calculus.program import Constraint, Dual, Program, Step, dualise
 from derivations.calculus.term import Diagonal, Pick, Term, as_term, size, sum_over, trace
 from derivations.theories.theory import Knob
@@ -96,6 +97,13 @@ def _require_values(feature_map: str) -> None:
             evaluate(expr, {}, partial(_value_of, values), BALL_FUNCTIONS)
         except (NotExact, ZeroDivisionError):
             raise ValueError(f"the features have no value at z = {entry}, zz = {square}") from None
+    long = Tensor("zz", (), positive=True)
+    for demand in sg.demands(ix.define(expr, zz, lambda: long.scalar)):
+        if not sg.signs(demand.base) <= demand.signs:
+            base = latex(demand.base)
+            raise ValueError(
+                f"the features are not shown to have a value for every token: {base} {demand.words()}"
+            )
 
 
 class PrintedDiagonal(Diagonal):
