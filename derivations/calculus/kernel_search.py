@@ -37,6 +37,8 @@ _CORNERS = (
     ),
 )
 _COORDINATES = tuple(Fraction(n, 2) for n in (2, -2, 1, -1, 4, -4, 0, 6))
+_FAR = (Fraction(4), Fraction(8), Fraction(32))  # where terms that are small near 0 have grown
+_SQUARES = tuple(Fraction(n, 2) for n in (0, 1, 2, 8, 32))
 _WEIGHTS = {
     1: ((1,),),
     2: ((1, 1), (1, -1), (2, -1), (1, -2)),
@@ -49,9 +51,9 @@ def require_kernel(formula: Formula) -> None:
     """Raise ValueError where a formula (dot, xx, yy, width) is no inner product of features, with the points
     that show it.
 
-    Searched are up to three points of one and two coordinates; of a function of the inner product alone also
-    the Taylor coefficients, none of which may be negative if it is to be a kernel in every dimension
-    (Schoenberg, 1942). A formula that passes may still be none.
+    Searched are up to three points of one and two coordinates, and means over orthogonal vectors; of a
+    function of the inner product alone also the Taylor coefficients, none of which may be negative if it is
+    to be a kernel in every dimension (Schoenberg, 1942). A formula that passes may still be none.
     """
     nonzero = False
     for points in _sets():
@@ -73,12 +75,32 @@ def require_kernel(formula: Formula) -> None:
     if not nonzero:
         raise ValueError("the kernel vanishes everywhere")
     _require_values(formula)
+    _require_means(formula)
     for degree, coefficient in enumerate(_coefficients(formula)):
         if coefficient.is_negative:
             raise ValueError(
                 f"no features have this kernel in every dimension: dot^{degree} has the coefficient "
                 f"{coefficient}"
             )
+
+
+def _require_means(formula: Formula) -> None:
+    """Raise ValueError where means over ever more orthogonal vectors of given lengths have a negative form.
+
+    What is left of the kernel between such means is its value at inner product 0, also for equal lengths.
+    """
+    for one, two in combinations(_SQUARES, 2):
+        squares = (one, two)
+        try:
+            gram = [[_between_means(formula, s, t) for t in squares] for s in squares]
+        except (NotExact, ZeroDivisionError):
+            continue  # a vector of length 0 may have no value
+        for weights in _WEIGHTS[2]:
+            if _sign(_form(gram, weights)) < 0:
+                raise ValueError(
+                    "no features have this kernel in every dimension: its form is negative for means over "
+                    f"many orthogonal vectors of squared lengths {one} and {two} with c = {weights}"
+                )
 
 
 def _require_values(formula: Formula) -> None:
@@ -136,6 +158,7 @@ def _sets() -> Iterator[tuple[Point, ...]]:
         yield ((-h,), (Fraction(0),), (h,))
     yield from combinations(plane[:8], 2)
     yield from _CORNERS
+    yield from (((x,),) for x in _FAR)
 
 
 def _exactly(formula: Formula, points: tuple[Point, ...], weights: tuple[Any, ...]) -> Any:
@@ -152,7 +175,13 @@ def _value(formula: Formula, x: Point, y: Point, functions: Any) -> Any:
     def dot(one: Point, two: Point) -> ix.Expr:
         return ix.Num(sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0)))
 
-    return evaluate(formula(dot(x, y), dot(x, x), dot(y, y), len(x)), {}, _nothing, functions)
+    dots = (dot(x, y), dot(x, x), dot(y, y))
+    return evaluate(formula(*dots, len(x)), {}, _nothing, functions)
+
+
+def _between_means(formula: Formula, one: Fraction, two: Fraction) -> Any:
+    zero = ix.Num(Fraction(0))
+    return evaluate(formula(zero, ix.Num(one), ix.Num(two), 1), {}, _nothing, BALL_FUNCTIONS)
 
 
 def _nothing(tensor: ix.Tensor, entry: tuple[int, ...]) -> Any:

@@ -17,12 +17,13 @@ from itertools import product
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.functions import BALL_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.parse import parse
-from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.printing import form_latex, latex, to_expr
 from derivations.calculus.program import Constraint, Dual, Program, Step, dualise
 from derivations.calculus.term import Diagonal, Pick, Term, as_term, size, sum_over, trace
 from derivations.theories.theory import Knob
@@ -59,7 +60,8 @@ KNOBS = (
     Knob(
         "normalisation",
         ("none", "row", "symmetric"),
-        "K as the features give it, D⁻¹K, or the row weights shared by both sides: D^(-1/2) K D^(-1/2)",
+        "K as the features give it, D⁻¹K, or the row weights shared by both sides: D^(-1/2) K D^(-1/2); with "
+        "e only, row weights stand on both sides: D⁻¹KD⁻¹",
     ),
     Knob("scores", ("both", "e_only"), "both scores, coupled by Tr(W_eᵀW_r), or e coupled with itself"),
     Knob("objective", ("paper", "released"), "J of (6), or the released loss: mean over tokens, Λ² for Λ"),
@@ -95,6 +97,13 @@ def _require_values(feature_map: str) -> None:
             evaluate(expr, {}, partial(_value_of, values), BALL_FUNCTIONS)
         except (NotExact, ZeroDivisionError):
             raise ValueError(f"the features have no value at z = {entry}, zz = {square}") from None
+    long = Tensor("zz", (), positive=True)
+    for demand in sg.demands(ix.define(expr, zz, lambda: long.scalar)):
+        if not sg.signs(demand.base) <= demand.signs:
+            base = latex(demand.base)
+            raise ValueError(
+                f"the features are not shown to have a value for every token: {base} {demand.words()}"
+            )
 
 
 class PrintedDiagonal(Diagonal):
@@ -322,7 +331,7 @@ def derive(a: KsvdAssumptions) -> list[Step]:
         steps.append(Step(f"Eigenvalue problem, {name}", latex, why))
     steps.append(_matrix_form(a))
     shown = form_latex(nf.normal(kernel_in_tokens(a)))
-    steps.append(Step("Kernel", rf"K_{{ij}} = {shown}", "the kernel that the feature map and f(X) induce"))
+    steps.append(Step("Kernel", rf"K_{{ij}} = {shown}", _why_kernel(a)))
     value = form_latex(nf.normal(eliminated(a)))
     why = (
         "its stationary points are the solutions of the eigenvalue problem; J is not concave, so it is no "
@@ -336,6 +345,13 @@ def derive(a: KsvdAssumptions) -> list[Step]:
     if a.Lambda == "free":
         steps.append(_free_lambda(a))
     return steps
+
+
+def _why_kernel(a: KsvdAssumptions) -> str:
+    why = "the kernel that the feature map and f(X) induce"
+    if (a.scores, a.normalisation) != ("e_only", "row"):
+        return why
+    return f"{why}: D⁻¹KD⁻¹ and not D⁻¹K, since e, coupled with itself, has its row weights on both sides"
 
 
 def _matrix_form(a: KsvdAssumptions) -> Step:

@@ -166,14 +166,20 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     ("functional_descent", "kernel", "sqrt(dot^2)", "at (1, 0), (1, 1), (0, 1), (-1, 1) with c = (3, -2, 3, "
                                                     "-2), c'Gc = -14 < 0"),
     ("functional_descent", "kernel", "exp(dot)-2*dot^12/479001600", "dot^12 has the coefficient -1/479001600"),
-    ("functional_descent", "kernel", "1/(40-dot)", "not shown to have a value for every inner product u: 40 "
+    ("functional_descent", "kernel", "1/(4000-dot)", "not shown to have a value for every inner product u: 4000 "
                                                    "- u"),
     ("svr", "feature_map", "xx*dot", "it is not symmetric"),
     ("functional_descent", "kernel", "exp(-(xx-2*dot+yy)^(5/4))", "at (-1/4), (0), (1/4) with c = (1, -2, 1)"),
     ("svr", "feature_map", "sqrt(dot)", "the kernel has no value at (1), (-1)"),
     ("svr", "feature_map", "1+dot^2-dot^4/1000000000", "dot^4 has the coefficient -1/1000000000"),
     ("functional_descent", "kernel", "sqrt(dot^2+1)", "no features have this kernel: at (1, 0), (1, 1)"),
+    ("functional_descent", "kernel", "exp(dot)-0.00001*exp(2*dot)", "no features have this kernel: at (4)"),
+    ("svr", "feature_map", "exp(dot)-xx*yy/1000", "no features have this kernel in every dimension: its form"),
+    ("functional_descent", "kernel", "dot^2+dot-(xx+yy)/90", "no features have this kernel"),
     ("functional_descent", "kernel", "exp(dot)-dot^6/700", "dot^6 has the coefficient -1/25200"),
+    ("functional_descent", "kernel", "1/(40-dot)", "no features have this kernel: at (8) with c = (1), c'Gc = "),
+    *(("ksvd", "feature_map", value, "the features are not shown to have a value for every token: ")
+      for value in ("sqrt(zz-1)", "log(zz-1/2)*z", "z/(zz-2)", "1/(z+2)")),
     ("ksvd", "feature_map", "sqrt(-1-zz)", "the features have no value at z = -1, zz = 1"),
     ("energy", "step", "1e999", "a positive number up to 1000000"),
     ("svr", "feature_map", "tanh(dot)", "no features have this kernel: at (1), (1/2)"),
@@ -191,7 +197,7 @@ def test_a_value_that_means_nothing_is_refused_in_one_line(
 
 @pytest.mark.parametrize("theory, knob, value", [
     ("svr", "feature_map", "exp(-(xx + yy - 2*dot)/2)"), ("svr", "feature_map", "(dot + 1)^2"),
-    ("functional_descent", "kernel", "exp(dot)"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"),
+    ("functional_descent", "kernel", "exp(dot)"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"), ("ksvd", "feature_map", "z*sqrt(1+zz)/(1+z^2)"),
 ])  # fmt: skip
 def test_a_value_that_means_something_is_taken_as_printed_again(theory: str, knob: str, value: str) -> None:
     assert getattr(theories()[theory].assumptions({knob: value}), knob) == value.replace(" ", "")

@@ -53,9 +53,11 @@ h_i = fd.per_example("h(x_i)", r"h_{\theta_{k-1}}(x_{%1})")
 
 
 def softmax_at_examples(a: FunctionalAssumptions) -> Given:
-    """h_{c,θ_{k-1}}(x_i) as the softmax of the latent outputs, with f_0 = 0."""
+    """h_{c,θ_{k-1}}(x_i) as the softmax of the latent outputs, f_0 as the assumptions say."""
     latent = fd.outputs(fd.W, fd.b, i, a)
-    return Given(h_i, (i, c), component(lambda k: latent[k], c, CLASSES), "the softmax, with f_0 = 0")
+    zero = "f_0 = 0" if a.softmax == "reference" else "f_0 = -Σ_c f_c"
+    h = component(lambda k: latent[k], c, CLASSES, a.softmax)
+    return Given(h_i, (i, c), h, f"the softmax, with {zero}")
 
 
 def entropy_update(a: FunctionalAssumptions) -> Identity:

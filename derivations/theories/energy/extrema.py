@@ -88,8 +88,9 @@ def verdict_at_attention(text: str, still: bool | None) -> tuple[str, str]:
 
 
 def _by_sign(text: str) -> tuple[str, str]:
-    """AV of an F that is neither convex nor concave: the signs of F'' at the c_j decide."""
+    """AV of an F that is neither convex nor concave, or not shown to be: the signs of F'' at c_j decide."""
     shape = shape_of(text)
+    all_c = "depends on c" if shape.decided else "not decided for all c"
     unbounded = (
         " not bounded below unless E vanishes identically;"
         if power_of(text) and (shape.polynomial_degree or 0) % 2
@@ -99,7 +100,7 @@ def _by_sign(text: str) -> tuple[str, str]:
     kinds = local_kinds(text)
     if kinds is None:
         return (
-            f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
+            f"{all_c};{unbounded} minimum if all F''(c_j) > 0",
             f"{sign}: {INDEPENDENT} AV is a local minimum if all F''(c_j) > 0, a local maximum if all are "
             "negative, a saddle if "
             "both signs occur",
@@ -107,7 +108,7 @@ def _by_sign(text: str) -> tuple[str, str]:
     low, high = (interval(kinds[k]) for k in ("minimum", "maximum"))
     neither = "" if kinds["neither"] is sp.S.EmptySet else f" or some c_j is in {interval(kinds['neither'])}"
     return (
-        f"depends on c;{unbounded} minimum if all F''(c_j) > 0",
+        f"{all_c};{unbounded} minimum if all F''(c_j) > 0",
         f"{sign}, and E_R - E_R(AV) = Σ D_F(u_j, c_j): {INDEPENDENT} AV is a local minimum exactly if every "
         f"c_j is in {low}, a local "
         f"maximum exactly if every c_j is in {high}, and a saddle if both occur{neither}",
@@ -165,14 +166,18 @@ def descent_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
         return (
             "no limit, unless the start has the alignments of AV: each step leads away from AV, the maximum"
         )
-    return f"{leaves}no limit is guaranteed: F is not convex"
+    return f"{leaves}no limit is guaranteed: {_why_not_convex(text)}"
+
+
+def _why_not_convex(text: str) -> str:
+    return "F is not convex" if shape_of(text).decided else "whether F is convex is not decided"
 
 
 def _other_limit(a: EnergyAssumptions, text: str) -> str:
     """Strictly convex F with weights that do not match: where descent goes if it goes anywhere."""
     slopes, weights = slope_values(text), WEIGHTS[a.regulariser]
     if a.regulariser == "none" and slopes is not None and slopes.contains(0) != sp.true:
-        return "no limit: F' has no zero, and the energy no minimum"
+        return f"no limit {INDEPENDENT}: F' has no zero, and the energy no minimum"
     always = slopes is None or slopes == sp.S.Reals or a.regulariser == "none"
     exist = "" if always else f", if every {weights} lies in {interval(slopes)}"
     nearest = (
@@ -193,20 +198,26 @@ def step_words(a: EnergyAssumptions, text: str, still: bool | None) -> str:
     if shape.affine:
         return "none makes it stable: the gradient is constant and not zero"
     given = None if a.step == "small" else sp.Rational(a.step)
+    if shape.curvature is not None:
+        sure = "" if shape.convex else f"no limit is guaranteed: {_why_not_convex(text)}; "
+        return sure + _lowering(shape.curvature, "F''" if shape.convex else "|F''|", given)
+    near = "0 < η < 2/λ_max(D^½GD^½), D = diag F''(u) there"
     if not shape.convex:
-        near = "near a state where all F''(u_j) > 0: below 2/λ_max(D^½GD^½), D = diag F''(u)"
-        return f"none serves all starts: F is not convex; {near}"
-    if shape.curvature is None:
-        near = f"; η = {given} exactly if λ_max(D^½GD^½) < {2 / given}" if given else ""
-        return (
-            "small enough for the start: F'' is not bounded, and no η serves all starts; near a minimiser 0 "
-            "< η < "
-            f"2/λ_max(D^½GD^½), D = diag F''(u) there{near}"
-        )
-    top, half = 2 / shape.curvature, "" if shape.curvature == 2 else f"{shape.curvature / 2}·"
+        why = _why_not_convex(text)
+        return f"none is shown to serve all starts: {why}; near a minimiser with F'' > 0 {near}"
+    why = "F'' is not bounded" if shape.unbounded else "no bound of F'' was found"
+    chosen = f"; η = {given} exactly if λ_max(D^½GD^½) < {2 / given}" if given else ""
+    return (
+        f"small enough for the start: {why}, and no η is shown to serve all starts; near a minimiser {near}"
+        f"{chosen}"
+    )
+
+
+def _lowering(curvature: sp.Expr, second: str, given: sp.Rational | None) -> str:
+    """The step sizes for which every step lowers the energy, where F'' is bounded."""
+    top, half = 2 / curvature, "" if curvature == 2 else f"{curvature / 2}·"
     chosen = f"; η = {given} is in it exactly if λ_max(G) < {top / given}" if given else ""
     return (
-        f"0 < η < {top}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since F'' ≤ {shape.curvature}: then a step lowers the "
-        "energy by at least "
-        f"η(1 - {half}ηλ_max(G))‖gradient‖²{chosen}"
+        f"0 < η < {top}/λ_max(G), G = (AᵀA) ∘ (VVᵀ), since {second} ≤ {curvature}: then a step lowers "
+        f"the energy by at least η(1 - {half}ηλ_max(G))‖gradient‖²{chosen}"
     )

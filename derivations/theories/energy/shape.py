@@ -40,7 +40,8 @@ def sign_on_reals(expression: sp.Expr) -> str:
     """Where a function of u has which sign: ">0", ">=0", "<0", "<=0", "=0", "both" or "undecided", for all
     real u.
 
-    Decided for polynomials and for rational functions of u or of exp(u), by exact root counting.
+    Decided for polynomials and for rational functions of u, of exp(u) or of u and the root of a square plus a
+    number, by exact root counting.
     """
     expression = sp.simplify(expression)
     if expression == 0:
@@ -49,12 +50,28 @@ def sign_on_reals(expression: sp.Expr) -> str:
     if found is None:
         in_exp = sp.together(sp.powsimp(expression.rewrite(sp.exp).subs(U, sp.log(_x))))
         found = _sign_of_rational(in_exp, _x, 0)
+    if found is None:
+        found = _sign_of_rational(_without_root(expression), _x, 0)
     if found is not None:
         return found
     for known, answer in ((expression.is_positive, ">0"), (expression.is_negative, "<0")):
         if known:
             return answer
     return "undecided"
+
+
+def _without_root(expression: sp.Expr) -> sp.Expr:
+    """The expression in x > 0, where its only root is of a u² + b with a, b > 0: u = √(b/a) (x - 1/x)/2 takes
+    every real value once, and the root is √b (x + 1/x)/2. Any other expression as it is.
+    """
+    roots = {p.base for p in expression.atoms(sp.Pow) if p.exp.is_Rational and p.exp.q == 2 and p.has(U)}
+    base = roots.pop() if len(roots) == 1 else sp.S.Zero
+    a, b = base.coeff(U, 2), base.coeff(U, 0)
+    if not (a.is_positive and b.is_positive) or sp.expand(base - a * U**2 - b) != 0:
+        return expression
+    root = sp.sqrt(b) * (_x + 1 / _x) / 2
+    plain = expression.replace(lambda e: e.is_Pow and e.base == base, lambda e: root ** (2 * e.exp))
+    return plain.subs(U, sp.sqrt(b / a) * (_x - 1 / _x) / 2)
 
 
 SIGNS_OF = {
@@ -120,19 +137,25 @@ def _between(left: sp.Expr | None, right: sp.Expr | None, low: int | None) -> sp
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of F: the signs of its second derivative, whether it is affine, a power, how F'' is
-    bounded.
+    """What is known of F: the signs of its second derivative, whether it is affine, a power, a bound of |F''|
+    (None where none was found), and whether F'' is shown to have none.
     """
 
     second: str
     affine: bool
     polynomial_degree: int | None
     curvature: sp.Expr | None
+    unbounded: bool
 
     @property
     def convex(self) -> bool:
         """F'' >= 0 everywhere, and > 0 except at single points: strictly convex."""
         return self.second in (">0", ">=0")
+
+    @property
+    def decided(self) -> bool:
+        """Whether the signs of F'' are known."""
+        return self.second != "undecided"
 
     @property
     def concave(self) -> bool:
@@ -146,18 +169,20 @@ def shape_of(text: str) -> Shape:
     function = sympy_function(text)
     second = sp.diff(function, U, 2)
     degree = sp.Poly(function, U).degree() if function.is_polynomial(U) else None
-    return Shape(sign_on_reals(second), sp.simplify(second) == 0, degree, _largest(second))
+    flat = sp.simplify(second)
+    ends = [_limit(_end(flat, sign)) for sign in (-1, 1)]
+    unbounded = any(end is not None and end.is_infinite for end in ends)
+    top = None if unbounded else _largest(flat, ends)
+    return Shape(sign_on_reals(second), flat == 0, degree, top, unbounded)
 
 
-def _largest(second: sp.Expr) -> sp.Expr | None:
-    """A bound of |F''| where one is easily exact: a constant, or 1/cosh² and its like through exp(u);
-    else None.
-    """
-    second = sp.simplify(second)
+def _largest(second: sp.Expr, ends: list[sp.Expr | None]) -> sp.Expr | None:
+    """A bound of |F''| where one is exact: its value at 0 or at an end, or a whole number near; else None."""
     if not second.free_symbols:
         return sp.Abs(second)
-    for bound in (sp.Integer(1), sp.Integer(2)):
-        if sign_on_reals(bound - second) in (">0", ">=0") and sign_on_reals(bound + second) in (">0", ">=0"):
+    least = sp.Max(*(sp.Abs(v) for v in (second.subs(U, 0), *ends) if v is not None and v.is_rational), 0)
+    for bound in sorted({least, sp.ceiling(least), sp.ceiling(least) + 1, sp.Max(least, 2)}):
+        if all(sign_on_reals(bound + side * second) in (">0", ">=0") for side in (-1, 1)):
             return bound
     return None
 
@@ -205,8 +230,12 @@ def bounded_slopes(text: str) -> sp.Set | None:
 
 
 def _towards(text: str, sign: int) -> sp.Expr:
-    """F(± x) for x > 0, written with exponentials, whose limits SymPy takes reliably."""
-    return sp.simplify(sympy_function(text).rewrite(sp.exp).subs(U, sign * _x))
+    return _end(sympy_function(text), sign)
+
+
+def _end(function: sp.Expr, sign: int) -> sp.Expr:
+    """The function at ± x for x > 0, written with exponentials, whose limits SymPy takes reliably."""
+    return sp.simplify(function.rewrite(sp.exp).subs(U, sign * _x))
 
 
 def _limit(expression: sp.Expr) -> sp.Expr | None:

@@ -13,6 +13,7 @@ from fractions import Fraction
 import sympy as sp
 from sympy.calculus.util import continuous_domain
 
+from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.gradients import at_point, formula, grad
@@ -41,6 +42,7 @@ from derivations.theories.energy.shape import (
     sympy_function,
 )
 
+_TOWER = 3
 PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
 
 
@@ -63,7 +65,18 @@ def validate(name: str, value: str) -> None:
         raise ValueError("not an allowed value")
 
 
+def _tower(expr: ix.Expr) -> int:
+    """How many functions that grow as exponentials do stand within each other."""
+    inside = max(map(_tower, ix.children(expr)), default=0)
+    return inside + (isinstance(expr, ix.Call) and expr.function in ("exp", "cosh", "sinh"))
+
+
 def _require_real_function(text: str) -> None:
+    if _tower(index_expression(text)) > _TOWER:  # SymPy would evaluate it at the values below
+        raise ValueError(
+            f"more than {_TOWER} exponentials within each other give numbers with too many digits; a smaller "
+            "formula is needed"
+        )
     function = sympy_function(text)
     for demand in sg.demands(index_expression(text)):  # of the text itself: SymPy cancels what is not defined
         base = sympy_expression(demand.base)
@@ -93,6 +106,8 @@ def _require_real_function(text: str) -> None:
         left, right = (sp.limit(slope, U, u, side) for side in "-+")
         if left != right or not left.is_finite:
             raise ValueError(f"F must have a slope at every real u; this one has none at u = {u}")
+    if function.has(sp.Abs, sp.sign):
+        raise ValueError(f"F must have a second derivative at every real u; that is not shown of {function}")
 
 
 def functions(assumptions: EnergyAssumptions) -> tuple[str, ...]:

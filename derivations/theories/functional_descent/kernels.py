@@ -199,6 +199,22 @@ FAMILIES: dict[str, Kernel] = {
 }
 
 
+def of_features(name: str) -> bool:
+    """Whether a kernel of the assumptions may be an inner product of features: softmax, for one, is not
+    symmetric.
+    """
+    return name != "softmax"
+
+
+def visibly_symmetric(name: str) -> bool:
+    """Whether a kernel of the assumptions has the same normal form with key and query exchanged."""
+    if name in ("features", "softmax"):
+        return of_features(name)
+    one, two = (as_term(Tensor(f"x_{k}", ("d",), f"x_{k}")) for k in (1, 2))
+    kernel: Kernel = KERNELS.get(name, lambda u, v: Custom((u, v), name))
+    return is_zero(normal(kernel(one, two).entry() - kernel(two, one).entry()))
+
+
 def attention_weights(name: str, keys: Callable[[Index], Term], query: Term, index: Index) -> dict[str, Term]:
     """The weight of key ``index`` for a query, for the kernel of the assumptions; several where it is left
     open.

@@ -52,6 +52,7 @@ KNOBS = (
 )
 
 gram = Tensor("gram", (N, N), r"\kappa", "", r"\kappa(x_{%1},x_{%2})", symmetric=True)
+keyed = Tensor("keyed gram", (N, N), r"\kappa", "", r"\kappa(x_{%1},x_{%2})")  # the first is the key
 _class = Index("c", CLASSES)
 
 
@@ -79,7 +80,9 @@ def derive(assumptions: FunctionalAssumptions) -> list[Step]:
 
 def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> list[Step]:
     by_weights, by_offset = fd.gradients(loss, a)
-    steps = [Step(title, rf"\mathcal{{L}} = {latex}", "as stated")]
+    free = loss == "categorical" and a.softmax == "symmetric"
+    start = "; f_0 is free, and minus the sum of the others along descent from equal outputs" if free else ""
+    steps = [Step(title, rf"\mathcal{{L}} = {latex}", f"as stated{start}")]
     for variable, expr in (("w_{c}", by_weights), ("b_{c}", by_offset)):
         if variable == "b_{c}" and a.bias == "off":
             continue
@@ -90,6 +93,8 @@ def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> lis
                 f"Gradient in {variable[0]}", rf"\partial\mathcal{{L}}/\partial {variable} = {shown}", reason
             )
         )
+    if not fk.of_features(a.kernel):
+        return steps  # W and b act through φ only: no step of theirs gives this update
     update = in_kernel(fd.stepped(loss, a).entry(_class))
     steps.append(
         Step(
@@ -107,39 +112,42 @@ def _renamed(expr: ix.Expr) -> str:
 
 
 def in_kernel(expr: ix.Expr) -> ix.Expr:
-    """Inner products of features as kernel values."""
-    form = nf.contract(nf.normal(expr), fd.phi_x, fd.phi, lambda _, row: ("T", fd.kappa, row))
-    return to_expr(
-        nf.contract(form, fd.phi, fd.phi, lambda one, two: ("T", gram, tuple(sorted((*one, *two), key=repr))))
-    )
+    """Inner products of features of an example and of x as kernel values, the example as the key."""
+    return to_expr(nf.contract(nf.normal(expr), fd.phi_x, fd.phi, lambda _, row: ("T", fd.kappa, row)))
 
 
 def unrolled(a: FunctionalAssumptions) -> list[ix.Expr]:
     """f_1(x), …, f_L(x) of class c from the zero function, in kernel values and outcomes; exact for
     every layer.
+
+    Between two examples the kernel is `gram`, or `keyed`, [key, query], where its symmetry is not visible.
     """
     start = fd.stepped("squared", a).entry(_class)
     for parameter in (fd.W, fd.b):
         start = ix.define(start, parameter, lambda *_: ix.Num(Fraction(0)))
+    start = in_kernel(start)
+    between = gram if fk.visibly_symmetric(a.kernel) else keyed
 
     def increment(residual: ix.Expr, layer: int, at: Index | None) -> ix.Expr:
         expr = ix.define(start, fd.y, lambda row, c: ix.rename(residual, {i: row, _class: c}))
         if a.rates == "per_layer":
             rate = Tensor(f"alpha_{layer}", (), rf"\alpha_{{{layer}}}", positive=True)
             expr = ix.define(expr, fd.alpha, lambda: rate.scalar)
-        return expr if at is None else ix.define(expr, fd.phi_x, lambda k: fd.phi[at, k])
+        return expr if at is None else ix.define(expr, fd.kappa, lambda key: between[key, at])
 
     residual, found = fd.y[i, _class], []
     value: ix.Expr = ix.Num(Fraction(0))
     for layer in range(1, int(a.layers) + 1):
         value = value + increment(residual, layer, None)
         residual = residual - increment(residual, layer, i)
-        found.append(in_kernel(value))
+        found.append(to_expr(nf.normal(value)))
     return found
 
 
 def _layers(a: FunctionalAssumptions) -> list[Step]:
     reason = "the increment is linear in the residuals, which start at y and lose each increment"
+    if not fk.of_features(a.kernel):
+        reason += "; no φ has this kernel: κ takes the place of φ(x_j)ᵀφ(x), and no step of W and b does this"
     return [
         Step(f"After layer {k}", rf"f_{{c,\theta_{k}}}(x) = {form_latex(nf.normal(expr))}", reason)
         for k, expr in enumerate(unrolled(a), 1)
@@ -236,7 +244,9 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
         Step(
             "Softmax",
             rf"h_c = {h.latex()}",
-            "class 0 is the reference" if a.softmax == "reference" else "C free outputs",
+            "class 0 is the reference"
+            if a.softmax == "reference"
+            else "C free outputs, whose sum stays zero: f_0 is minus the sum of the others",
         ),
         Step("Value block for codes", block.latex(), why),
     ]

@@ -60,6 +60,7 @@ phi = Tensor("phi(x_i)", (N, WIDTH), r"\phi(x_{\cdot})", r"\phi(x_{%1})", r"\phi
 phi_x = Tensor("phi(x)", (WIDTH,), r"\phi(x)", "", r"\phi(x)_{%1}")
 y = per_example("y", "y_{%1}")
 code = per_example("code", r"\tilde{y}_{%1}")
+free = Tensor("f_0", (N,), r"f_0(x_{\cdot})", "", r"f_0(x_{%1})")  # of class 0, where all outputs are free
 alpha = Tensor("alpha", (), r"\alpha", positive=True)
 by_W = Tensor("dL/dW", (CLASSES, WIDTH), r"\frac{\partial\mathcal{L}}{\partial W}")
 by_b = Tensor("dL/db", (CLASSES,), r"\frac{\partial\mathcal{L}}{\partial b}")
@@ -100,13 +101,21 @@ def cross_entropy(a: FunctionalAssumptions) -> Term:
     """The mean (or the sum) over the examples of -log h_{y_i}(x_i), written with the codes ỹ_i.
 
     log h_{y_i} = Σ_c ỹ_{c,i} f_c(x_i) - log(1 + Σ_c exp f_c(x_i)): f_0 = 0, and ỹ_i marks the class of y_i.
-    See ``observed`` for the same from the softmax components.
+    With C free outputs exp f_0 takes the place of 1, and (1 - Σ_c ỹ_{c,i}) f_0(x_i) is added. See
+    ``observed`` for the same from the softmax components.
     """
     c, cp = Index("c", CLASSES), Index("c'", CLASSES)
     latent = outputs(W, b, i, a)
     weight = as_term(1) if a.categorical_loss == "summed_cross_entropy" else Fraction(1) / size(N)
     fitted = sum_over(c, as_term(code)[i, c] * latent[c])
-    return weight * sum_over(i, logarithm(1 + sum_over(cp, exp(latent[cp]))) - fitted)
+    if a.softmax == "symmetric":
+        fitted = fitted + (1 - sum_over(c, as_term(code)[i, c])) * as_term(free)[i]
+    return weight * sum_over(i, logarithm(_of_class_0(a) + sum_over(cp, exp(latent[cp]))) - fitted)
+
+
+def _of_class_0(a: FunctionalAssumptions) -> Term:
+    """exp f_0(x_i)."""
+    return as_term(1) if a.softmax == "reference" else exp(as_term(free)[i])
 
 
 def observed(a: FunctionalAssumptions) -> Term:
@@ -115,20 +124,34 @@ def observed(a: FunctionalAssumptions) -> Term:
     """
     c, cp = Index("c", CLASSES), Index("c'", CLASSES)
     latent = outputs(W, b, i, a)
-    total = 1 + sum_over(cp, exp(latent[cp]))
+    total = _of_class_0(a) + sum_over(cp, exp(latent[cp]))
     codes = sum_over(c, as_term(code)[i, c])
     logs = sum_over(c, as_term(code)[i, c] * logarithm(exp(latent[c]) / total))
-    return logs + (1 - codes) * logarithm(1 / total)
+    return logs + (1 - codes) * logarithm(_of_class_0(a) / total)
+
+
+def _balanced(expr: ix.Expr, a: FunctionalAssumptions) -> ix.Expr:
+    """f_0 put in as minus the sum of the other outputs.
+
+    Only after derivatives are taken: f_0 has parameters of its own. Gradients of all C outputs sum to zero,
+    as codes and probabilities both sum to one, so from equal outputs at the start the sum stays zero.
+    """
+    c = Index("c", CLASSES)
+    total = sum_over(c, outputs(W, b, i, a)[c]).entry()
+    return ix.define(expr, free, lambda row: -ix.rename(total, {i: row}))
 
 
 @lru_cache(maxsize=32)
 def gradients(loss: str, a: FunctionalAssumptions) -> tuple[ix.Expr, ix.Expr]:
-    """∂loss/∂W[c*, m*] and ∂loss/∂b[c*] by the guarded gradient; the loss is "squared" or "categorical"."""
+    """∂loss/∂W[c*, m*] and ∂loss/∂b[c*] by the guarded gradient; the loss is "squared" or "categorical".
+
+    With C free outputs f_0 is put in afterwards, as it is along descent from equal outputs.
+    """
     expr = (squared_loss(a) if loss == "squared" else cross_entropy(a)).entry()
-    by_weights = gradient(expr, W, (_row, _column))
+    by_weights = _balanced(gradient(expr, W, (_row, _column)), a)
     if a.bias == "off":
         return by_weights, ix.Num(Fraction(0))
-    return by_weights, gradient(expr, b, (_row,))
+    return by_weights, _balanced(gradient(expr, b, (_row,)), a)
 
 
 def slopes(loss: str, a: FunctionalAssumptions, row: Index, column: Index) -> tuple[Term, Term]:

@@ -197,6 +197,22 @@ def test_where_the_objective_vanishes_is_derived(
         ksvd.at_triplets(a)
 
 
+@pytest.mark.parametrize(
+    ("scores", "normalisation", "weights", "both_sides"),
+    [("e_only", "row", ("i", "j"), True), ("both", "row", ("i",), False), ("both", "symmetric", ("i", "j"), False)],
+)  # fmt: skip
+def test_the_kernel_says_on_which_sides_its_weights_stand(
+    scores: str, normalisation: str, weights: tuple[str, ...], both_sides: bool
+) -> None:
+    a = KsvdAssumptions(scores=scores, normalisation=normalisation)
+    (step,) = (s for s in ksvd.derive(a) if s.title == "Kernel")
+    assert tuple(k for k in "ij" if f"d_{{{k}}}" in step.latex) == weights
+    assert ("D⁻¹KD⁻¹" in step.reason) is both_sides
+    assert "with e only, row weights stand on both sides: D⁻¹KD⁻¹" in next(
+        k.meaning for k in ksvd.KNOBS if k.name == "normalisation"
+    )
+
+
 def test_sampling_keeps_the_gram_matrix_on_average() -> None:
     exact = sum(row[0] * row[1] for row in attention.ROWS_OF_X)
     assert {attention.mean_gram(n, 0, 1) for n in (1, 2, 3, 4)} == {Fraction(exact)}

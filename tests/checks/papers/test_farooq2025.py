@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -23,9 +25,10 @@ from derivations.calculus.gradients import grad
 from derivations.calculus.normal import equal
 from derivations.calculus.term import sum_over
 from derivations.theories.energy import forms as en
-from derivations.theories.energy.extrema import bounded_below, descent_words, interval
+from derivations.theories.energy.extrema import bounded_below, descent_words, interval, step_words
 from derivations.theories.energy.forms import A, V, i, j, k
 from derivations.theories.energy.shape import (
+    U,
     bounded_slopes,
     local_kinds,
     shape_of,
@@ -305,6 +308,45 @@ def test_limits_of_descent(text: str, regulariser: str, start: str, words: str) 
     assert words in descent_words(a, text, stationary(a, text))
 
 
+@pytest.mark.parametrize("text", ["u^2+exp(-u^2)/4", "u^4+exp(-u^2)", "u^2/2+exp(-u^2)/8"])
+def test_what_is_not_decided_of_the_shape_is_not_said(text: str) -> None:
+    for regulariser in ("none", "matching"):
+        a = EnergyAssumptions(F=text, regulariser=regulariser)
+        still = stationary(a, text)
+        said = (descent_words(a, text, still), step_words(a, text, still), *verdict_at_attention(text, still))
+        assert not any("is not convex" in words or "depends on c" in words for words in said)
+        assert a.regulariser == "matching" or all("whether F is convex is not decided" in w for w in said[:2])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("sqrt(1+u^2)", "F'' ≤ 1"), ("3*log(cosh(u))", "F'' ≤ 3"), ("u^2+log(cosh(u))", "F'' ≤ 3"), ("u^2", "F'' ≤ 2"),
+     ("u^2/2+sqrt(1+u^2)", "F'' ≤ 2"), ("2*sqrt(4*u^2+9)", "F'' ≤ 8/3"), ("u^2+log(1+exp(3*u))", "F'' ≤ 17/4"),
+     ("log(1+u^2)", "|F''| ≤ 2"), ("u^4", "F'' is not bounded"), ("exp(u)", "F'' is not bounded"),
+     ("sqrt(2+u^2)", "no bound of F'' was found")],
+)  # fmt: skip
+def test_bounds_of_the_curvature_are_found_or_said_not_to_be(text: str, words: str) -> None:
+    found = step_words(EnergyAssumptions(F=text, regulariser="none"), text, False)
+    assert words in found and "no η serves all starts" not in found
+    top = shape_of(text).curvature
+    values = [
+        abs(sp.diff(sympy_function(text), U, 2).subs(U, sp.Rational(n, 7)).evalf()) for n in range(-99, 99)
+    ]
+    assert top is None or max(values) <= top + 1e-12
+
+
+def test_an_energy_without_zeros_of_its_slope_has_a_minimum_where_alignments_are_constrained() -> None:
+    a = EnergyAssumptions(F="exp(-u)", regulariser="none", initial_state="zero")
+    words = descent_words(a, "exp(-u)", stationary(a, "exp(-u)"))
+    assert "no limit" in words and "G nonsingular" in words
+    mixed, values = np.full((2, 2), 0.5), np.array([[1.0], [-1.0]])  # u_1 = -u_2: E = e^(-u) + e^u
+    state = np.array([[0.9], [0.4]])
+    for _ in range(500):
+        slopes = -np.exp(-(mixed.T @ state * values).sum(1))
+        state = state - 0.2 * mixed @ (slopes[:, None] * values)
+    assert np.abs(mixed @ (slopes[:, None] * values)).max() < 1e-12
+
+
 @pytest.mark.parametrize(
     ("knob", "value"),
     [
@@ -315,6 +357,20 @@ def test_limits_of_descent(text: str, regulariser: str, start: str, words: str) 
 def test_wrong_values_of_knobs_are_refused(knob: str, value: str) -> None:
     with pytest.raises(ValueError):
         validate(knob, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("exp(exp(exp(exp(exp(u)))))", "numbers with too many digits"), ("cosh(u+sinh(cosh(exp(u))))", "too many digits"),
+     ("u*sqrt(u^2)", "a second derivative at every real u"), ("u^3+(u^2)^(3/2)", "a second derivative at every real u")],
+)  # fmt: skip
+def test_what_sympy_would_not_finish_is_refused_up_front_each_time(text: str, words: str) -> None:
+    for _ in range(3):
+        start = time.monotonic()
+        with pytest.raises(ValueError, match=words):
+            validate("F", text)
+        assert time.monotonic() - start < 10
+    assert validate("F", "exp(exp(exp(u)))") is None
 
 
 def test_eq76_follows_the_assumptions() -> None:

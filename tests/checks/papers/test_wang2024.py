@@ -17,6 +17,7 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.legs import parameters as legs
 from checks.run.verify import examine
 from checks.statement import Fact, Identity
+from derivations.calculus import index as ix
 from derivations.calculus import psd
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index
@@ -274,18 +275,109 @@ def test_the_two_forms_of_the_cross_entropy_agree():
     assert not equal((-mean).entry(), fd.cross_entropy(PAPER).entry())
 
 
+@pytest.mark.parametrize(
+    ("softmax", "bias"), [("reference", "on"), ("symmetric", "on"), ("symmetric", "off")]
+)
+def test_the_slope_of_the_cross_entropy_is_that_of_the_softmax(softmax, bias):
+    """Against finite differences of -log h with parameters of class 0 of their own, where they are free."""
+    import numpy as np
+
+    rng = np.random.default_rng(2)
+    classes, phi, marks = 3, rng.standard_normal((4, 2)), np.eye(3)[[0, 2, 1, 2]]
+    all_w = rng.standard_normal((classes, 3)) * [[1, 1, float(bias == "on")]]
+    all_w[0] = -all_w[1:].sum(0) if softmax == "symmetric" else 0
+    inputs = np.hstack([phi, np.full((4, 1), float(bias == "on"))])
+
+    def loss(w):
+        f = inputs @ w.T
+        return float((np.log(np.exp(f).sum(1)) - (f * marks).sum(1)).mean())
+
+    values = {"W": all_w[1:, :2], "b": all_w[1:, 2], "phi(x_i)": phi, "code": marks[:, 1:]}
+    a = replace(PAPER, softmax=softmax, bias=bias)
+    exps = {
+        "exp": lambda arg, order: np.exp(float(arg)),
+        "root": lambda base, power: float(base) ** float(power),
+    }
+    (by_weights, _) = fd.gradients("categorical", a)
+    row, column = (next(k for k in ix.free_indices(by_weights) if k.dim == dim) for dim in ("C-1", "d'"))
+    for c, m in ((0, 0), (1, 1)):
+        move = np.zeros_like(all_w)
+        move[c + 1, m] = 1e-6
+        found = evaluate(
+            by_weights,
+            {"N": 4, "C-1": 2, "d'": 2},
+            lambda t, at: values[t.name][at],
+            exps,
+            {row: c, column: m},
+        )
+        assert found == pytest.approx((loss(all_w + move) - loss(all_w - move)) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("softmax", ["reference", "symmetric"])
+def test_the_categorical_update_holds_for_either_softmax(softmax):
+    assert record("eq3", softmax=softmax).verdict == "proved"
+    one = replace(PAPER, softmax=softmax)
+    mean = -(n.sum_over(fd.i, fd.observed(one)) / n.size("N"))
+    assert equal(mean.entry(), fd.cross_entropy(one).entry())
+
+
 def test_the_unrolled_layers_satisfy_the_update():
     a = replace(PAPER, loss="half_squared", layers="2")
     first, second = functional_steps.unrolled(a)
     assert not equal(first, second)
-    from derivations.calculus import index as ix
-
     c = Index("c", "C-1")
     new = Index("i", "N").fresh()
     at_example = ix.define(first, fd.kappa, lambda k: functional_steps.gram[k, new])
     residual = fd.y[new, c] - at_example
     step = fd.alpha.scalar / ix.Dim("N") * ix.Sum(new, residual * (fd.kappa[new] + 1))
     assert equal(second, first + step)
+
+
+def two_layers_by_recursion(weight, y, rate):
+    """f_2(x) of half the squared loss without bias; ``weight`` gives κ(x_j, x_i) at [i][j], x comes last."""
+    n, f = len(y), [0.0] * (len(y) + 1)
+    for _ in range(2):
+        move = [rate / n * sum(weight[i][j] * (y[j] - f[j]) for j in range(n)) for i in range(n + 1)]
+        f = [old + new for old, new in zip(f, move, strict=True)]
+    return f[-1]
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "rbf", "exp(dot) + xx*yy"])
+def test_the_unrolled_layers_keep_the_order_of_keys_and_queries(kernel):
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    points, y = rng.standard_normal((5, 3)), rng.standard_normal(4)
+    dot = points @ points.T
+    norms = np.diag(dot)
+    weight = {
+        "softmax": np.exp(0.9 * dot) / np.exp(0.9 * dot[:, :4]).sum(1, keepdims=True),
+        "rbf": np.exp(2 * dot - norms[:, None] - norms),
+    }.get(kernel, np.exp(dot) + norms[:, None] * norms)
+
+    def lookup(tensor, at):
+        if tensor == fd.kappa:
+            return weight[4, at[0]]
+        return {"y": lambda: y[at[0]], "alpha": lambda: 0.3}.get(tensor.name, lambda: weight[at[1], at[0]])()
+
+    a = replace(PAPER, kernel=kernel, bias="off", loss="half_squared")
+    layers = functional_steps.unrolled(a)
+    (row,) = {k for k in ix.free_indices(layers[-1])}
+    found = evaluate(layers[-1], {"N": 4, "C-1": 1}, lookup, {}, {row: 0})
+    assert float(found) == pytest.approx(two_layers_by_recursion(weight, y, 0.3), abs=1e-12)
+
+
+def test_a_kernel_is_symmetric_only_where_that_is_visible():
+    assert all(fk.visibly_symmetric(name) for name in ("features", *fk.KERNELS, "exp(dot)*xx*yy + xx + yy"))
+    assert not any(fk.visibly_symmetric(name) for name in ("softmax", "dot*xx", "dot/sqrt(xx)"))
+
+
+@pytest.mark.parametrize(("kernel", "shown"), [("softmax", False), ("rbf", True), ("features", True)])
+def test_no_features_are_stepped_under_a_kernel_that_has_none(kernel, shown):
+    steps = functional_steps.derive(replace(PAPER, kernel=kernel))
+    assert any(s.title == "Update of the function" for s in steps) is shown
+    (layer,) = (s for s in steps if s.title == "After layer 1")
+    assert ("no φ has this kernel" in layer.reason) is not shown
 
 
 @pytest.mark.parametrize(
