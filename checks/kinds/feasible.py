@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -15,10 +17,21 @@ from checks.evidence import Evidence
 from checks.kinds.examples import Point
 from checks.statement import Fact, Given, Kind, Malformed
 from derivations.calculus import index as ix
-from derivations.calculus.components import evaluate
+from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program, convexity, is_affine
+
+
+@contextmanager
+def _with_values() -> Iterator[None]:
+    """Raises Malformed where an offered point leaves a symbol or a formula without a value."""
+    try:
+        yield
+    except (KeyError, ZeroDivisionError, NotExact) as error:
+        why = str(error) or type(error).__name__
+        raise Malformed(f"at the offered point not everything has an exact value: {why}") from None
+
 
 Numbers = tuple[tuple[str, Any], ...]
 
@@ -47,7 +60,8 @@ def convex_program(statement: ConvexProgram, seed: int, with_mutants: bool) -> F
     why = convexity(statement.program)
     if why:
         return Finding([Evidence("derivation", "exact-symbolic", True, why, settles=True)])
-    found = midpoint_violation(statement)
+    with _with_values():
+        found = midpoint_violation(statement)
     if found:
         detail = "two feasible points with an infeasible midpoint"
         return Finding([Evidence("exact", "exact-rational", False, detail)], counterexample=found)
@@ -139,7 +153,11 @@ def solvable(statement: Solvable, seed: int, with_mutants: bool) -> Finding:
         return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
     if any(e.relation != "=" for e in s.equations) or s.unknown in {g.tensor for g in s.given}:
         raise Malformed("a system consists of equations in an unknown that nothing defines")
-    if not _inconsistent(_system(statement)):
+    if not s.equations:
+        raise Malformed("a system has equations")
+    with _with_values():
+        rows = _system(statement)
+    if not _inconsistent(rows):
         detail = "the system at the instance has a solution"
         return Finding([Evidence("exact", "exact-rational", None, detail)])
     words = f"{statement.point.words(statement.given)}: no {statement.unknown.name} satisfies all equations"
