@@ -100,20 +100,19 @@ class Run:
 
     def __call__(self, climbing: list[Climb], n: int) -> Iterator[tuple[Climb, Part | None]]:
         for climb in climbing:
-            row = self.results.rows.get(climb.name(n))
-            if row is None:
-                row = self._run(climb, n)
-                if row is None:
-                    yield climb, None
-                    continue
-                self.results.keep(row)
-            evidence = [Evidence(**e) for e in row["evidence"]]
-            yield climb, None if row["raised"] else Part(evidence, row["seconds"])
+            try:
+                row = self.results.rows.get(climb.name(n)) or self._run(climb, n)
+            except LostRank as problem:
+                kept = f"{len(self.results.rows)} finished checks are in {self.results.file}"
+                raise LostRank(f"{problem}; lost in {climb.claim} at {n} tokens, {kept}") from None
+            if row is None or row["raised"]:
+                yield climb, None
+            else:
+                yield climb, Part([Evidence(**e) for e in row["evidence"]], row["seconds"])
 
     def _run(self, climb: Climb, n: int) -> dict[str, Any] | None:
-        """The row of a part, None for a leg that computes in another number type whatever is asked.
-
-        Raises LostRank, naming the check.
+        """The row of a part, which is kept, or None for a leg that computes in another number type whatever
+        is asked.
         """
         device, part, raised = torch.device(climb.options.device), None, None
         _reset_peak(device)
@@ -122,14 +121,13 @@ class Run:
             with sharded(self.ranks) if self.ranks.size > 1 else nullcontext():
                 part = climb.at(n)
             self.ranks.agree(None)  # every rank has come to the end of this check
-        except LostRank as problem:
-            kept = f"{len(self.results.rows)} finished checks are in {self.results.file}"
-            raise LostRank(f"{problem}; lost in {climb.claim} at {n} tokens, {kept}") from None
+        except LostRank:
+            raise
         except (ArithmeticError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
             raised = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         if part is not None and all(e.dtype != climb.options.dtype for e in part.evidence):
             return None
-        return {
+        row = {
             "leg": leg_name(climb),
             "claims": self.users[leg_name(climb)],
             "dtype": climb.options.dtype,
@@ -144,6 +142,8 @@ class Run:
             "evidence": [asdict(e) for e in part.evidence] if part else [],
             "key": climb.name(n),
         }
+        self.results.keep(row)
+        return row
 
 
 def leg_name(climb: Climb) -> str:
