@@ -108,8 +108,8 @@ class Certificate:
       variable (`_variable_scale`);
     * `dual_sign`: how far removing the negative multipliers would move a stationarity row, over that row's
       scale;
-    * `stationarity`: |Px + q + G'y + A'z| over |P||x| + |q| + |G'y + A'z|, row by row, and a small part
-      (`LENT`) of |P|X + |G'|Y + |A'|Z, Y and Z being the sizes of the multipliers (`_multiplier_scale`);
+    * `stationarity`: |Px + q + G'y + A'z| over |P|X + |q| + |G'|Y + |A'|Z, row by row, Y and Z being the
+      sizes of the multipliers (`_multiplier_scale`);
     * `complementarity`: y_i (h - Gx)_i, the slack over |G_i|.X + |h_i|, the multiplier over the stationarity
       rows it moves;
     * `gap`: |primal - dual|, over the size of the terms of both without the constant r;
@@ -202,8 +202,7 @@ def certify(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Certificate:
     anchored = np.abs(P) @ (np.abs(x) + size / LENT) + np.abs(q)
     rows = np.abs(G.T) @ np.abs(y) + np.abs(A.T) @ np.abs(z) + anchored
     multipliers, prices = (_multiplier_scale(B, v, rows, anchored) for B, v in ((G, y), (A, z)))
-    moved = np.abs(G.T @ y + A.T @ z) + (np.abs(G.T) @ multipliers + np.abs(A.T) @ prices) / LENT
-    column_scale = anchored + moved
+    column_scale = anchored + np.abs(G.T) @ multipliers + np.abs(A.T) @ prices
     curvature = x @ Px / 2
     primal = curvature + q @ x + qp.r
     dual = -curvature + qp.r - h @ y - b @ z

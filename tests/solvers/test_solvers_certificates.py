@@ -328,15 +328,3 @@ def test_variables_that_cancel_lend_no_other_their_size(far: float, sign: float)
     assert not certify(tied, np.array([0, far, far]), y, np.zeros(1)).accepts(1e-8)
     if G is None:
         assert certify(tied, np.array([1.0, 0, 1]), y, np.zeros(1)).accepts(1e-8)
-
-
-def test_multipliers_that_cancel_do_not_hide_a_row_that_is_left() -> None:
-    twice = QuadraticProgram(
-        np.diag([1.0, 0]), np.array([-1.0, 0]), 0, None, None, np.array([[1.0, 1], [1, 1]]), np.zeros(2)
-    )
-    assert not certify(twice, np.zeros(2), np.array([]), np.array([1e9, -1e9])).accepts(1e-8)
-    both = QuadraticProgram(
-        np.eye(1), np.array([-1.0]), 0, np.array([[1.0], [-1.0]]), np.zeros(2), None, None
-    )
-    assert not certify(both, np.zeros(1), np.array([1e9, 1e9]), np.array([])).accepts(1e-8)
-    assert certify(both, np.zeros(1), np.array([1.0, 0]), np.array([])).accepts(1e-8)
