@@ -62,7 +62,8 @@ def _variable_scale(qp: QuadraticProgram, x: Array, y: Array, z: Array) -> Array
     to data or to other variables: without that, a slack of -1e-17 where all slacks are 0 would be a relative
     error of 1. Of an inequality that is far from tight the right side does not count: it may be anything. Of
     a variable with curvature that no other constraint ties it is also the value at which its curvature would
-    balance its stationarity row. No other variable lends its size, however large it is.
+    balance its stationarity row. Variables that cancel in a row which ties them lend each other their size:
+    there feasibility is seen up to a part of it, and stationarity (`LENT`) up to its rounding.
     """
     balance = (
         np.abs(qp.P) @ np.abs(x) + np.abs(qp.q) + np.abs(qp.G.T) @ np.abs(y) + np.abs(qp.A.T) @ np.abs(z)
