@@ -1,4 +1,4 @@
-"""Is a symmetric matrix positive semidefinite? Exactly, with a witness when it is not."""
+"""Is a symmetric matrix positive semidefinite? Exactly, with a witness when it is not, or up to rounding."""
 
 from __future__ import annotations
 
@@ -53,3 +53,14 @@ def is_psd(matrix: Array) -> tuple[bool, Array | None]:
     """(True, None), or (False, x) with x'Mx < 0 in Fractions; see `negative_direction`."""
     witness = negative_direction(matrix)
     return witness is None, witness
+
+
+def lowest_scaled(matrix: Array) -> float:
+    """The lowest eigenvalue of a symmetric float matrix (n, n), scaled to a diagonal of ones; -inf where an
+    entry of the diagonal is not positive. No large curvature hides a negative one.
+    """
+    diagonal = np.diag(matrix)
+    if not (diagonal > 0).all():
+        return -np.inf
+    roots = np.sqrt(diagonal)
+    return float(np.linalg.eigvalsh(matrix / roots[:, None] / roots)[0])

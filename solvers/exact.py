@@ -138,7 +138,7 @@ def _try_active(qp: QuadraticProgram, active: list[int], hint: Solution | None) 
             reason = f"row {int(np.argmin(slack))} is violated"
         else:
             certificate = certify(qp, x, y, z)
-            if certificate.accepts(0):
+            if certificate.accepts():
                 return ExactSolution(x, y, z, tuple(active), certificate)
             return "the quadratic form is not positive semidefinite"
     return reason

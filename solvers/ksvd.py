@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .certificates import convexity
+from .definiteness import lowest_scaled
 from .krylov import Triplets
 from .program import Array
 
@@ -117,7 +117,7 @@ def minimise_primal(a: Array, b: Array, lam: Array, tolerance: float = 1e-9) -> 
 
     size, count = a.shape[1], len(lam)
     for value in lam:
-        if convexity(_hessian(a, b, value)).relative > 1e-12:
+        if lowest_scaled(_hessian(a, b, value)) < -1e-12:
             lowest = curvature(a, b, value)[0]
             raise SolverError("nonconvex", f"at Lambda = {value:g} the objective has curvature {lowest:.3g}")
     w = cp.Variable((2 * size, count))

@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from .certificates import LENT, Residual
 from .program import Array, typed_array
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "least_squares", "huber")
+LENT = 10**6
+"""Large terms that cancel lend a residual beside them one part in so many of their size: their rounding."""
 BLOCK = 256  # rows of M handled at once: they stay in cache, and no second N x N array is made
 
 
@@ -128,6 +129,36 @@ class SvrProblem:
 
 
 @dataclass(frozen=True)
+class Residual:
+    """A violation, and the same divided by the size of the terms that should have cancelled (its scale)."""
+
+    absolute: Any
+    relative: Any
+
+    @staticmethod
+    def of(violation: Array, scale: Array) -> Residual:
+        """The largest violation (m,) >= 0 and the largest ratio violation / scale; 0 / 0 counts as 0."""
+        violation, scale = np.atleast_1d(violation), np.atleast_1d(scale)
+        if violation.size == 0:
+            return Residual(0, 0)
+        ratios = [_ratio(v, s) for v, s in zip(violation.flat, scale.flat, strict=True)]
+        return Residual(_largest(violation.flat), _largest(ratios))
+
+
+def _ratio(violation: Any, scale: Any) -> Any:
+    """violation / scale, 0 where the violation is 0 and infinite where only the scale is."""
+    if violation == 0:
+        return violation
+    return violation / scale if scale != 0 else math.inf
+
+
+def _largest(values: Any) -> Any:
+    """The maximum, with NaN winning: a NaN must never look like a small residual."""
+    entries = list(values)
+    return next((v for v in entries if v != v), None) or max(entries)
+
+
+@dataclass(frozen=True)
 class KernelCertificate:
     """Residuals of the optimality conditions in kernel form, over all columns.
 
@@ -159,8 +190,7 @@ class KernelCertificate:
     @property
     def worst(self) -> Any:
         """The largest relative residual; NaN if any is NaN."""
-        values = [residual.relative for residual in self.residuals().values()]
-        return next((v for v in values if v != v), None) or max(values)
+        return _largest(residual.relative for residual in self.residuals().values())
 
     def accepts(self, tolerance: Any = 0) -> bool:
         """True if every relative residual is at most the tolerance; 0 is right for exact data."""

@@ -99,8 +99,8 @@ def test_bounded_convex_programs_get_an_exact_certificate(
     )
     solution = solve_exact(qp)
     certificate = solution.certificate
-    assert certificate.accepts(0) and certificate.primal_value == certificate.dual_value
-    assert certify(qp, solution.x, solution.y, solution.z).accepts(0)
+    assert certificate.accepts() and certificate.primal_value == certificate.dual_value
+    assert certify(qp, solution.x, solution.y, solution.z).accepts()
     assert all(isinstance(v, Fraction) for v in [*solution.x, *solution.y])
 
 
@@ -113,7 +113,7 @@ def test_degenerate_duals_are_handled() -> None:
         h=exact([2, 4, 2, 1, 1]),
     )
     solution = solve_exact(qp)
-    assert list(solution.x) == [1, 1] and solution.certificate.accepts(0)
+    assert list(solution.x) == [1, 1] and solution.certificate.accepts()
 
 
 def test_optimal_face_without_a_unique_point() -> None:

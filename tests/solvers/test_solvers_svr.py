@@ -185,7 +185,7 @@ def test_kernel_certificate_agrees_with_the_general_checker() -> None:
         bound = np.maximum(np.abs(r) - problem.eps, 0)
         y = np.concatenate([(r + problem.eps + bound) / 2, (problem.eps + bound - r) / 2, bound])
         certificate = certify(qp, np.concatenate([s.beta[:, d], np.abs(s.beta[:, d])]), y, s.b[d : d + 1])
-        assert certificate.accepts(0)
+        assert certificate.accepts()
         values -= certificate.primal_value
     assert values == problem.certificate(s.beta, s.b).dual_value
 

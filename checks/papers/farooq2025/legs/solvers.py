@@ -98,7 +98,7 @@ def _solve(objective: Any, name: str) -> tuple[Matrix, Fraction, bool]:
     program = Program(name, (en.Z_,), objective)
     compiled = compile_program(program, {en.N: len(A), en.DV: len(V[0])}, _data(A, V, c))
     found = solve_exact(compiled)
-    return compiled.split(found.x)["Z"].tolist(), found.certificate.primal_value, found.certificate.accepts(0)
+    return compiled.split(found.x)["Z"].tolist(), found.certificate.primal_value, found.certificate.accepts()
 
 
 def attention_minimises(assumptions: Any, options: Options) -> list[Evidence]:

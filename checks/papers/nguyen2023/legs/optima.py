@@ -150,7 +150,7 @@ def optimum(
         + (moved[p] if variant.residual else 0)
         for p in points
     ]
-    sound = solution.certificate.accepts(0) and any(v[0] for v in values)
+    sound = solution.certificate.accepts() and any(v[0] for v in values)
     sound = sound and weights == [found["w"][place] for place in places] and fitted == expanded
     return Fit([v[0] for v in values], intercept[0], fitted[-last:], sound)
 
