@@ -89,7 +89,9 @@ def _mutate(s: Stationary, seed: int) -> Mutants:
             energy.entry(), s.variable, places
         )  # one route will do: a wrong one is rejected as well
         result.tried += 1
-        if rejects(slope, zero, (*s.given, _point(s.variable, point)), seed, nonzero=s.nonzero):
+        if s.variable not in ix.tensors(energy.entry()):
+            result.equivalent += 1  # constant, and so stationary everywhere
+        elif rejects(slope, zero, (*s.given, _point(s.variable, point)), seed, nonzero=s.nonzero):
             result.killed += 1
         elif (
             defined([energy.entry()], (*s.given, _point(s.variable, point)), s.nonzero, seed)[0].passed

@@ -184,5 +184,5 @@ def _raise_order(function: Any, by: int) -> Any:
 
 
 def _same(left: sp.Expr, right: sp.Expr) -> bool:
-    difference = sp.expand(left - right)
+    difference = sp.expand(left - right).replace(sp.sign, lambda x: x / sp.Abs(x))  # as index calculus has it
     return difference == 0 or sp.simplify(difference) == 0
