@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
-import re
 from collections import Counter
 from collections.abc import Container, Iterable
 from pathlib import Path
@@ -70,10 +70,8 @@ def _config(ledger: Ledger) -> str:
     settings = (HERE / "_config.yml").read_text("utf8")
     title = current().title
     if ledger.changed:
-        changed = re.sub(
-            r"[^\w .,:=+*/^()-]", "?", ", ".join(ledger.changed)
-        )  # the theme takes titles for HTML
-        title = f"{title} ({changed})"
+        title = f"{title} ({', '.join(ledger.changed)})"
+    title = html.escape(title)  # the theme takes titles for HTML
     settings = settings.replace("OFFLINE", f"{__package__}.offline")
     return f"title: {json.dumps(title, ensure_ascii=False)}\n{settings}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -15,6 +16,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 GROUP = "attention_audit"
@@ -127,6 +129,24 @@ def use(name: str = "") -> Audit:
     return found
 
 
+def own_module(name: str) -> ModuleType:
+    """A module of an author's package. Raises UnknownPackage, which says what is wrong with it and where."""
+    try:
+        return import_module(name)
+    except (Exception, SystemExit) as error:
+        raise UnknownPackage(f"{name} cannot be imported: {_what(error)}") from error
+
+
+def _what(error: BaseException) -> str:
+    """The name and words of an error, and where the author's code raised it."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({error.filename}:{error.lineno})"
+    own = Path(__file__).parents[1]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
+    outside = [f for f in frames if not Path(f.filename).is_relative_to(own)] or frames
+    return f"{type(error).__name__}: {error} ({outside[-1].filename}:{outside[-1].lineno})"
+
+
 def _imported(name: str, listed: list[str]) -> object:
     """The AUDIT of a package that can be imported here, or from the working folder."""
     first = name.partition(".")[0]
@@ -135,7 +155,7 @@ def _imported(name: str, listed: list[str]) -> object:
     if not (spec := find_spec(first)) or spec.origin is None:  # a folder without __init__.py is none
         known = f"; installed: {', '.join(listed)}" if listed else ""
         raise UnknownPackage(f"no package '{first}' is installed, nor in {os.getcwd()}{known}")
-    return getattr(import_module(name), "AUDIT", None)
+    return getattr(own_module(name), "AUDIT", None)
 
 
 def cache_folder() -> Path:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from checks.audit import current
 from checks.evidence import Evidence
@@ -118,6 +119,9 @@ def _built(function: Callable[[Any], Any], assumptions: Any) -> Any:
 
 CLAIMS: dict[str, Claim] = {}
 
+HIDDEN = ("Cc", "Cf", "Cs")
+"""Unicode's categories of characters that steer a terminal or a page (controls, formats, halves of pairs)."""
+
 
 def claim(
     id: str,
@@ -146,6 +150,11 @@ def claim(
     """
     if id in CLAIMS:
         raise ValueError(f"claim {id} is declared twice")
+    for text in (id, reference, title, words, correction_words, where, notes, reason):
+        if hidden := sorted({c for c in text if category(c) in HIDDEN and c != "\n"}):
+            raise ValueError(
+                f"claim {id!a}: a text holds {', '.join(map(ascii, hidden))}, which no page shows"
+            )
     if "/" not in id:
         raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
     if role not in ("claim", "definition", "empirical"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from unicodedata import category
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -19,6 +21,9 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
+
+from checks.claim import HIDDEN
 
 LONGEST_WORD, LONGEST_LINE = 160, 650
 
@@ -28,6 +33,25 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of what is printed; texts of users and files steer no terminal."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(inert(segment.text), segment.style)
+
+
+def inert(text: str) -> str:
+    """The text with a question mark for every character that would steer a terminal."""
+    return text.translate(dict.fromkeys(_hidden(text), "?"))
+
+
+def print_json(text: str) -> None:
+    """JSON on standard output, its hidden characters by their numbers."""
+    print(text.translate({c: json.dumps(chr(c))[1:-1] for c in _hidden(text)}))
+
+
+def _hidden(text: str) -> list[int]:
+    return [ord(c) for c in set(text) if category(c) in HIDDEN and c != "\n"]
 
 
 # a pipe has no width; 80 columns would break every row; a closed output is None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import Progress
 
 from checks.claim import Options
-from checks.commands.console import ERR, progress_bar
+from checks.commands.console import ERR, complain, progress_bar
 from checks.commands.options import run_options
 from checks.evidence import Record
 from checks.run import catalogue, ledger
@@ -72,9 +72,7 @@ def _judged(
             watch.done(record.id)
     if cache is not None and cache.set_aside:
         shown = ", ".join(cache.set_aside[:3]) + (", …" if len(cache.set_aside) > 3 else "")
-        ERR.print(
-            f"judged again, because these cache entries are damaged: {shown}", highlight=False, markup=False
-        )
+        complain(f"judged again, because these cache entries are damaged: {shown}")
     _from_cache(cached, len(claims))
     return link([found[c.id] for c in claims], ledger.expected())
 

@@ -8,7 +8,7 @@ import json
 from rich.markup import escape
 from rich.table import Table
 
-from checks.commands.console import COLOURS, OUT
+from checks.commands.console import COLOURS, OUT, print_json
 from checks.commands.judging import judged
 from checks.commands.options import add_options
 from checks.engine.verdict import VERDICTS
@@ -42,7 +42,7 @@ def run(a: argparse.Namespace) -> int:
     recorded, severities = ledger.expected(), ledger.severities()
     different = [r for r in records if (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)]
     if a.json:
-        print(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
+        print_json(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
     else:
         (_verdict_table if OUT.width >= WIDE else _stacked)(records, recorded)
         _summary(records, different)

@@ -222,7 +222,7 @@ def _part(part: Part, path: Path, progress: Callable[[str, int], None]) -> dict[
     done = path.with_suffix(".json")
     if done.exists():
         try:
-            kept = json.loads(done.read_text(encoding="utf-8"))
+            kept = store.read_json(done)
             kept["data"], kept["seconds"], kept["cpu_seconds"]
             if kept.pop("digest") != store.digest(_place(done), kept):
                 raise ValueError("changed since it was written")
@@ -278,7 +278,7 @@ def committed(id: str) -> Path:
 def read(path: Path) -> dict[str, Any]:
     """A result from its file. Raises ExperimentError."""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
+        result = store.read_json(path)
         if not isinstance(result["data"], dict):
             raise TypeError("data is no object")
         return result

@@ -9,7 +9,7 @@ from pathlib import Path
 from checks.audit import cache_folder
 from checks.engine.verdict import agrees
 from checks.evidence import Record
-from checks.run.store import digest, write_atomically
+from checks.run.store import digest, read_json, write_atomically
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
@@ -35,7 +35,7 @@ class Cache:
         """The stored record, or None where there is none that can be believed."""
         path = self.folder / f"{name}.json"
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(path)
             record = Record.from_json(data["record"])
             if data["digest"] != digest(name, data["record"]):
                 raise ValueError("changed since it was written")
@@ -45,7 +45,7 @@ class Cache:
             return record
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             with suppress(OSError):  # a folder that cannot be written keeps it, and it is still not believed
                 path.replace(path.with_suffix(".damaged"))
             self.set_aside.append(f"{path.name} ({error})")

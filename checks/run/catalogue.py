@@ -25,7 +25,7 @@ from checks.evidence import Record
 from checks.run.cache import Cache
 from checks.run.reach import first_names
 from checks.run.registry import UnknownClaim, load, nearest
-from checks.run.store import digest, write_atomically
+from checks.run.store import digest, read_json, write_atomically
 
 FOLDERS = ("derivations", "solvers", "checks")
 PREFIX = "".join(f"{part}." for part in __name__.split(".")[:-3])
@@ -196,7 +196,7 @@ def _path(folder: Path) -> Path:
 
 def _read(folder: Path) -> Any:
     try:
-        stored = json.loads(_path(folder).read_text(encoding="utf-8"))
+        stored = read_json(_path(folder))
         return stored["data"] if stored["digest"] == digest(state(), stored["data"]) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -9,7 +9,7 @@ from typing import Any
 from checks.audit import current
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.evidence import Record
-from checks.run.store import write_atomically
+from checks.run.store import read_json, write_atomically
 
 
 class BadLedger(RuntimeError):
@@ -32,11 +32,11 @@ def read(path: Path) -> list[Record]:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        return read_json(path, _once)
     except OSError as error:
         hint = f"; `{current().command} verify --accept` writes it" if path == table() else ""
         raise BadLedger(f"cannot read {path}: {error.strerror}{hint}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadLedger(f"{path} is damaged: {error}") from None
 
 

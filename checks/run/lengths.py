@@ -23,7 +23,7 @@ from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence
 from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded, timed
 from checks.run.content import beside, engine_version, source, values_of
-from checks.run.store import digest, write_atomically
+from checks.run.store import digest, read_json, write_atomically
 from checks.tensors.core.errors import TensorError
 
 # Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear
@@ -76,7 +76,7 @@ class Parts:
         try:
             if not self.folder:
                 return None
-            stored = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+            stored = read_json(self.folder / f"{name}.json")
             data = stored["part"]
             if stored["digest"] != digest(name, data):
                 return None

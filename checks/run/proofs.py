@@ -13,7 +13,7 @@ from typing import Any
 from checks.audit import current, per_audit
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
-from checks.run.store import write_atomically
+from checks.run.store import read_json, write_atomically
 
 GRADE = "kernel-checked"
 """The grade above exact-symbolic: every part of the version that stands is a theorem for Rocq."""
@@ -156,7 +156,7 @@ def read(path: Path | None = None) -> Proofs:
     """The record. Raises BadLedger where it is missing or damaged."""
     path = path or recorded()
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         data["claims"] = {id: _claim(claim) for id, claim in data["claims"].items()}
         data.pop("coverage", None)  # which follows from the rest
         return Proofs(**data)

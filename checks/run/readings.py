@@ -17,7 +17,7 @@ from checks.audit import current, per_audit
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.proofs import hash_of
-from checks.run.store import write_atomically
+from checks.run.store import read_json, write_atomically
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def readings() -> dict[str, Reading]:
     """The readings by claim. Raises BadLedger."""
     path = recorded()
     try:
-        return {id: Reading(**item) for id, item in json.loads(path.read_text(encoding="utf-8")).items()}
+        return {id: Reading(**item) for id, item in read_json(path).items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as error:

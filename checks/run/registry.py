@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from checks.audit import current
+from checks.audit import current, own_module
 from checks.claim import CLAIMS, Claim
 
 
@@ -27,10 +25,10 @@ class UnknownClaim(LookupError):
 
 def load() -> dict[str, Claim]:
     """Import every module of claims and return the claims by id. Raises UnknownClaim for one that rests on a
-    claim that there is not.
+    claim that there is not, UnknownPackage for a module that cannot be imported.
     """
     for module in modules():
-        import_module(module)
+        own_module(module)
     papers = [p.key for p in current().papers]
     found = {id: claim for id, claim in CLAIMS.items() if claim.paper in papers}
     for claim in found.values():

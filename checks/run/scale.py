@@ -36,7 +36,7 @@ from checks.evidence import Evidence
 from checks.leg import LADDER
 from checks.run.lengths import Climb, Part, ascend, require_memory
 from checks.run.registry import UnknownClaim, select
-from checks.run.store import write_atomically
+from checks.run.store import read_json, write_atomically
 from checks.run.verify import assumptions_for, climbs
 from checks.tensors.core import stream
 from checks.tensors.core.arrays import DTYPES, exact_matmul, peak_bytes, resolve_device
@@ -62,7 +62,7 @@ class Results:
         if not file.exists():
             return Results(file, about)
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            data = read_json(file)
             return Results(file, about, {row["key"]: row for row in data.get("rows", [])})
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise TensorError(

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -29,6 +30,20 @@ def read_bounded(path: Path, most: int) -> bytes:
     if len(found) > most:
         raise OSError(errno.EFBIG, f"has more than {most} bytes", str(path))
     return found
+
+
+LARGEST = 2**28
+"""Bytes of the largest file of JSON that is read."""
+
+
+def read_json(path: Path, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The content of a regular file of JSON; ``pairs`` makes the objects. Raises OSError, and ValueError for
+    what is no JSON, or nested beyond what anything here writes.
+    """
+    try:
+        return json.loads(read_bounded(path, LARGEST), object_pairs_hook=pairs)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -56,6 +71,8 @@ def require_writable(path: Path) -> None:
 
     Raises OSError. A file that is read-only is not replaced: who made it so meant it.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():  # a device would be replaced by a file
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if path.is_dir():

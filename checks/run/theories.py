@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from checks.audit import current
+from checks.audit import current, own_module
 from derivations.theories.theory import BadAssumption, Theory
 
 
 def theories() -> dict[str, Theory]:
     """The theories of the audit by name."""
-    return {t.name: t for t in import_module(current().theories).THEORIES} if current().theories else {}
+    return {t.name: t for t in own_module(current().theories).THEORIES} if current().theories else {}
 
 
 def theory(name: str) -> Theory:

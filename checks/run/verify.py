@@ -415,6 +415,10 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     first = (threads, current().package)
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=first) as pool:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the workers inherit
+        for _ in range(workers):
+            pool.submit(int)  # each starts one while none is idle
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             yield pool
         except BaseException:  # whatever ended the run: nobody waits for what the workers still do
@@ -427,10 +431,10 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
 def _begin(threads: str, package: str) -> None:
     """Before torch is imported: processes that each took all cores would wait for each other.
 
-    A worker has the audit of its parent, leaves Ctrl-C to it, and ends with it, however that ends.
+    A worker has the audit of its parent, leaves Ctrl-C to it (`_pool` blocks it), and ends with it, however
+    that ends.
     """
     os.environ.setdefault("OMP_NUM_THREADS", threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use(package)
 

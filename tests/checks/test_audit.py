@@ -212,6 +212,13 @@ def test_the_new_repository_passes_as_a_whole(installed, mine) -> None:
 # ---------------------------------------------------------------- what is no package
 
 
+ODD = {
+    "odd/__init__.py": "from attention_audit import Audit, Paper\nAUDIT = Audit(__name__, 't', (Paper('p', 'P'),))",
+    "odd/p/__init__.py": "",
+    "odd/records/expected.json": "{}",
+}
+
+
 @pytest.mark.parametrize(
     "files, words",
     [
@@ -223,11 +230,19 @@ def test_the_new_repository_passes_as_a_whole(installed, mine) -> None:
                                 "AUDIT = Audit(__name__, 't', (Paper('p', 'P'),))"},
             "there is no folder",
         ),
+        ({"odd/__init__.py": "AUDIT = (\n"}, "was never closed"),
+        ({"odd/__init__.py": "import nothing_of_this_name\n"}, "odd/__init__.py:1"),
+        ({"odd/__init__.py": "raise SystemExit(0)\n"}, "SystemExit: 0"),
+        ({**ODD, "odd/p/claims.py": "from attention_audit import claim\nclaim('p/a', 'r', 't', words='\\x1b[31m')\n"},
+         "a text holds '\\x1b'"),
+        ({**ODD, "odd/p/claims.py": "import sys\nsys.exit(0)\n"}, "odd/p/claims.py:2"),
+        ({**ODD, "odd/p/claims.py": "from attention_audit import claim\nclaim('noslash', 'r', 't', words='w')\n"},
+         "has the form paper/kind-and-number"),
     ],
 )  # fmt: skip
 def test_what_is_no_audit_is_said_in_one_line(installed, tmp_path, files: dict[str, str], words: str) -> None:
     for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(text)
     found = run(installed, "-m", "attention_audit", "--package=odd", "list", folder=tmp_path)
     assert found.returncode == 2 and words in found.stderr and "Traceback" not in found.stderr

@@ -166,6 +166,28 @@ def test_a_damaged_cache_entry_is_named_and_nothing_is_lost(
     assert status == 0 and "damaged" not in said
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("what", ["fifo", "endless", "nested", "folder"])
+def test_a_cache_entry_that_is_no_file_of_ours_is_judged_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    assert attest(capsys, "verify", CHEAP)[0] == 0
+    for entry in list(tmp_path.rglob("*.json")):
+        entry.unlink()
+        if what == "fifo":
+            os.mkfifo(entry)
+        elif what == "endless":
+            entry.symlink_to("/dev/zero")
+        elif what == "nested":
+            entry.write_text("[" * 100_000)
+        else:
+            entry.mkdir()
+    status, _, said = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "damaged" in said, said
+    assert attest(capsys, "verify", CHEAP)[0] == 0
+
+
 def test_a_cache_that_cannot_be_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +208,8 @@ def test_a_cache_that_cannot_be_written_but_has_it_all_is_used(
     assert status == 0 and "1 of 1 from the cache" in said
 
 
-@pytest.mark.parametrize("text", [None, "", "[]", '{"nguyen2023/eq7": "maybe"}'])
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", [None, "", "[]", '{"nguyen2023/eq7": "maybe"}', "[" * 100_000, "a FIFO"])
 @pytest.mark.parametrize("command", [("verify", CHEAP), ("list",)])
 def test_expected_verdicts_that_are_missing_or_damaged(
     capsys: pytest.CaptureFixture[str],
@@ -196,7 +219,9 @@ def test_expected_verdicts_that_are_missing_or_damaged(
     command: Any,
 ) -> None:
     monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
-    if text is not None:
+    if text == "a FIFO":
+        os.mkfifo(ledger.table())
+    elif text is not None:
         ledger.table().write_text(text)
     status, _, err = attest(capsys, *command)
     complaints = [line for line in err.splitlines() if line.startswith("attest: ")]
@@ -210,9 +235,10 @@ def test_an_export_that_cannot_be_written(
     monkeypatch.setattr(export, "judged", lambda *a, **k: [])
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
-    for bad in (tmp_path / "file" / "ledger.json", tmp_path / "folder"):
+    os.mkfifo(tmp_path / "pipe")
+    for bad in (tmp_path / "file" / "ledger.json", tmp_path / "folder", tmp_path / "pipe", Path("/dev/full")):
         assert "cannot write" in refused(capsys, "export", str(bad))
-    assert not list(tmp_path.rglob("*.part"))
+    assert not list(tmp_path.rglob("*.part")) and Path("/dev/full").is_char_device()
     assert attest(capsys, "export", str(tmp_path / "new" / "ledger.json"))[0] == 0
 
 

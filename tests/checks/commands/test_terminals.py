@@ -4,6 +4,7 @@ killed.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from rich.table import Table
 
 from checks.claim import ROOT
 from checks.commands import book, cli, console, export, verify
@@ -92,6 +94,18 @@ def test_a_text_of_a_user_is_shown_as_it_stands() -> None:
     assert found.get() == "a[/red][bold]?[2J?b\n"
 
 
+def test_nothing_that_is_printed_steers_the_terminal(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("a\x1b]0;x\x07")
+    table.add_row("b\u202e\x9b31m")
+    monkeypatch.setattr(console.OUT, "file", io.StringIO())
+    console.OUT.print("[bold]c\x1b[31m[/] \ud800", table, highlight=True)
+    shown = console.OUT.file.getvalue()
+    assert set(shown) >= set("abc?") and not set(shown) & set("\x1b\x07\x9b\u202e\ud800")
+    console.print_json(json.dumps({"x\u202e": "\x9b\U000e0001α"}, ensure_ascii=False))
+    text = capsys.readouterr().out
+    assert json.loads(text) == {"x\u202e": "\x9b\U000e0001α"} and "α" in text and "\u202e" not in text
+
+
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 139])
 def test_a_narrow_terminal_gets_all_that_a_wide_one_gets(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     records = [r for id in ("nguyen2023/rem1", "nguyen2023/eq7") if (r := _stored(id))]
@@ -158,6 +172,20 @@ def test_a_signal_while_the_command_line_is_imported_leaves_no_traceback() -> No
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == -signal.SIGINT and not err
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("after", [0.0, 0.05, 0.4])
+def test_ctrl_c_while_workers_start_is_one_line(environment: dict[str, str], after: float) -> None:
+    """A terminal sends it to the workers as well."""
+    running = subprocess.Popen([*COMMAND, "verify", "nguyen2023", "--no-cache", "--workers", "2"], cwd=ROOT, text=True,
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    assert running.stderr is not None and running.stderr.readline().startswith("judged 0")
+    time.sleep(after)
+    os.killpg(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    lines = [line for line in err.splitlines() if not line.startswith("judged ")]
+    assert running.returncode == 130 and len(lines) == 1 and lines[0].startswith("attest: "), err
 
 
 @pytest.mark.timeout(120)
