@@ -235,7 +235,7 @@ def mutants(claim: Claim) -> str:
 
 def claim_list(claims: list[Claim]) -> str:
     """A list of links with verdicts."""
-    lines = [f"- {link(c)} ({paper_name(c.paper)}): {text(c.title)} {badge(c.verdict)}" for c in claims]
+    lines = [f"- {link(c)} ({text(paper_name(c.paper))}): {text(c.title)} {badge(c.verdict)}" for c in claims]
     return "\n".join(lines)
 
 
@@ -291,7 +291,7 @@ def _head(claim: Claim, ledger: Ledger) -> str:
     labels += [kernel.label(claim)] if kernel.checked(claim) else []
     kind = f"{text(claim.kind)}; " if claim.kind else ""
     lines = [
-        f"{' '.join(labels)} {paper_name(claim.paper)}, {text(claim.reference)}. "
+        f"{' '.join(labels)} {text(paper_name(claim.paper))}, {text(claim.reference)}. "
         f"{kind}{LITERAL[claim.literal_holds]}."
     ]
     if shaky := ledger.shaky(claim):

@@ -102,7 +102,7 @@ def corrections_index(ledger: Ledger) -> str:
     rows = [
         [
             link(c),
-            paper_name(c.paper),
+            text(paper_name(c.paper)),
             text(c.title),
             badge(c.verdict),
             badge(c.severity, "severity") if c.severity else "",
@@ -238,7 +238,7 @@ def scale(ledger: Ledger) -> str:
         for piece in (p for group in figure.points(claim).values() for p in group if _certified(p)):
             cells = [piece.get("tokens"), piece["error"], piece["bound"], piece["error"] / piece["bound"]]
             rows.append(
-                [link(claim), paper_name(claim.paper), text(piece.get("dtype") or "")]
+                [link(claim), text(paper_name(claim.paper)), text(piece.get("dtype") or "")]
                 + [claim_page.number(value) for value in cells]
                 + [text(piece.get("backend") or ""), claim_page.number(piece.get("seconds"))]
             )
@@ -312,7 +312,7 @@ def assumptions(ledger: Ledger) -> str:
                         *label,
                         f"### {shown}",
                         "",
-                        ", ".join(f"{link(c)} ({paper_name(c.paper)})" for c in claims),
+                        ", ".join(f"{link(c)} ({text(paper_name(c.paper))})" for c in claims),
                     ]
                 )
             )
@@ -325,7 +325,7 @@ def graph_list(ledger: Ledger) -> str:
     for claim in ledger.claims:
         bases = [link(ledger.by_id[i]) for i in claim.rests_on if i in ledger.by_id]
         lines.append(
-            f"- {link(claim)} ({paper_name(claim.paper)}) {badge(claim.verdict)} rests on "
+            f"- {link(claim)} ({text(paper_name(claim.paper))}) {badge(claim.verdict)} rests on "
             + (", ".join(bases) or "nothing else")
         )
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import book_fake_ledger
@@ -12,6 +13,7 @@ pytest.importorskip("playwright", reason="the book's tools are an extra: make .v
 
 from book import browser_check, build, graph, site
 from book.ledger import LedgerError, parse
+from checks.audit import Paper, current
 
 PAYLOADS = (
     "<script>fired(1)</script>",
@@ -68,6 +70,9 @@ def test_no_text_of_a_record_or_setting_runs_in_the_browser(tmp_path, monkeypatc
     monkeypatch.setattr(
         graph, "positions", lambda ledger, _: {c.id: graph.Point(0, 0) for c in ledger.claims}
     )
+    named = Paper("x2026", PAYLOADS[0], " ".join(PAYLOADS))
+    audit = replace(current(), title=" ".join(PAYLOADS), papers=(*current().papers, named))
+    monkeypatch.setattr("checks.audit._current", [audit])
     records = [_record(n, payload) for n, payload in enumerate(PAYLOADS, 1)]
     ledger = parse(records, "ledger", [f"svr.feature_map={p}" for p in PAYLOADS])
     work = tmp_path / "work"
