@@ -72,7 +72,8 @@ def _parts(which: str, parts: list[proofs.Part]) -> None:
 
 
 def _all(out: Path) -> int:
-    rocq.version()  # before minutes of work: is it there?
+    if not rocq.compiler():  # before minutes of work
+        raise rocq.RocqError(rocq.MISSING)
     claims = load()
     with progress_bar() as bar:
         making = bar.add_task("stating", total=len(claims))

@@ -14,7 +14,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
@@ -38,16 +38,22 @@ _LADDER = "checks.run.lengths"
 @per_audit
 def _imports(name: str) -> frozenset[str]:
     """The modules of the package that one module imports, at its top or inside a function."""
+    path = sources()[name]
+    return frozenset(_imported(path, path.read_bytes()) & sources().keys() - set(_WIRING))
+
+
+@cache
+def _imported(path: Path, content: bytes) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(sources()[name].read_bytes())):
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            module = absolute(sources()[name], node)
+            module = absolute(path, node)
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Call):
             found |= set(imported_by_name(node))
-    return frozenset(found & sources().keys() - set(_WIRING))
+    return frozenset(found)
 
 
 @per_audit

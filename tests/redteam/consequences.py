@@ -1080,7 +1080,7 @@ GAUSSIAN = [
         "gaussian/odd-but-not-integrable",
         lambda: GaussianMean(1 / W, W, sp.Integer(0)),
         "|1/w| has no mean",
-        lambda: GaussianMean(W / (1 + W**2), W, sp.Integer(0)),
+        lambda: GaussianMean(W**3, W, sp.Integer(0)),
     ),
     Pair(
         "gaussian/value-right-at-small-integers",
