@@ -27,6 +27,7 @@ From Attest Require Import {" ".join(FILES)}.
 Import ListNotations.
 Open Scope R_scope.
 """
+_LATE = "ended after "
 _BUILD, _BATCH = 300, 25
 """Seconds for one file of the library, and theorems in one batch."""
 PROCESSES = 2
@@ -90,7 +91,7 @@ class Lifeline:
             out, err = process.communicate(timeout=seconds)
             return subprocess.CompletedProcess(command, process.returncode, out, err)
         except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, 124, "", f"ended after {seconds:g} seconds")
+            return subprocess.CompletedProcess(command, 124, "", f"{_LATE}{seconds:g} seconds")
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -160,15 +161,14 @@ def ask(text: str, seconds: float = 120, line: Lifeline | None = None) -> tuple[
 def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outcome]:
     """What becomes of theorems, as it is found; those of one group may use each other.
 
-    ``seconds`` is the time for one theorem. In a batch that fails each group is tried alone, and in a group
-    that fails each theorem after those that were accepted. Raises RocqError.
+    ``seconds`` is the time for one theorem. Raises RocqError.
     """
     build()
-    batches: list[list[list[Theorem]]] = [[]]
+    batches: list[list[Theorem]] = [[]]
     for group in groups:
-        if sum(map(len, batches[-1])) >= _BATCH:
+        if len(batches[-1]) >= _BATCH:
             batches.append([])
-        batches[-1].append(group)
+        batches[-1] += group
     with ThreadPoolExecutor(PROCESSES) as pool, Lifeline() as line:
         jobs = [pool.submit(_batch, batch, seconds, line) for batch in batches if batch]
         try:
@@ -178,29 +178,32 @@ def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outc
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _batch(groups: list[list[Theorem]], seconds: float, line: Lifeline) -> list[Outcome]:
-    theorems = [t for group in groups for t in group]
-    accepted, said = ask(_timed(theorems), seconds * (1 + len(theorems)), line)
-    if accepted:
+def _batch(
+    theorems: list[Theorem], seconds: float, line: Lifeline, known: tuple[Theorem, ...] = ()
+) -> list[Outcome]:
+    """What becomes of theorems in one file, after those that are known; where one fails, those after it are
+    tried without it.
+    """
+    found: list[Outcome] = []
+    while theorems:
+        before = "".join(f"{t.statement}\nProof. Admitted.\n\n" for t in known)
+        accepted, said = ask(before + _timed(theorems), seconds * (1 + len(theorems)), line)
         times = [float(t) for t in re.findall(r"^Finished transaction in ([0-9.]+)", said, re.M)]
-        return [Outcome(t.name, "checked", seconds=s) for t, s in zip(theorems, times, strict=True)]
-    if len(groups) > 1:
-        return [o for group in groups for o in _batch([group], seconds, line)]
-    return _one_by_one(theorems, seconds, line)
+        if said.startswith(_LATE) and len(theorems) > 1:  # it is not said which one took so long
+            first, *theorems = theorems
+            found += _batch([first], seconds, line, known)
+            known = (*known, first) if found[-1].outcome == "checked" else known
+            continue
+        if accepted != (len(times) == len(theorems)):
+            raise RocqError(f"Rocq says of {len(times)} of {len(theorems)} theorems that they are done")
+        found += [Outcome(t.name, "checked", seconds=s) for t, s in zip(theorems, times, strict=False)]
+        known, theorems = (*known, *theorems[: len(times)]), theorems[len(times) :]
+        if theorems:
+            found.append(Outcome(theorems[0].name, "failed", said[-300:]))
+            theorems = theorems[1:]
+    return found
 
 
 def _timed(theorems: list[Theorem]) -> str:
-    """The text of theorems, such that Rocq says how long each took."""
+    """The text of theorems, such that Rocq says of each that is accepted how long it took."""
     return "\n\n".join(f"{t.statement}\n{t.proof.removesuffix('Qed.')}Time Qed." for t in theorems)
-
-
-def _one_by_one(theorems: list[Theorem], seconds: float, line: Lifeline) -> list[Outcome]:
-    accepted: list[Theorem] = []
-    found = []
-    for theorem in theorems:
-        text = "\n\n".join(t.text for t in (*accepted, theorem))
-        good, said = ask(text, seconds * (2 + len(accepted)), line)
-        if good:
-            accepted.append(theorem)
-        found.append(Outcome(theorem.name, "checked" if good else "failed", "" if good else said[-300:]))
-    return found

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 from rich.table import Table
@@ -193,6 +193,20 @@ def test_workers_end_with_a_parent_that_was_killed(environment: dict[str, str]) 
     running = _long(environment, "2")
     running.kill()
     running.communicate(timeout=15)  # the workers held standard output for good
+
+
+def test_a_record_has_the_same_bits_whatever_the_seed_of_hashes(environment: dict[str, str]) -> None:
+    def record(seed: str) -> Any:
+        done = run(
+            {**environment, "PYTHONHASHSEED": seed}, "verify", "nguyen2023/eq47", "--json", "--no-cache"
+        )
+        (found,) = json.loads(done.stdout)
+        for timed in (found, *found["evidence"]):
+            timed.pop("seconds"), timed.pop("peak_bytes", None)
+        return found
+
+    first = record("1")
+    assert first == record("2") and any(e["error"] for e in first["evidence"])
 
 
 def test_an_empty_cache_variable_is_not_the_working_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from checks.kernel import rocq
+from checks.kernel.theorem import Theorem
 
 SLEEPS = """
 import sys
@@ -67,3 +68,16 @@ def test_a_command_keeps_its_status_and_ends_in_time(tmp_path: Path) -> None:
     with rocq.Lifeline() as line:
         assert line.run(["sh", "-c", "exit 3"], 10, tmp_path).returncode == 3
         assert line.run(["sleep", "100"], 0.2, tmp_path).returncode == 124
+
+
+@pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
+def test_a_theorem_that_fails_is_named_and_takes_none_with_it_but_those_that_use_it() -> None:
+    first = Theorem("first", "Theorem first : 1 + 1 = 2.", "Proof. lra. Qed.")
+    wrong = Theorem("wrong", "Theorem wrong : 1 + 1 = 3.", "Proof. lra. Qed.")
+    late = Theorem("late", "Theorem late : 2 = 2.", "Proof. do 1000000000 (assert (1 = 1) by lra). Qed.")
+    uses = Theorem("uses", "Theorem uses : 2 = 3.", "Proof. rewrite <- wrong. lra. Qed.")
+    last = Theorem("last", "Theorem last : 2 = 1 + 1.", "Proof. symmetry. exact first. Qed.")
+    for theorems in ([first, wrong, uses, last], [wrong, first, late, last]):
+        found = {o.name: o.outcome for o in rocq.check([theorems], 3)}
+        checked = {"first", "last"}
+        assert found == {t.name: "checked" if t.name in checked else "failed" for t in theorems}
