@@ -47,6 +47,13 @@ def test_stationary_rejects_other_points(point: Term) -> None:
     assert finding.counterexample
 
 
+def test_a_mutant_that_is_constant_is_stationary_everywhere() -> None:
+    one = Tensor("x", ())
+    finding = judged(Stationary(as_term(one) ** 2 + 1, one, as_term(0)), mutants=True)
+    assert finding.proved and finding.mutants.killed and not finding.mutants.survivors
+    assert judged(Stationary(as_term(one) ** 2 + as_term(one), one, as_term(0))).holds is False
+
+
 def test_stationary_rejects_a_regulariser_with_the_wrong_sign() -> None:
     assert judged(Stationary(en.energy(en.F) + en.matching(), en.Z_, AV)).proved
     assert judged(Stationary(en.energy(en.F) - en.matching(), en.Z_, AV)).holds is False
