@@ -45,10 +45,13 @@ class Given:
 
 @dataclass(frozen=True)
 class Link:
-    """An intermediate term of a chain of equalities and why it equals the one before it."""
+    """An intermediate term of a chain of equalities and why it equals the one before it; ``printed`` if the
+    paper has it, and so the display.
+    """
 
     term: Term
     reason: str
+    printed: bool = True
 
 
 @dataclass(frozen=True)

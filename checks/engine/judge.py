@@ -112,6 +112,12 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
         finding.counterexample = where
         return finding
     exact, counterexample = _exact_check(sides, statement, seed)
+    for link, member in zip(statement.chain, links, strict=True):
+        if link.printed and not counterexample:
+            other, counterexample = _exact_check([sides[0], member], statement, seed)
+            exact = exact if other.passed else other
+            if counterexample:
+                counterexample = f"{counterexample}, which is {unicode_math(link.term.latex())}"
     finding.counterexample = counterexample
     if not counterexample:
         proof = _prove(statement, at, finding)

@@ -41,6 +41,8 @@ def conditions_latex(part: Any) -> str:
         lines.append(rf"{as_term(inverse).latex()} = {as_term(tensor).latex()}^{{-1}}")
     lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
     shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
+    if (size := getattr(part, "size", None)) not in st.tensors_of(tuple(st.terms_of(part))):
+        shown.add(size)  # a step without a step size promises nothing of it
     tensors = sorted(st.tensors_of(part) - shown, key=lambda t: (t.name, t.dims))
     if any(isinstance(t, SymbolicPower) for term in st.terms_of(part) for _, t in subterms(term)):
         lines.append(r"p \in \{1, 2, 3, \dots\}")
@@ -62,7 +64,8 @@ def _name(tensor: Tensor, at: tuple[Index, ...] | None = None) -> str:
 def _statement_latex(part: Any) -> str:
     match part:
         case st.Identity():
-            return f"{part.lhs.latex()} = {part.rhs.latex()}"
+            members = (part.lhs, *(link.term for link in part.chain if link.printed), part.rhs)
+            return " = ".join(term.latex() for term in members)
         case st.Definition():
             return f"{part.name.latex()} := {part.meaning.latex()}"
         case st.All():

@@ -31,7 +31,10 @@ class Convex(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """That the program is convex."""
+        """That the program is convex; without constraints, that its objective is."""
+        if not self.program.constraints and not self.program.maximise:
+            names = ", ".join(t.latex or t.name for t in self.program.variables)
+            return rf"\text{{convex in }}\quad {names}:\quad {self.program.objective.latex()}"
         return rf"\text{{convex: }}\quad {self.program.latex()}"
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.programs import Convex
 from checks.kinds.stationary import Stationary
 from checks.run import registry
 from checks.run.verify import assumptions_for
@@ -195,7 +197,10 @@ def decided(statement: Any) -> list[tuple[str, str, str]] | None:
     """The relations that a statement consists of; None for a kind that is displayed in another way."""
     s = statement
     match type(s).__name__:
-        case "Identity" | "Stacked":
+        case "Identity":
+            members = [t.latex() for t in (s.lhs, *(n.term for n in s.chain if n.printed), s.rhs)]
+            found = [(left, "=", right) for left, right in pairwise(members)]
+        case "Stacked":
             found = [(s.lhs.latex(), "=", s.rhs.latex())]
         case "Differs":
             found = [(s.lhs.latex(), r"\ne", s.rhs.latex())]
@@ -260,6 +265,8 @@ def _alone(statement: Any) -> list[str]:
     program = getattr(statement, "program", None)
     if not isinstance(program, Program):
         return []
+    if isinstance(statement, Convex) and not program.constraints:
+        return [program.objective.latex()]
     over = r"\,".join(as_term(v).latex() + "," for v in getattr(statement, "printed", program.variables))
     verb = "maximise" if program.maximise else "minimise"
     verb = "stat" if r"\operatorname{stat}" in program.latex() else verb  # stationary points are asked for

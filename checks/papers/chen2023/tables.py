@@ -601,14 +601,18 @@ def _table_13() -> Arithmetic:
         equal(f"{n}: width {w} over {h} heads", Fraction(w, h), data.TABLE_13[n][3])
         for n, (w, h) in widths.items()
     )
-    return text(*totals, *numbers, *heads)
+    canonical = (
+        compare(f"{n}: canonical layers against half of all", data.TABLE_13[n][0], ">", layers[n] / 2)
+        for n in ("D4RL", "WikiText-103", "ImageNet")
+    )
+    return text(*totals, *numbers, *heads, *canonical)
 
 
 table(
     13,
     "Architectures",
     "Layers, heads and head widths agree with what Section 5 says; on LRA if its embedding dimension is the "
-    "width of the model.",
+    "width of the model. Appendix B.3: canonical layers are the majority on D4RL, WikiText-103 and ImageNet.",
     _table_13(),
     notes="On LRA the width 32 agrees if the 'embedding dimension 64' is the width of the model and 128 that "
     "of the feed-forward part; for UEA and D4RL the same words mean 64 per head.",

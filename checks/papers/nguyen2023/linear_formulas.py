@@ -72,7 +72,7 @@ def katharopoulos(a: SvrAssumptions = LINEAR) -> Identity:
     return Identity(
         stack(d, Raw((), expr)),
         numerator / denominator,
-        chain=(Link(pairwise, "the expansion with the kernel of the features elu + 1"),),
+        chain=(Link(pairwise, "the expansion with the kernel of the features elu + 1", printed=False),),
         reason="the finite sums over keys and coordinates change places",
     )
 

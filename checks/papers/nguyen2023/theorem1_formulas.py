@@ -170,7 +170,7 @@ def theorem(a: SvrAssumptions) -> Identity:
         as_term(f_x),
         second,
         given=fitted(a),
-        chain=(Link(first, "the kernel and the normaliser put in"),),
+        chain=(Link(first, "the kernel and the normaliser put in", printed=False),),
         reason="the fraction is the softmax over the keys",
     )
 

@@ -19,7 +19,7 @@ from checks.evidence import Evidence
 from checks.kinds.implication import Implication, certificate_error
 from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.run.verify import examine
-from checks.statement import All, Definition, Fact, Given, Identity, Malformed
+from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.term import (
@@ -110,11 +110,12 @@ def test_a_given_denominator_is_protected_by_its_own_name_only() -> None:
     assert found(replace(direct, nonzero=(S,))).proved
 
 
-def test_a_broken_link_of_a_chain_leaves_the_statement_open() -> None:
-    good = Identity(s * t, t * s, chain=(st.Link(s * t + 0 * u, "the same"),))
-    wrong = replace(good, chain=(st.Link(s * t + u, "not the same"),))
+def test_a_wrong_member_of_a_chain_is_refuted_if_it_is_printed_and_else_leaves_the_statement_open() -> None:
+    good = Identity(s * t, t * s, chain=(Link(s * t + 0 * u, "the same"),))
     assert found(good).proved
-    finding = found(wrong)
+    printed = found(replace(good, chain=(Link(s * t + u, "not the same"),)))
+    assert printed.holds is False and "which is" in str(printed.counterexample)
+    finding = found(replace(good, chain=(Link(s * t + u, "not the same", printed=False),)))
     assert not finding.proved and finding.holds is None
     assert [step["passed"] for step in finding.steps] == [False, False]
 
