@@ -4,7 +4,6 @@ killed.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -94,12 +93,12 @@ def test_a_text_of_a_user_is_shown_as_it_stands() -> None:
     assert found.get() == "a[/red][bold]?[2J?b\n"
 
 
-def test_nothing_that_is_printed_steers_the_terminal(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_is_printed_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("a\x1b]0;x\x07")
     table.add_row("b\u202e\x9b31m")
-    monkeypatch.setattr(console.OUT, "file", io.StringIO())
-    console.OUT.print("[bold]c\x1b[31m[/] \ud800", table, highlight=True)
-    shown = console.OUT.file.getvalue()
+    with console.OUT.capture() as found:
+        console.OUT.print("[bold]c\x1b[31m[/] \ud800", table, highlight=True)
+    shown = found.get()
     assert set(shown) >= set("abc?") and not set(shown) & set("\x1b\x07\x9b\u202e\ud800")
     console.print_json(json.dumps({"x\u202e": "\x9b\U000e0001α"}, ensure_ascii=False))
     text = capsys.readouterr().out
