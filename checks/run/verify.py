@@ -415,11 +415,11 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     first = (threads, current().package)
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=first) as pool:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the workers inherit
-        for _ in range(workers):
-            pool.submit(int)  # each starts one while none is idle
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the workers inherit
+            for _ in range(workers):
+                pool.submit(int)  # each starts one while none is idle
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             yield pool
         except BaseException:  # whatever ended the run: nobody waits for what the workers still do
             pool.shutdown(wait=False, cancel_futures=True)
