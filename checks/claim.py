@@ -119,8 +119,12 @@ def _built(function: Callable[[Any], Any], assumptions: Any) -> Any:
 
 CLAIMS: dict[str, Claim] = {}
 
-HIDDEN = ("Cc", "Cf", "Cs")
-"""Unicode's categories of characters that steer a terminal or a page (controls, formats, halves of pairs)."""
+
+def hidden(text: str) -> set[str]:
+    """The characters of a text that steer a terminal or a page instead of being seen: controls, formats,
+    halves of pairs, separators of lines, what no standard has; a line's end is none of them.
+    """
+    return {c for c in set(text) - {"\n"} if category(c)[0] == "C" or category(c) in ("Zl", "Zp")}
 
 
 def claim(
@@ -151,10 +155,8 @@ def claim(
     if id in CLAIMS:
         raise ValueError(f"claim {id} is declared twice")
     for text in (id, reference, title, words, correction_words, where, notes, reason):
-        if hidden := sorted({c for c in text if category(c) in HIDDEN and c != "\n"}):
-            raise ValueError(
-                f"claim {id!a}: a text holds {', '.join(map(ascii, hidden))}, which no page shows"
-            )
+        if unseen := ", ".join(map(ascii, sorted(hidden(text)))):
+            raise ValueError(f"claim {id!a}: a text holds {unseen}, which no page shows")
     if "/" not in id:
         raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
     if role not in ("claim", "definition", "empirical"):

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from unicodedata import category
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
@@ -23,7 +22,7 @@ from rich.progress import (
 )
 from rich.segment import Segment
 
-from checks.claim import HIDDEN
+from checks.claim import hidden
 
 LONGEST_WORD, LONGEST_LINE = 160, 650
 
@@ -42,16 +41,12 @@ class _Console(Console):
 
 def inert(text: str) -> str:
     """The text with a question mark for every character that would steer a terminal."""
-    return text.translate(dict.fromkeys(_hidden(text), "?"))
+    return text.translate(dict.fromkeys(map(ord, hidden(text)), "?"))
 
 
 def print_json(text: str) -> None:
     """JSON on standard output, its hidden characters by their numbers."""
-    print(text.translate({c: json.dumps(chr(c))[1:-1] for c in _hidden(text)}))
-
-
-def _hidden(text: str) -> list[int]:
-    return [ord(c) for c in set(text) if category(c) in HIDDEN and c != "\n"]
+    print(text.translate({ord(c): json.dumps(c)[1:-1] for c in hidden(text)}))
 
 
 # a pipe has no width; 80 columns would break every row; a closed output is None
@@ -76,19 +71,14 @@ def complain(words: str) -> None:
     line = " ".join(w if len(w) <= LONGEST_WORD else f"{w[: LONGEST_WORD - 1]}…" for w in words.split())
     if len(line) > LONGEST_LINE:
         line = f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 3 :]}"
-    line = f"attest: {_printable(line)}"
-    ERR.print(line, style="red", markup=False, emoji=False, highlight=False, soft_wrap=True)
+    ERR.print(f"attest: {line}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def literal(text: str) -> str:
     """A text of a user or a file for a cell or a line with markup: shown as it stands, without escape
     codes.
     """
-    return escape(_printable(text))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return escape(inert(text).replace("\n", "?"))
 
 
 def any_encoding() -> None:
@@ -130,7 +120,7 @@ def signs_of_life(words: Callable[[], str], seconds: float = 10) -> Iterator[Non
 
     def speak() -> None:
         while not ended.wait(seconds):
-            ERR.print(_printable(words()), style="dim", markup=False, highlight=False, soft_wrap=True)
+            ERR.print(words(), style="dim", markup=False, highlight=False, soft_wrap=True)
 
     speaker = Thread(target=speak, daemon=True)
     if not ERR.is_terminal:

@@ -56,8 +56,7 @@ def _one(id: str, source: bool) -> int:
     OUT.print(f"[bold]{claim.id}[/]  {result.verdict}{f', {proofs.GRADE}' if result.checked else ''}")
     _parts("", result.parts)
     _parts("as printed, ", result.refuted)
-    if not rocq.compiler():
-        raise rocq.RocqError(rocq.MISSING)
+    rocq.require()
     return int(any(p.outcome == "failed" for p in result.proofs()))
 
 
@@ -72,8 +71,7 @@ def _parts(which: str, parts: list[proofs.Part]) -> None:
 
 
 def _all(out: Path) -> int:
-    if not rocq.compiler():  # before minutes of work
-        raise rocq.RocqError(rocq.MISSING)
+    rocq.require()  # before minutes of work
     claims = load()
     with progress_bar() as bar:
         making = bar.add_task("stating", total=len(claims))

@@ -41,9 +41,9 @@ def conditions_latex(part: Any) -> str:
         lines.append(rf"{as_term(inverse).latex()} = {as_term(tensor).latex()}^{{-1}}")
     lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
     shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
-    if (size := getattr(part, "size", None)) not in st.tensors_of(tuple(st.terms_of(part))):
-        shown.add(size)  # a step without a step size promises nothing of it
-    tensors = sorted(st.tensors_of(part) - shown, key=lambda t: (t.name, t.dims))
+    # a limit whose step has no step size promises nothing of it
+    idle = {getattr(part, "size", None)} - st.tensors_of(tuple(st.terms_of(part)))
+    tensors = sorted(st.tensors_of(part) - shown - idle, key=lambda t: (t.name, t.dims))
     if any(isinstance(t, SymbolicPower) for term in st.terms_of(part) for _, t in subterms(term)):
         lines.append(r"p \in \{1, 2, 3, \dots\}")
         tensors = [t for t in tensors if t != EXPONENT]

@@ -91,7 +91,9 @@ class Lifeline:
             out, err = process.communicate(timeout=seconds)
             return subprocess.CompletedProcess(command, process.returncode, out, err)
         except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, 124, "", f"{_LATE}{seconds:g} seconds")
+            os.killpg(process.pid, signal.SIGKILL)
+            out, _ = process.communicate()  # what it said before
+            return subprocess.CompletedProcess(command, 124, out, f"{_LATE}{seconds:g} seconds")
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -107,11 +109,12 @@ def compiler() -> str | None:
 def version() -> str:
     """What Rocq says of its version. Raises RocqError where there is none."""
     with Lifeline() as line:
-        done = line.run([_compiler(), "--print-version"], 60, Path.cwd())
+        done = line.run([require(), "--print-version"], 60, Path.cwd())
     return done.stdout.split()[0]
 
 
-def _compiler() -> str:
+def require() -> str:
+    """The path of Rocq's compiler. Raises RocqError where there is none."""
     found = compiler()
     if found is None:
         raise RocqError(MISSING)
@@ -136,7 +139,7 @@ def build() -> Path:
     with TemporaryDirectory(dir=place.parent) as folder, Lifeline() as line:
         for name in FILES:
             shutil.copy(LIBRARY / f"{name}.v", folder)
-            done = line.run([_compiler(), "-q", "-Q", ".", "Attest", f"{name}.v"], _BUILD, Path(folder))
+            done = line.run([require(), "-q", "-Q", ".", "Attest", f"{name}.v"], _BUILD, Path(folder))
             if done.returncode:
                 raise RocqError(f"Rocq does not accept lib/{name}.v: {done.stderr.strip()[:500]}")
         (Path(folder) / "done").touch()
@@ -153,7 +156,7 @@ def ask(text: str, seconds: float = 120, line: Lifeline | None = None) -> tuple[
     library = build()
     with TemporaryDirectory(prefix="attest-rocq-") as folder:
         (Path(folder) / "Theorems.v").write_text(f"{PREAMBLE}\n{text}\n", encoding="utf-8")
-        command = [_compiler(), "-q", "-Q", str(library), "Attest", "Theorems.v"]
+        command = [require(), "-q", "-Q", str(library), "Attest", "Theorems.v"]
         done = line.run(command, seconds, Path(folder))
         return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
 
@@ -178,27 +181,19 @@ def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outc
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _batch(
-    theorems: list[Theorem], seconds: float, line: Lifeline, known: tuple[Theorem, ...] = ()
-) -> list[Outcome]:
-    """What becomes of theorems in one file, after those that are known; where one fails, those after it are
-    tried without it.
-    """
+def _batch(theorems: list[Theorem], seconds: float, line: Lifeline) -> list[Outcome]:
+    """What becomes of theorems in one file; where one fails, those after it are tried without it."""
     found: list[Outcome] = []
+    known: list[Theorem] = []
     while theorems:
         before = "".join(f"{t.statement}\nProof. Admitted.\n\n" for t in known)
         accepted, said = ask(before + _timed(theorems), seconds * (1 + len(theorems)), line)
         times = [float(t) for t in re.findall(r"^Finished transaction in ([0-9.]+)", said, re.M)]
-        if said.startswith(_LATE) and len(theorems) > 1:  # it is not said which one took so long
-            first, *theorems = theorems
-            found += _batch([first], seconds, line, known)
-            known = (*known, first) if found[-1].outcome == "checked" else known
-            continue
         if accepted != (len(times) == len(theorems)):
             raise RocqError(f"Rocq says of {len(times)} of {len(theorems)} theorems that they are done")
         found += [Outcome(t.name, "checked", seconds=s) for t, s in zip(theorems, times, strict=False)]
-        known, theorems = (*known, *theorems[: len(times)]), theorems[len(times) :]
-        if theorems:
+        known, theorems = known + theorems[: len(times)], theorems[len(times) :]
+        if theorems and not (times and _LATE in said):  # its own time may have gone to those before it
             found.append(Outcome(theorems[0].name, "failed", said[-300:]))
             theorems = theorems[1:]
     return found

@@ -161,17 +161,14 @@ class Climb:
 
     def _kept(self, n: int, run: Callable[[], list[Evidence]], content: str | None) -> Part:
         """The part from the store or run now."""
-        if not self._keeps:
-            started = time.perf_counter()
-            return Part(timed(run), time.perf_counter() - started)
-        name = self.name(n, content)
-        stored = self.parts.get(name)
+        name = self.name(n, content) if self._keeps else ""
+        stored = self.parts.get(name) if name else None
         if stored is not None:
             return stored
         started = time.perf_counter()
-        found = timed(run)
-        part = Part(found, time.perf_counter() - started)
-        self.parts.put(name, part)
+        part = Part(timed(run), time.perf_counter() - started)
+        if name:
+            self.parts.put(name, part)
         return part
 
 

@@ -175,8 +175,7 @@ def _value(formula: Formula, x: Point, y: Point, functions: Any) -> Any:
     def dot(one: Point, two: Point) -> ix.Expr:
         return ix.Num(sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0)))
 
-    dots = (dot(x, y), dot(x, x), dot(y, y))
-    return evaluate(formula(*dots, len(x)), {}, _nothing, functions)
+    return evaluate(formula(dot(x, y), dot(x, x), dot(y, y), len(x)), {}, _nothing, functions)
 
 
 def _between_means(formula: Formula, one: Fraction, two: Fraction) -> Any:
