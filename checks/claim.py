@@ -65,7 +65,8 @@ class Claim:
     ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or
     "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of
     the version that stands (solvers, tensors), ``failing`` of a statement of which none stands: they try it
-    as printed, and do not pass where it fails.
+    as printed, and do not pass where it fails. ``instead`` says why the correction keeps no side of a printed
+    equation, where it keeps none.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Claim:
     role: str = "claim"
     corrected: Said | None = None
     correction_words: str = ""
+    instead: str = ""
     assumes: tuple[Assumption, ...] = ()
     rests_on: tuple[str, ...] = ()
     legs: tuple[Leg, ...] = ()
@@ -136,6 +138,7 @@ def claim(
     literal: Said | None = None,
     corrected: Said | None = None,
     correction_words: str = "",
+    instead: str = "",
     theory: str = "",
     under: tuple[tuple[str, str], ...] = (),
     role: str = "claim",
@@ -154,7 +157,7 @@ def claim(
     """
     if id in CLAIMS:
         raise ValueError(f"claim {id} is declared twice")
-    for text in (id, reference, title, words, correction_words, where, notes, reason):
+    for text in (id, reference, title, words, correction_words, instead, where, notes, reason):
         if unseen := ", ".join(map(ascii, sorted(hidden(text)))):
             raise ValueError(f"claim {id!a}: a text holds {unseen}, which no page shows")
     if "/" not in id:
@@ -177,6 +180,7 @@ def claim(
         role=role,
         corrected=corrected,
         correction_words=correction_words,
+        instead=instead,
         assumes=assumes,
         rests_on=rests_on,
         legs=legs,

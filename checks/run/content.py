@@ -101,6 +101,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
             claim.id,
             claim.words,
             claim.correction_words,
+            claim.instead,
             claim.role,
             claim.assumes,
             claim.rests_on,

@@ -18,6 +18,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
+from checks.run.severity import likeness
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
@@ -25,6 +26,7 @@ from derivations.calculus.term import (
     Apply,
     Frac,
     Neg,
+    NonConformable,
     Number,
     Power,
     Product,
@@ -40,19 +42,41 @@ from derivations.calculus.term import (
 )
 
 
-def repair_of(literal: Any, corrected: Any) -> str:
+def repair_of(literal: Any, corrected: Any, instead: str = "") -> str:
     """Whether a correction is one: "offered", or "idle" where it says nothing, the same, its denial, or
-    something about other things. That it is the smallest one is for a reader to judge.
+    something about other things, or equates other things and nothing says why (``instead``). That it is the
+    smallest one is for a reader to judge.
     """
     printed = tuple(_leaves(literal))
     said = [p for p in _leaves(corrected) if not _idle(p, printed)]
-    if not said or corrected == literal:
+    if not said or corrected == literal or (not instead and _equates_others(printed, said)):
         return "idle"
     before = named(literal) or sizes(
         literal
     )  # a size in common is no subject in common where there is another
     after = named(said) | sizes(said)
     return "idle" if before and not before & after else "offered"
+
+
+def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
+    """Whether equations are corrected by equations of which none has a side of theirs or reads like one."""
+    wrong = [p for p in printed if isinstance(p, Identity | Stacked)]
+    right = [p for p in said if isinstance(p, Identity | Stacked)]
+    if not wrong or not right:
+        return False
+    kept = {s for p in printed for s in _sides(p)} & {s for p in said for s in _sides(p)}
+    return not kept and not any(likeness(p, r) > 0.5 for p in wrong for r in right)
+
+
+def _sides(part: Any) -> Iterator[sp.Expr | Term]:
+    """The sides of an equation or a definition, numbers aside; as they stand where shapes do not agree."""
+    for name in ("lhs", "rhs", "name", "meaning"):
+        side = getattr(part, name, None)
+        if isinstance(side, Term) and not isinstance(bare(side), Number):
+            try:
+                yield collected(side)
+            except NonConformable:
+                yield bare(side)
 
 
 def _leaves(statement: Any) -> Iterator[Any]:

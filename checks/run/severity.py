@@ -224,8 +224,19 @@ def _entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:
 def _kept(printed: Any, repair: Any) -> float:
     """The share of the printed symbols that a repair keeps, in their order."""
     before, after = (list(_symbols((said(s)[1:], _under(s)))) for s in (printed, repair))
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
-    return sum(b.size for b in blocks) / len(before)
+    return _common(before, after) / len(before)
+
+
+def likeness(printed: Any, repair: Any) -> float:
+    """The share of the symbols of both that two statements have in common, in their order, leaving out what
+    they are said under.
+    """
+    before, after = (list(_symbols(said(s)[1:])) for s in (printed, repair))
+    return 2 * _common(before, after) / (len(before) + len(after))
+
+
+def _common(before: list[str], after: list[str]) -> int:
+    return sum(b.size for b in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks())
 
 
 def _under(part: Any) -> tuple[Any, ...]:

@@ -74,7 +74,8 @@ def _judge(
     corrected, repair = None, "none"
     if literal is not None and literal.holds is False and claim.corrected:
         statement = built(claim.corrected, assumptions)
-        corrected, repair = judge(statement, options.seed, not quick), repair_of(printed, statement)
+        corrected = judge(statement, options.seed, not quick)
+        repair = repair_of(printed, statement, claim.instead)
         if corrected.mutants.tried and not corrected.mutants.killed:
             repair = "idle"  # any version of it holds: it says nothing
     standing = corrected if corrected is not None else literal
@@ -197,7 +198,7 @@ def _fill(
     if corrected is not None and repair is not None:
         fixed = latex(repair)
         record.correction = fixed
-        record.corrected = {"latex": fixed, "words": claim.correction_words}
+        record.corrected = {"latex": fixed, "words": f"{claim.correction_words} {claim.instead}".strip()}
         found = [*corrected.evidence, *corrected.beside]
         record.evidence += [_worded(e, "as corrected: ") for e in found]
         record.steps = corrected.steps

@@ -11,6 +11,7 @@ from checks.claim import claim
 from checks.leg import Legs
 from checks.papers.nguyen2023.convolution_formulas import (
     ASSUMES,
+    CVT_INSTEAD,
     CVT_WHERE,
     CVT_WORDS,
     FIT,
@@ -183,6 +184,7 @@ claim(
     literal=as_printed(),
     corrected=cvt,
     correction_words=CVT_WORDS,
+    instead=CVT_INSTEAD,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq36", "nguyen2023/eq42", "nguyen2023/prose-converse"),
     legs=(variant_inputs.cvt, variant_optima.cvt_optimum),
@@ -202,6 +204,7 @@ claim(
     literal=as_printed(),
     corrected=cvt,
     correction_words=CVT_WORDS,
+    instead=CVT_INSTEAD,
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF),
     rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
     legs=(variant_inputs.cvt, variant_optima.cvt_optimum),

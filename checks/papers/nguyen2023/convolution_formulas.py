@@ -249,3 +249,6 @@ CVT_WORDS = (
     "Keys, queries and values are three convolutions of the input, without Φ; Theorem 1 on these keys, at"
     " these queries, with values as in prose-converse, gives the attention of CvT."
 )
+CVT_INSTEAD = (
+    "No printed side remains: the left ones know no kernel of CvT, the right ones have the width of Φ."
+)

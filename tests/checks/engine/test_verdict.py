@@ -59,7 +59,8 @@ FALSE = Identity(s + t, s - t)
 
 
 @pytest.mark.parametrize("correction, what", [
-    (Identity((s + t) * (s + t), s * s + 2 * s * t + t * t), "offered"),
+    (Identity(s - t, (s + 1) * (s - t) - s * (s - t)), "offered"),
+    (Identity(2 * s - t, s - t + s), "idle"),  # about the same things, and about nothing that is printed
     (Identity(s + t, t + s), "idle"),  # nor does another order say anything
     (FALSE, "idle"),  # the same again
     (All(), "idle"),  # nothing
@@ -122,7 +123,19 @@ DODGES = {
 @pytest.mark.parametrize("name", DODGES)
 def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
     assert repair_of(Identity(x, 2 * x), DODGES[name]) == "idle"
-    assert repair_of(Identity(x, 2 * x), Identity(x * (x + 1), x * x + x)) == "offered"
+    assert repair_of(Identity(x, 2 * x), Identity(2 * x, x * (x + 2) - x * x)) == "offered"
+
+
+def test_a_correction_of_other_sides_says_why() -> None:
+    """x = 2x is not repaired by what is true of x besides, unless the claim says why nothing is kept."""
+    printed, other = Identity(x, 2 * x), Identity(x * (x + 1), x * x + x)
+    assert repair_of(printed, other) == "idle"
+    assert repair_of(printed, other, "Neither side is meant.") == "offered"
+    assert repair_of(Identity(x * y + x * z - 1, x), Identity(x * y + x * z - 2, x + y - 2)) == "offered"
+    assert repair_of(printed, All(Definition(x, y + 1), Identity(y * (y + 1), y * y + y))) == "offered"
+    claim = Claim("x/1", "", "", printed, "", corrected=other, correction_words="So.", instead="Else.")
+    record = examine(claim, None, Options())
+    assert (record.verdict, record.corrected["words"]) == ("corrected", "So. Else.")
 
 
 def test_a_repair_of_which_any_version_holds_repairs_nothing() -> None:
@@ -135,4 +148,4 @@ def test_a_size_in_common_is_no_subject_in_common() -> None:
     v, w = (as_term(Tensor(name, ("n",))) for name in "vw")
     products = Identity(w.T @ w * (size("n") + 1), size("n") * (w.T @ w) + w.T @ w)
     assert repair_of(Identity(v, 2 * v), products) == "idle"
-    assert repair_of(Identity(size("n"), size("n") + 1), products) == "offered"
+    assert repair_of(Identity(size("n"), size("n") + 1), products, "of sizes only") == "offered"
