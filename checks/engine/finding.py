@@ -21,7 +21,7 @@ class Inconsistent(RuntimeError):
 class Finding:
     """What the engines found about one statement.
 
-    ``beside`` is what the legs that a claim declares say of it. Of a statement with parts, ``part`` is the
+    ``declared`` is what each leg that a claim declares says of it. Of a statement with parts, ``part`` is the
     letter of one, ``unproved_parts`` counts those without a proof, ``open_parts`` are the legs that each part
     still open has passed, with its letter, ``settled`` the letters of those that are proved, and ``failing``
     the numbers of those that fail.
@@ -35,8 +35,13 @@ class Finding:
     open_parts: list[tuple[str, frozenset[str]]] = field(default_factory=list)
     settled: frozenset[str] = frozenset()
     failing: list[int] = field(default_factory=list)
-    beside: list[Evidence] = field(default_factory=list)
+    declared: list[list[Evidence]] = field(default_factory=list)
     part: str = ""
+
+    @property
+    def beside(self) -> list[Evidence]:
+        """What the legs that the claim declares say, one after the other."""
+        return [e for leg in self.declared for e in leg]
 
     @property
     def proved(self) -> bool:
@@ -57,21 +62,25 @@ class Finding:
             return False
         if self.proved:
             return True
-        return True if all(len(legs) >= 2 for legs in self._open()) else None
+        return True if all(map(_two, self._open())) else None
 
     def legs(self) -> frozenset[str]:
-        """The legs that speak for the whole statement; shapes and definedness are none, nor is one
+        """The kinds of leg that speak for the whole statement; shapes and definedness are none, nor is one
         part's leg.
         """
-        return frozenset.intersection(*self._open())
+        return frozenset.intersection(*(frozenset().union(*voices) for voices in self._open()))
 
-    def _open(self) -> list[frozenset[str]]:
-        """The legs of each open part. One that the claim declares speaks only where it was seen to reject a
-        wrong version.
+    def _open(self) -> list[list[frozenset[str]]]:
+        """Who speaks for each open part, by the kinds of leg: the engine once a kind, and each leg that the
+        claim declares once, where it was seen to reject a wrong version.
         """
         own = self.open_parts or [(self.part, _legs(self.evidence))]
-        heard = [e for e in self.beside if e.wrong]
-        return [legs | _legs(e for e in heard if e.part in ("", part)) for part, legs in own]
+        heard = [[e for e in leg if e.wrong] for leg in self.declared]
+        return [
+            [frozenset({kind}) for kind in legs]
+            + [_legs(e for e in leg if e.part in ("", part)) for leg in heard]
+            for part, legs in own
+        ]
 
     def copy(self) -> Finding:
         """The same finding with lists of its own."""
@@ -79,7 +88,7 @@ class Finding:
         return replace(
             self,
             evidence=list(self.evidence),
-            beside=list(self.beside),
+            declared=[list(leg) for leg in self.declared],
             steps=[dict(step) for step in self.steps],
             mutants=mutants,
             failing=list(self.failing),
@@ -100,6 +109,11 @@ class Finding:
 
 def _legs(evidence: Iterable[Evidence]) -> frozenset[str]:
     return frozenset(e.leg for e in evidence if e.passed and (e.settles or e.leg != "derivation"))
+
+
+def _two(voices: list[frozenset[str]]) -> bool:
+    """Whether two of them speak, and not as one kind: what one leg finds twice, in two ways, it shares."""
+    return len([v for v in voices if v]) >= 2 and len(frozenset().union(*voices)) >= 2
 
 
 def conjunction(parts: Iterable[tuple[str, Finding]]) -> Finding:

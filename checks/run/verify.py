@@ -80,7 +80,7 @@ def _judge(
             repair = "idle"  # any version of it holds: it says nothing
     standing = corrected if corrected is not None else literal
     if standing is not None and not quick:
-        standing.beside = _further(claim, assumptions, options, parts, standing.holds is False)
+        standing.declared = _further(claim, assumptions, options, parts, standing.holds is False)
     _fill(record, claim, assumptions, literal, corrected)
     record.literal_holds = literal.holds if literal else None
     if repair == "idle":
@@ -97,21 +97,21 @@ def _judge(
 
 def _further(
     claim: Claim, assumptions: Any, options: Options, parts: Parts | None, failed: bool
-) -> list[Evidence]:
-    """What the legs find, or of a statement of which no version stands, its ``failing`` legs.
+) -> list[list[Evidence]]:
+    """What each leg finds, or of a statement of which no version stands, its ``failing`` legs.
 
     A leg that raises an exception ends alone: it is recorded as not run. None settles a statement alone.
     """
-    found: list[Evidence] = []
+    found: list[list[Evidence]] = []
     for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
             pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
-            found += [replace(e, settles=False) for e in pieces]
+            found.append([replace(e, settles=False) for e in pieces])
         except Inconsistent:
             raise
         except Exception as error:
             why = f"{name_of(leg)}{STOPPED}{type(error).__name__}: {error}"
-            found.append(not_run("exact", "measured", why))
+            found.append([not_run("exact", "measured", why)])
     return found
 
 

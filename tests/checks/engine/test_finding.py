@@ -44,26 +44,26 @@ def open_second() -> Finding:
 @pytest.mark.parametrize("part", ["", "(b)"])
 def test_a_declared_leg_speaks_for_every_open_part_or_for_its_own(part: str) -> None:
     whole = open_second()
-    whole.beside = [beside(part)]
+    whole.declared = [[beside(part)]]
     assert whole.holds is True and not whole.proved
 
 
 @pytest.mark.parametrize("wrong", [None, 0])
 def test_a_leg_that_rejected_nothing_does_not_speak(wrong: int | None) -> None:
     whole = open_second()
-    whole.beside = [beside(wrong=wrong)]
+    whole.declared = [[beside(wrong=wrong)]]
     assert whole.holds is None
 
 
 def test_a_declared_leg_of_one_part_does_not_speak_for_another() -> None:
     whole = open_second()
-    whole.beside = [beside("(a)")]
+    whole.declared = [[beside("(a)")]]
     assert whole.holds is None
 
 
 def test_a_leg_against_a_proved_part_is_inconsistent_also_where_another_is_open() -> None:
     whole = open_second()
-    whole.beside = [beside("(a)", passed=False)]
+    whole.declared = [[beside("(a)", passed=False)]]
     with pytest.raises(Inconsistent):
         _ = whole.holds
 
@@ -92,3 +92,13 @@ def test_a_block_that_is_not_defined_is_not_hidden_by_the_others() -> None:
 def test_evidence_that_says_nothing_sensible_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         Evidence("tensor", "certified-float", **given)
+
+
+def test_what_one_declared_leg_finds_in_two_ways_is_one_voice() -> None:
+    """A leg that compares a solver and a tensor program hands both the same inputs and formula."""
+    solver, tensor = (replace(leg(name), wrong=2) for name in ("solver", "tensor"))
+    assert Finding(declared=[[solver, tensor]]).holds is None
+    assert Finding(declared=[[solver], [solver]]).holds is None
+    assert Finding(declared=[[solver], [tensor]]).holds is True
+    assert Finding(declared=[[solver, tensor], [tensor]]).holds is True
+    assert Finding([leg("exact")], declared=[[solver, tensor]]).holds is True
