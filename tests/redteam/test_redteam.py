@@ -6,10 +6,21 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.statement import Malformed
-from redteam import attacks, consequences, counts, displays, formulas, identities, names, outside, programs
+from redteam import (
+    attacks,
+    consequences,
+    counts,
+    displays,
+    edges,
+    formulas,
+    identities,
+    names,
+    outside,
+    programs,
+)
 from redteam.pair import Pair
 
-MODULES = (identities, consequences, programs, attacks, counts, outside, displays, names, formulas)
+MODULES = (identities, consequences, programs, attacks, counts, outside, displays, names, formulas, edges)
 PAIRS = {p.name: p for module in MODULES for p in module.PAIRS}
 
 
