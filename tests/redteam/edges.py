@@ -7,8 +7,15 @@ from __future__ import annotations
 import sympy as sp
 
 from checks.kinds.counting import Counted
+from checks.kinds.programs import WellPosed
+from derivations.calculus.gradients import at_point
+from derivations.calculus.index import Tensor
+from derivations.calculus.program import Program
+from derivations.calculus.term import as_term
 from redteam.pair import Pair
 
+X, Y, A = (Tensor(name) for name in "xya")
+x, y, a = map(as_term, (X, Y, A))
 D, S = sp.symbols("D s", positive=True)
 
 
@@ -17,6 +24,10 @@ def counted(formula, axes, symbols=(D,), steps=(1,), per=2):
         return per * sum(sp.prod(each) for each in axes(*sizes))
 
     return Counted("c", formula, symbols, steps, axes, whole, per)
+
+
+def posed(objective, *data):
+    return WellPosed(Program("p", (X,), objective), (X,), data)
 
 
 PAIRS = [
@@ -28,4 +39,10 @@ PAIRS = [
          lambda: counted(D**2, lambda p: ((p, p // 2),), steps=(2,))),
     Pair("counted/size-that-is-never-chosen", lambda: counted(6 * D, lambda p, q=3: ((p, q),), (D, S)), "s = 1: 2D",
          lambda: counted(2 * D * S, lambda p, q=3: ((p, q),), (D, S), (1, 1))),
+    Pair("well-posed/put-for-a-symbol-and-not-given", lambda: posed(at_point(x**2 + y, Y, a)), "a is not given",
+         lambda: posed(at_point(x**2 + y, Y, a), A)),
+    Pair("well-posed/put-for-itself", lambda: posed(at_point(x**2 + y, Y, a * y), A), "the y that is put in is not given",
+         lambda: posed(at_point(x**2 + y, Y, a * x), A)),
+    Pair("well-posed/read-before-it-is-put-in", lambda: posed(at_point(x**2 + y, Y, a) + y, A), "the last y is not given",
+         lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
 ]  # fmt: skip
