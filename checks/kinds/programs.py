@@ -18,7 +18,8 @@ from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
-from derivations.calculus.gradients import Moved
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program, convexity, degree_in, dualise
 from derivations.calculus.term import Term
@@ -149,12 +150,13 @@ def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
 
 
 def _left_open(term: Term) -> set[Tensor]:
-    """The symbols that a formula prints and does not put a value for."""
+    """The symbols that a formula prints, exponents as well, and does not put a value for."""
     if isinstance(term, Moved):
         tensor, value = term.data
         return _left_open(term.args[0]) - {tensor} | _left_open(value)
     data = term.data if isinstance(term.data, tuple) else (term.data,)
     own = {part for part in data if isinstance(part, Tensor)}
+    own |= {EXPONENT} if isinstance(term, SymbolicPower) else set()
     return own.union(*(_left_open(part) for part in (*term.args, *data) if isinstance(part, Term)))
 
 

@@ -8,7 +8,8 @@ import sympy as sp
 
 from checks.kinds.counting import Counted
 from checks.kinds.programs import WellPosed
-from derivations.calculus.gradients import at_point
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program
 from derivations.calculus.term import as_term
@@ -45,4 +46,8 @@ PAIRS = [
          lambda: posed(at_point(x**2 + y, Y, a * x), A)),
     Pair("well-posed/read-before-it-is-put-in", lambda: posed(at_point(x**2 + y, Y, a) + y, A), "the last y is not given",
          lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
+    Pair("well-posed/exponent-that-is-not-given", lambda: posed(power_p(x) + x**2), "p is not given",
+         lambda: posed(power_p(x) + x**2, EXPONENT)),
+    Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
+         lambda: posed(grad(y**3 + x**2 * y, Y), Y)),
 ]  # fmt: skip
