@@ -1,22 +1,28 @@
-"""What an attack on counts, programs and offered points got past the engines, and what it did not: operations that
-count nothing, letters that stand where no symbol is seen, values that are no numbers.
+"""What an attack on all kinds at once got past the engines: operations that count nothing, symbols that are put in
+or stand in an exponent, values that are no numbers.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import sympy as sp
 
 from checks.kinds.counting import Counted
+from checks.kinds.limit import ETA, Limit
 from checks.kinds.programs import WellPosed
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
-from derivations.calculus.index import Tensor
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program
 from derivations.calculus.term import as_term
 from redteam.pair import Pair
 
 X, Y, A = (Tensor(name) for name in "xya")
 x, y, a = map(as_term, (X, Y, A))
+U, L, i = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n")
+u, eta = as_term(U), as_term(ETA)
+FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
 
 
@@ -25,6 +31,10 @@ def counted(formula, axes, symbols=(D,), steps=(1,), per=2):
         return per * sum(sp.prod(each) for each in axes(*sizes))
 
     return Counted("c", formula, symbols, steps, axes, whole, per)
+
+
+def limit(rate, high):
+    return Limit(X, a + rate * (x - a), a, rate=rate, high=high)
 
 
 def posed(objective, *data):
@@ -50,4 +60,6 @@ PAIRS = [
          lambda: posed(power_p(x) + x**2, EXPONENT)),
     Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
          lambda: posed(grad(y**3 + x**2 * y, Y), Y)),
+    Pair("limit/range-that-ends-at-no-number", lambda: limit(5 * eta, float("nan")), "eta = 1: the rate is 5",
+         lambda: limit(5 * eta, Fraction(1, 5))),
 ]  # fmt: skip
