@@ -9,8 +9,11 @@ from fractions import Fraction
 import sympy as sp
 
 from checks.kinds.counting import Counted
+from checks.kinds.examples import Example, Point, Rule
+from checks.kinds.extremum import Extremum
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.programs import WellPosed
+from checks.statement import Fact
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
@@ -60,6 +63,15 @@ PAIRS = [
          lambda: posed(power_p(x) + x**2, EXPONENT)),
     Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
          lambda: posed(grad(y**3 + x**2 * y, Y), Y)),
+    Pair("rule/value-that-is-no-number", lambda: Rule((), Fact("f", x, ">"), Point((), ((X, float("nan")),))), "nothing is offered",
+         lambda: Rule((), Fact("f", x**2, ">="), Point((), ((X, float("nan")),)))),
+    Pair("rule/value-that-is-infinite", lambda: Rule((), Fact("f", x, ">"), Point((), ((X, float("inf")),))), "nothing is offered",
+         lambda: Rule((), Fact("f", x - x, "="), Point((), ((X, float("inf")),)))),
+    Pair("example/value-that-divides-by-zero", lambda: Example((Fact("f", x, ">"),), Point((), ((X, "1/0"),))), "1/0 is no number",
+         lambda: Example((Fact("f", x, ">"),), Point((), ((X, "1/2"),)))),
+    Pair("extremum/direction-that-is-no-number",
+         lambda: Extremum(-(x**2), X, 0 * y, "a global minimum", witness=Point((), ()), direction=float("nan")), "x = 1: -1",
+         lambda: Extremum(x**2, X, 0 * y, "a global minimum", above=x**2, witness=Point((), ()), direction=float("nan"))),
     Pair("limit/range-that-ends-at-no-number", lambda: limit(5 * eta, float("nan")), "eta = 1: the rate is 5",
          lambda: limit(5 * eta, Fraction(1, 5))),
 ]  # fmt: skip
