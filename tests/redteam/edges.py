@@ -12,13 +12,15 @@ from checks.kinds.counting import Counted
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
 from checks.kinds.limit import ETA, Limit
-from checks.kinds.programs import WellPosed
+from checks.kinds.order import Order
+from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.stationary import Stationary
 from checks.statement import Fact
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Program
-from derivations.calculus.term import as_term
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.term import as_term, exp, squared_norm, zeros
 from redteam.pair import Pair
 
 X, Y, A = (Tensor(name) for name in "xya")
@@ -72,6 +74,15 @@ PAIRS = [
     Pair("extremum/direction-that-is-no-number",
          lambda: Extremum(-(x**2), X, 0 * y, "a global minimum", witness=Point((), ()), direction=float("nan")), "x = 1: -1",
          lambda: Extremum(x**2, X, 0 * y, "a global minimum", above=x**2, witness=Point((), ()), direction=float("nan"))),
+    Pair("well-posed/vector-that-is-minimised", lambda: WellPosed(Program("p", (U,), u), (U,), ()), "no vector is least",
+         lambda: WellPosed(Program("p", (U,), squared_norm(u)), (U,), ())),
+    Pair("convex/vector-on-the-left", lambda: Convex(Program("p", (X,), x**2, (Constraint(u, x, L),))), "no vector is less",
+         lambda: Convex(Program("p", (X,), x**2, (Constraint(u[i], x, L, (i,)),)))),
+    Pair("stationary/vector", lambda: Stationary(u, U, zeros("n")), "a gradient is of a number",
+         lambda: Stationary(squared_norm(u), U, zeros("n"))),
+    Pair("order/vector", lambda: Order(exp(x) * u, u + 2 * x * u, X, 2), "u_i: x u_i is left",
+         lambda: Order(exp(x) * u[i], u[i] + x * u[i], X, 2)),
     Pair("limit/range-that-ends-at-no-number", lambda: limit(5 * eta, float("nan")), "eta = 1: the rate is 5",
          lambda: limit(5 * eta, Fraction(1, 5))),
+    Pair("order/two-and-a-half", lambda: Order(exp(x), 1 + x, X, 2.5), "x²/2 is left", lambda: Order(exp(x), 1 + x, X, 2)),
 ]  # fmt: skip
