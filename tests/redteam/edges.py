@@ -11,6 +11,7 @@ import sympy as sp
 from checks.kinds.counting import Counted
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
@@ -20,7 +21,7 @@ from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
-from derivations.calculus.term import as_term, exp, squared_norm, zeros
+from derivations.calculus.term import as_term, exp, eye, size, squared_norm, trace, zeros
 from redteam.pair import Pair
 
 X, Y, A = (Tensor(name) for name in "xya")
@@ -82,6 +83,11 @@ PAIRS = [
          lambda: Stationary(squared_norm(u), U, zeros("n"))),
     Pair("order/vector", lambda: Order(exp(x) * u, u + 2 * x * u, X, 2), "u_i: x u_i is left",
          lambda: Order(exp(x) * u[i], u[i] + x * u[i], X, 2)),
+    Pair("follows/nothing-equals-the-identity",
+         lambda: Follows((Equation(FACTOR.T @ FACTOR + eye("r"), FACTOR.T @ FACTOR, GAP),), size("r"), as_term(0),
+                         trace(as_term(GAP)), "rational singular value decompositions"), "0 = I for no U",
+         lambda: Follows((Equation(FACTOR.T @ FACTOR, eye("r"), GAP),), trace(FACTOR.T @ FACTOR), size("r"),
+                         trace(as_term(GAP)), "rational singular value decompositions")),
     Pair("limit/range-that-ends-at-no-number", lambda: limit(5 * eta, float("nan")), "eta = 1: the rate is 5",
          lambda: limit(5 * eta, Fraction(1, 5))),
     Pair("order/two-and-a-half", lambda: Order(exp(x), 1 + x, X, 2.5), "x²/2 is left", lambda: Order(exp(x), 1 + x, X, 2)),
