@@ -17,10 +17,23 @@ from redteam import (
     names,
     outside,
     programs,
+    twins,
 )
 from redteam.pair import Pair
 
-MODULES = (identities, consequences, programs, attacks, counts, outside, displays, names, formulas, edges)
+MODULES = (
+    identities,
+    consequences,
+    programs,
+    attacks,
+    counts,
+    outside,
+    displays,
+    names,
+    formulas,
+    edges,
+    twins,
+)
 PAIRS = {p.name: p for module in MODULES for p in module.PAIRS}
 
 
