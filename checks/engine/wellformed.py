@@ -474,6 +474,8 @@ def _kept_promises(
     derived: Derived, tensor: Tensor, given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
 ) -> None:
     """What replaces a tensor, or the direction in which it moves, must keep what is promised of it."""
+    if isinstance(derived, Gradient) and tensor.symmetric:
+        raise Malformed(f"{tensor.name} is symmetric: its entries are not independent variables")
     if isinstance(derived, Differential) and tensor.symmetric and not derived.data[2].symmetric:
         raise Malformed(f"{tensor.name} is symmetric, and moves in a direction that is not")
     if isinstance(derived, Moved):

@@ -16,7 +16,7 @@ from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.stationary import Stationary
-from checks.statement import Fact
+from checks.statement import Fact, Identity
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
@@ -26,7 +26,9 @@ from redteam.pair import Pair
 
 X, Y, A = (Tensor(name) for name in "xya")
 x, y, a = map(as_term, (X, Y, A))
-U, L, i = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n")
+U, L, i, j = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n"), Index("j", "n")
+M, S_ = Tensor("M", ("n", "n")), Tensor("S", ("n", "n"), symmetric=True)
+m, s = as_term(M), as_term(S_)
 u, eta = as_term(U), as_term(ETA)
 FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
@@ -91,4 +93,8 @@ PAIRS = [
     Pair("limit/range-that-ends-at-no-number", lambda: limit(5 * eta, float("nan")), "eta = 1: the rate is 5",
          lambda: limit(5 * eta, Fraction(1, 5))),
     Pair("order/two-and-a-half", lambda: Order(exp(x), 1 + x, X, 2.5), "x²/2 is left", lambda: Order(exp(x), 1 + x, X, 2)),
+    Pair("identity/gradient-by-a-symmetric-matrix", lambda: Identity(grad(trace(s @ m), S_)[i, j], m[j, i]), "S_ij moves with S_ji",
+         lambda: Identity(grad(trace(m @ m), M)[i, j], 2 * m[j, i])),
+    Pair("stationary/symmetric-matrix", lambda: Stationary(squared_norm(s - m), S_, m), "M need not be symmetric",
+         lambda: Stationary(squared_norm(s - m), S_, (m + m.T) / 2)),
 ]  # fmt: skip
