@@ -315,9 +315,13 @@ def _printed(tensor: Tensor) -> tuple[str, ...]:
 
 
 def _program(program: Program) -> None:
-    """Multipliers are symbols of their own, what is asked of a variable stands among the constraints, and
-    what is promised of a matrix fits it.
+    """The objective and each constraint are about one number, multipliers are symbols of their own, what is
+    asked of a variable stands among the constraints, and what is promised of a matrix fits it.
     """
+    for side in (program.objective, *(t for c in program.constraints for t in (c.lhs, c.rhs))):
+        with suppress(NonConformable):  # a misprint
+            if side.shape():
+                raise Malformed("an objective is a number, and a constraint is about one number")
     for matrix in (*program.semidefinite, *(m for pair in program.inverses for m in pair)):
         if not matrix.symmetric or matrix in program.variables:
             raise Malformed(
@@ -470,6 +474,8 @@ def _kept_promises(
     derived: Derived, tensor: Tensor, given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
 ) -> None:
     """What replaces a tensor, or the direction in which it moves, must keep what is promised of it."""
+    if isinstance(derived, Gradient) and tensor.symmetric:
+        raise Malformed(f"{tensor.name} is symmetric: its entries are not independent variables")
     if isinstance(derived, Differential) and tensor.symmetric and not derived.data[2].symmetric:
         raise Malformed(f"{tensor.name} is symmetric, and moves in a direction that is not")
     if isinstance(derived, Moved):

@@ -30,11 +30,11 @@ class Counted(Kind):
     ``symbols``.
 
     ``products(*sizes)`` lists the sizes of every matrix product that the routine makes, (rows, inner,
-    columns) or with more axes, so that the count is not typed but read off the routine: every axis must be
-    one of the sizes times a number, the same at all sizes that are looked at (`looked_at`; a routine that
-    does something else at other sizes is not seen to). ``count(*sizes)`` is the whole count by another
-    counter, for comparison. ``steps`` are the multiples in which a size can be chosen (a pooled length must
-    be divisible).
+    columns) or with more axes, so that the count is not typed but read off the routine: every axis is a whole
+    number from 1 on and one of the sizes times a number, the same at all sizes that are looked at
+    (`looked_at`; a routine that does something else at other sizes is not seen to). ``count(*sizes)`` is the
+    whole count by another counter, for comparison. ``steps`` are the multiples in which each size can be
+    chosen (a pooled length must be divisible).
     """
 
     what: str
@@ -57,10 +57,16 @@ class Counted(Kind):
 
 def read_off(statement: Counted) -> sp.Expr | None:
     """The count as a polynomial, from the axes of every product; None where an axis is not a size times
-    a number.
+    a number. Raises Malformed for operations, steps or axes that are no whole numbers from 1 on, and where a
+    size has no step.
     """
+    if len(statement.steps) != len(statement.symbols):
+        raise Malformed("every size is chosen in steps of its own")
     sizes = statement.looked_at()
     runs = [statement.products(*at) for at in sizes]
+    lengths = (length for run in runs for axes in run for length in axes)
+    if any(n < 1 or n != int(n) for n in (statement.per, *statement.steps, *lengths)):
+        raise Malformed("operations, steps and the axes of a product are whole numbers from 1 on")
     if not runs[0] or len({tuple(map(len, run)) for run in runs}) > 1:
         return None  # no product, or other ones at other sizes
     total = sp.Integer(0)

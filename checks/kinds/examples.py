@@ -82,10 +82,12 @@ class Point:
 
 def point_entries(tensor: Tensor, nested: Any) -> list[tuple[tuple[int, ...], Any]]:
     """The entries that a point gives a tensor. Raises Malformed for another depth than that of its
-    dimensions.
+    dimensions and for what is no exact number.
     """
     try:
         return nested_entries(nested, len(tensor.dims))
+    except (ValueError, ArithmeticError):
+        raise Malformed(f"{tensor.name} is given something that is no number") from None
     except TypeError:
         raise Malformed(f"{tensor.name} is not given as an array of dimensions {tensor.dims}") from None
 

@@ -137,7 +137,7 @@ def _check(s: Follows) -> None:
 
 
 def instances(statement: Follows, seed: int) -> list[Instance]:
-    """Exact instances of the family; raises ValueError if one of them does not satisfy the hypotheses."""
+    """Exact instances of the family; raises Malformed if one of them does not satisfy the hypotheses."""
     from checks.kinds.exact_svd import FAMILIES  # python-flint, which a GPU machine need not have
 
     rng = random.Random(f"{seed} {statement.family}")
@@ -155,14 +155,14 @@ def instances(statement: Follows, seed: int) -> list[Instance]:
         if any(t.positive and v <= 0 for (t, _), v in values.items()) or any(
             t.symmetric and v != values[t, at[::-1]] for (t, at), v in values.items()
         ):
-            raise ValueError(f"family '{statement.family}' does not keep what is promised of its symbols")
+            raise Malformed(f"family '{statement.family}' does not keep what is promised of its symbols")
         instance = Instance(sizes, values, statement.given)
         if not instance.admissible(statement.nonzero):
             raise Malformed(f"what is assumed not to vanish does so in the family '{statement.family}'")
         for h in statement.hypotheses:
             if not all(x == y for x, y in _values(h.lhs, h.rhs, instance)):
                 equation = f"{h.lhs.latex()} = {h.rhs.latex()}"
-                raise ValueError(f"family '{statement.family}' does not satisfy {equation}")
+                raise Malformed(f"family '{statement.family}' does not satisfy {equation}")
         found.append(instance)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import sympy as sp
@@ -121,6 +122,8 @@ def _check(s: Limit) -> None:
     keep_promises(s.state, s.step, s.given)
     if s.size in {g.tensor for g in s.given} or s.state in {g.tensor for g in s.given}:
         raise Malformed("the state and the step size are not defined by anything")
+    if not all(isinstance(end, Rational) for end in (s.low, s.high) if end is not None):
+        raise Malformed("the range of step sizes ends at exact numbers")
     if s.high is not None and s.low >= s.high:
         raise Malformed("no step size lies in the range")
 

@@ -132,9 +132,11 @@ def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
 
 def _check(s: Order) -> None:
     """Raise Malformed where nothing is compared: no power, or a choice that empties the formula."""
-    if s.order < 1:
-        raise Malformed("an order is at least 1")
+    if not isinstance(s.order, int) or s.order < 1:
+        raise Malformed("an order is a whole number from 1 on")
     check_given(s.choice)
+    if s.exact.shape() or s.approximate.shape():
+        raise Malformed("an order is that of a number")
     if s.small in {g.tensor for g in s.choice}:
         raise Malformed(f"{s.small.name} is given a value")
     if any(s.small in ix.tensors(apply_definitions(g.value.entry(), s.choice)) for g in s.choice):

@@ -14,10 +14,12 @@ from checks.engine.instances import Instance, exact_instances, solved
 from checks.engine.judge import ENGINES, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
-from checks.statement import Kind, Malformed, tensors_of
+from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program, convexity, degree_in, dualise
 from derivations.calculus.term import Term
@@ -122,9 +124,8 @@ def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
     """
     program, known = statement.program, statement.program.unknown()
     both = set(statement.printed) & set(statement.data)
-    occurring = known | tensors_of((program.objective, program.constraints))
-    occurring -= {c.multiplier for c in program.constraints}
-    stray = occurring - set(statement.printed) - set(statement.data)
+    sides = (program.objective, *(side for c in program.constraints for side in (c.lhs, c.rhs)))
+    stray = known.union(*map(_left_open, sides)) - set(statement.printed) - set(statement.data)
     open_indices = ix.free_indices(program.objective.entry()).union(
         *(ix.free_indices(c.excess()) - set(c.over) for c in program.constraints)
     )
@@ -146,6 +147,17 @@ def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
             fewer = WellPosed(program, statement.printed[:n] + statement.printed[n + 1 :], statement.data)
             finding.mutants.killed += well_posed(fewer, seed, False).holds is False
     return finding
+
+
+def _left_open(term: Term) -> set[Tensor]:
+    """The symbols that a formula prints, exponents as well, and does not put a value for."""
+    if isinstance(term, Moved):
+        tensor, value = term.data
+        return _left_open(term.args[0]) - {tensor} | _left_open(value)
+    data = term.data if isinstance(term.data, tuple) else (term.data,)
+    own = {part for part in data if isinstance(part, Tensor)}
+    own |= {EXPONENT} if isinstance(term, SymbolicPower) else set()
+    return own.union(*(_left_open(part) for part in (*term.args, *data) if isinstance(part, Term)))
 
 
 def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:

@@ -42,6 +42,10 @@ class Stationary(Kind):
 def stationary(statement: Stationary, seed: int, with_mutants: bool) -> Finding:
     """Guarded gradient, then the point put in; a mutant changes the energy or the point."""
     s = replace(statement, nonzero=tuple(t for t in statement.nonzero if t != statement.variable))
+    if s.energy.shape():
+        raise Malformed("an energy is a number")
+    if s.variable.symmetric:
+        raise Malformed(f"{s.variable.name} is symmetric: its entries are not independent variables")
     if s.variable in ix.tensors(apply_definitions(point_entry(s.variable, s.point), s.given)):
         raise Malformed(f"the point mentions {s.variable.name} itself")
     finding = identity(

@@ -6,10 +6,34 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.statement import Malformed
-from redteam import attacks, consequences, counts, displays, formulas, identities, names, outside, programs
+from redteam import (
+    attacks,
+    consequences,
+    counts,
+    displays,
+    edges,
+    formulas,
+    identities,
+    names,
+    outside,
+    programs,
+    twins,
+)
 from redteam.pair import Pair
 
-MODULES = (identities, consequences, programs, attacks, counts, outside, displays, names, formulas)
+MODULES = (
+    identities,
+    consequences,
+    programs,
+    attacks,
+    counts,
+    outside,
+    displays,
+    names,
+    formulas,
+    edges,
+    twins,
+)
 PAIRS = {p.name: p for module in MODULES for p in module.PAIRS}
 
 

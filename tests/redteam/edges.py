@@ -1,0 +1,100 @@
+"""What an attack on all kinds at once got past the engines: operations that count nothing, symbols that are put in
+or stand in an exponent, values that are no numbers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from checks.kinds.counting import Counted
+from checks.kinds.examples import Example, Point, Rule
+from checks.kinds.extremum import Extremum
+from checks.kinds.follows import Equation, Follows
+from checks.kinds.limit import ETA, Limit
+from checks.kinds.order import Order
+from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.stationary import Stationary
+from checks.statement import Fact, Identity
+from derivations.calculus.functions import EXPONENT
+from derivations.calculus.gradients import at_point, grad, power_p
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.term import as_term, exp, eye, size, squared_norm, trace, zeros
+from redteam.pair import Pair
+
+X, Y, A = (Tensor(name) for name in "xya")
+x, y, a = map(as_term, (X, Y, A))
+U, L, i, j = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n"), Index("j", "n")
+M, S_ = Tensor("M", ("n", "n")), Tensor("S", ("n", "n"), symmetric=True)
+m, s = as_term(M), as_term(S_)
+u, eta = as_term(U), as_term(ETA)
+FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
+D, S = sp.symbols("D s", positive=True)
+
+
+def counted(formula, axes, symbols=(D,), steps=(1,), per=2):
+    def whole(*sizes):
+        return per * sum(sp.prod(each) for each in axes(*sizes))
+
+    return Counted("c", formula, symbols, steps, axes, whole, per)
+
+
+def limit(rate, high):
+    return Limit(X, a + rate * (x - a), a, rate=rate, high=high)
+
+
+def posed(objective, *data):
+    return WellPosed(Program("p", (X,), objective), (X,), data)
+
+
+PAIRS = [
+    Pair("counted/no-operation-per-product", lambda: counted(0 * D, lambda p: ((p, p),), per=0), "every product takes some",
+         lambda: counted(3 * D**2, lambda p: ((p, p),), per=3)),
+    Pair("counted/product-with-fewer-than-no-rows", lambda: counted(2 * D**2, lambda p: ((p, p), (p, p), (-p, p))),
+         "no product gives operations back", lambda: counted(4 * D**2, lambda p: ((p, p), (p, p)))),
+    Pair("counted/half-a-row", lambda: counted(D**2, lambda p: ((p, sp.Rational(p, 2)),)), "D = 1: half a row",
+         lambda: counted(D**2, lambda p: ((p, p // 2),), steps=(2,))),
+    Pair("counted/size-that-is-never-chosen", lambda: counted(6 * D, lambda p, q=3: ((p, q),), (D, S)), "s = 1: 2D",
+         lambda: counted(2 * D * S, lambda p, q=3: ((p, q),), (D, S), (1, 1))),
+    Pair("well-posed/put-for-a-symbol-and-not-given", lambda: posed(at_point(x**2 + y, Y, a)), "a is not given",
+         lambda: posed(at_point(x**2 + y, Y, a), A)),
+    Pair("well-posed/put-for-itself", lambda: posed(at_point(x**2 + y, Y, a * y), A), "the y that is put in is not given",
+         lambda: posed(at_point(x**2 + y, Y, a * x), A)),
+    Pair("well-posed/read-before-it-is-put-in", lambda: posed(at_point(x**2 + y, Y, a) + y, A), "the last y is not given",
+         lambda: posed(at_point(x**2 + y, Y, a) + y, A, Y)),
+    Pair("well-posed/exponent-that-is-not-given", lambda: posed(power_p(x) + x**2), "p is not given",
+         lambda: posed(power_p(x) + x**2, EXPONENT)),
+    Pair("well-posed/exponent-inside-a-gradient", lambda: posed(grad(power_p(y) + x**2 * y, Y), Y), "p is not given",
+         lambda: posed(grad(y**3 + x**2 * y, Y), Y)),
+    Pair("rule/value-that-is-no-number", lambda: Rule((), Fact("f", x, ">"), Point((), ((X, float("nan")),))), "nothing is offered",
+         lambda: Rule((), Fact("f", x**2, ">="), Point((), ((X, float("nan")),)))),
+    Pair("rule/value-that-is-infinite", lambda: Rule((), Fact("f", x, ">"), Point((), ((X, float("inf")),))), "nothing is offered",
+         lambda: Rule((), Fact("f", x - x, "="), Point((), ((X, float("inf")),)))),
+    Pair("example/value-that-divides-by-zero", lambda: Example((Fact("f", x, ">"),), Point((), ((X, "1/0"),))), "1/0 is no number",
+         lambda: Example((Fact("f", x, ">"),), Point((), ((X, "1/2"),)))),
+    Pair("extremum/direction-that-is-no-number",
+         lambda: Extremum(-(x**2), X, 0 * y, "a global minimum", witness=Point((), ()), direction=float("nan")), "x = 1: -1",
+         lambda: Extremum(x**2, X, 0 * y, "a global minimum", above=x**2, witness=Point((), ()), direction=float("nan"))),
+    Pair("well-posed/vector-that-is-minimised", lambda: WellPosed(Program("p", (U,), u), (U,), ()), "no vector is least",
+         lambda: WellPosed(Program("p", (U,), squared_norm(u)), (U,), ())),
+    Pair("convex/vector-on-the-left", lambda: Convex(Program("p", (X,), x**2, (Constraint(u, x, L),))), "no vector is less",
+         lambda: Convex(Program("p", (X,), x**2, (Constraint(u[i], x, L, (i,)),)))),
+    Pair("stationary/vector", lambda: Stationary(u, U, zeros("n")), "a gradient is of a number",
+         lambda: Stationary(squared_norm(u), U, zeros("n"))),
+    Pair("order/vector", lambda: Order(exp(x) * u, u + 2 * x * u, X, 2), "u_i: x u_i is left",
+         lambda: Order(exp(x) * u[i], u[i] + x * u[i], X, 2)),
+    Pair("follows/nothing-equals-the-identity",
+         lambda: Follows((Equation(FACTOR.T @ FACTOR + eye("r"), FACTOR.T @ FACTOR, GAP),), size("r"), as_term(0),
+                         trace(as_term(GAP)), "rational singular value decompositions"), "0 = I for no U",
+         lambda: Follows((Equation(FACTOR.T @ FACTOR, eye("r"), GAP),), trace(FACTOR.T @ FACTOR), size("r"),
+                         trace(as_term(GAP)), "rational singular value decompositions")),
+    Pair("limit/range-that-ends-at-no-number", lambda: limit(5 * eta, float("nan")), "eta = 1: the rate is 5",
+         lambda: limit(5 * eta, Fraction(1, 5))),
+    Pair("order/two-and-a-half", lambda: Order(exp(x), 1 + x, X, 2.5), "x²/2 is left", lambda: Order(exp(x), 1 + x, X, 2)),
+    Pair("identity/gradient-by-a-symmetric-matrix", lambda: Identity(grad(trace(s @ m), S_)[i, j], m[j, i]), "S_ij moves with S_ji",
+         lambda: Identity(grad(trace(m @ m), M)[i, j], 2 * m[j, i])),
+    Pair("stationary/symmetric-matrix", lambda: Stationary(squared_norm(s - m), S_, m), "M need not be symmetric",
+         lambda: Stationary(squared_norm(s - m), S_, (m + m.T) / 2)),
+]  # fmt: skip
