@@ -209,6 +209,20 @@ def test_a_truncated_array_is_one_clear_line(tmp_path):
     refused("q cannot be read", tmp_path / "b.npz")
 
 
+@pytest.mark.parametrize("header", ["{" * 300, "-" * 9000, "[" * 250 + "]" * 250])
+def test_a_header_that_nests_without_end_is_one_clear_line(tmp_path, header):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+    refused("is not a readable .npz", tmp_path / "a.npz")
+
+
+def test_two_arrays_of_one_name_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays())
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("q", archive.read("k.npy"))
+    refused("has two arrays named q", tmp_path / "a.npz")
+
+
 def test_other_files_are_one_clear_line(tmp_path):
     refused("is not one of .npz", tmp_path / "a.csv")
     refused("no file", tmp_path / "a.npz")
