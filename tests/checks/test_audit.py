@@ -273,7 +273,7 @@ def test_what_is_kept_for_one_audit_is_not_given_for_another(monkeypatch) -> Non
     assert title() == "Another" and len(asked) == 2
 
 
-@pytest.mark.parametrize("name", ["My-Paper", "2paper", "class", "a.b", ""])
+@pytest.mark.parametrize("name", ["My-Paper", "2paper", "class", "a.b", "", "os", "numpy", "tests"])
 def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["new-paper", name]) == 2 and "cannot be a package" in capsys.readouterr().err
