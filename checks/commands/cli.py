@@ -81,6 +81,7 @@ def _unusable() -> tuple[type[Exception], ...]:
     from concurrent.futures.process import BrokenProcessPool
 
     from checks.experiments.errors import ExperimentError
+    from checks.run.bounded import WorkerEnded
     from checks.run.cache import UnwritableCache
     from checks.run.ledger import BadLedger
     from checks.run.registry import UnknownClaim
@@ -99,6 +100,7 @@ def _unusable() -> tuple[type[Exception], ...]:
             ExperimentError,
         ),
         BrokenProcessPool,
+        WorkerEnded,
     )
 
 
