@@ -172,7 +172,7 @@ def test_a_damaged_cache_entry_is_named_and_nothing_is_lost(
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("what", ["fifo", "endless", "nested", "folder"])
+@pytest.mark.parametrize("what", ["fifo", "endless", "nested", "folder", "folder beside a damaged one"])
 def test_a_cache_entry_that_is_no_file_of_ours_is_judged_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -188,9 +188,12 @@ def test_a_cache_entry_that_is_no_file_of_ours_is_judged_again(
             entry.write_text("[" * 100_000)
         else:
             entry.mkdir()
+            if what != "folder":
+                entry.with_suffix(".damaged").write_text("of an earlier run")
     status, _, said = attest(capsys, "verify", CHEAP)
     assert status == 0 and "damaged" in said, said
-    assert attest(capsys, "verify", CHEAP)[0] == 0
+    status, _, said = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "1 of 1 from the cache" in said, said
 
 
 def test_a_cache_that_cannot_be_written(
