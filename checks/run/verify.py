@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -463,11 +463,22 @@ def _begin(threads: str, package: str) -> None:
     """Before torch is imported: processes that each took all cores would wait for each other.
 
     A worker has the audit of its parent, leaves Ctrl-C to it (`_pool` blocks it), and ends with it, however
-    that ends.
+    that ends. What legs print is no part of the parent's output, and threads that they leave keep nobody
+    waiting.
     """
+    with suppress(OSError):  # a closed one
+        os.dup2(2, 1)
+    util.Finalize(None, _leave, exitpriority=0)
     os.environ.setdefault("OMP_NUM_THREADS", threads)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use(package)
+
+
+def _leave() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):  # a leg may have closed it
+            stream.flush()
+    os._exit(0)
 
 
 def _end_with_parent() -> None:

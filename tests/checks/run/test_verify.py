@@ -84,6 +84,16 @@ def test_a_process_that_ends_costs_the_claim_that_ended_it_and_no_other() -> Non
     assert found == {ids[0]: 2, ids[1]: "ended"}
 
 
+def test_what_workers_print_or_leave_running_is_in_nobodys_way(capfd: pytest.CaptureFixture[str]) -> None:
+    thread = "__import__('threading').Thread(target=__import__('time').sleep, args=(60,)).start()"
+    started = time.monotonic()
+    with vf._pool(1, apart=True) as pool:
+        found = dict(vf._run(["print('a word')", thread], eval, str, pool, 1, lambda _: None))
+    out, err = capfd.readouterr()
+    assert list(found.values()) == [None, None] and not out and err == "a word\n"
+    assert time.monotonic() - started < 30
+
+
 def test_the_record_of_a_claim_that_ended_its_process_is_unsettled_and_not_kept(tmp_path: Path) -> None:
     record, cache = vf._ended("nguyen2023/eq7"), Cache(tmp_path)
     assert record.verdict == "unsettled" and "Its process ended itself" in record.notes
