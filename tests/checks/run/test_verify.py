@@ -374,6 +374,15 @@ def test_a_damaged_entry_is_named_set_aside_and_judged_again(tmp_path: Path, tex
     assert (tmp_path / "k.damaged").read_text() == text
 
 
+@pytest.mark.parametrize("change", [{"title": 7}, {"steps": 7}, {"rests_on": "x"}, {"notes": None}])
+def test_a_record_of_another_shape_is_not_believed(tmp_path: Path, change: dict[str, Any]) -> None:
+    data = vf.examine(made(), None, QUICK, quick=True).to_json()
+    for record in (data, data | change):
+        stored = json.dumps({"digest": digest("k", record), "record": record})
+        (tmp_path / "k.json").write_text(stored)
+        assert (Cache(tmp_path).get("k") is not None) is (record is data)
+
+
 def test_an_entry_cut_off_anywhere_is_not_believed(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put("k", vf.examine(made(), None, QUICK))
