@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from checks.claim import CLAIMS, ROOT, Assumption, Claim
 from checks.commands import cli, export, show, verify
 from checks.evidence import Evidence, Record
-from checks.run import ledger
+from checks.run import ledger, store
 from checks.run.registry import load
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
@@ -258,6 +259,33 @@ def test_a_killed_worker_is_one_line(
 
     monkeypatch.setattr(verify, "judged", killed)
     assert "a worker process was killed" in refused(capsys, "verify", CHEAP)
+
+
+@pytest.mark.parametrize(
+    "error, words",
+    [
+        (MemoryError(), "not enough memory"),
+        (ImportError("libtorch.so: failed to map"), "libtorch.so: failed"),
+    ],
+)
+def test_a_machine_that_is_too_small_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def stops(*a: Any, **k: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(verify, "judged", stops)
+    assert words in refused(capsys, "verify", CHEAP)
+
+
+def test_a_small_file_is_read_in_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "small").write_text("content")
+    tracemalloc.start()
+    assert store.read_bounded(tmp_path / "small", 2**28) == b"content"
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+    with pytest.raises(OSError, match="more than 6 bytes"):
+        store.read_bounded(tmp_path / "small", 6)
 
 
 def test_the_program_itself_refuses_like_the_function() -> None:
