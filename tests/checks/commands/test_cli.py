@@ -298,6 +298,17 @@ def test_the_program_itself_refuses_like_the_function() -> None:
     )
 
 
+@pytest.mark.parametrize("arguments, status", [(("show", "nosuch/eq1"), 2), (("list",), 0)])
+def test_where_standard_error_takes_nothing_the_status_is_the_same(
+    arguments: tuple[str, ...], status: int
+) -> None:
+    with open("/dev/full", "w") as full:
+        words = "from checks.commands import cli, console; console.ERR.print('a word'); import sys; "
+        program = f"{words}sys.exit(cli.main({list(arguments)!r}))"
+        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=full)
+    assert done.returncode == status
+
+
 # ---------------------------------------------------------------- list, show
 
 
