@@ -4,6 +4,7 @@ shown.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ import pytest
 from checks.claim import CLAIMS, ROOT, Assumption, Claim
 from checks.commands import cli, export, show, verify
 from checks.evidence import Evidence, Record
-from checks.run import ledger, store
+from checks.run import ledger, readings, store
 from checks.run.registry import load
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
@@ -55,7 +57,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 # ---------------------------------------------------------------- bad input
 
-FILES = {"broken.toml": "[svr", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
+READ = json.dumps({"id": CHEAP, "paper": "p", "record": "r", "outcome": "o"})
+FILES = {"half": READ.replace('"p"', '"\\ud800"'), "twice": f"{READ}\n\n{READ}\n", "broken.toml": "[svr", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
          "knob.toml": "[svr]\nlos = 'huber'\n", "value.toml": "[svr]\nloss = 'none'\n"}  # fmt: skip
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("show", "nosuch/eq1"), "no claim or paper 'nosuch/eq1'"),
@@ -132,6 +135,8 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("read", "--from", "/dev/zero"), "/dev/zero: is no regular file"),
     (("read", "--from", "{}/pipe"), "is no regular file"),
     (("read", "--from", "{}/nosuch"), "No such file"),
+    (("read", "--from", "{}/half"), "line 1 is no reading"),
+    (("read", "--from", "{}/twice"), "line 3: nguyen2023/eq7 was read on a line before"),
     (("read", "--from", "{}/deep"), "line 1 is no reading"),
     (("measure", "--model", "x", "--text", "/dev/zero"), "is no regular file"),
     (("experiment", "wang2024/fig3", "--data", "/dev/zero"), "reads no file"),
@@ -155,6 +160,24 @@ def test_bad_input_ends_with_one_line(
     assert words in refused(
         capsys, *(a.replace("{}", str(tmp_path), 1) if a.startswith("{}") else a for a in arguments)
     )
+
+
+def test_readings_from_standard_input(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checks.run.readings.recorded", lambda: tmp_path / "audit.json")
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "standard input is closed" in refused(capsys, "read", "--from", "-")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b" " * (2**24 + 1))))
+    assert "more than 16777216 bytes" in refused(capsys, "read", "--from", "-")
+    line = READ.replace('"p"', '"a\u2028b"')
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(line.encode())))
+    readings.readings.cache_clear()  # type: ignore[attr-defined]
+    try:
+        assert attest(capsys, "read", "--from", "-")[0] == 0
+    finally:
+        readings.readings.cache_clear()  # type: ignore[attr-defined]
+    assert json.loads((tmp_path / "audit.json").read_text())[CHEAP]["paper"] == "a\u2028b"
 
 
 def test_a_damaged_cache_entry_is_named_and_nothing_is_lost(
