@@ -244,7 +244,12 @@ def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> tuple[
         free,
         f"{a.model} with {layers} layers on {n} tokens",
     )
-    captured = run_model(model, tokens)
+    try:
+        captured = run_model(model, tokens)
+    except TensorError:
+        raise
+    except Exception as error:  # a token that the model has no place for, whatever its code raises
+        raise TensorError(f"the model {a.model} cannot be run on {a.text}: {_line(error)}") from None
     found = described(config, captured)
     said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
     ERR.print(f"taken from the model: {said}", highlight=False, markup=False)

@@ -584,6 +584,10 @@ def stub(monkeypatch):
             raise pickle.UnpicklingError("Weights only load failed\nand more advice")
         if name == "bent":
             return Tiny(), {"missing_keys": set(), "mismatched_keys": {("layers.0.q", (2, 2), (4, 4))}}
+        if name == "narrow":
+            model = Tiny()
+            model.forward = lambda *_, **__: torch.zeros(1)[5]
+            return model, {"missing_keys": set()}
         if name == "spare":
             spare = {"missing_keys": set(), "unexpected_keys": {"layers.8.\x1b[31m", "layers.9"}}
             return Tiny(is_causal=True), spare
@@ -629,6 +633,7 @@ def test_a_model_on_a_text(stub, tmp_path, capsys):
     )
     refused("pickle cannot be loaded: Weights only load failed$", "--model", "pickle", *options[2:])
     refused("no weights for layers.7.q.weight", "--model", "hollow", *options[2:])
+    refused("narrow cannot be run on .*: index 5 is out of bounds", "--model", "narrow", *options[2:])
     refused("has layers.0.q and 0 more in other shapes", "--model", "bent", *options[2:])
     refused("1000000000 layers in its configuration; allowed: 1 to", "--model", "tower", *options[2:])
     refused("for field 'x': TypeError: int expected$", "--model", "typed", *options[2:])
