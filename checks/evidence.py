@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any
 
 GRADES = ("exact-symbolic", "exact-rational", "interval", "certified-float", "sampled", "measured")
@@ -134,4 +134,9 @@ class Record:
         data = dict(data)
         data["evidence"] = [Evidence(**e) for e in data["evidence"]]
         data["mutants"] = Mutants(**data["mutants"])
-        return Record(**data)
+        record = Record(**data)
+        for f in fields(record):
+            kind = {"str": str, "list": list}.get(str(f.type).partition("[")[0])
+            if kind and not isinstance(getattr(record, f.name), kind):
+                raise TypeError(f"{f.name} is no {kind.__name__}")
+        return record

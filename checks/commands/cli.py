@@ -61,6 +61,12 @@ def main(argv: list[str] | None = None) -> int:
         name = f"{error.filename}: " if error.filename is not None else ""
         complain(f"cannot read or write: {name}{error.strerror or error}")
         return 2
+    except MemoryError:
+        complain("there is not enough memory; finished claims are cached")
+        return 2
+    except ImportError as error:  # a library that is damaged, or that the machine cannot load
+        complain(f"cannot be imported: {error}")
+        return 2
     except Exception as error:
         if not isinstance(error, _unusable()):
             raise
@@ -81,6 +87,7 @@ def _unusable() -> tuple[type[Exception], ...]:
     from concurrent.futures.process import BrokenProcessPool
 
     from checks.experiments.errors import ExperimentError
+    from checks.run.bounded import WorkerEnded
     from checks.run.cache import UnwritableCache
     from checks.run.ledger import BadLedger
     from checks.run.registry import UnknownClaim
@@ -99,6 +106,7 @@ def _unusable() -> tuple[type[Exception], ...]:
             ExperimentError,
         ),
         BrokenProcessPool,
+        WorkerEnded,
     )
 
 

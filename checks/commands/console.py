@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
@@ -39,6 +41,18 @@ class _Console(Console):
             yield segment if segment.control else Segment(inert(segment.text), segment.style)
 
 
+class _Aside(_Console):
+    """Standard error: where it takes nothing, as on a full disk, nobody is told and the work goes on."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """The same, but for the errors of its file."""
+        try:
+            super().print(*objects, **options)
+        except OSError:
+            if sys.stderr is sys.__stderr__ is not None:  # else Python tries again when it ends
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
 def inert(text: str) -> str:
     """The text with a question mark for every character that would steer a terminal."""
     return text.translate(dict.fromkeys(map(ord, hidden(text)), "?"))
@@ -51,7 +65,7 @@ def print_json(text: str) -> None:
 
 # a pipe has no width; 80 columns would break every row; a closed output is None
 OUT = _Console(width=None if sys.stdout is not None and sys.stdout.isatty() else 170)
-ERR = _Console(stderr=True)
+ERR = _Aside(stderr=True)
 
 
 COLOURS = {

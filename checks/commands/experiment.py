@@ -11,6 +11,7 @@ from rich.table import Table
 
 from checks.audit import OWN, current
 from checks.commands.console import ERR, OUT, progress_bar
+from checks.commands.stopping import Terminated
 from checks.experiments.errors import ExperimentError
 from checks.run.store import require_writable
 
@@ -33,7 +34,7 @@ def arguments(p: argparse.ArgumentParser) -> None:
 
 
 def run(a: argparse.Namespace) -> int:
-    """Runs or lists; 0, or 130 when interrupted. Raises ExperimentError, one line, for unusable input."""
+    """Runs or lists; 0, 130 where interrupted, 143 where terminated. Raises ExperimentError, one line."""
     from checks.experiments import experiment as runner
     from checks.experiments.registry import EXPERIMENTS
 
@@ -72,10 +73,12 @@ def run(a: argparse.Namespace) -> int:
                 a.full,
                 lambda name, steps: bar.update(task, advance=steps, description=name),
             )
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             bar.stop()
-            ERR.print("attest: interrupted; the same command goes on from here")
-            return 130
+            terminated = isinstance(stop, Terminated)
+            how = "terminated" if terminated else "interrupted"
+            ERR.print(f"attest: {how}; the same command goes on from here")
+            return 143 if terminated else 130
     runner.write(out, result)
     for line in chosen.summary(result["data"]):
         OUT.print(line, markup=False, highlight=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
 
+from checks.audit import OWN, current
 from checks.claim import Options
 from checks.commands.console import ERR, complain, progress_bar
 from checks.commands.options import run_options
@@ -51,7 +52,7 @@ def _judged(
     patterns: list[str], a: argparse.Namespace, options: Options, cache: Cache | None
 ) -> list[Record]:
     from checks.run.registry import select
-    from checks.run.verify import verify
+    from checks.run.verify import ENDED, verify
 
     claims = select(patterns)
     found: dict[str, Record] = {}
@@ -66,6 +67,7 @@ def _judged(
             climbing=_Climbing(bar),
             running=watch.running,
             limit=_limit(a),
+            apart=current().package != OWN,  # what an author's legs do to their process is not known
         ):
             found[record.id] = record
             cached += stored
@@ -73,6 +75,8 @@ def _judged(
     if cache is not None and cache.set_aside:
         shown = ", ".join(cache.set_aside[:3]) + (", …" if len(cache.set_aside) > 3 else "")
         complain(f"judged again, because these cache entries are damaged: {shown}")
+    for id in (id for id, record in found.items() if any(e.not_run == ENDED for e in record.evidence)):
+        complain(f"{id} is not judged: its process ended itself or was killed")
     _from_cache(cached, len(claims))
     return link([found[c.id] for c in claims], ledger.expected())
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 PLOTS = (".png", ".svg", ".pdf")
+MOST_LAYERS = 10_000
+"""Beyond these a model takes hours to be made, before it is seen that there are no weights for them."""
 
 
 def arguments(p: argparse.ArgumentParser) -> None:
@@ -126,6 +128,8 @@ def _settings(a: argparse.Namespace) -> Settings:
     ):
         if value is not None and value < low:
             raise TensorError(f"{name} {value} is out of range; at least {low} is needed")
+    if not 0 <= a.seed < 2**32:
+        raise TensorError(f"--seed {a.seed} is out of range; allowed: 0 to {2**32 - 1}")
     if a.window > 1 and a.tokens is None and a.model is None:
         raise TensorError(f"--window {a.window} needs --tokens, which says how long a window is")
     if a.max_memory is not None and not 0 < a.max_memory < 2**30:
@@ -240,7 +244,12 @@ def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> tuple[
         free,
         f"{a.model} with {layers} layers on {n} tokens",
     )
-    captured = run_model(model, tokens)
+    try:
+        captured = run_model(model, tokens)
+    except TensorError:
+        raise
+    except Exception as error:  # a token that the model has no place for, whatever its code raises
+        raise TensorError(f"the model {a.model} cannot be run on {a.text}: {_line(error)}") from None
     found = described(config, captured)
     said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
     ERR.print(f"taken from the model: {said}", highlight=False, markup=False)
@@ -254,14 +263,24 @@ def load_model(name: str, text: str, most: int | None, window: int = 1) -> tuple
     Raises TensorError if transformers is not installed, the model cannot be loaded, or the text is too short.
     """
     try:
-        from transformers import AutoModel, AutoTokenizer
+        from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
     except ImportError:
         raise TensorError(
             "--model needs the package transformers, which is not installed; pip install transformers"
         ) from None
+    logging.set_verbosity_error()  # its report of the weights is names from the file between escape codes
+    logging.disable_progress_bar()
     try:
+        layers = getattr(AutoConfig.from_pretrained(name), "num_hidden_layers", 1)
+        if not isinstance(layers, int) or not 0 < layers <= MOST_LAYERS:
+            raise ValueError(f"{layers} layers in its configuration; allowed: 1 to {MOST_LAYERS}")
         tokenizer = AutoTokenizer.from_pretrained(name)
-        model, loaded = AutoModel.from_pretrained(name, attn_implementation="sdpa", output_loading_info=True)
+        options = {
+            "attn_implementation": "sdpa",
+            "output_loading_info": True,
+            "ignore_mismatched_sizes": True,
+        }
+        model, loaded = AutoModel.from_pretrained(name, **options)
     except Exception as error:  # of many libraries, each with errors of its own
         raise TensorError(f"the model {name} cannot be loaded: {_line(error)}") from None
     random = sorted(key for key in loaded["missing_keys"] if "pooler" not in key)  # no part of attention
@@ -269,6 +288,17 @@ def load_model(name: str, text: str, most: int | None, window: int = 1) -> tuple
         raise TensorError(
             f"the model {name} has no weights for {random[0]} and {len(random) - 1} more; they would be "
             "random"
+        )
+    if wrong := sorted(key for key, *_ in loaded.get("mismatched_keys", ())):
+        raise TensorError(
+            f"the model {name} has {wrong[0]} and {len(wrong) - 1} more in other shapes than it is "
+            "configured for"
+        )
+    if spare := sorted(loaded.get("unexpected_keys", ())):
+        ERR.print(
+            f"not used by this model, as its configuration has it: {spare[0]} and {len(spare) - 1} more",
+            highlight=False,
+            markup=False,
         )
     longest = [n for n in (most, getattr(model.config, "max_position_embeddings", None)) if n]
     return model.eval(), _window(tokenizer, text, min(longest, default=None), window)
@@ -448,4 +478,5 @@ def _finite(value: Any) -> Any:
 
 
 def _line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:160]
+    lines = str(error).splitlines() or [type(error).__name__]
+    return " ".join(line.strip() for line in lines[: 1 + lines[0].endswith(":")])[:160]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import keyword
 import re
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from checks.commands.console import OUT
@@ -28,6 +30,11 @@ def run(a: argparse.Namespace) -> int:
     """Writes the files; 0. Raises BadInput for a name that no package can have, or a folder with files."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", a.name) or keyword.iskeyword(a.name):
         raise BadInput(f"'{a.name}' cannot be a package: small letters, digits and _ are allowed")
+    taken = {*sys.stdlib_module_names, *packages_distributions(), *(p.name for p in TEMPLATE.iterdir())} - {
+        NAME
+    }
+    if a.name in taken:
+        raise BadInput(f"'{a.name}' cannot be a package: a module or folder of that name is there already")
     out = a.out or Path(a.name)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"{out} is not an empty or new folder")

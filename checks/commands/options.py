@@ -9,6 +9,8 @@ from checks.claim import Options
 
 DTYPES = ("float64", "float32", "bfloat16")
 MANY = 8
+LONGEST = 10**8
+"""Seconds, three years: far beyond them the system's timers can no longer be set."""
 
 
 class BadInput(Exception):
@@ -50,8 +52,8 @@ def run_options(a: argparse.Namespace) -> Options:
         raise BadInput(f"--seed {a.seed} is out of range; allowed: 0 to {2**32 - 1}")
     if not 1 <= a.workers <= 64:
         raise BadInput(f"--workers {a.workers} is out of range; allowed: 1 to 64")
-    if a.limit is not None and not a.limit > 0:
-        raise BadInput(f"--limit {a.limit} is out of range; a positive number is needed")
+    if a.limit is not None and not 0 < a.limit <= LONGEST:
+        raise BadInput(f"--limit {a.limit} is out of range; allowed: above 0, to {LONGEST} seconds")
     if a.device != "cpu":
         _require_device(a.device)
     if a.max_tokens > Options.max_tokens:

@@ -59,14 +59,16 @@ def run(a: argparse.Namespace) -> int:
 
 def _record(file: Path) -> int:
     try:
-        given = sys.stdin.buffer.read(_LARGEST) if str(file) == "-" else read_bounded(file, _LARGEST)
-        lines = given.decode("utf-8").splitlines()
+        given = _standard_input() if str(file) == "-" else read_bounded(file, _LARGEST)
+        lines = given.decode("utf-8").split("\n")  # and at nothing else: texts may hold other separators
     except UnicodeDecodeError:
         raise BadInput(f"{file} is not UTF-8 text") from None
     new = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
             item = _item(line, number)
+            if item["id"] in new:
+                raise BadInput(f"line {number}: {item['id']} was read on a line before")
             new[item["id"]] = readings.Reading(
                 item["paper"], item["record"], item["outcome"], verify.version(load()[item["id"]])
             )
@@ -75,11 +77,21 @@ def _record(file: Path) -> int:
     return 0
 
 
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise BadInput("standard input is closed")
+    given = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(given) > _LARGEST:
+        raise BadInput(f"standard input has more than {_LARGEST} bytes")
+    return given
+
+
 def _item(line: str, number: int) -> dict[str, Any]:
     try:
         item = json.loads(line)
         if not all(isinstance(item[field], str) and item[field].strip() for field in FIELDS):
             raise ValueError("every field is a text")
+        "".join(item[field] for field in FIELDS).encode("utf-8")  # halves of characters are none
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"line {number} is no reading: {error}") from None
     if item["id"] not in load():

@@ -86,6 +86,10 @@ class Experiment:
         return {**chosen, "seeds": seeds}
 
 
+_LARGEST = 2**30
+"""Bytes of the largest checkpoint that is read."""
+
+
 class Watch:
     """What a running part sees of its run: progress, and a place for its state.
 
@@ -112,7 +116,7 @@ class Watch:
         if not self.path.exists():
             return None
         try:
-            content = self.path.read_bytes()
+            content = store.read_bounded(self.path, _LARGEST)
             if content[:_SUM] != self._sum(content[_SUM:]):
                 raise ValueError("changed since it was written")
             kept = torch.load(BytesIO(content[_SUM:]), weights_only=True)

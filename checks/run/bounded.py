@@ -24,6 +24,10 @@ class OutOfTime(BaseException):
     """
 
 
+class WorkerEnded(RuntimeError):
+    """The process that judged a claim ended itself or was killed."""
+
+
 @contextmanager
 def within(limit: float | None) -> Iterator[None]:
     """Raises OutOfTime inside after so many seconds of this thread's processor time, or `PATIENCE` times as

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from checks.audit import cache_folder
@@ -47,7 +49,7 @@ class Cache:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             with suppress(OSError):  # a folder that cannot be written keeps it, and it is still not believed
-                path.replace(path.with_suffix(".damaged"))
+                path.replace(_aside(path))
             self.set_aside.append(f"{path.name} ({error})")
             return None
 
@@ -71,3 +73,9 @@ class Cache:
             f"cannot write to the cache {self.folder} ({error.strerror}); set ATTEST_CACHE, or run with "
             "--no-cache"
         )
+
+
+def _aside(path: Path) -> Path:
+    """The name that a damaged entry is given: one that nothing has, for a folder replaces no file."""
+    names = (path.with_suffix(f".damaged{n or ''}") for n in count())
+    return next(name for name in names if not os.path.lexists(name))

@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
@@ -84,7 +84,7 @@ def sources() -> dict[str, Path]:
     todo = [audit.folder] if audit.package != OWN else []
     found |= _modules(audit.folder, audit.root)
     while todo:
-        for path in todo.pop().rglob("*.py"):
+        for path in _python(todo.pop()):
             for place in filter(None, map(_own_place, first_names(path))):
                 if place.is_file():
                     found[place.stem] = place
@@ -94,9 +94,14 @@ def sources() -> dict[str, Path]:
     return found
 
 
+def _python(folder: Path) -> Iterator[Path]:
+    """The files of Python in a folder: an editor's lock on one is a link that leads nowhere."""
+    return (path for path in folder.rglob("*.py") if path.is_file())
+
+
 def _modules(folder: Path, root: Path, prefix: str = "") -> dict[str, Path]:
     """The modules in a folder, by the names under which they are imported from a root."""
-    names = {p: prefix + ".".join(p.relative_to(root).with_suffix("").parts) for p in folder.rglob("*.py")}
+    names = {p: prefix + ".".join(p.relative_to(root).with_suffix("").parts) for p in _python(folder)}
     return {name.removesuffix(".__init__"): path for path, name in names.items()}
 
 

@@ -15,7 +15,7 @@ def modules() -> list[str]:
         f"{audit.package_of(paper)}.{path.stem}"
         for paper in audit.papers
         for path in sorted(audit.folder_of(paper.key).glob("*.py"))
-        if path.stem not in ("__init__", "legs")
+        if path.stem not in ("__init__", "legs") and path.is_file()
     ]
 
 

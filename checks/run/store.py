@@ -26,10 +26,12 @@ def read_bounded(path: Path, most: int) -> bytes:
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "is no regular file", str(path))
-        found = file.read(most + 1) or b""
+        found = bytearray()
+        while len(found) <= most and (piece := file.read(2**16)):
+            found += piece
     if len(found) > most:
         raise OSError(errno.EFBIG, f"has more than {most} bytes", str(path))
-    return found
+    return bytes(found)
 
 
 LARGEST = 2**28

@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +30,7 @@ from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
-from checks.run.bounded import OutOfTime, within
+from checks.run.bounded import OutOfTime, WorkerEnded, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key
@@ -57,10 +58,9 @@ def examine(
         _judge(claim, assumptions, options, quick, parts, record)
     except Inconsistent as error:
         record.verdict, record.notes = "inconsistent", f"{record.notes}\n\n{error}".strip()
-    except (
-        Exception
-    ) as error:  # one claim that an engine cannot digest must not take the other claims' results with it
-        stopped = f"The engine stopped with {type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        # one claim that an engine cannot digest must not take the other claims' results with it
+        stopped = f"The engine stopped with {_said(error)}"
         record.verdict, record.notes = "unsettled", f"{record.notes}\n\n{stopped}".strip()
     record.seconds = round(time.perf_counter() - started, 3)
     return record
@@ -103,16 +103,27 @@ def _further(
     A leg that raises an exception ends alone: it is recorded as not run. None settles a statement alone.
     """
     found: list[list[Evidence]] = []
+    here = os.getpid()
     for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
             pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
             found.append([replace(e, settles=False) for e in pieces])
-        except Inconsistent:
+        except (Inconsistent, OutOfTime, KeyboardInterrupt):
             raise
-        except Exception as error:
-            why = f"{name_of(leg)}{STOPPED}{type(error).__name__}: {error}"
+        except BaseException as error:  # a SystemExit too, which would end the run without a word
+            why = f"{name_of(leg)}{STOPPED}{_said(error)}"
             found.append([not_run("exact", "measured", why)])
+        if os.getpid() != here:  # a copy of this process, which a leg made and let come back
+            os._exit(1)
     return found
+
+
+def _said(error: BaseException) -> str:
+    """The name and the words of an error, whose author may have written what fails to give them."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def climbs(claim: Claim, assumptions: Any, options: Options, parts: Parts | None = None) -> dict[int, Climb]:
@@ -276,13 +287,15 @@ def verify(
     climbing: Callable[[Progress | None], None] = lambda _: None,
     running: Callable[[list[str]], None] = lambda _: None,
     limit: float | None = None,
+    apart: bool = False,
 ) -> Iterator[tuple[Record, bool]]:
     """Judge claims, yielding each record as it is done and whether it came from the cache.
 
     Beyond the usual lengths the tensor checks of all claims run first, short lengths before long ones;
     ``climbing`` is told of each part that ends, and of the end by None. ``running`` is told every few seconds
     which claims are being judged. A claim that takes longer than ``limit`` seconds is ended and unsettled.
-    Raises UnwritableCache.
+    ``apart`` leaves one worker, too, a process of its own: a leg that ends it ends no run. Raises
+    UnwritableCache.
     """
     settings = settings or {}
     todo: list[Claim] = []
@@ -297,7 +310,7 @@ def verify(
             todo.append(claim)
     todo.sort(key=lambda claim: -len(claim.legs))  # the long ones first, so that no worker ends alone
     # one that cannot be written is good enough where it has it all
-    with _parts(cache if todo else None) as parts, _pool(min(workers, len(todo))) as pool:
+    with _parts(cache if todo else None) as parts, _pool(min(workers, len(todo)), apart) as pool:
         work = _Work(settings, options, quick, parts, limit)
         if options.max_tokens > Options.max_tokens and not quick:
             found = [
@@ -309,7 +322,8 @@ def verify(
             for progress in ascend(found, run, max(1, workers)):
                 climbing(progress)
             climbing(None)
-        for id, record in _run([claim.id for claim in todo], work.record, pool, workers, running):
+        ids = [claim.id for claim in todo]
+        for id, record in _run(ids, work.record, _ended, pool, workers, running):
             if cache:
                 cache.put(keys[id], record)
             yield record, False
@@ -333,7 +347,8 @@ def changes(
     """
     before, after = (_Work(s, options, True, Parts(), limit, cache) for s in ({}, settings))
     with _pool(min(workers, len(claims))) as pool:
-        yield from _run([c.id for c in claims], partial(_change, before, after), pool, workers, running)
+        change = partial(_change, before, after)
+        yield from _run([c.id for c in claims], change, _refused, pool, workers, running)
 
 
 def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
@@ -384,6 +399,22 @@ class _Work:
         return attempt(climbs(claim, assumptions, self.options, self.parts)[index], n)
 
 
+ENDED = f"judging{STOPPED}its process, which ended itself or was killed"
+"""The reason of the evidence of a claim that takes its process with it."""
+
+
+def _ended(id: str) -> Record:
+    """The record of such a claim."""
+    record = _blank(load()[id])
+    record.evidence.append(not_run("exact", "measured", ENDED))
+    record.notes = f"{record.notes}\n\nIts process ended itself or was killed.".strip()
+    return record
+
+
+def _refused(id: str) -> Any:
+    raise WorkerEnded(f"the process that derived {id} ended itself or was killed; finished claims are cached")
+
+
 @contextmanager
 def _parts(cache: Cache | None) -> Iterator[Parts]:
     """Where parts are kept: in the cache; without one, in a folder that goes with the run. Raises
@@ -406,9 +437,9 @@ _NO_WORD = "ignore:resource_tracker:UserWarning"
 
 
 @contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
-    """Fresh processes, or None for one worker, which is this process."""
-    if workers <= 1:
+def _pool(workers: int, apart: bool = False) -> Iterator[ProcessPoolExecutor | None]:
+    """Fresh processes, or None for one worker, which is this process unless it is to be apart."""
+    if workers <= (0 if apart else 1):
         yield None
         return
     if _NO_WORD not in sys.warnoptions:
@@ -433,11 +464,22 @@ def _begin(threads: str, package: str) -> None:
     """Before torch is imported: processes that each took all cores would wait for each other.
 
     A worker has the audit of its parent, leaves Ctrl-C to it (`_pool` blocks it), and ends with it, however
-    that ends.
+    that ends. What legs print is no part of the parent's output, and threads that they leave keep nobody
+    waiting.
     """
+    with suppress(OSError):  # a closed one
+        os.dup2(2, 1)
+    util.Finalize(None, _leave, exitpriority=0)
     os.environ.setdefault("OMP_NUM_THREADS", threads)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use(package)
+
+
+def _leave() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):  # a leg may have closed it
+            stream.flush()
+    os._exit(0)
 
 
 def _end_with_parent() -> None:
@@ -454,24 +496,55 @@ _TICK = 2.0
 def _run(
     ids: list[str],
     call: Callable[[str], Any],
+    ended: Callable[[str], Any],
     pool: ProcessPoolExecutor | None,
     workers: int,
     running: Callable[[list[str]], None],
 ) -> Iterator[tuple[str, Any]]:
-    """What a call gives for each claim, as it is done."""
+    """What a call gives for each claim, as it is done; ``ended`` says what is given for one that takes its
+    process with it.
+    """
     if pool is None:
         for id in ids:
             running([id])
             yield id, call(id)
         return
-    jobs = {pool.submit(call, id): id for id in ids}
-    pending = set(jobs)
-    while pending:
-        ahead = [id for job, id in jobs.items() if job in pending]
-        running(ahead[:workers])
+    left = list(ids)
+    for id, found in _shared(ids, call, pool, workers, running):
+        left.remove(id)
+        yield id, found
+    # a process has ended: what it may have been judging is judged alone, which shows what ends it
+    alone, left = left[: 2 * workers], left[2 * workers :]
+    for id in alone:
+        with _pool(1, apart=True) as own:
+            once = dict(_shared([id], call, own, 1, running)) if own else {}
+        yield id, once[id] if once else ended(id)
+    if left:
+        with _pool(min(workers, len(left)), apart=True) as fresh:
+            yield from _run(left, call, ended, fresh, workers, running)
+
+
+def _shared(
+    ids: list[str],
+    call: Callable[[str], Any],
+    pool: ProcessPoolExecutor,
+    workers: int,
+    running: Callable[[list[str]], None],
+) -> Iterator[tuple[str, Any]]:
+    """What the call gives for each claim that is done before a process of the pool ends, if one does."""
+    try:
+        jobs = {pool.submit(call, id): id for id in ids}
+    except BrokenProcessPool:
+        return
+    pending, broken = set(jobs), False
+    while pending and not broken:
+        running([id for job, id in jobs.items() if job in pending][:workers])
         done, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
         for job in done:
-            yield jobs[job], job.result()
+            if isinstance(job.exception(), BrokenProcessPool):
+                broken = True
+            else:
+                yield jobs[job], job.result()
 
 
 def _parts_run(

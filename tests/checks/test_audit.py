@@ -20,6 +20,7 @@ from checks.audit import Audit, Paper, UnknownPackage, cache_folder, current, pe
 from checks.claim import ROOT
 from checks.commands import new_paper
 from checks.commands.cli import main
+from checks.run import catalogue, registry
 
 _SPEC = util.spec_from_file_location("backend", ROOT / ".ci" / "backend.py")
 backend = util.module_from_spec(_SPEC)
@@ -273,7 +274,18 @@ def test_what_is_kept_for_one_audit_is_not_given_for_another(monkeypatch) -> Non
     assert title() == "Another" and len(asked) == 2
 
 
-@pytest.mark.parametrize("name", ["My-Paper", "2paper", "class", "a.b", ""])
+def test_the_lock_of_an_editor_is_no_module(tmp_path, monkeypatch) -> None:
+    (tmp_path / "locked" / "p").mkdir(parents=True)
+    for name in ("locked/__init__.py", "locked/p/__init__.py", "locked/p/one.py"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "locked" / "p" / ".#one.py").symlink_to("author@machine.123")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("checks.audit._current", [Audit("locked", "Locked", (Paper("p", "P"),))])
+    assert registry.modules() == ["locked.p.one"]
+    assert {"locked.p.one"} == {name for name in catalogue.sources() if name.startswith("locked.p.")}
+
+
+@pytest.mark.parametrize("name", ["My-Paper", "2paper", "class", "a.b", "", "os", "numpy", "tests"])
 def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["new-paper", name]) == 2 and "cannot be a package" in capsys.readouterr().err

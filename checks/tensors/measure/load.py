@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ _DAMAGE = (
         RuntimeError,
     ),  # RuntimeError: encrypted
     *(KeyError, ValueError, TypeError, EOFError, OSError, struct.error, UnicodeError, OverflowError),
+    *(TokenError, MemoryError),  # a header that nests without end
 )
 """What reading a damaged, encrypted or strangely compressed archive raises."""
 _DEEPEST, _MOST = 32, 100_000
@@ -203,6 +205,8 @@ def _npz(path: Path) -> dict[str, Stored]:
                     }[version]
                     shape, _, dtype = header(file)
                 name = member.removesuffix(".npy")
+                if name in found:
+                    raise TensorError(f"{path} has two arrays named {name}")
                 if dtype.hasobject:
                     raise TensorError(
                         f"{path}: {name} holds pickled Python objects, which could run code; "

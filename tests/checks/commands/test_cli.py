@@ -4,14 +4,17 @@ shown.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +22,7 @@ import pytest
 from checks.claim import CLAIMS, ROOT, Assumption, Claim
 from checks.commands import cli, export, show, verify
 from checks.evidence import Evidence, Record
-from checks.run import ledger
+from checks.run import ledger, readings, store
 from checks.run.registry import load
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
@@ -54,7 +57,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 # ---------------------------------------------------------------- bad input
 
-FILES = {"broken.toml": "[svr", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
+READ = json.dumps({"id": CHEAP, "paper": "p", "record": "r", "outcome": "o"})
+FILES = {"half": READ.replace('"p"', '"\\ud800"'), "twice": f"{READ}\n\n{READ}\n", "broken.toml": "[svr", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
          "knob.toml": "[svr]\nlos = 'huber'\n", "value.toml": "[svr]\nloss = 'none'\n"}  # fmt: skip
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("show", "nosuch/eq1"), "no claim or paper 'nosuch/eq1'"),
@@ -76,6 +80,11 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("verify", CHEAP, "--seed", "-1"), "allowed: 0 to"),
     (("verify", CHEAP, "--seed", str(10**30)), "allowed: 0 to"),
     (("verify", CHEAP, "--seed", "1.5"), "invalid int value"),
+    (("verify", CHEAP, "--limit", "inf"), "allowed: above 0, to 100000000 seconds"),
+    (("verify", CHEAP, "--limit", "1e15"), "allowed: above 0, to 100000000 seconds"),
+    (("verify", CHEAP, "--limit", "nan"), "allowed: above 0"),
+    (("measure", "x.npz", "--seed", str(10**30)), "allowed: 0 to"),
+    (("measure", "x.npz", "--seed", "-1"), "allowed: 0 to"),
     (("verify", "--nosuch"), "unrecognized arguments: --nosuch"),
     ((), "required: COMMAND"),
     (("refute",), "invalid choice: 'refute'"),
@@ -126,6 +135,8 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("read", "--from", "/dev/zero"), "/dev/zero: is no regular file"),
     (("read", "--from", "{}/pipe"), "is no regular file"),
     (("read", "--from", "{}/nosuch"), "No such file"),
+    (("read", "--from", "{}/half"), "line 1 is no reading"),
+    (("read", "--from", "{}/twice"), "line 3: nguyen2023/eq7 was read on a line before"),
     (("read", "--from", "{}/deep"), "line 1 is no reading"),
     (("measure", "--model", "x", "--text", "/dev/zero"), "is no regular file"),
     (("experiment", "wang2024/fig3", "--data", "/dev/zero"), "reads no file"),
@@ -151,6 +162,24 @@ def test_bad_input_ends_with_one_line(
     )
 
 
+def test_readings_from_standard_input(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checks.run.readings.recorded", lambda: tmp_path / "audit.json")
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "standard input is closed" in refused(capsys, "read", "--from", "-")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b" " * (2**24 + 1))))
+    assert "more than 16777216 bytes" in refused(capsys, "read", "--from", "-")
+    line = READ.replace('"p"', '"a\u2028b"')
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(line.encode())))
+    readings.readings.cache_clear()  # type: ignore[attr-defined]
+    try:
+        assert attest(capsys, "read", "--from", "-")[0] == 0
+    finally:
+        readings.readings.cache_clear()  # type: ignore[attr-defined]
+    assert json.loads((tmp_path / "audit.json").read_text())[CHEAP]["paper"] == "a\u2028b"
+
+
 def test_a_damaged_cache_entry_is_named_and_nothing_is_lost(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +196,7 @@ def test_a_damaged_cache_entry_is_named_and_nothing_is_lost(
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("what", ["fifo", "endless", "nested", "folder"])
+@pytest.mark.parametrize("what", ["fifo", "endless", "nested", "folder", "folder beside a damaged one"])
 def test_a_cache_entry_that_is_no_file_of_ours_is_judged_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -183,9 +212,12 @@ def test_a_cache_entry_that_is_no_file_of_ours_is_judged_again(
             entry.write_text("[" * 100_000)
         else:
             entry.mkdir()
+            if what != "folder":
+                entry.with_suffix(".damaged").write_text("of an earlier run")
     status, _, said = attest(capsys, "verify", CHEAP)
     assert status == 0 and "damaged" in said, said
-    assert attest(capsys, "verify", CHEAP)[0] == 0
+    status, _, said = attest(capsys, "verify", CHEAP)
+    assert status == 0 and "1 of 1 from the cache" in said, said
 
 
 def test_a_cache_that_cannot_be_written(
@@ -252,6 +284,33 @@ def test_a_killed_worker_is_one_line(
     assert "a worker process was killed" in refused(capsys, "verify", CHEAP)
 
 
+@pytest.mark.parametrize(
+    "error, words",
+    [
+        (MemoryError(), "not enough memory"),
+        (ImportError("libtorch.so: failed to map"), "libtorch.so: failed"),
+    ],
+)
+def test_a_machine_that_is_too_small_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def stops(*a: Any, **k: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(verify, "judged", stops)
+    assert words in refused(capsys, "verify", CHEAP)
+
+
+def test_a_small_file_is_read_in_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "small").write_text("content")
+    tracemalloc.start()
+    assert store.read_bounded(tmp_path / "small", 2**28) == b"content"
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+    with pytest.raises(OSError, match="more than 6 bytes"):
+        store.read_bounded(tmp_path / "small", 6)
+
+
 def test_the_program_itself_refuses_like_the_function() -> None:
     done = subprocess.run([sys.executable, "-m", "checks.commands.cli", "show", "nosuch/eq1"], cwd=ROOT, capture_output=True,
                           text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
@@ -260,6 +319,17 @@ def test_the_program_itself_refuses_like_the_function() -> None:
         and done.stderr.startswith("attest: no claim")
         and len(done.stderr.splitlines()) == 1
     )
+
+
+@pytest.mark.parametrize("arguments, status", [(("show", "nosuch/eq1"), 2), (("list",), 0)])
+def test_where_standard_error_takes_nothing_the_status_is_the_same(
+    arguments: tuple[str, ...], status: int
+) -> None:
+    with open("/dev/full", "w") as full:
+        words = "from checks.commands import cli, console; console.ERR.print('a word'); import sys; "
+        program = f"{words}sys.exit(cli.main({list(arguments)!r}))"
+        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=full)
+    assert done.returncode == status
 
 
 # ---------------------------------------------------------------- list, show

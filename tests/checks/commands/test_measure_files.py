@@ -209,6 +209,20 @@ def test_a_truncated_array_is_one_clear_line(tmp_path):
     refused("q cannot be read", tmp_path / "b.npz")
 
 
+@pytest.mark.parametrize("header", ["{" * 300, "-" * 9000, "[" * 250 + "]" * 250])
+def test_a_header_that_nests_without_end_is_one_clear_line(tmp_path, header):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+    refused("is not a readable .npz", tmp_path / "a.npz")
+
+
+def test_two_arrays_of_one_name_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays())
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("q", archive.read("k.npy"))
+    refused("has two arrays named q", tmp_path / "a.npz")
+
+
 def test_other_files_are_one_clear_line(tmp_path):
     refused("is not one of .npz", tmp_path / "a.csv")
     refused("no file", tmp_path / "a.npz")
@@ -561,11 +575,22 @@ def test_models_that_cannot_be_measured_are_one_clear_line():
 
 @pytest.fixture
 def stub(monkeypatch):
-    """A stand-in for transformers: the same two entry points, a tokenizer of bytes and the tiny model."""
+    """A stand-in for transformers: the same entry points, a tokenizer of bytes and the tiny model."""
 
     def load(name, **options):
+        if name == "typed":
+            raise ValueError("Validation error for field 'x':\n    TypeError: int expected\nand more advice")
         if name == "pickle":
             raise pickle.UnpicklingError("Weights only load failed\nand more advice")
+        if name == "bent":
+            return Tiny(), {"missing_keys": set(), "mismatched_keys": {("layers.0.q", (2, 2), (4, 4))}}
+        if name == "narrow":
+            model = Tiny()
+            model.forward = lambda *_, **__: torch.zeros(1)[5]
+            return model, {"missing_keys": set()}
+        if name == "spare":
+            spare = {"missing_keys": set(), "unexpected_keys": {"layers.8.\x1b[31m", "layers.9"}}
+            return Tiny(is_causal=True), spare
         if name not in ("tiny", "hollow"):
             raise OSError(f"{name} is not a local folder\nand more advice")
         if name == "hollow":
@@ -579,6 +604,10 @@ def stub(monkeypatch):
 
     module = types.ModuleType("transformers")
     module.AutoModel = types.SimpleNamespace(from_pretrained=load)
+    module.AutoConfig = types.SimpleNamespace(
+        from_pretrained=lambda name: types.SimpleNamespace(num_hidden_layers=10**9 if name == "tower" else 2)
+    )
+    module.logging = types.SimpleNamespace(set_verbosity_error=int, disable_progress_bar=int)
     module.AutoTokenizer = types.SimpleNamespace(from_pretrained=lambda name: tokenizer)
     monkeypatch.setitem(sys.modules, "transformers", module)
 
@@ -604,6 +633,14 @@ def test_a_model_on_a_text(stub, tmp_path, capsys):
     )
     refused("pickle cannot be loaded: Weights only load failed$", "--model", "pickle", *options[2:])
     refused("no weights for layers.7.q.weight", "--model", "hollow", *options[2:])
+    refused("narrow cannot be run on .*: index 5 is out of bounds", "--model", "narrow", *options[2:])
+    refused("has layers.0.q and 0 more in other shapes", "--model", "bent", *options[2:])
+    refused("1000000000 layers in its configuration; allowed: 1 to", "--model", "tower", *options[2:])
+    refused("for field 'x': TypeError: int expected$", "--model", "typed", *options[2:])
+    capsys.readouterr()
+    assert attest("--model", "spare", *options[2:]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "not used by this model, as its configuration has it: layers.8.?[31m and 1 more" in said
     refused("cannot be read as UTF-8", "--model", "tiny", "--text", tmp_path / "none.txt")
     (tmp_path / "one.txt").write_text("x")
     refused("1 tokens; at least 2", *options[:3], tmp_path / "one.txt")

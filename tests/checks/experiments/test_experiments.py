@@ -5,6 +5,7 @@ line.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import torch
 
 from checks.commands import cli
+from checks.commands.stopping import Terminated
 from checks.experiments import categories as cat
 from checks.experiments import experiment as runner
 from checks.experiments import images, wang2024
@@ -212,6 +214,26 @@ def test_interrupted_the_command_says_how_to_go_on(
     assert "the same command goes on from here" in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
     assert cli.main(command) == 0 and runner.read(tmp_path / "x.json")["data"]["a"]["total"] == 45
+
+
+@pytest.mark.timeout(60)
+def test_a_checkpoint_that_is_a_pipe_is_damaged(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "0.pt")
+    with pytest.raises(ExperimentError, match="is damaged"):
+        Watch(tmp_path / "0.pt", lambda steps: None).restore()
+
+
+def test_terminated_the_command_has_the_status_of_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(*_: object) -> None:
+        raise Terminated
+
+    small = counting([], "a")
+    monkeypatch.setitem(EXPERIMENTS, small.id, small)
+    monkeypatch.setattr(runner, "run", terminated)
+    assert cli.main(["experiment", small.id, "--out", str(tmp_path / "x.json")]) == 143
+    assert capsys.readouterr().err == "attest: terminated; the same command goes on from here\n"
 
 
 # ---------------------------------------------------------------- the contexts

@@ -25,6 +25,7 @@ from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
 from checks.run import catalogue, content, ledger, registry
 from checks.run import verify as vf
+from checks.run.bounded import WorkerEnded
 from checks.run.cache import Cache, UnwritableCache
 from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
@@ -74,6 +75,71 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
     list(verify([CLAIMS["nguyen2023/eq7"]], QUICK, quick=True))
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_process_that_ends_costs_the_claim_that_ended_it_and_no_other() -> None:
+    ids = ["1 + 1", "__import__('os')._exit(0)"]
+    with vf._pool(1, apart=True) as pool:
+        found = dict(vf._run(ids, eval, lambda id: "ended", pool, 1, lambda _: None))
+    assert found == {ids[0]: 2, ids[1]: "ended"}
+
+
+def test_what_workers_print_or_leave_running_is_in_nobodys_way(capfd: pytest.CaptureFixture[str]) -> None:
+    thread = "__import__('threading').Thread(target=__import__('time').sleep, args=(60,)).start()"
+    started = time.monotonic()
+    with vf._pool(1, apart=True) as pool:
+        found = dict(vf._run(["print('a word')", thread], eval, str, pool, 1, lambda _: None))
+    out, err = capfd.readouterr()
+    assert list(found.values()) == [None, None] and not out and err == "a word\n"
+    assert time.monotonic() - started < 30
+
+
+def test_the_record_of_a_claim_that_ended_its_process_is_unsettled_and_not_kept(tmp_path: Path) -> None:
+    record, cache = vf._ended("nguyen2023/eq7"), Cache(tmp_path)
+    assert record.verdict == "unsettled" and "Its process ended itself" in record.notes
+    cache.put("k", record)
+    assert cache.get("k") is None
+    with pytest.raises(WorkerEnded, match="nguyen2023/eq7"):
+        vf._refused("nguyen2023/eq7")
+
+
+class _Wordless(BaseException):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), _Wordless()])
+def test_what_a_leg_raises_ends_the_leg_alone(error: BaseException) -> None:
+    def leg(assumptions: Any, options: Options) -> list[Evidence]:
+        raise error
+
+    record = vf.examine(made(legs=(leg,)), None, QUICK)
+    (last,) = [e for e in record.evidence if e.not_run]
+    assert record.verdict == "proved" and f"stopped with {type(error).__name__}" in str(last.not_run)
+
+
+def test_a_statement_that_ends_the_program_is_unsettled() -> None:
+    def literal(assumptions: Any) -> Any:
+        raise SystemExit(0)
+
+    record = vf.examine(made(literal=literal), None, QUICK)
+    assert record.verdict == "unsettled" and "SystemExit" in record.notes
+
+
+def test_a_copy_of_the_process_that_a_leg_lets_come_back_ends() -> None:
+    reader, writer = os.pipe()
+
+    def leg(assumptions: Any, options: Options) -> list[Evidence]:
+        os.fork()
+        return []
+
+    here = os.getpid()
+    vf.examine(made(legs=(leg,)), None, QUICK)
+    if os.getpid() != here:  # shown to the first process, which reads what the copy writes
+        os.write(writer, b"it came back")
+        os._exit(0)
+    os.close(writer)
+    assert os.read(reader, 99) == b""
 
 
 def test_workers_give_the_same_records(tmp_path: Path) -> None:
@@ -306,6 +372,15 @@ def test_a_damaged_entry_is_named_set_aside_and_judged_again(tmp_path: Path, tex
     assert cache.get("k") is None
     assert cache.set_aside[0].startswith("k.json (") and not (tmp_path / "k.json").exists()
     assert (tmp_path / "k.damaged").read_text() == text
+
+
+@pytest.mark.parametrize("change", [{"title": 7}, {"steps": 7}, {"rests_on": "x"}, {"notes": None}])
+def test_a_record_of_another_shape_is_not_believed(tmp_path: Path, change: dict[str, Any]) -> None:
+    data = vf.examine(made(), None, QUICK, quick=True).to_json()
+    for record in (data, data | change):
+        stored = json.dumps({"digest": digest("k", record), "record": record})
+        (tmp_path / "k.json").write_text(stored)
+        assert (Cache(tmp_path).get("k") is not None) is (record is data)
 
 
 def test_an_entry_cut_off_anywhere_is_not_believed(tmp_path: Path) -> None:
