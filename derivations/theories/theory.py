@@ -106,11 +106,13 @@ def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, 
     """
     try:
         table = tomllib.loads(_text(path))
+    except BadAssumption:
+        raise
     except OSError as error:
         raise BadAssumption(f"cannot read {path}: {error.strerror}") from None
     except RecursionError:
         raise BadAssumption(f"{path} nests too deep") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # a number of too many digits, too
         raise BadAssumption(f"{path} is not valid TOML: {error}") from None
     if required and theory not in table:
         there = ", ".join(f"[{name}]" for name in table) or "nothing"

@@ -58,7 +58,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 # ---------------------------------------------------------------- bad input
 
 READ = json.dumps({"id": CHEAP, "paper": "p", "record": "r", "outcome": "o"})
-FILES = {"half": READ.replace('"p"', '"\\ud800"'), "twice": f"{READ}\n\n{READ}\n", "broken.toml": "[svr", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
+FILES = {"half": READ.replace('"p"', '"\\ud800"'), "twice": f"{READ}\n\n{READ}\n", "broken.toml": "[svr", "digits.toml": f"[svr]\nbeta = {'9' * 5000}", "deep": "[" * 99_999, "other.toml": "[srv]\nloss = 'huber'\n", "number.toml": "[svr]\nloss = 3\n",
          "knob.toml": "[svr]\nlos = 'huber'\n", "value.toml": "[svr]\nloss = 'none'\n"}  # fmt: skip
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("show", "nosuch/eq1"), "no claim or paper 'nosuch/eq1'"),
@@ -142,6 +142,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("experiment", "wang2024/fig3", "--data", "/dev/zero"), "reads no file"),
     (("derive", "svr", "--assumptions", "{}"), "Is a directory"),
     (("derive", "svr", "--assumptions", "{}/broken.toml"), "not valid TOML"),
+    (("derive", "svr", "--assumptions", "{}/digits.toml"), "not valid TOML"),
     (("derive", "svr", "--assumptions", "{}/other.toml"), "no table [svr]; there is [srv]"),
     (("derive", "svr", "--assumptions", "{}/number.toml"), "loss takes text, not int"),
     (("derive", "svr", "--assumptions", "{}/knob.toml"), "no knob 'los'"),
