@@ -28,9 +28,9 @@ from checks.kernel.trees import NotCovered
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.examples import Example
-from checks.kinds.extremum import Extremum
+from checks.kinds.extremum import Extremum, square_multiple
 from checks.kinds.family import Family
-from checks.kinds.follows import Follows
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
@@ -42,8 +42,8 @@ from checks.kinds.stationary import Stationary, point_entry
 from checks.statement import Definition, Identity, Malformed, kind, parts
 from derivations.calculus import index as ix
 from derivations.calculus.gradients import Bregman, at_point
-from derivations.calculus.index import summands
-from derivations.calculus.term import NonConformable, Part, as_term, subterms
+from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.term import NonConformable, Part, Term, as_term, subterms
 
 
 @dataclass
@@ -80,21 +80,43 @@ def _follows(name: str, part: Follows) -> list[Theorem]:
 
 
 def _extremum(name: str, part: Extremum) -> list[Theorem]:
-    """The inequality between the energy and its value at the point, by the squares between them."""
-    if part.says not in ("a global minimum", "a global maximum") or part.above is None:
+    """The inequality between the energy and its value at the point, by the squares, and gaps of exp above
+    its tangents, between them; of the only such point, also that the same value is at no other one.
+    """
+    if part.says.removeprefix("the only ").removeprefix("a ") not in ("global minimum", "global maximum"):
         raise NotCovered(f"that a point is {part.says}")
+    if part.above is None:
+        raise NotCovered("an extremum without a formula for what is above it")
     if part.variable.positive or part.variable.symmetric:
         raise NotCovered("an extremum over a variable with a promise")
     if part.variable in ix.tensors(apply_definitions(point_entry(part.variable, part.point), part.given)):
         raise NotCovered(f"a point that mentions {part.variable.name} itself")
-    if any(isinstance(t, Bregman) for _, t in subterms(part.above)):
-        raise NotCovered("a Bregman difference of a convex function")
+    if any(isinstance(t, Bregman) and t.data != "exp" for _, t in subterms(part.above)):
+        raise NotCovered("a Bregman difference of a convex function other than exp")
     there = at_point(part.energy, part.variable, part.point)
-    least = part.says == "a global minimum"
+    least = "minimum" in part.says
     sides = (part.energy, there) if least else (there, part.energy)
     squares = part.above if least else -part.above
     inequality = Follows((), *sides, as_term(0), "", ">=", squares=squares, given=part.given)
-    return [follows(name, inequality), *defined(name, inequality)]
+    alone = [_alone(f"{name}_only", part, sides)] if "only" in part.says else []
+    return [follows(name, inequality), *alone, *defined(name, inequality)]
+
+
+def _alone(name: str, part: Extremum, sides: tuple[Term, Term]) -> Theorem:
+    """Where the energy is what it is at the point, the variable is the point: their squared distance
+    vanishes.
+    """
+    factor = square_multiple(part)
+    if factor is None or not part.variable.dims:
+        raise NotCovered(f"that a point is {part.says}")
+    at = tuple(Index(f"a{n}", dim) for n, dim in enumerate(part.variable.dims))
+    residual = Tensor("rise", ())
+    same = Equation(*sides, residual)
+    entries = (as_term(part.variable)[at], part.point[at])
+    return follows(
+        name,
+        Follows((same,), *entries, as_term(residual), "", factor=as_term(factor), over=at, given=part.given),
+    )
 
 
 def _convex(name: str, part: Convex) -> list[Theorem]:

@@ -195,7 +195,7 @@ def _sign(s: Extremum) -> str:
         return "a Bregman difference is not of nearby arguments"
     if not nonnegative(above, (*_CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
-    if "only" in s.says and not _definite(s):
+    if "only" in s.says and square_multiple(s) is None:
         return "the difference is not a positive multiple of the squared distance from the point"
     return ""
 
@@ -227,12 +227,12 @@ def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
     return not term.shape() and sg.nonnegative(term.entry())
 
 
-def _definite(s: Extremum) -> bool:
-    """Whether the difference is c ‖variable - point‖² with a rational c > 0."""
+def square_multiple(s: Extremum) -> Fraction | None:
+    """The rational c > 0 for which the difference is c ‖variable - point‖²; None where there is none."""
     assert s.above is not None
     square = squared_norm(as_term(s.variable) - s.point)
     factors = [Fraction(1), *(t.data for _, t in subterms(s.above) if isinstance(t, Number) and t.data > 0)]
-    return any(nf.equal(s.above.entry(), (as_term(f) * square).entry()) for f in factors)
+    return next((f for f in factors if nf.equal(s.above.entry(), (as_term(f) * square).entry())), None)
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:

@@ -30,6 +30,13 @@ Variable F : flags.
 (* ---- signs *)
 Definition is_square (a b : expr) : bool :=
   eqb a b ||| match b with Mul c (Num 1) => eqb a c | _ => false end.
+(* exp u - exp c - exp c (u - c): how far a convex function lies above its tangent *)
+Definition is_gap (a b : expr) : bool :=
+  match a, b with
+  | Add (Exp u) (Mul (Num m) (Exp c)), Mul (Num n) (Mul (Exp c1) (Add u1 (Mul (Num o) c2))) =>
+      Z.eqb m (-1) &&& Z.eqb n (-1) &&& Z.eqb o (-1) &&& eqb u u1 &&& eqb c c1 &&& eqb c c2
+  | _, _ => false
+  end.
 Definition not_zero (e : expr) : bool := match e with At t _ => nzT F t | _ => false end.
 Fixpoint sgn (e : expr) : bool * bool :=   (* (positive, nonnegative) *)
   match e with
@@ -37,7 +44,7 @@ Fixpoint sgn (e : expr) : bool * bool :=   (* (positive, nonnegative) *)
   | Dim _ => (true, true)
   | At t _ => (posT F t, posT F t)
   | Delta _ _ => (false, true)
-  | Add a b => let (p, n) := sgn a in let (q, m) := sgn b in ((p &&& m) ||| (n &&& q), n &&& m)
+  | Add a b => let (p, n) := sgn a in let (q, m) := sgn b in ((p &&& m) ||| (n &&& q), (n &&& m) ||| is_gap a b)
   | Mul a b => let (p, n) := sgn a in let (q, m) := sgn b in
       ((p &&& q) ||| (is_square a b &&& not_zero a), (n &&& m) ||| is_square a b)
   | Inv a => sgn a

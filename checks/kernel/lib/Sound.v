@@ -61,6 +61,24 @@ Proof.
   destruct z as [|[| |]|]; try discriminate.
   apply eqb_eq in H as ->. simpl. now rewrite Rmult_1_r.
 Qed.
+Lemma is_gap_spec a b s : is_gap a b = true -> 0 <= eval M s a + eval M s b.
+Proof.
+  destruct a as [| | | |a1 a2| | | | | |]; try discriminate. destruct a1 as [| | | | | | | |u| |]; try discriminate.
+  destruct a2 as [| | | | |x1 x2| | | | |]; try discriminate. destruct x1 as [m| | | | | | | | | |]; try discriminate.
+  destruct x2 as [| | | | | | | |c| |]; try discriminate.
+  destruct b as [| | | | |y1 y2| | | | |]; try discriminate. destruct y1 as [n| | | | | | | | | |]; try discriminate.
+  destruct y2 as [| | | | |z1 z2| | | | |]; try discriminate. destruct z1 as [| | | | | | | |c1| |]; try discriminate.
+  destruct z2 as [| | | |u1 w| | | | | |]; try discriminate.
+  destruct w as [| | | | |w1 c2| | | | |]; try discriminate. destruct w1 as [o| | | | | | | | | |]; try discriminate.
+  unfold is_gap. intros H. do 5 (apply lazy_and in H as [H ?]).
+  repeat match goal with
+    | E : Z.eqb _ _ = true |- _ => apply Z.eqb_eq in E | E : eqb _ _ = true |- _ => apply eqb_eq in E end.
+  subst. simpl. set (u := eval M s u1). set (c := eval M s c2).
+  replace (exp u) with (exp c * exp (u + -1 * c)) by (rewrite <- exp_plus; f_equal; ring).
+  pose proof (exp_ineq1_le (u + -1 * c)) as I. pose proof (exp_pos c) as P.
+  replace (_ + _ + _) with (exp c * (exp (u + -1 * c) - (1 + (u + -1 * c)))) by ring.
+  apply Rmult_le_pos; lra.
+Qed.
 Lemma sgn_spec e : forall s, (fst (sgn F e) = true -> 0 < eval M s e) /\ (snd (sgn F e) = true ->
   0 <= eval M s e).
 Proof.
@@ -76,7 +94,8 @@ Proof.
     + apply lazy_or in H as [H|H]; apply lazy_and in H as [H1 H2].
       * specialize (P1 H1). specialize (N2 H2). lra.
       * specialize (N1 H1). specialize (P2 H2). lra.
-    + apply lazy_and in H as [H1 H2]. specialize (N1 H1). specialize (N2 H2). lra.
+    + apply lazy_or in H as [H|H]; [|now apply is_gap_spec].
+      apply lazy_and in H as [H1 H2]. specialize (N1 H1). specialize (N2 H2). lra.
   - split; intros H.
     + apply lazy_or in H as [H|H]; apply lazy_and in H as [H1 H2]; [apply Rmult_lt_0_compat; auto|].
       rewrite (is_square_spec _ _ s H1). apply Rlt_0_sqr.

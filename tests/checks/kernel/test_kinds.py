@@ -32,9 +32,10 @@ from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 from checks.statement import Identity, parts
-from derivations.calculus.index import Index
+from derivations.calculus.gradients import bregman
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.psd import Exp, Multiple, Scaled
-from derivations.calculus.term import as_term
+from derivations.calculus.term import as_term, exp, squared_norm
 
 needs_rocq = pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
 
@@ -296,3 +297,34 @@ def test_an_approximation_is_of_its_order_and_no_better() -> None:
     wrong = [replace(right, order=3), replace(right, approximate=2 * right.approximate)]
     wrong.append(replace(right, exact=right.exact + as_term(right.small)))
     assert accepted([right, *wrong]) == [True, *[False] * len(wrong)]
+
+
+@needs_rocq
+def test_a_gap_of_exp_above_its_tangent_is_seen_to_be_one_and_no_other_is() -> None:
+    """The energy is exp(x) - x e^a: least at a, by D_exp(x, a), and at no other point, by no other gap."""
+    X, A = Tensor("x"), Tensor("a")
+    x, a = as_term(X), as_term(A)
+    least = Extremum(exp(x) - x * exp(a), X, a, "a global minimum", above=bregman("exp", x, a))
+    wrong = [
+        replace(least, above=bregman("exp", a, x)),
+        replace(least, point=2 * a, above=bregman("exp", x, 2 * a)),
+        replace(least, says="a global maximum", above=-bregman("exp", x, a)),
+        replace(least, energy=x * exp(a) - exp(x), above=-bregman("exp", x, a)),
+        replace(least, above=exp(x) - exp(a) - exp(x) * (x - a)),
+        replace(least, above=exp(x) - exp(a) + exp(a) * (x - a)),
+    ]
+    assert accepted([least, *wrong]) == [True, *[False] * len(wrong)]
+
+
+@needs_rocq
+def test_the_only_least_point_is_shown_to_be_the_only_one() -> None:
+    X, A = Tensor("x", ("n",)), Tensor("a", ("n",))
+    x, a = as_term(X), as_term(A)
+    energy, third = squared_norm(x) / 3 - 2 * (a.T @ x) / 3, as_term(Fraction(1, 3))
+    only = Extremum(energy, X, a, "the only global minimum", above=third * squared_norm(x - a))
+    theorems = export("least", only)[0].theorems
+    assert [t.name for t in theorems[:2]] == ["least", "least_only"]
+    assert theorems[1].statement.endswith("forall a0, (a0 < n)%nat ->\n  x a0\n  = a a0.")
+    flat = Extremum((a.T @ x) ** 2, X, 0 * a, "the only global minimum", above=(a.T @ x) ** 2)
+    wrong = [replace(only, point=2 * a), replace(only, energy=energy + a.T @ x), flat]
+    assert accepted([only, *wrong]) == [True, *[False] * len(wrong)]
