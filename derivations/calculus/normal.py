@@ -39,6 +39,36 @@ Atom = tuple[Any, ...]
 Mono = tuple[Any, ...]  # ((dims of bound tokens…), height, ((atom, exponent), …))
 Form = tuple[Any, ...]  # (((mono), coefficient), …) sorted
 
+
+class Kept(tuple[Any, ...]):
+    """An atom or a monomial that keeps its hash, its text and its tokens: forms are collected and sorted by
+    them all the time.
+    """
+
+    _hash: int | None = None
+    _text: str | None = None
+    _tokens: frozenset[Token] | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
+
+    def __repr__(self) -> str:
+        if self._text is None:
+            self._text = super().__repr__()
+        return self._text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Kept, (tuple(self),)  # texts have another hash in another process
+
+    def tokens(self) -> frozenset[Token]:
+        """The index tokens inside, its own bound ones included."""
+        if self._tokens is None:
+            self._tokens = frozenset().union(*map(_tokens, self))
+        return self._tokens
+
+
 ZERO: Form = ()
 POSITIVE_FUNCTIONS = ("exp", "elu1", "cosh")
 _temporary = count()
@@ -48,17 +78,13 @@ def _key(value: Any) -> str:
     return repr(value)
 
 
-@lru_cache(maxsize=200_000)
-def _tokens(atom: Any) -> frozenset[Token]:
-    """The index tokens inside an atom or form, its own bound ones included."""
-    if isinstance(atom, Token):
-        return frozenset([atom])
-    if isinstance(atom, tuple):
-        found: frozenset[Token] = frozenset()
-        for part in atom:
-            found |= _tokens(part)
-        return found
-    return frozenset()
+def _tokens(part: Any) -> frozenset[Token]:
+    """The index tokens inside a part of a form."""
+    if isinstance(part, Kept):
+        return part.tokens()
+    if isinstance(part, Token):
+        return frozenset([part])
+    return frozenset().union(*map(_tokens, part)) if isinstance(part, tuple) else frozenset()
 
 
 def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
@@ -72,9 +98,9 @@ def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
         _, tensor, indices = value
         return _entry(tensor, tuple(mapping.get(t, t) for t in indices))
     if tag == "C":
-        return ("C", value[1], value[2], rename_form(value[3], mapping))
+        return Kept(("C", value[1], value[2], rename_form(value[3], mapping)))
     if tag == "P":
-        return ("P", rename_form(value[1], mapping))
+        return Kept(("P", rename_form(value[1], mapping)))
     if tag == "delta":
         return _delta(_rename(value[1], mapping), _rename(value[2], mapping))
     raise AssertionError(value)
@@ -100,7 +126,7 @@ def _bound(height: int, dims: tuple[str, ...]) -> list[Token]:
 def _entry(tensor: ix.Tensor, indices: tuple[Token, ...]) -> Atom:
     if tensor.symmetric and len(indices) == 2:
         indices = tuple(sorted(indices, key=_key))
-    return ("T", tensor, indices)
+    return Kept(("T", tensor, indices))
 
 
 def _delta(left: Token, right: Token) -> Atom:
@@ -206,13 +232,13 @@ def _canonical(coefficient: Fraction, bound: list[Token], merged: dict[Atom, Fra
     bound = list(fresh.values())
     height = max((_height(a) for a, _ in factors), default=0)
     if not bound:
-        return ((((), 0, tuple(sorted(factors, key=_key))), coefficient),)
+        return ((Kept(((), 0, tuple(sorted(factors, key=_key)))), coefficient),)
     places = [_arranged(part, factors, height) for part in _components(bound, factors)]
     flat = [t for part in sorted(places, key=lambda p: _key(p[1])) for t in part[0]]
     flat.sort(key=lambda t: t.dim)
     names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
     named = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
-    return (((tuple(t.dim for t in flat), height, named), coefficient),)
+    return ((Kept((tuple(t.dim for t in flat), height, named)), coefficient),)
 
 
 def _components(bound: list[Token], factors: list[tuple[Atom, Fraction]]) -> list[list[Token]]:
@@ -383,7 +409,7 @@ def power(form: Form, exponent: Fraction | int) -> Form:
     rest = scale(rest, 1 / lead)
     coefficient, roots = _number_power(lead, exponent)
     if rest != ONE:
-        outside.append((("P", rest), exponent))
+        outside.append((Kept(("P", rest)), exponent))
     return _finish(coefficient, [], outside + roots)
 
 
@@ -421,7 +447,7 @@ def _factors(value: int) -> list[tuple[int, Fraction]]:
 
 def _exponential(form: Form) -> Form:
     """exp of a sum is the product of the exps of its monomials."""
-    factors = [(("C", "exp", 0, ((mono, Fraction(1)),)), coefficient) for mono, coefficient in form]
+    factors = [(Kept(("C", "exp", 0, ((mono, Fraction(1)),))), coefficient) for mono, coefficient in form]
     return _finish(Fraction(1), [], factors)
 
 
@@ -436,16 +462,16 @@ def _logarithm(form: Form) -> Form:
         (_, _, factors), coefficient = form[0]
         parts = [scale(_log_atom(a), e) for a, e in factors]
         if coefficient != 1:
-            parts.append(_single(("C", "log", 0, number(coefficient))))
+            parts.append(_single(Kept(("C", "log", 0, number(coefficient)))))
         if len(parts) > 1 or factors:
             return add(*parts)
-    return _single(("C", "log", 0, form)) if form != ONE else ZERO
+    return _single(Kept(("C", "log", 0, form))) if form != ONE else ZERO
 
 
 def _log_atom(atom: Atom) -> Form:
     if atom[0] == "C" and atom[1] == "exp":
         return atom[3]
-    return _single(("C", "log", 0, atom[1] if atom[0] == "P" else _single(atom)))
+    return _single(Kept(("C", "log", 0, atom[1] if atom[0] == "P" else _single(atom))))
 
 
 def _token(index: ix.Index) -> Token:
@@ -480,7 +506,7 @@ def normal(expr: ix.Expr) -> Form:
         case ix.Call("log", arg, 0):
             return _logarithm(normal(arg))
         case ix.Call(function, arg, order):
-            return _single(("C", function, order, normal(arg)))
+            return _single(Kept(("C", function, order, normal(arg))))
     raise TypeError(f"not an index expression: {expr!r}")
 
 
