@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 from derivations.calculus import index as ix
@@ -56,12 +58,9 @@ def evaluate(
             case ix.Delta(left, right):
                 return Fraction(int(at[left] == at[right]))
             case ix.Add(args):
-                return _sum(value(a) for a in args)
+                return reduce(add, map(value, args)) if args else Fraction(0)
             case ix.Mul(args):
-                result: Any = Fraction(1)
-                for a in args:
-                    result = result * value(a)
-                return result
+                return reduce(mul, map(value, args)) if args else Fraction(1)
             case ix.Pow(base, exponent):
                 return _power(value(base), exponent, functions)
             case ix.Call(function, arg, order):
@@ -86,20 +85,13 @@ def evaluate(
             at.pop(index, None)
         else:
             at[index] = before
-        return _sum(terms)
+        return reduce(add, terms) if terms else Fraction(0)
 
     return value(expr)
 
 
 def _free(node: ix.Sum) -> tuple[ix.Index, ...]:
     return tuple(sorted(ix.free_indices(node), key=lambda i: (i.name, i.dim)))
-
-
-def _sum(terms: Any) -> Any:
-    result: Any = Fraction(0)
-    for term in terms:
-        result = result + term
-    return result
 
 
 def _power(base: Any, exponent: Fraction, functions: Functions) -> Any:
@@ -109,5 +101,5 @@ def _power(base: Any, exponent: Fraction, functions: Functions) -> Any:
             return base**power
         if isinstance(base, (int, Fraction)) and base == 0:
             raise ZeroDivisionError("division by zero")
-        return 1 / base**-power
+        return Fraction(1) / base**-power
     return functions["root"](base, exponent)
