@@ -8,20 +8,35 @@ from fractions import Fraction
 
 import sympy as sp
 
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.cost import Assign, Cost
 from checks.kinds.counting import Counted
+from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
+from checks.kinds.family import Family
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
-from checks.statement import Fact, Identity
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
-from derivations.calculus.term import as_term, exp, eye, size, squared_norm, trace, zeros
+from derivations.calculus.term import (
+    apply,
+    as_term,
+    exp,
+    eye,
+    size,
+    squared_norm,
+    sum_over,
+    trace,
+    zeros,
+)
 from redteam.pair import Pair
 
 X, Y, A = (Tensor(name) for name in "xya")
@@ -30,6 +45,9 @@ U, L, i, j = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n"), Index("j", 
 M, S_ = Tensor("M", ("n", "n")), Tensor("S", ("n", "n"), symmetric=True)
 m, s = as_term(M), as_term(S_)
 u, eta = as_term(U), as_term(ETA)
+W, k = Tensor("w", ("n",)), Index("k", "n")
+v, w = as_term(Tensor("v", ("n",))), as_term(W)
+READY, OUT = Tensor("P", ("n", "n")), Tensor("O", ("n", "n"))
 FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
 
@@ -47,6 +65,25 @@ def limit(rate, high):
 
 def posed(objective, *data):
     return WellPosed(Program("p", (X,), objective), (X,), data)
+
+
+TWICE, (E, F) = sum_over(k, m[i, k] * m[k, j]), (Tensor(name, ("n", "n")) for name in "EF")
+RING = tuple(Assign(one, (i, j), as_term(other)[i, j] * m[i, j]) for one, other in ((E, F), (F, E)))
+
+
+def call(arg):
+    return apply("F", arg)
+
+
+def found_ready(term, printed, *before, sizes=("n",)):
+    """A product of matrices from a plan of one line, where another name for it is at hand."""
+    given = (Given(READY, (i, j), TWICE, "its name"),)
+    return Cost("c", (*before, Assign(OUT, (i, j), term)), printed, m @ m, sizes=sizes, given=given)
+
+
+def fixed(value, index):
+    """2w = 2 value, where w is given by the value."""
+    return Identity(2 * w[index], 2 * value, given=(Given(W, (index,), value, ""),))
 
 
 PAIRS = [
@@ -97,4 +134,6 @@ PAIRS = [
          lambda: Identity(grad(trace(m @ m), M)[i, j], 2 * m[j, i])),
     Pair("stationary/symmetric-matrix", lambda: Stationary(squared_norm(s - m), S_, m), "M need not be symmetric",
          lambda: Stationary(squared_norm(s - m), S_, (m + m.T) / 2)),
+    Pair("counted/product-without-axes", lambda: counted(2 * D**2 + 2, lambda p: ((p, p), ())), "no product has no axes",
+         lambda: counted(2 * D**2 + 2 * D, lambda p: ((p, p), (p, 1)))),
 ]  # fmt: skip
