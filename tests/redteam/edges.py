@@ -136,4 +136,6 @@ PAIRS = [
          lambda: Stationary(squared_norm(s - m), S_, (m + m.T) / 2)),
     Pair("counted/product-without-axes", lambda: counted(2 * D**2 + 2, lambda p: ((p, p), ())), "no product has no axes",
          lambda: counted(2 * D**2 + 2 * D, lambda p: ((p, p), (p, 1)))),
+    Pair("arithmetic/no-such-relation", lambda: Arithmetic((Figure("f", Fraction(1), "!=", Fraction(1)),)), "1 is 1",
+         lambda: Arithmetic((Figure("f", Fraction(1), "<=", Fraction(1)),))),
 ]  # fmt: skip
