@@ -138,4 +138,12 @@ PAIRS = [
          lambda: counted(2 * D**2 + 2 * D, lambda p: ((p, p), (p, 1)))),
     Pair("arithmetic/no-such-relation", lambda: Arithmetic((Figure("f", Fraction(1), "!=", Fraction(1)),)), "1 is 1",
          lambda: Arithmetic((Figure("f", Fraction(1), "<=", Fraction(1)),))),
+    Pair("cost/product-that-is-found-ready", lambda: found_ready(as_term(READY)[i, j], "0"), "a definition computes it",
+         lambda: found_ready(TWICE, "n**3")),
+    Pair("cost/line-that-is-overwritten", lambda: found_ready(TWICE, "n**3 + n**2", Assign(OUT, (i, j), m[i, j] * m[i, j])),
+         "nothing reads the first", lambda: found_ready(TWICE, "n**3")),
+    Pair("cost/ring-of-lines", lambda: found_ready(TWICE, "n**3 + 2*n**2", *RING), "the last line reads none of them",
+         lambda: found_ready(TWICE, "n**3")),
+    Pair("cost/size-that-is-listed-twice", lambda: found_ready(TWICE, "n**2", sizes=("n", "n")), "n**3",
+         lambda: found_ready(TWICE, "n**3")),
 ]  # fmt: skip
