@@ -341,26 +341,64 @@ def check_together(pieces: tuple[Any, ...]) -> None:
     """Raise Malformed where parts of one statement define a name twice, also as a hypothesis, or each by the
     other; cases that are displayed with different labels may.
     """
-    defined: dict[str, Definition] = {}
-    for part in (p for p in pieces if isinstance(p, Definition)):
-        other = defined.setdefault(canonical(part.name.latex()), part)
-        cases = part.label and other.label and part.label != other.label
-        if other.meaning != part.meaning and not cases:
-            raise Malformed(f"{part.name.latex()} is defined twice")
-    fixed: dict[tuple[str, str], str] = {}
+    seen: dict[Any, list[tuple[str, bool, ix.Expr]]] = {}
     for part in pieces:
-        label = getattr(part, "label", "")
-        for g in getattr(part, "given", ()) or ():
-            name = canonical(g.defined.latex())
-            again = fixed.setdefault((name, label), g.value.latex()) != g.value.latex()
-            named = defined.get(name)
-            if again or (named and named.label == label and not _same(named.meaning, g.value)):
-                raise Malformed(f"{g.tensor.name} is defined twice")
+        label, named = getattr(part, "label", ""), _names_something(part)
+        for thing, value in _said(part):
+            for other, was_named, before in seen.setdefault(thing, []):
+                cases = label != other and ((label and other) or not (named and was_named))
+                if not cases and not _equal(value, before):
+                    raise Malformed(f"{thing[0]} is defined twice")
+            seen[thing].append((label, named, value))
+    defined = {canonical(part.name.latex()): part for part in pieces if _names_something(part)}
     uses = {name: _tensors(d.meaning) for name, d in defined.items()}
     names = {name: _tensors(d.name) for name, d in defined.items()}
     for one, two in product(defined, repeat=2):
         if one < two and names[one] & uses[two] and names[two] & uses[one]:
             raise Malformed(f"{one} and {two} are defined by each other")
+
+
+def _names_something(part: Any) -> bool:
+    """Whether a part is a definition, or judged as one."""
+    return isinstance(getattr(part, "meaning", None), Term)
+
+
+def _said(part: Any) -> Iterator[tuple[tuple[str, ...], ix.Expr]]:
+    """What a part defines, and the value of its general entry: whatever letters its indices and arguments
+    have.
+    """
+    said = [(part.name, part.meaning)] if _names_something(part) else []
+    for name, value in (*said, *((g.defined, g.value) for g in getattr(part, "given", ()) or ())):
+        with suppress(NonConformable, ValueError):  # which its engine will say
+            at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(value.shape()))
+            left, right = name.entry(*at), value.entry(*at)
+            thing: tuple[str, ...] = ()
+            if isinstance(left, ix.Call) and isinstance(left.arg, ix.At):
+                thing, left = (left.function,), left.arg
+                own = Tensor("argument#", left.tensor.dims)
+                right = ix.define(right, left.tensor, lambda *i, own=own: ix.At(own, i))
+            if isinstance(left, ix.At) and len(set(left.indices)) == len(left.indices):
+                dims = tuple(i.dim for i in left.indices)
+                places = {i: Index(f"d{n}#", i.dim) for n, i in enumerate(left.indices)}
+                yield (*(thing or (left.tensor.name,)), *dims), ix.rename(right, places)
+
+
+def _equal(one: ix.Expr, two: ix.Expr) -> bool:
+    try:
+        return nf.equal(one, two)
+    except ZeroDivisionError:
+        return one == two
+
+
+def defined_elsewhere(part: Any, pieces: tuple[Any, ...]) -> str:
+    """The names that a part uses, another one defines, and nothing says in the part itself."""
+    known = {g.tensor for g in getattr(part, "given", ()) or ()}
+    names: set[str] = set()
+    for other in (p for p in pieces if _names_something(p) and p is not part):
+        label = getattr(part, "label", "")
+        if not (label and other.label) or label == other.label:
+            names |= {t.name for t in _tensors(other.name) & tensors_of(part) - known}
+    return ", ".join(sorted(names))
 
 
 def check_definition(
