@@ -45,6 +45,8 @@ U, L, i, j = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n"), Index("j", 
 M, S_ = Tensor("M", ("n", "n")), Tensor("S", ("n", "n"), symmetric=True)
 m, s = as_term(M), as_term(S_)
 u, eta = as_term(U), as_term(ETA)
+POSITIVE = Tensor("x", positive=True)
+p = as_term(POSITIVE)
 W, k = Tensor("w", ("n",)), Index("k", "n")
 v, w = as_term(Tensor("v", ("n",))), as_term(W)
 READY, OUT = Tensor("P", ("n", "n")), Tensor("O", ("n", "n"))
@@ -165,4 +167,12 @@ PAIRS = [
     Pair("family/definition-in-a-case",
          lambda: Family(None, (("a", All(Definition(x, y), Differs(x, y))),)), "x is y",
          lambda: Family(None, (("a", Definition(x, y)), ("b", Definition(x, 2 * y))))),
+    Pair("all/what-differs-from-a-function's-rule", lambda: All(Definition(call(x), x**2), Differs(call(y), y**2)), "F(y) is y²",
+         lambda: All(Definition(call(x), x**2), Identity(call(2 * y), 4 * y**2))),
+    Pair("all/a-name-under-another-promise", lambda: All(Definition(x, -(y**2)), Example((Fact("f", p, ">"),), Point((), ((POSITIVE, 1),)))),
+         "x is not positive", lambda: All(Definition(x, -(y**2)), Identity(p + p, 2 * p))),
+    Pair("all/ring-of-three", lambda: All(Definition(x, y + 1), Definition(y, a + 1), Definition(a, x + 1)), "x = x + 3",
+         lambda: All(Definition(x, y + 1), Definition(y, a + 1), Definition(a, eta + 1))),
+    Pair("all/ring-through-what-is-given", lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * x, (Given(Y, (), x, ""),))), "y = y + 1",
+         lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * a, (Given(Y, (), a, ""),)))),
 ]  # fmt: skip
