@@ -128,6 +128,7 @@ class Kind:
 
     label: str = ""
     nested: ClassVar[bool] = False
+    exists: ClassVar[bool] = False  # says that something is so for some values, not for all
     at_points: ClassVar[bool] = False  # refuted only at a point where all that it needs was looked at
 
     def statement_latex(self) -> str:

@@ -20,7 +20,7 @@ from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.mutants import mutants
 from checks.engine.unicode import unicode_math
-from checks.engine.wellformed import check, check_definition, check_together
+from checks.engine.wellformed import check, check_definition, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
@@ -42,13 +42,34 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
     found = []
     for name, part in zip(st.names(statement), pieces, strict=True):
         started = time.perf_counter()
-        finding = _judged(part, seed, with_mutants).copy()
+        finding = among(pieces, part, _judged(part, seed, with_mutants)).copy()
         elapsed = time.perf_counter() - started
         share = elapsed / max(1, len(finding.evidence))
         finding.part = name
         finding.evidence = [replace(_timed(e, share), part=name) for e in finding.evidence]
         found.append((f"{name} {part.label}".strip() if name else "", finding))
     return conjunction(found)
+
+
+def among(pieces: tuple[Any, ...], part: Any, finding: Finding) -> Finding:
+    """What was found about one of several parts. Raises Malformed where it was found at a point that may not
+    be as another part defines it.
+    """
+    every = tuple(leaf for piece in pieces for leaf in _leaves(piece))
+    for leaf in _leaves(part):
+        if finding.holds is getattr(leaf, "exists", False) and (loose := defined_elsewhere(leaf, every)):
+            raise st.Malformed(f"{loose} is defined in another part, and at a point it may be anything else")
+    return finding
+
+
+def _leaves(part: Any) -> Iterator[Any]:
+    """A part, or those of all its cases."""
+    if not getattr(part, "nested", False):
+        yield part
+        return
+    cases = (part.general, *(case for _, case in part.cases))
+    for piece in (p for case in cases if case is not None for p in st.parts(case)):
+        yield from _leaves(piece)
 
 
 @lru_cache(maxsize=64)

@@ -341,26 +341,87 @@ def check_together(pieces: tuple[Any, ...]) -> None:
     """Raise Malformed where parts of one statement define a name twice, also as a hypothesis, or each by the
     other; cases that are displayed with different labels may.
     """
-    defined: dict[str, Definition] = {}
-    for part in (p for p in pieces if isinstance(p, Definition)):
-        other = defined.setdefault(canonical(part.name.latex()), part)
-        cases = part.label and other.label and part.label != other.label
-        if other.meaning != part.meaning and not cases:
-            raise Malformed(f"{part.name.latex()} is defined twice")
-    fixed: dict[tuple[str, str], str] = {}
+    seen: dict[Any, list[tuple[str, bool, ix.Expr]]] = {}
     for part in pieces:
-        label = getattr(part, "label", "")
-        for g in getattr(part, "given", ()) or ():
-            name = canonical(g.defined.latex())
-            again = fixed.setdefault((name, label), g.value.latex()) != g.value.latex()
-            named = defined.get(name)
-            if again or (named and named.label == label and not _same(named.meaning, g.value)):
-                raise Malformed(f"{g.tensor.name} is defined twice")
-    uses = {name: _tensors(d.meaning) for name, d in defined.items()}
-    names = {name: _tensors(d.name) for name, d in defined.items()}
-    for one, two in product(defined, repeat=2):
-        if one < two and names[one] & uses[two] and names[two] & uses[one]:
-            raise Malformed(f"{one} and {two} are defined by each other")
+        label, named = getattr(part, "label", ""), _names_something(part)
+        for thing, value in _said(part):
+            for other, was_named, before in seen.setdefault(thing, []):
+                cases = label != other and ((label and other) or not (named and was_named))
+                if not cases and not _equal(value, before):
+                    raise Malformed(f"{thing[0]} is defined twice")
+            seen[thing].append((label, named, value))
+    for part in pieces:
+        rules: dict[str, set[str]] = {}
+        for piece in (p for p in pieces if p is part or (_names_something(p) and not _cases(p, part))):
+            for thing, value in _said(piece, piece is part):
+                rules.setdefault(thing[0], set()).update(_called(value))
+        while rules:
+            ends = [name for name, used in rules.items() if used.isdisjoint(rules)]
+            if not ends:
+                ring = ", ".join(sorted(rules))
+                how = "are defined by each other" if len(rules) > 1 else "is defined by itself"
+                raise Malformed(f"{ring} {how}")
+            rules = {name: used for name, used in rules.items() if name not in ends}
+
+
+def _cases(one: Any, two: Any) -> bool:
+    """Whether two parts are displayed as different cases."""
+    labels = {getattr(part, "label", "") for part in (one, two)}
+    return len(labels) > 1 and "" not in labels
+
+
+def _called(expr: ix.Expr) -> set[str]:
+    """The names of the symbols and the functions of no known meaning in an expression."""
+    calls = {n.function for n in ix.walk(expr) if isinstance(n, ix.Call) and is_unknown(n.function)}
+    return calls | {t.name for t in ix.tensors(expr)}
+
+
+def _names_something(part: Any) -> bool:
+    """Whether a part is a definition, or judged as one."""
+    return isinstance(getattr(part, "meaning", None), Term)
+
+
+def _said(part: Any, given: bool = True) -> Iterator[tuple[tuple[str, ...], ix.Expr]]:
+    """What a part defines (also for itself alone, as ``given``), and the value of its general entry: whatever
+    letters its indices and arguments have.
+    """
+    said = [(part.name, part.meaning)] if _names_something(part) else []
+    if given:
+        said += [(g.defined, g.value) for g in getattr(part, "given", ()) or ()]
+    for name, value in said:
+        with suppress(NonConformable, ValueError):  # which its engine will say
+            at = tuple(Index(f"h{n}#", dim) for n, dim in enumerate(value.shape()))
+            left, right = name.entry(*at), value.entry(*at)
+            function = left.function if isinstance(left, ix.Call) and isinstance(left.arg, ix.At) else ""
+            if function:
+                left = left.arg
+                own = Tensor("argument#", left.tensor.dims)
+                right = ix.define(right, left.tensor, lambda *i, own=own: ix.At(own, i))
+            if isinstance(left, ix.At):
+                at = left.indices
+                places = {i: Index(f"d{at.index(i)}#", i.dim) for i in at}
+                entry = (f"{at.index(i)} of {i.dim}" for i in at)
+                yield (function or left.tensor.name, *entry), ix.rename(right, places)
+
+
+def _equal(one: ix.Expr, two: ix.Expr) -> bool:
+    try:
+        return nf.equal(one, two)
+    except ZeroDivisionError:
+        return one == two
+
+
+def defined_elsewhere(part: Any, pieces: tuple[Any, ...]) -> str:
+    """The names that a part uses, another one defines, and nothing says in the part itself."""
+    own = {thing[0] for thing, _ in _said(part)}
+    used = {canonical(name) for t in tensors_of(part) for name in (t.name, t.latex) if t.name not in own}
+    used |= {x for term in terms_of(part) for expr in entries(term) for x in _called(expr)} - own
+    names: set[str] = set()
+    for other in (p for p in pieces if _names_something(p) and p is not part and not _cases(p, part)):
+        for thing, _ in _said(other, False):
+            latex = {canonical(t.latex) for t in tensors_of(other.name) if t.name == thing[0]}
+            names |= {thing[0]} if used & ({thing[0]} | latex) - {""} else set()
+    return ", ".join(sorted(names))
 
 
 def check_definition(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -10,6 +11,8 @@ from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence
 from checks.statement import Kind, Malformed
+
+_COMPARED = {"=": operator.eq, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
 
 
 @dataclass(frozen=True)
@@ -30,25 +33,16 @@ class Figure:
         exact = all(type(x) in (int, Fraction) for x in (self.computed, self.printed))
         if not exact or not isinstance(self.digits, int) or self.digits < 0:
             raise ValueError(f"{self.words}: figures are exact numbers with 0 or more decimals")
+        if self.relation not in (*_COMPARED, "rounds to"):
+            raise ValueError(f"{self.words}: unknown relation {self.relation!r}")
 
     def holds(self) -> bool:
         """Whether the relation is true, exactly."""
-        match self.relation:
-            case "=":
-                return self.computed == self.printed
-            case "<":
-                return self.computed < self.printed
-            case ">":
-                return self.computed > self.printed
-            case "<=":
-                return self.computed <= self.printed
-            case ">=":
-                return self.computed >= self.printed
-            case "rounds to":
-                scaled = self.computed * 10**self.digits
-                up = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
-                return self.printed * 10**self.digits in (up, round(scaled))
-        raise ValueError(f"unknown relation {self.relation!r}")
+        if self.relation in _COMPARED:
+            return bool(_COMPARED[self.relation](self.computed, self.printed))
+        scaled = self.computed * 10**self.digits
+        up = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
+        return self.printed * 10**self.digits in (up, round(scaled))
 
 
 @dataclass(frozen=True)

@@ -330,6 +330,17 @@ def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[i
     return found, apply_definitions(formula.entry(*at), given)
 
 
+def _ready(plan: Plan, formula: Term, given: tuple[Given, ...]) -> str:
+    """The defined array that a plan reads and that holds all that the plan is to compute."""
+    read = {t for line in plan for t in tensors_of(line.term)} - {line.tensor for line in plan}
+    for g in given:
+        if g.tensor in read and g.tensor.dims == formula.shape():
+            values = (apply_definitions(side, given) for side in (formula.entry(*g.at), g.value.entry()))
+            if equal(*values):
+                return g.tensor.name
+    return ""
+
+
 def _beside(plan: Plan) -> list[Assign]:
     """The lines whose results no other line uses, the last one left out."""
     return [
@@ -340,13 +351,27 @@ def _beside(plan: Plan) -> list[Assign]:
     ]
 
 
+def _dead(plan: Plan) -> list[Assign]:
+    """The lines of which nothing gets into the last one, in this round or in the next."""
+    passes = 1 if all(line.times == "1" for line in plan) else 1 + len(plan)
+    needed, live = {line.tensor for line in plan[-1:]}, set()
+    for n, line in [*enumerate(plan)][::-1] * passes:
+        if line.tensor in needed:
+            live.add(n)
+            needed -= {line.tensor}
+            needed |= tensors_of(line.term)
+    return [line for n, line in enumerate(plan) if n not in live]
+
+
 def _check(s: Cost) -> None:
     check_given(s.given)
+    if len(set(s.sizes)) < len(s.sizes):
+        raise Malformed("each size is listed once")
     if s.relation not in RELATIONS or s.measure not in ("products", "stored"):
         raise Malformed(f"a relation is one of {', '.join(RELATIONS)}, a measure products or stored")
     if not s.plan or s.computes is None:
         raise Malformed("a cost is that of a plan, and the plan computes something")
-    for idle in (*_beside(s.plan), *_beside(s.base)):
+    for idle in (*_dead(s.plan), *_dead(s.base)):
         if s.measure == "products":
             raise Malformed(f"a line of the plan computes {idle.tensor.name}, which nothing uses")
     if s.plan == s.base:
@@ -382,6 +407,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
             continue
         lines = _held(plan, s.given)
         pair = _pair(lines, formula, s.given)
+        if ready := _ready(plan, formula, s.given):
+            raise Malformed(f"the plan finds in {ready} what it is to compute")
         same = equal(*pair) and not open_demands([held for held, _ in lines], s.given, ())
         faithful &= same
         latex = rf"{plan[-1].tensor.latex or plan[-1].tensor.name} = {formula.latex()}"

@@ -58,13 +58,15 @@ class Counted(Kind):
 def read_off(statement: Counted) -> sp.Expr | None:
     """The count as a polynomial, from the axes of every product; None where an axis is not a size times
     a number. Raises Malformed for operations, steps or axes that are no whole numbers from 1 on, and where a
-    size has no step.
+    size has no step or a product no axis.
     """
     if len(statement.steps) != len(statement.symbols):
         raise Malformed("every size is chosen in steps of its own")
     sizes = statement.looked_at()
     runs = [statement.products(*at) for at in sizes]
     lengths = (length for run in runs for axes in run for length in axes)
+    if not all(axes for run in runs for axes in run):
+        raise Malformed("a product without axes is none")
     if any(n < 1 or n != int(n) for n in (statement.per, *statement.steps, *lengths)):
         raise Malformed("operations, steps and the axes of a product are whole numbers from 1 on")
     if not runs[0] or len({tuple(map(len, run)) for run in runs}) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import check_given
@@ -23,6 +24,7 @@ class Differs(Kind):
     differ.
     """
 
+    exists: ClassVar[bool] = True
     lhs: Term
     rhs: Term
     given: tuple[Given, ...] = ()

@@ -159,6 +159,7 @@ class Rule(Kind):
 class Example(Kind):
     """At this exact instance these facts hold: an existence statement, settled by the instance."""
 
+    exists: ClassVar[bool] = True
     at_points: ClassVar[bool] = True
     facts: tuple[Fact, ...]
     point: Point

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from checks.engine.finding import Finding, conjunction
-from checks.engine.judge import ENGINES, run
+from checks.engine.judge import ENGINES, among, run
 from checks.engine.printing import part_latex
+from checks.engine.wellformed import check_together
 from checks.statement import Kind, parts
 
 _OPEN, _CLOSE = r"\begin{gathered}", r"\end{gathered}"
@@ -56,7 +57,10 @@ def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
 
 def judged(statement: Any, seed: int, with_mutants: bool) -> Finding:
     """The finding about a statement of any kind, a conjunction included."""
-    return conjunction((getattr(p, "label", ""), run(p, seed, with_mutants)) for p in parts(statement))
+    pieces = parts(statement)
+    check_together(pieces)
+    found = ((p, run(p, seed, with_mutants)) for p in pieces)
+    return conjunction((getattr(p, "label", ""), among(pieces, p, finding)) for p, finding in found)
 
 
 ENGINES[Family] = family

@@ -11,20 +11,30 @@ from typing import Any
 import sympy as sp
 
 from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.cost import Cost
+from checks.kinds.counting import Counted, read_off
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.family import Family
+from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.recurrence import Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
+from checks.kinds.stationary import Stationary
 from checks.run.severity import likeness
 from checks.statement import Definition, Identity, parts, tensors_of, terms_of
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.printing import to_expr
+from derivations.calculus.signs import signs
 from derivations.calculus.term import (
     Apply,
     Frac,
+    Named,
     Neg,
     NonConformable,
     Number,
@@ -62,21 +72,29 @@ def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
     """Whether equations are corrected by equations of which none has a side of theirs or reads like one."""
     wrong = [p for p in printed if isinstance(p, Identity | Stacked)]
     right = [p for p in said if isinstance(p, Identity | Stacked)]
-    if not wrong or not right:
+    if not wrong or (not right and (len(wrong) < len(printed) or any(isinstance(p, _RESTATE) for p in said))):
         return False
-    kept = {s for p in printed for s in _sides(p)} & {s for p in said for s in _sides(p)}
+    kept = {s for p in printed for s in _sides(p)}
+    kept &= {s for p in said for s in (_sides(p) if right else _formulas(tuple(terms_of(p))))}
     return not kept and not any(likeness(p, r) > 0.5 for p in wrong for r in right)
 
 
 def _sides(part: Any) -> Iterator[sp.Expr | Term]:
     """The sides of an equation or a definition, numbers aside; as they stand where shapes do not agree."""
-    for name in ("lhs", "rhs", "name", "meaning"):
-        side = getattr(part, name, None)
+    return _formulas(tuple(getattr(part, name, None) for name in ("lhs", "rhs", "name", "meaning")))
+
+
+def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr | Term]:
+    for side in terms:
         if isinstance(side, Term) and not isinstance(bare(side), Number):
             try:
                 yield collected(side)
             except NonConformable:
                 yield bare(side)
+
+
+_RESTATE = (Definition, Follows, Implication)
+"""What else than an equation may say what an equation says: its name, or when it holds."""
 
 
 def _leaves(statement: Any) -> Iterator[Any]:
@@ -98,12 +116,22 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
         return True
     numbers = all(isinstance(p, Arithmetic) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
-        known = {fact for p in printed for f in p.figures for fact in (f.words, f.computed)}
-        return not any({f.words, f.computed} & known for f in getattr(repair, "figures", ()))
+        known = {f.computed for p in printed for f in p.figures}
+        return not any(f.computed in known for f in getattr(repair, "figures", ()))
+    if isinstance(repair, Cost | Counted | Recurrence):  # what is counted is not what is printed
+        counts = [p for p in printed if type(p) is type(repair)]
+        return bool(counts) and not any(
+            a == b for p in counts for a, b in zip(_counted(p), _counted(repair), strict=True)
+        )
+    if isinstance(repair, Stationary):
+        return not _moves(repair.energy, repair.variable)
     if isinstance(repair, Differs):
         return not any(isinstance(p, Differs) for p in printed)
     if isinstance(repair, Convex | WellPosed):
         return not any(hasattr(p, "program") for p in printed)
+    fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
+    if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
+        return True  # another meaning of what is printed
     if isinstance(repair, Definition | Scoped):
         return not any(
             isinstance(p, Definition | Scoped)
@@ -112,8 +140,23 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
         )
     if isinstance(repair, Implication):
         factors = [m for _, m in repair.multipliers]
-        return len(factors) == 1 and isinstance(factors[0], Number) and not repair.factor
+        return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
+
+
+def _moves(energy: Term, variable: Tensor) -> bool:
+    """Whether an energy depends on a variable once equal terms are cancelled."""
+    try:
+        return variable in ix.tensors(to_expr(nf.normal(energy.entry())))
+    except (ValueError, ZeroDivisionError):  # which its engine will say
+        return True
+
+
+def _counted(part: Any) -> tuple[Any, ...]:
+    """What a count is of: a routine, a plan or what it computes, the rule that determines a quantity."""
+    if isinstance(part, Cost):
+        return part.plan, part.computes
+    return (read_off(part),) if isinstance(part, Counted) else ((part.base, part.rule, part.slope),)
 
 
 def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
@@ -128,6 +171,8 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
         if left.has(name) and left.subs(name, collected(new.value)) == 0:
             return True
     added = {g.tensor for g in more}
+    if more and tensors_of((repair.lhs, repair.rhs)) <= {g.tensor for g in more if not tensors_of(g.value)}:
+        return True  # at one point
     sides = [t for t in (repair.lhs, repair.rhs) if _symbol(t) in added]
     others = [t for t in (repair.lhs, repair.rhs) if t not in sides]
     values = {bare(g.value) for g in repair.given if g.tensor in added}
@@ -172,8 +217,8 @@ def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:
 
 
 def bare(term: Term) -> Term:
-    """A formula without what does nothing: 0 added, 1 multiplied or divided by, a power 1, a sum of
-    one; 0 times anything is 0.
+    """A formula without what does nothing: a name for it, 0 added, 1 multiplied or divided by, a power 1, a
+    sum of one; 0 times anything is 0.
     """
     args = tuple(map(bare, term.args))
     zero, one = as_term(0), as_term(1)
@@ -183,6 +228,8 @@ def bare(term: Term) -> Term:
     if isinstance(term, Product):
         args = (zero,) if zero in args else tuple(t for t in args if t != one)
         return args[0] if len(args) == 1 else replace(term, args=args) if args else one
+    if isinstance(term, Named):
+        return args[0]
     if (isinstance(term, Frac) and args[1] == one) or (isinstance(term, Power) and term.data == 1):
         return args[0]
     if isinstance(term, Neg) and (args[0] == zero or isinstance(args[0], Neg)):

@@ -8,20 +8,35 @@ from fractions import Fraction
 
 import sympy as sp
 
+from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.cost import Assign, Cost
 from checks.kinds.counting import Counted
+from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.extremum import Extremum
+from checks.kinds.family import Family
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
-from checks.statement import Fact, Identity
+from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
-from derivations.calculus.term import as_term, exp, eye, size, squared_norm, trace, zeros
+from derivations.calculus.term import (
+    apply,
+    as_term,
+    exp,
+    eye,
+    size,
+    squared_norm,
+    sum_over,
+    trace,
+    zeros,
+)
 from redteam.pair import Pair
 
 X, Y, A = (Tensor(name) for name in "xya")
@@ -30,6 +45,11 @@ U, L, i, j = Tensor("u", ("n",)), Tensor("lambda"), Index("i", "n"), Index("j", 
 M, S_ = Tensor("M", ("n", "n")), Tensor("S", ("n", "n"), symmetric=True)
 m, s = as_term(M), as_term(S_)
 u, eta = as_term(U), as_term(ETA)
+POSITIVE = Tensor("x", positive=True)
+p = as_term(POSITIVE)
+W, k = Tensor("w", ("n",)), Index("k", "n")
+v, w = as_term(Tensor("v", ("n",))), as_term(W)
+READY, OUT = Tensor("P", ("n", "n")), Tensor("O", ("n", "n"))
 FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
 
@@ -47,6 +67,25 @@ def limit(rate, high):
 
 def posed(objective, *data):
     return WellPosed(Program("p", (X,), objective), (X,), data)
+
+
+TWICE, (E, F) = sum_over(k, m[i, k] * m[k, j]), (Tensor(name, ("n", "n")) for name in "EF")
+RING = tuple(Assign(one, (i, j), as_term(other)[i, j] * m[i, j]) for one, other in ((E, F), (F, E)))
+
+
+def call(arg):
+    return apply("F", arg)
+
+
+def found_ready(term, printed, *before, sizes=("n",)):
+    """A product of matrices from a plan of one line, where another name for it is at hand."""
+    given = (Given(READY, (i, j), TWICE, "its name"),)
+    return Cost("c", (*before, Assign(OUT, (i, j), term)), printed, m @ m, sizes=sizes, given=given)
+
+
+def fixed(value, index):
+    """2w = 2 value, where w is given by the value."""
+    return Identity(2 * w[index], 2 * value, given=(Given(W, (index,), value, ""),))
 
 
 PAIRS = [
@@ -97,4 +136,43 @@ PAIRS = [
          lambda: Identity(grad(trace(m @ m), M)[i, j], 2 * m[j, i])),
     Pair("stationary/symmetric-matrix", lambda: Stationary(squared_norm(s - m), S_, m), "M need not be symmetric",
          lambda: Stationary(squared_norm(s - m), S_, (m + m.T) / 2)),
+    Pair("counted/product-without-axes", lambda: counted(2 * D**2 + 2, lambda p: ((p, p), ())), "no product has no axes",
+         lambda: counted(2 * D**2 + 2 * D, lambda p: ((p, p), (p, 1)))),
+    Pair("arithmetic/no-such-relation", lambda: Arithmetic((Figure("f", Fraction(1), "!=", Fraction(1)),)), "1 is 1",
+         lambda: Arithmetic((Figure("f", Fraction(1), "<=", Fraction(1)),))),
+    Pair("cost/product-that-is-found-ready", lambda: found_ready(as_term(READY)[i, j], "0"), "a definition computes it",
+         lambda: found_ready(TWICE, "n**3")),
+    Pair("all/rows-that-are-defined-twice", lambda: All(Definition(u[i], v[i]), Definition(u[j], 2 * v[j])), "u is v and 2v",
+         lambda: All(Definition(u[i], v[i]), Definition(w[j], 2 * v[j]))),
+    Pair("all/an-array-and-its-rows", lambda: All(Definition(u, v), Definition(u[j], 2 * v[j])), "u is v and 2v",
+         lambda: All(Definition(u, v), Definition(w[j], 2 * v[j]))),
+    Pair("all/two-rules-of-one-function", lambda: All(Definition(call(x), x**2), Definition(call(y), y**3)), "F(2) is 4 and 8",
+         lambda: All(Definition(call(x), x**2), Definition(call(y), y**2))),
+    Pair("all/given-twice-with-other-letters", lambda: All(fixed(v[i], i), fixed(2 * v[j], j)), "w is v and 2v",
+         lambda: All(fixed(v[i], i), fixed(v[j], j))),
+    Pair("all/an-example-against-a-definition", lambda: All(Definition(x, y**2), Example((Fact("f", -x, ">"),), Point((), ((X, -1),)))),
+         "y² is not -1", lambda: All(Definition(x, y**2), Rule((), Fact("f", x, ">="), Point((), ((X, -1),))))),
+    Pair("all/what-differs-from-its-definition", lambda: All(Definition(x, y), Differs(x, y)), "x is y",
+         lambda: All(Definition(x, y + 1), Identity(x + 1, y + 2))),
+    Pair("cost/line-that-is-overwritten", lambda: found_ready(TWICE, "n**3 + n**2", Assign(OUT, (i, j), m[i, j] * m[i, j])),
+         "nothing reads the first", lambda: found_ready(TWICE, "n**3")),
+    Pair("cost/ring-of-lines", lambda: found_ready(TWICE, "n**3 + 2*n**2", *RING), "the last line reads none of them",
+         lambda: found_ready(TWICE, "n**3")),
+    Pair("cost/size-that-is-listed-twice", lambda: found_ready(TWICE, "n**2", sizes=("n", "n")), "n**3",
+         lambda: found_ready(TWICE, "n**3")),
+    Pair("scoped/named-twice", lambda: All(Scoped(x, y), Scoped(x, 2 * y)), "x is y and 2y", lambda: All(Scoped(x, y), Scoped(a, 2 * y))),
+    Pair("family/an-example-against-a-definition",
+         lambda: All(Definition(x, y**2), Family(None, (("a", Example((Fact("f", -x, ">"),), Point((), ((X, -1),)))),))),
+         "y² is not -1", lambda: All(Definition(x, y**2), Family(None, (("a", Identity(x + x, 2 * x)),)))),
+    Pair("family/definition-in-a-case",
+         lambda: Family(None, (("a", All(Definition(x, y), Differs(x, y))),)), "x is y",
+         lambda: Family(None, (("a", Definition(x, y)), ("b", Definition(x, 2 * y))))),
+    Pair("all/what-differs-from-a-function's-rule", lambda: All(Definition(call(x), x**2), Differs(call(y), y**2)), "F(y) is y²",
+         lambda: All(Definition(call(x), x**2), Identity(call(2 * y), 4 * y**2))),
+    Pair("all/a-name-under-another-promise", lambda: All(Definition(x, -(y**2)), Example((Fact("f", p, ">"),), Point((), ((POSITIVE, 1),)))),
+         "x is not positive", lambda: All(Definition(x, -(y**2)), Identity(p + p, 2 * p))),
+    Pair("all/ring-of-three", lambda: All(Definition(x, y + 1), Definition(y, a + 1), Definition(a, x + 1)), "x = x + 3",
+         lambda: All(Definition(x, y + 1), Definition(y, a + 1), Definition(a, eta + 1))),
+    Pair("all/ring-through-what-is-given", lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * x, (Given(Y, (), x, ""),))), "y = y + 1",
+         lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * a, (Given(Y, (), a, ""),)))),
 ]  # fmt: skip

@@ -6,19 +6,26 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+import sympy as sp
 
 from checks.claim import Claim, Options
 from checks.engine.verdict import verdict
 from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.cost import Assign, Cost
+from checks.kinds.counting import Counted
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example, Point
+from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.implication import Implication
+from checks.kinds.order import Order
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
+from checks.kinds.stationary import Stationary
 from checks.run.repair import repair_of
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term, exp, size, sum_over
+from derivations.calculus.term import Term, as_term, exp, named, size, stack, sum_over
 
 s, t, u = (as_term(Tensor(name)) for name in "stu")
 w, I, J = as_term(Tensor("w", ("n",))), Index("i", "n"), Index("j", "n")
@@ -124,6 +131,61 @@ DODGES = {
 def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
     assert repair_of(Identity(x, 2 * x), DODGES[name]) == "idle"
     assert repair_of(Identity(x, 2 * x), Identity(2 * x, x * (x + 2) - x * x)) == "offered"
+
+
+D, n = sp.Symbol("D", positive=True), sp.Symbol("n", positive=True, integer=True)
+EQUAL = Identity(x * y, x + y)
+
+
+def figure(computed: str, printed: str) -> Arithmetic:
+    return Arithmetic((Figure("f", Fraction(computed), "=", Fraction(printed)),))
+
+
+def counted(*axes: int) -> Counted:
+    """2D³, of a product with so many sizes along each axis."""
+    return Counted("c", 2 * D**3, (D,), (1,), lambda p: ((*(k * p for k in axes),),), lambda p: 2 * p**3)
+
+
+def cubes(term: Term) -> Cost:
+    return Cost("c", (Assign(Tensor("v", ("n",)), (I,), term),), "2*n", stack(I, term), sizes=("n",))
+
+
+def squares(rule: sp.Expr) -> Recurrence:
+    return Recurrence(n**2, (n,), (Base("b", n, 1, sp.Integer(1)),), rule, "", lambda m: m * m, ((1,), (2,)))
+
+
+def only_if(hypothesis: Term, multiplier: Term) -> Implication:
+    said = (Fact("h", hypothesis, "="),), Fact("c", x * y - x - y, "=")
+    return Implication(*said, (("h", as_term(multiplier)),))
+
+
+def fixed(**values: object) -> tuple[Given, ...]:
+    return tuple(Given(Tensor(name, (), name), (), as_term(value), "") for name, value in values.items())
+
+
+@pytest.mark.parametrize("printed, correction", [
+    (EQUAL, Identity(x * y, x + y, given=fixed(x=2, y=2))),  # at one point
+    (EQUAL, only_if((x * y - x - y) * exp(s), exp(-s))),  # says as much as what follows from it
+    (EQUAL, Identity(named("q", x * y), x * y)),  # a name for a side
+    (EQUAL, Stationary(x * y - x * y + z**2, Z, as_term(0))),  # of other things
+    (EQUAL, Extremum((x * y) ** 2, X, as_term(0), "a global minimum", above=(x * y) ** 2)),  # no equation at all
+    (Identity(z, x + y, given=fixed(z=x * y)), Definition(z, x + y)),  # z is defined
+    (Stationary((x - y) ** 2, X, 2 * y), Stationary(0 * x + y, X, 2 * y)),  # nothing that moves
+    (figure("1/3", "34/100"), figure("34/100", "34/100")),  # what is computed is not what is printed
+    (counted(1, 1), counted(1, 1, 1)),  # nor is the routine
+    (cubes(w[I] * w[I]), cubes(w[I] * w[I] * w[I])),  # nor the plan
+    (squares(QUANTITY(n - 1) + 1), squares(QUANTITY(n - 1) + 2 * n - 1)),  # nor the rule
+])  # fmt: skip
+def test_a_correction_that_changes_what_is_not_printed_repairs_nothing(printed: Any, correction: Any) -> None:
+    assert repair_of(printed, correction) == "idle"
+
+
+def test_a_correction_may_add_a_condition() -> None:
+    assert repair_of(EQUAL, only_if(x * (y - 1) - y, as_term(1))) == "idle"
+    assert repair_of(EQUAL, Identity(x * y, x + y, given=fixed(y=2, x=y))) == "offered"
+    assert repair_of(EQUAL, only_if((x - 2) * y, y)) == "offered"
+    assert repair_of(figure("1/3", "34/100"), figure("1/3", "1/3")) == "offered"
+    assert repair_of(Identity(exp(x), 1 + x), Order(exp(x), 1 + x, X, 2)) == "offered"
 
 
 def test_a_correction_of_other_sides_says_why() -> None:
