@@ -550,9 +550,20 @@ def _shared(
 def _parts_run(
     pool: ProcessPoolExecutor, work: _Work, climbing: list[Climb], n: int
 ) -> Iterator[tuple[Climb, Part | None]]:
-    jobs = {pool.submit(work.part, c.claim, c.index, n): c for c in climbing}
-    for job in as_completed(jobs):
-        yield jobs[job], job.result()
+    """The `Runner` of a pool. Raises WorkerEnded."""
+    left: dict[Any, Climb] = {}
+    try:
+        for climb in climbing:
+            left[pool.submit(work.part, climb.claim, climb.index, n)] = climb
+        for job in as_completed(dict(left)):
+            yield left[job], job.result()
+            del left[job]
+    except BrokenProcessPool:
+        first = ", ".join([*dict.fromkeys(c.claim for c in left.values() or climbing)][:3])
+        raise WorkerEnded(
+            f"at {n} tokens a process ended itself or was killed, with a leg of {first} or of a later claim; "
+            "finished parts are cached"
+        ) from None
 
 
 def not_run(leg: str, grade: str, why: str) -> Evidence:

@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,12 @@ def test_a_process_that_ends_costs_the_claim_that_ended_it_and_no_other() -> Non
     with vf._pool(1, apart=True) as pool:
         found = dict(vf._run(ids, eval, lambda id: "ended", pool, 1, lambda _: None))
     assert found == {ids[0]: 2, ids[1]: "ended"}
+
+
+def test_a_climbing_leg_that_ends_its_process_is_said_to_have() -> None:
+    ends, other = (SimpleNamespace(claim=code, index={}) for code in ("__import__('os')._exit(0)", "1"))
+    with vf._pool(1, apart=True) as pool, pytest.raises(WorkerEnded, match=r"a leg of __import__.*cached"):
+        list(vf._parts_run(pool, SimpleNamespace(part=eval), [ends, other], {}))
 
 
 def test_what_workers_print_or_leave_running_is_in_nobodys_way(capfd: pytest.CaptureFixture[str]) -> None:
