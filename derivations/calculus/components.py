@@ -97,9 +97,10 @@ def _free(node: ix.Sum) -> tuple[ix.Index, ...]:
 def _power(base: Any, exponent: Fraction, functions: Functions) -> Any:
     if exponent.denominator == 1:
         power = int(exponent)
+        base = Fraction(base) if isinstance(base, int) else base
         if power >= 0:
             return base**power
-        if isinstance(base, (int, Fraction)) and base == 0:
+        if isinstance(base, Fraction) and base == 0:
             raise ZeroDivisionError("division by zero")
-        return Fraction(1) / base**-power
+        return 1 / base**-power
     return functions["root"](base, exponent)

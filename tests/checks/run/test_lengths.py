@@ -184,7 +184,9 @@ def test_a_damaged_part_is_run_again(tmp_path):
     found = climb(quadratic, parts, Options()).all()
     for file in tmp_path.iterdir():
         file.write_text(file.read_text()[:40])
-    assert climb(quadratic, parts, Options()).all() == found and len(CALLS) == 4
+    again = climb(quadratic, parts, Options()).all()
+    assert [replace(e, seconds=0) for e in again] == [replace(e, seconds=0) for e in found]
+    assert len(CALLS) == 4
 
 
 def test_a_cache_that_cannot_be_written_is_one_complaint_before_any_work(tmp_path, monkeypatch):
