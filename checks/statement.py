@@ -162,6 +162,16 @@ def parts(statement: Statement) -> tuple[Any, ...]:
     return (statement,)
 
 
+def leaves(statement: Statement) -> Iterator[Any]:
+    """The simple statements of a claim, those of its families' cases in their place."""
+    for part in parts(statement):
+        if getattr(part, "nested", False):
+            for case in (part.general, *(case for _, case in part.cases)):
+                yield from leaves(case) if case is not None else ()
+        else:
+            yield part
+
+
 def names(statement: Statement) -> list[str]:
     """The letters by which display and evidence call the parts: (a), (b), …; of a single one, nothing."""
     count = len(parts(statement))

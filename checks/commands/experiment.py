@@ -11,6 +11,7 @@ from rich.table import Table
 
 from checks.audit import OWN, current
 from checks.commands.console import ERR, OUT, progress_bar
+from checks.commands.options import require_seed
 from checks.commands.stopping import Terminated
 from checks.experiments.errors import ExperimentError
 from checks.run.store import require_writable
@@ -34,7 +35,7 @@ def arguments(p: argparse.ArgumentParser) -> None:
 
 
 def run(a: argparse.Namespace) -> int:
-    """Runs or lists; 0, 130 where interrupted, 143 where terminated. Raises ExperimentError, one line."""
+    """Runs or lists; 0, 130 where interrupted, 143 where terminated. Raises ExperimentError or BadInput."""
     from checks.experiments import experiment as runner
     from checks.experiments.registry import EXPERIMENTS
 
@@ -51,8 +52,7 @@ def run(a: argparse.Namespace) -> int:
         raise ExperimentError(f"no experiment '{a.id}'; {hint}")
     if a.seeds is not None and not 1 <= a.seeds <= 100:
         raise ExperimentError(f"--seeds {a.seeds} is out of range; allowed: 1 to 100")
-    if not 0 <= a.seed < 2**32:
-        raise ExperimentError(f"--seed {a.seed} is out of range; allowed: 0 to {2**32 - 1}")
+    require_seed(a.seed)
     out = a.out or Path("build/experiments") / f"{a.id}.json"
     if out.is_dir():
         raise ExperimentError(f"{out} is a folder; --out names a file")

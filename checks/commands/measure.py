@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from checks.commands.console import ERR, OUT, literal, print_json, progress_bar, signs_of_life
+from checks.commands.options import require_seed
 from checks.run.store import read_bounded, write_bytes
 from checks.tensors.core.errors import TensorError
 from checks.tensors.measure.picture import draw
@@ -128,8 +129,7 @@ def _settings(a: argparse.Namespace) -> Settings:
     ):
         if value is not None and value < low:
             raise TensorError(f"{name} {value} is out of range; at least {low} is needed")
-    if not 0 <= a.seed < 2**32:
-        raise TensorError(f"--seed {a.seed} is out of range; allowed: 0 to {2**32 - 1}")
+    require_seed(a.seed)
     if a.window > 1 and a.tokens is None and a.model is None:
         raise TensorError(f"--window {a.window} needs --tokens, which says how long a window is")
     if a.max_memory is not None and not 0 < a.max_memory < 2**30:

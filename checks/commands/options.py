@@ -42,14 +42,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
+def require_seed(seed: int) -> None:
+    """Raises BadInput for a seed that a generator does not take."""
+    if not 0 <= seed < 2**32:
+        raise BadInput(f"--seed {seed} is out of range; allowed: 0 to {2**32 - 1}")
+
+
 def run_options(a: argparse.Namespace) -> Options:
     """The options of a run. Raises BadInput for a value out of range or a device that is not there."""
     if a.dtype not in DTYPES:
         raise BadInput(f"no dtype '{a.dtype}'; allowed: {', '.join(DTYPES)}")
     if not 64 <= a.max_tokens <= 2**21:
         raise BadInput(f"--max-tokens {a.max_tokens} is out of range; allowed: 64 to {2**21}")
-    if not 0 <= a.seed < 2**32:
-        raise BadInput(f"--seed {a.seed} is out of range; allowed: 0 to {2**32 - 1}")
+    require_seed(a.seed)
     if not 1 <= a.workers <= 64:
         raise BadInput(f"--workers {a.workers} is out of range; allowed: 1 to 64")
     if a.limit is not None and not 0 < a.limit <= LONGEST:

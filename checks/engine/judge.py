@@ -55,21 +55,11 @@ def among(pieces: tuple[Any, ...], part: Any, finding: Finding) -> Finding:
     """What was found about one of several parts. Raises Malformed where it was found at a point that may not
     be as another part defines it.
     """
-    every = tuple(leaf for piece in pieces for leaf in _leaves(piece))
-    for leaf in _leaves(part):
+    every = tuple(leaf for piece in pieces for leaf in st.leaves(piece))
+    for leaf in st.leaves(part):
         if finding.holds is getattr(leaf, "exists", False) and (loose := defined_elsewhere(leaf, every)):
             raise st.Malformed(f"{loose} is defined in another part, and at a point it may be anything else")
     return finding
-
-
-def _leaves(part: Any) -> Iterator[Any]:
-    """A part, or those of all its cases."""
-    if not getattr(part, "nested", False):
-        yield part
-        return
-    cases = (part.general, *(case for _, case in part.cases))
-    for piece in (p for case in cases if case is not None for p in st.parts(case)):
-        yield from _leaves(piece)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,6 @@ from checks.kinds.cost import Cost
 from checks.kinds.counting import Counted, read_off
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
-from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
@@ -24,7 +23,7 @@ from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.run.severity import likeness
-from checks.statement import Definition, Identity, parts, tensors_of, terms_of
+from checks.statement import Definition, Identity, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
@@ -57,8 +56,8 @@ def repair_of(literal: Any, corrected: Any, instead: str = "") -> str:
     something about other things, or equates other things and nothing says why (``instead``). That it is the
     smallest one is for a reader to judge.
     """
-    printed = tuple(_leaves(literal))
-    said = [p for p in _leaves(corrected) if not _idle(p, printed)]
+    printed = tuple(leaves(literal))
+    said = [p for p in leaves(corrected) if not _idle(p, printed)]
     if not said or corrected == literal or (not instead and _equates_others(printed, said)):
         return "idle"
     before = named(literal) or sizes(
@@ -95,17 +94,6 @@ def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr | Term]:
 
 _RESTATE = (Definition, Follows, Implication)
 """What else than an equation may say what an equation says: its name, or when it holds."""
-
-
-def _leaves(statement: Any) -> Iterator[Any]:
-    """The parts of a statement, those of a family's cases in its place."""
-    for part in parts(statement):
-        if isinstance(part, Family):
-            for inner in (part.general, *(case for _, case in part.cases)):
-                if inner is not None:
-                    yield from _leaves(inner)
-        else:
-            yield part
 
 
 def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
