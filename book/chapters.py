@@ -26,13 +26,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from book import claim_page, figure, kernel, measurements, overview, systems
+from book import claim_page, figure, front, kernel, measurements, overview, systems
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, folded, link
 from checks.audit import OWN, current, per_audit
 
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
+    "verdict-bars": front.verdicts,
+    "bounds": measurements.bounds,
     "kernel": kernel.count,
     "trust": kernel.trust,
     "coverage": kernel.coverage,
@@ -64,12 +66,13 @@ PARTS: dict[str, Callable[[Claim], str]] = {
     "evidence": claim_page.evidence,
     "mutants": claim_page.mutants,
     "figure": figure.block,
+    "beside": front.beside,
 }
 _BLOCK = re.compile(r"^(`{3,})\{ledger\} +(\S+)(?: +(\S+))?[ \t]*\n\1[ \t]*$", re.MULTILINE)
 _SOURCE = re.compile(r"@SOURCE (\S+)@")
 _ROLE = re.compile(r"\{claim\}`([^`\s=]+)(?:=(\w+)(?:,(\w+))?)?`")
 _RESULT = re.compile(r"@RESULT ([a-z0-9]+/[A-Za-z0-9.-]+)@")
-_ID = re.compile(r"\b[a-z]+\d*/[A-Za-z0-9.-]*[A-Za-z0-9]")
+ID = re.compile(r"\b[a-z]+\d*/[A-Za-z0-9.-]*[A-Za-z0-9]")
 
 
 def absent(claim_id: str) -> str:
@@ -135,7 +138,7 @@ def source_digest(name: str, page: str) -> str:
 
 def extract(source: str, records: list[dict[str, Any]]) -> str:
     """JSON with the raw records whose ids the page names."""
-    named = set(_ID.findall(source))
+    named = set(ID.findall(source))
     return json.dumps(
         [r for r in records if r.get("id") in named], indent=1, ensure_ascii=False, sort_keys=True
     )

@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 
+from book.breaking import broken, closing
 from book.ledger import Claim
 
 _MATH = re.compile(r"\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$", re.DOTALL)
@@ -61,20 +62,10 @@ def renderable(latex: str) -> str:
         return latex
     parts, last = [], 0
     while match := _WORDS.search(latex, last):
-        end = _closing(latex, match.end())
+        end = closing(latex, match.end())
         parts += [_commands(latex[last : match.end()]), _commands(latex[match.end() : end], words=True)]
         last = end
     return "".join([*parts, _commands(latex[last:])])
-
-
-def _closing(latex: str, start: int) -> int:
-    """Where the group that is open at ``start`` ends."""
-    depth = 1
-    for token in re.finditer(r"\\.|[{}]", latex[start:], re.DOTALL):
-        depth += {"{": 1, "}": -1}.get(token[0], 0)
-        if depth == 0:
-            return start + token.start()
-    return len(latex)
 
 
 def _commands(part: str, words: bool = False) -> str:
@@ -150,7 +141,7 @@ def _lines(latex: str) -> list[str]:
 
 def lines(latex: str) -> list[str]:
     """The formula in the lines in which a page sets it, each complete for KaTeX."""
-    return [_aligned(row) for row in _lines(latex)]
+    return [_aligned(line) for row in _lines(latex) for line in broken(row)]
 
 
 class Room:
@@ -178,7 +169,7 @@ class Room:
         if len(row) > max(self.left, SHORT):
             return f"The formula has {len(row):,} characters; as LaTeX:\n\n{literal(row)}"
         self.left -= len(row)
-        return _block(row)
+        return "\n\n".join(map(_block, broken(row)))
 
 
 SHORT = 150

@@ -127,15 +127,38 @@ def families(ledger: Ledger) -> str:
     return "\n\n".join(parts) or "There is no data file of the tensor checks: **not run**."
 
 
+def _nearest(rows: list[dict[str, Any]], dtype: str) -> list[tuple[int, dict[str, Any]]]:
+    """At each length the piece of evidence that comes nearest to its proved bound."""
+    worst: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        piece = _worst(row, proved=True) if row["dtype"] == dtype else None
+        if piece and (n := row["tokens"]):
+            worst[n] = max(worst.get(n, piece), piece, key=lambda e: e["error"] / e["bound"])
+    return sorted(worst.items())
+
+
+def bounds(ledger: Ledger) -> str:
+    """The largest error of all checks in units of its bound, over the length."""
+    rows = _rows()
+    found = {dtype: [(n, e["error"] / e["bound"]) for n, e in _nearest(rows, dtype)] for dtype in TYPES}
+    lengths = sorted({n for at in found.values() for n, _ in at})
+    if len(lengths) < 2:
+        return ""
+    lines = [Line(dtype, at, colour) for colour, (dtype, at) in enumerate(found.items())]
+    lines.append(Line("the bound", [(n, 1.0) for n in lengths], COLOURS - 1, dashed=True))
+    largest = max(ratio for at in found.values() for _, ratio in at)
+    count = len({r["leg"] for r in rows})
+    said = (
+        f"{count} checks on attention tensors of up to {lengths[-1]:,} tokens: at each length the error that "
+        f"comes nearest to its proved bound. It is at most {largest:.2g} times the bound."
+    )
+    return chart(lines, "tokens N", "error over bound", said, said)
+
+
 def _family_chart(rows: list[dict[str, Any]]) -> str:
     lines, words = [], []
     for colour, dtype in enumerate(TYPES):
-        worst: dict[int, dict[str, Any]] = {}
-        for row in rows:
-            piece = _worst(row, proved=True) if row["dtype"] == dtype else None
-            if piece and (n := row["tokens"]):
-                worst[n] = max(worst.get(n, piece), piece, key=lambda e: e["error"] / e["bound"])
-        at = sorted(worst.items())
+        at = _nearest(rows, dtype)
         lines.append(Line(dtype, [(n, e["error"]) for n, e in at], colour))
         lines.append(Line("", [(n, e["bound"]) for n, e in at], colour, dashed=True))
         words += [f"{dtype} at {n:,}: {e['error'] / e['bound']:.2g}" for n, e in at[-1:]]

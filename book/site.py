@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from book import chapters, claim_page, graph, overview, variants, vendor
+from book import chapters, claim_page, graph, notebooks, overview, variants, vendor
 from book.ledger import Ledger, paper_name
 from checks.audit import current
 
@@ -49,7 +49,10 @@ def pages(
     for paper in ledger.papers:
         for path in written(paper):
             made = chapters.render(path, ledger, records)
+            page = f"{chapters.page_name(path)}.md"
+            made[page] = notebooks.offered(made[page], path)
             files |= {f"chapters/{paper}/{name}": content for name, content in made.items()}
+            files[notebooks.place(path)] = notebooks.notebook(path, ledger)
         files[f"claims/{paper}.md"] = overview.claims_page(ledger, paper)
         files |= {f"{n}.md": page for n, page in overview.corrections_pages(ledger, paper).items()}
     if "scale.md" in files:  # which it belongs to

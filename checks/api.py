@@ -28,6 +28,15 @@ from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.leg import Legs, Named, climbing
+from checks.run.interactive import (
+    Changes,
+    Derivation,
+    derive,
+    judged_records,
+    recorded_result,
+    show,
+    what_changes,
+)
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
 from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
 from derivations.calculus.index import Index, Tensor
@@ -64,6 +73,7 @@ __all__ = [
     "BadAssumption",
     "Base",
     "Bounded",
+    "Changes",
     "Claim",
     "Column",
     "Constraint",
@@ -72,6 +82,7 @@ __all__ = [
     "Cost",
     "Counted",
     "Definition",
+    "Derivation",
     "Differs",
     "Dual",
     "Equation",
@@ -122,6 +133,7 @@ __all__ = [
     "claim",
     "climbing",
     "convexity",
+    "derive",
     "diag",
     "dualise",
     "exp",
@@ -129,11 +141,14 @@ __all__ = [
     "formula",
     "grad",
     "judge",
+    "judged_records",
     "kronecker",
     "lagrangian",
     "named",
     "part",
+    "recorded_result",
     "row_softmax",
+    "show",
     "size",
     "softmax",
     "sqrt",
@@ -142,5 +157,6 @@ __all__ = [
     "sum_over",
     "trace",
     "unit",
+    "what_changes",
     "zeros",
 ]

@@ -31,11 +31,22 @@
     return done;
   }
 
-  // Formulas that scroll sideways must be reachable with the keyboard. The observer measures after the layout of the page:
-  // measuring each formula as its button is added would lay the page out once a formula.
+  // A formula that is wider than its place is set smaller, down to SMALLEST; what is wider still scrolls sideways, and
+  // must be reachable with the keyboard. The observer measures after the layout of the page, all formulas at once:
+  // measuring each as its button is added would lay the page out once a formula.
+  const SMALLEST = 0.6;
+  const widths = new WeakMap();
   const reach = new ResizeObserver((entries) => {
-    const scroll = entries.map(({ target }) => target.scrollWidth > target.clientWidth);
-    entries.forEach(({ target }, i) => { scroll[i] ? (target.tabIndex = 0) : target.removeAttribute("tabindex"); });
+    const all = entries.map(({ target }) => target).filter((target) => widths.get(target) !== target.clientWidth);
+    all.forEach((target) => { target.style.fontSize = ""; });
+    const sizes = all.map((target) => {
+      widths.set(target, target.clientWidth);
+      return target.clientWidth / target.scrollWidth;
+    });
+    all.forEach((target, i) => {
+      if (sizes[i] < 1) target.style.fontSize = `${Math.max(SMALLEST, 0.99 * sizes[i])}em`;
+      sizes[i] < SMALLEST ? (target.tabIndex = 0) : target.removeAttribute("tabindex");
+    });
   });
 
   function dress(formula) {

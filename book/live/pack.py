@@ -38,7 +38,7 @@ UNUSED = tuple(
 )
 """Parts of SymPy that nothing here loads; with its tests, half of it."""
 OWN = (
-    *("derivations", "checks", "book/__init__.py", "book/ledger.py", "book/markup.py"),
+    *("derivations", "checks", "book/__init__.py", "book/breaking.py", "book/ledger.py", "book/markup.py"),
     *("book/live/__init__.py", "book/live/answers.py", "book/live/verdicts.py"),
 )
 PACKING = ("pack.py", "compile.py", "compile.mjs", "worker.mjs")
