@@ -82,6 +82,15 @@ class Finding:
             for part, legs in own
         ]
 
+    def _repr_markdown_(self) -> str:
+        """For notebooks: what was found, on what it fails or what is missing, and the steps."""
+        words = {True: "holds", False: "does not hold", None: "is not settled"}[self.holds]
+        open_ = [e.detail for e in (*self.evidence, *self.beside) if e.passed is None]
+        parts = [f"The statement **{words}**.", self.counterexample and f"> {self.counterexample}"]
+        parts += [f"- open: {detail}" for detail in open_ if self.holds is None]
+        parts += [f"**{s['title']}.** {s['reason']}\n\n$$ {s['latex']} $$" for s in self.steps]
+        return "\n\n".join(part for part in parts if part)
+
     def copy(self) -> Finding:
         """The same finding with lists of its own."""
         mutants = replace(self.mutants, survivors=list(self.mutants.survivors))

@@ -53,6 +53,18 @@ def test_a_claim_shows_what_is_printed_and_what_holds():
     assert all(f"$$ {part['latex']} $$" in text for part in (shown.record.statement, shown.record.corrected))
 
 
+def test_a_finding_says_on_what_a_statement_fails_or_what_is_missing():
+    x, y = (api.as_term(api.Tensor(name, ())) for name in "xy")
+    assert "**holds**" in api.judge(api.Identity(x + y, y + x))._repr_markdown_()
+    wrong = api.judge(api.Identity(x + y, y))
+    assert (
+        "**does not hold**" in wrong._repr_markdown_()
+        and f"> {wrong.counterexample}" in wrong._repr_markdown_()
+    )
+    unknown = api.judge(api.Identity(api.apply("abs", x), api.sqrt(x * x)))._repr_markdown_()
+    assert "**is not settled**" in unknown and "- open: the normal forms differ" in unknown
+
+
 def test_records_come_in_the_order_asked_for():
     ids = ["farooq2025/eq39", "farooq2025/eq15"]
     assert [r["id"] for r in api.judged_records(*ids)] == ids
