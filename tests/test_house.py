@@ -26,6 +26,7 @@ LATE = frozenset(
         "flint",
         "playwright",
         "nbformat",
+        "PIL",
     }
 )
 """Libraries that take long to load, or that a GPU machine need not have: what needs them is imported

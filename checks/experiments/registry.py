@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.experiments import decay, digits, lra, primal_costs, primal_series, uea, wang2024
+from checks.experiments import decay, digits, folders, lra, primal_costs, primal_series, uea, wang2024
 from checks.experiments.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -14,6 +14,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *uea.EXPERIMENTS,
         digits.EXPERIMENT,
         lra.EXPERIMENT,
+        folders.EXPERIMENT,
         *wang2024.EXPERIMENTS,
     )
 }
