@@ -23,7 +23,7 @@ from urllib.parse import unquote, urldefrag, urlencode, urlsplit
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PHONE = {"width": 390, "height": 844}
-DESKTOP = {"width": 1360, "height": 900}
+DESKTOP = {"width": 1280, "height": 900}
 LARGEST_PAGE = 1_500_000
 PDF = "corrections.pdf"
 PATIENCE = 10_000
@@ -61,6 +61,14 @@ _INSPECT = r"""() => {
 _SHOWN = (
     "() => [...document.querySelectorAll('.ledger-table tbody tr')].filter((r) => r.checkVisibility()).length"
 )
+_WIDE = """async () => {
+  // Formulas are set smaller by an observer, which is told in the next frame.
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return [...document.querySelectorAll("div.math")]
+    .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+    .map((e) => ({ width: e.scrollWidth, latex: e.querySelector("annotation")?.textContent ?? "" }));
+}"""
+"""Formulas wider than their place: how wide, and what they are."""
 _OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -170,13 +178,15 @@ def _inspect(reader: Reader, path: Path) -> dict[str, Any]:
     was left in.
     """
     if reader.tab.viewport_size == PHONE:
-        _fits_phone(reader)
+        _fits(reader, "a phone")
         reader.tab.set_viewport_size(DESKTOP)
         seen = reader.tab.evaluate(_INSPECT)
+        _fits(reader, "a desktop")
     else:
         seen = reader.tab.evaluate(_INSPECT)
+        _fits(reader, "a desktop")
         reader.tab.set_viewport_size(PHONE)
-        _fits_phone(reader)
+        _fits(reader, "a phone")
     reader.expect(not seen["unrendered"], f"{seen['unrendered']} formulas not rendered")
     reader.expect(not seen["cut"], f"{seen['cut']} formulas whose start is cut off")
     reader.expect(not seen["errors"], f"{seen['errors']} error boxes")
@@ -193,9 +203,12 @@ def _inspect(reader: Reader, path: Path) -> dict[str, Any]:
     return seen
 
 
-def _fits_phone(reader: Reader) -> None:
+def _fits(reader: Reader, screen: str) -> None:
+    """The page is not wider than the screen, nor is a formula wider than its place."""
     wider = reader.tab.evaluate(_OVERFLOW)
-    reader.expect(wider <= 1, f"{wider} pixels wider than a phone")
+    reader.expect(wider <= 1, f"{wider} pixels wider than {screen}")
+    for formula in reader.tab.evaluate(_WIDE):
+        reader.note(f"on {screen} a formula of {formula['width']} pixels is cut: {formula['latex'][:80]}")
 
 
 def _dead_links(root: Path, seen: dict[str, dict[str, Any]]) -> list[str]:

@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 
-from book.breaking import broken, closing
+from book.breaking import broken, closing, rows
 from book.ledger import Claim
 
 _MATH = re.compile(r"\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$", re.DOTALL)
@@ -101,16 +101,8 @@ def _rows(body: str) -> list[str]:
     whole = re.fullmatch(r"\\begin\{gathered\}(.*)\\end\{gathered\}", body.strip(), re.DOTALL)
     if not whole:
         return [body]
-    rows, depth, last = [], 0, 0
-    for token in re.finditer(r"\\begin\{|\\end\{|\\[{}]|[{}]|\\\\(?:\[[^\]]*\])?", whole[1]):
-        # An environment's own braces open and close at once, so that each bracket counts one level.
-        depth += {"\\begin{": 2, "\\end{": 0, "{": 1, "}": -1}.get(token[0], 0)
-        if depth < 0:  # two environments side by side
-            return [body]
-        if token[0].startswith("\\\\") and depth == 0:
-            rows.append(whole[1][last : token.start()])
-            last = token.end()
-    return [inner for row in [*rows, whole[1][last:]] if row.strip() for inner in _rows(row.strip())]
+    found = rows(whole[1])
+    return [inner for row in found for inner in _rows(row)] if found else [body]
 
 
 _CONDITION = r"\text{where}"

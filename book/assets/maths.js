@@ -34,7 +34,7 @@
   // A formula that is wider than its place is set smaller, down to SMALLEST; what is wider still scrolls sideways, and
   // must be reachable with the keyboard. The observer measures after the layout of the page, all formulas at once:
   // measuring each as its button is added would lay the page out once a formula.
-  const SMALLEST = 0.6;
+  const SMALLEST = 0.45;
   const widths = new WeakMap();
   const reach = new ResizeObserver((entries) => {
     const all = entries.map(({ target }) => target).filter((target) => widths.get(target) !== target.clientWidth);

@@ -5,6 +5,7 @@ builds that must fail.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import book_fake_ledger
 import pytest
@@ -27,6 +28,9 @@ def running():
         yield open_browser
 
 
+_WIDE = '<div class="math" style="overflow: auto"><div class="katex" style="width: {}px"><annotation>x</annotation></div></div>'
+
+
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
@@ -39,6 +43,9 @@ def running():
         ('<div class="math">x</div>', "not rendered"),
         ("<main><p>\\(x\\)</p></main>", "raw markup"),
         ('<div style="width: 3000px">x</div>', "wider than a phone"),
+        ('<div style="width: 3000px">x</div>', "wider than a desktop"),
+        (_WIDE.format(1500), "on a desktop a formula of 1500 pixels is cut"),
+        (_WIDE.format(500), "on a phone a formula of 500 pixels is cut"),
     ],
 )
 def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
@@ -77,3 +84,16 @@ def test_a_formula_that_does_not_render_stops_the_build(tmp_path, capsys):
         r"claims/nguyen2023/eq1: this formula does not render: '\\frac{1'" in said and "Traceback" not in said
     )
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("ems", "cut"), [(30, False), (80, True)])
+def test_a_formula_that_is_too_wide_is_set_smaller_as_far_as_it_can_be_read(ems, cut, running, tmp_path):
+    (tmp_path / "maths.js").write_text((Path(browser_check.__file__).parent / "assets/maths.js").read_text())
+    formula = f'<div class="katex" style="width: {ems}em"><annotation>x</annotation></div>'
+    (tmp_path / "index.html").write_text(
+        '<!doctype html><title>x</title><script src="maths.js"></script><article><h1>x</h1>'
+        f'<div class="math" style="overflow: auto; font-size: 16px"><div>{formula}</div></div></article>'
+    )
+    found = browser_check.check_pages(tmp_path)
+    assert any("on a phone a formula" in problem for problem in found) is cut
+    assert not any("on a desktop" in problem for problem in found)

@@ -16,8 +16,8 @@ LONG = " + ".join([TERM] * 3)
 
 def plain(latex: str) -> str:
     """A formula without what only says how its brackets are set."""
-    latex = re.sub(r"\\(?:big|bigg)[lr]?(?![a-z])|\\(?:left|right)(?![a-z])\.?", "", latex)
-    return re.sub(r"[{}\s]", "", latex)
+    latex = re.sub(r"\\[bB]igg?[lr]?(?![a-z])|\\(?:left|right)(?![a-z])\.?|\\allowbreak", "", latex)
+    return re.sub(r"\\text|[{}\s]", "", latex)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,13 @@ def test_a_short_formula_stays_as_it_is(kept):
 @pytest.mark.parametrize(
     "kept",
     [
-        rf"{LONG} + \left(\begin{{pmatrix}}{LONG}\end{{pmatrix}}\right)",
+        rf"{LONG} + \begin{{pmatrix}}\left(a\right) & b\end{{pmatrix}}",
         rf"{LONG} + \sqrt{{\left(a\right)}}_{{1}} + \frac{{\left(a\right)}}{{b}} + \frac1{{\left(a\right)}}",
     ],
 )
 def test_matrices_arguments_and_short_fractions_stay_as_they_are(kept):
-    assert broken(kept) == [kept]
+    (line,) = broken(kept)
+    assert line.replace(r"\allowbreak ", "") == kept
 
 
 def test_a_wide_fraction_is_set_in_one_line_as_one_factor():
@@ -74,6 +75,35 @@ def test_the_formulas_of_the_derivations_stay_the_same():
     for row in opened:
         if not re.search(r"\\begin\{|\\frac", row):
             assert plain("".join(broken(row))) == plain(row)
+
+
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [
+        (rf"\text{{(b)}}\quad \begin{{aligned}} x & = {LONG} \\ & \le 1\end{{aligned}}", 2),
+        (rf"\text{{(a)}}\quad \begin{{gathered}}{LONG} = 0 \\ \text{{where}}\quad x > 0\end{{gathered}}", 2),
+        (rf"1 + \left(\begin{{gathered}}{LONG} \\ x\end{{gathered}}\right)", 1),
+        (rf"\begin{{aligned}}{LONG} \\ x\end{{aligned}}\quad\begin{{aligned}}y\end{{aligned}}", 1),
+    ],
+)
+def test_an_environment_at_the_end_gives_its_lines(row, count):
+    lines = broken(row)
+    assert len(lines) == count
+    if count > 1:
+        kept = re.sub(r"\\(begin|end)\{\w+\}|\\\\|&", "", row)
+        assert plain("".join(lines)) == plain(kept)
+    else:
+        assert plain(lines[0]) == plain(row)
+
+
+def test_lists_and_words_can_break():
+    (line,) = broken(
+        rf"\text{{of all words that there are, some}}: {LONG}, b,\quad \text{{each $i, j$ here}}"
+    )
+    assert line.count(r"\allowbreak") == 6 + 3 + 2 and "$i, j$" in line
+    assert plain(line) == plain(
+        rf"\text{{of all words that there are, some}}: {LONG}, b,\quad \text{{each $i, j$ here}}"
+    )
 
 
 def test_what_is_wide_is_what_does_not_fit_a_phone():
