@@ -30,7 +30,7 @@ from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
-from checks.run.bounded import OutOfTime, WorkerEnded, within
+from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key
@@ -383,7 +383,7 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         try:
-            with within(self.limit):
+            with _no_longer(self.limit), within(self.limit):
                 return examine(claim, assumptions, self.options, self.quick, self.parts)
         except OutOfTime:
             record = _blank(claim)
@@ -397,6 +397,35 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         return attempt(climbs(claim, assumptions, self.options, self.parts)[index], n)
+
+
+GRACE = 5.0
+"""Seconds in which a claim that has had its time may end by itself."""
+
+
+@contextmanager
+def _no_longer(limit: float | None) -> Iterator[None]:
+    """Ends this process, if it is a worker, where a leg keeps from itself what `within` raises: it ignores or
+    blocks the signal, or takes every exception. What `within` counts is counted from a thread of its own.
+    """
+    clock_of = getattr(time, "pthread_getcpuclockid", None)
+    if limit is None or clock_of is None or parent_process() is None:
+        yield
+        return
+    clock, done = clock_of(threading.get_ident()), threading.Event()
+    used, started = time.clock_gettime(clock), time.monotonic()
+
+    def watch() -> None:
+        while not done.wait(1):
+            spent = time.clock_gettime(clock) - used, time.monotonic() - started
+            if spent[0] > limit + GRACE or spent[1] > PATIENCE * limit + GRACE:
+                os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 ENDED = f"judging{STOPPED}its process, which ended itself or was killed"

@@ -84,6 +84,22 @@ def test_a_process_that_ends_costs_the_claim_that_ended_it_and_no_other() -> Non
     assert found == {ids[0]: 2, ids[1]: "ended"}
 
 
+def test_a_claim_that_keeps_the_end_of_its_time_from_itself_takes_its_process_with_it() -> None:
+    lines = (
+        "from checks.run import verify as vf",
+        "from checks.run.bounded import within",
+        "import signal",
+        "vf.GRACE = 0.0",
+        "with vf._no_longer(0.5), within(0.5):",
+        "    signal.signal(signal.SIGALRM, signal.SIG_IGN)",
+        "    while True: pass",
+    )
+    code = f"exec({chr(10).join(lines)!r})"
+    with vf._pool(1, apart=True) as pool:
+        found = dict(vf._run([code, "1"], eval, lambda id: "ended", pool, 1, lambda _: None))
+    assert found == {code: "ended", "1": 1}
+
+
 def test_a_climbing_leg_that_ends_its_process_is_said_to_have() -> None:
     ends, other = (SimpleNamespace(claim=code, index={}) for code in ("__import__('os')._exit(0)", "1"))
     with vf._pool(1, apart=True) as pool, pytest.raises(WorkerEnded, match=r"a leg of __import__.*cached"):
