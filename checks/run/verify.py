@@ -4,6 +4,7 @@ killed.
 
 from __future__ import annotations
 
+import decimal
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from multiprocessing import active_children, get_context, parent_process, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy
 
 from checks.audit import current, use
 from checks.claim import Claim, Leg, Options, built
@@ -106,7 +109,8 @@ def _further(
     here = os.getpid()
     for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
-            pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
+            with _put_back():
+                pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
             found.append([replace(e, settles=False) for e in pieces])
         except (Inconsistent, OutOfTime, KeyboardInterrupt):
             raise
@@ -116,6 +120,27 @@ def _further(
         if os.getpid() != here:  # a copy of this process, which a leg made and let come back
             os._exit(1)
     return found
+
+
+@contextmanager
+def _put_back() -> Iterator[None]:
+    """What a leg changes of its process, as a user's may, is as it was for the next: the working folder, the
+    environment, where modules are found, and how decimal, numpy and torch compute.
+    """
+    folder, environment, path = os.getcwd(), dict(os.environ), list(sys.path)
+    torch: Any = sys.modules.get("torch")  # not imported for this alone: it takes seconds
+    dtype, grad = (torch.get_default_dtype(), torch.is_grad_enabled()) if torch else (None, True)
+    try:
+        with decimal.localcontext(), numpy.errstate():
+            yield
+    finally:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.path[:] = path
+        if torch := sys.modules.get("torch"):
+            torch.set_default_dtype(dtype or torch.float32)
+            torch.set_grad_enabled(grad)
 
 
 def _said(error: BaseException) -> str:
