@@ -37,6 +37,11 @@ class Paper:
     name: str = ""
     folder: str = ""
 
+    def __post_init__(self) -> None:
+        """Raises TypeError for a field that is no text."""
+        if not all(isinstance(field, str) for field in (self.key, self.cited, self.name, self.folder)):
+            raise TypeError(f"{self} has a field that is no text")
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -52,6 +57,13 @@ class Audit:
     papers: tuple[Paper, ...]
     records: str = "records"
     book: str = "book"
+
+    def __post_init__(self) -> None:
+        """Raises TypeError for a field that is no text, and papers that are no tuple of Paper."""
+        if not all(isinstance(field, str) for field in (self.package, self.title, self.records, self.book)):
+            raise TypeError(f"the audit of {self.package} has a field that is no text")
+        if not isinstance(self.papers, tuple) or not all(isinstance(p, Paper) for p in self.papers):
+            raise TypeError(f"the papers of {self.package} are no tuple of Paper(...)")
 
     @property
     def folder(self) -> Path:

@@ -160,6 +160,9 @@ def claim(
     for text in (id, reference, title, words, correction_words, instead, where, notes, reason):
         if unseen := ", ".join(map(ascii, sorted(hidden(text)))):
             raise ValueError(f"claim {id!a}: a text holds {unseen}, which no page shows")
+    for several in (under, assumes, rests_on, legs, failing):
+        if not isinstance(several, tuple):
+            raise ValueError(f"{id}: {several!a} is no tuple")
     if "/" not in id:
         raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
     if role not in ("claim", "definition", "empirical"):

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from logging import getLogger
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 PLOTS = (".png", ".svg", ".pdf")
-MOST_LAYERS = 10_000
-"""Beyond these a model takes hours to be made, before it is seen that there are no weights for them."""
+MOST_LAYERS = 1_000
+"""Beyond these a model takes minutes to be made, before it is seen that there are no weights for them."""
+LONGEST_TEXT = 2**21
+"""Bytes of the largest text: a tokenizer takes half a thousand bytes of memory for each token."""
 
 
 def arguments(p: argparse.ArgumentParser) -> None:
@@ -117,6 +120,10 @@ def _settings(a: argparse.Namespace) -> Settings:
         raise TensorError("give either FILE or --model, and not both")
     if (a.model is None) != (a.text is None):
         raise TensorError("--model and --text belong together")
+    if a.model is not None and a.mask is not None:
+        raise TensorError("--mask is for the heads of a file; a model has masks of its own")
+    if not 0 <= a.epsilon < math.inf:
+        raise TensorError(f"--epsilon {a.epsilon} is out of range; a finite number of at least 0 is needed")
     if a.C is not None and not (0 < a.C < math.inf):
         raise TensorError(f"--C {a.C} is out of range; a positive number is needed (--log-C for large ones)")
     if a.log_C is not None and not math.isfinite(a.log_C):
@@ -230,7 +237,7 @@ def _model_heads(a: argparse.Namespace, settings: Settings, free: int) -> tuple[
     from checks.tensors.measure.model import described, run_model
 
     try:
-        text = read_bounded(a.text, 2**26).decode("utf-8")
+        text = read_bounded(a.text, LONGEST_TEXT).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TensorError(f"{a.text} cannot be read as UTF-8 text: {_line(error)}") from None
     model, tokens = load_model(a.model, text, a.tokens, a.window)
@@ -268,6 +275,7 @@ def load_model(name: str, text: str, most: int | None, window: int = 1) -> tuple
         raise TensorError(
             "--model needs the package transformers, which is not installed; pip install transformers"
         ) from None
+    getLogger("huggingface_hub").setLevel("ERROR")  # a name that is no folder: a line for each try
     logging.set_verbosity_error()  # its report of the weights is names from the file between escape codes
     logging.disable_progress_bar()
     try:
@@ -301,7 +309,12 @@ def load_model(name: str, text: str, most: int | None, window: int = 1) -> tuple
             markup=False,
         )
     longest = [n for n in (most, getattr(model.config, "max_position_embeddings", None)) if n]
-    return model.eval(), _window(tokenizer, text, min(longest, default=None), window)
+    try:
+        return model.eval(), _window(tokenizer, text, min(longest, default=None), window)
+    except TensorError:
+        raise
+    except Exception as error:  # a length that the configuration cannot mean, whatever a tokenizer raises
+        raise TensorError(f"the tokenizer of {name} cannot read the text: {_line(error)}") from None
 
 
 def _window(tokenizer: Any, text: str, most: int | None, window: int) -> Any:
@@ -320,6 +333,9 @@ def _window(tokenizer: Any, text: str, most: int | None, window: int) -> Any:
     if window > len(windows):
         raise TensorError(f"the text has {len(ids)} tokens and no window {window}, but {len(windows)}")
     tokens = torch.tensor([windows[window - 1]])
+    if tokens.shape[1] < 2:
+        which = f"window {window} of the text" if len(windows) > 1 else "the text"
+        raise TensorError(f"{which} has {tokens.shape[1]} tokens; at least 2 are needed")
     if len(ids) > tokens.shape[1]:
         which = "the first" if window == 1 else f"window {window} of {len(windows)},"
         others = f"; --window 2 to {len(windows)} takes another" if len(windows) > 1 else ""
@@ -328,8 +344,6 @@ def _window(tokenizer: Any, text: str, most: int | None, window: int) -> Any:
             f"model or --tokens allows{others}",
             highlight=False,
         )
-    if tokens.shape[1] < 2:
-        raise TensorError(f"the text has {tokens.shape[1]} tokens; at least 2 are needed")
     return tokens
 
 

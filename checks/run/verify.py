@@ -4,6 +4,7 @@ killed.
 
 from __future__ import annotations
 
+import decimal
 import os
 import signal
 import sys
@@ -20,6 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy
+
 from checks.audit import current, use
 from checks.claim import Claim, Leg, Options, built
 from checks.engine.finding import Finding, Inconsistent
@@ -30,7 +33,7 @@ from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
-from checks.run.bounded import OutOfTime, WorkerEnded, within
+from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key
@@ -106,7 +109,8 @@ def _further(
     here = os.getpid()
     for index, leg in enumerate(claim.failing if failed else claim.legs):
         try:
-            pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
+            with _put_back():
+                pieces = Climb(claim.id, index, leg, assumptions, options, parts or Parts()).all()
             found.append([replace(e, settles=False) for e in pieces])
         except (Inconsistent, OutOfTime, KeyboardInterrupt):
             raise
@@ -116,6 +120,27 @@ def _further(
         if os.getpid() != here:  # a copy of this process, which a leg made and let come back
             os._exit(1)
     return found
+
+
+@contextmanager
+def _put_back() -> Iterator[None]:
+    """What a leg changes of its process, as a user's may, is as it was for the next: the working folder, the
+    environment, where modules are found, and how decimal, numpy and torch compute.
+    """
+    folder, environment, path = os.getcwd(), dict(os.environ), list(sys.path)
+    torch: Any = sys.modules.get("torch")  # not imported for this alone: it takes seconds
+    dtype, grad = (torch.get_default_dtype(), torch.is_grad_enabled()) if torch else (None, True)
+    try:
+        with decimal.localcontext(), numpy.errstate():
+            yield
+    finally:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.path[:] = path
+        if torch := sys.modules.get("torch"):
+            torch.set_default_dtype(dtype or torch.float32)
+            torch.set_grad_enabled(grad)
 
 
 def _said(error: BaseException) -> str:
@@ -383,7 +408,7 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         try:
-            with within(self.limit):
+            with _no_longer(self.limit), within(self.limit):
                 return examine(claim, assumptions, self.options, self.quick, self.parts)
         except OutOfTime:
             record = _blank(claim)
@@ -397,6 +422,35 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         return attempt(climbs(claim, assumptions, self.options, self.parts)[index], n)
+
+
+GRACE = 5.0
+"""Seconds in which a claim that has had its time may end by itself."""
+
+
+@contextmanager
+def _no_longer(limit: float | None) -> Iterator[None]:
+    """Ends this process, if it is a worker, where a leg keeps from itself what `within` raises: it ignores or
+    blocks the signal, or takes every exception. What `within` counts is counted from a thread of its own.
+    """
+    clock_of = getattr(time, "pthread_getcpuclockid", None)
+    if limit is None or clock_of is None or parent_process() is None:
+        yield
+        return
+    clock, done = clock_of(threading.get_ident()), threading.Event()
+    used, started = time.clock_gettime(clock), time.monotonic()
+
+    def watch() -> None:
+        while not done.wait(1):
+            spent = time.clock_gettime(clock) - used, time.monotonic() - started
+            if spent[0] > limit + GRACE or spent[1] > PATIENCE * limit + GRACE:
+                os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 ENDED = f"judging{STOPPED}its process, which ended itself or was killed"

@@ -239,6 +239,12 @@ ODD = {
         ({**ODD, "odd/p/claims.py": "import sys\nsys.exit(0)\n"}, "odd/p/claims.py:2"),
         ({**ODD, "odd/p/claims.py": "from attention_audit import claim\nclaim('noslash', 'r', 't', words='w')\n"},
          "has the form paper/kind-and-number"),
+        ({**ODD, "odd/p/claims.py": "from attention_audit import claim\n"
+                                    "claim('p/a', 'r', 't', words='w', legs=5)\n"},
+         "p/a: 5 is no tuple"),
+        ({"odd/__init__.py": "from attention_audit import Audit\nAUDIT = Audit(__name__, 't', ('p',))"},
+         "are no tuple of Paper"),
+        ({"odd/__init__.py": ODD["odd/__init__.py"].replace("'P'", "5")}, "a field that is no text"),
     ],
 )  # fmt: skip
 def test_what_is_no_audit_is_said_in_one_line(installed, tmp_path, files: dict[str, str], words: str) -> None:

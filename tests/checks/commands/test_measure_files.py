@@ -480,6 +480,8 @@ def test_json_has_no_infinity(tmp_path, capsys):
         (("a.npz", "--plot", "x.txt"), "allowed endings"),
         (("a.npz", "--plot", "nowhere/x.png"), "no directory nowhere"),
         (("a.npz", "--max-memory", "0"), "--max-memory"),
+        (("a.npz", "--epsilon", "nan"), "--epsilon nan is out of range"),
+        (("--model", "x", "--text", "t", "--mask", "none"), "a model has masks of its own"),
     ],
 )
 def test_unusable_options_are_one_clear_line(options, message):
@@ -598,6 +600,8 @@ def stub(monkeypatch):
         return Tiny(is_causal=True), {"missing_keys": {"pooler.dense.bias"}}
 
     def tokenizer(text, truncation=False, max_length=None, return_overflowing_tokens=False):
+        if "unreadable" in text:
+            raise OverflowError("can't convert negative int to unsigned\nand more advice")
         found = [b % 50 for b in text.encode()]
         cut = [found[i : i + max_length] for i in range(0, len(found), max_length)] if truncation else found
         return {"input_ids": cut}
@@ -643,7 +647,13 @@ def test_a_model_on_a_text(stub, tmp_path, capsys):
     assert "not used by this model, as its configuration has it: layers.8.?[31m and 1 more" in said
     refused("cannot be read as UTF-8", "--model", "tiny", "--text", tmp_path / "none.txt")
     (tmp_path / "one.txt").write_text("x")
-    refused("1 tokens; at least 2", *options[:3], tmp_path / "one.txt")
+    refused("the text has 1 tokens; at least 2", *options[:3], tmp_path / "one.txt")
+    (tmp_path / "two.txt").write_text("unreadable")
+    refused("tokenizer of tiny cannot read the text: can't convert", *options[:3], tmp_path / "two.txt")
+    refused("window 8 of the text has 1 tokens", *options[:4], "--tokens", "6", "--window", "8")
+    with (tmp_path / "one.txt").open("wb") as file:
+        file.truncate(command.LONGEST_TEXT + 1)
+    refused(f"more than {command.LONGEST_TEXT} bytes", *options[:3], tmp_path / "one.txt")
     refused("tiny with 2 layers on 25 tokens needs about", *options, "--max-memory", "0.1")
 
 

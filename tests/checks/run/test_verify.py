@@ -4,6 +4,7 @@ behind.
 
 from __future__ import annotations
 
+import decimal
 import importlib.util
 import json
 import os
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
@@ -84,6 +86,22 @@ def test_a_process_that_ends_costs_the_claim_that_ended_it_and_no_other() -> Non
     assert found == {ids[0]: 2, ids[1]: "ended"}
 
 
+def test_a_claim_that_keeps_the_end_of_its_time_from_itself_takes_its_process_with_it() -> None:
+    lines = (
+        "from checks.run import verify as vf",
+        "from checks.run.bounded import within",
+        "import signal",
+        "vf.GRACE = 0.0",
+        "with vf._no_longer(0.5), within(0.5):",
+        "    signal.signal(signal.SIGALRM, signal.SIG_IGN)",
+        "    while True: pass",
+    )
+    code = f"exec({chr(10).join(lines)!r})"
+    with vf._pool(1, apart=True) as pool:
+        found = dict(vf._run([code, "1"], eval, lambda id: "ended", pool, 1, lambda _: None))
+    assert found == {code: "ended", "1": 1}
+
+
 def test_a_climbing_leg_that_ends_its_process_is_said_to_have() -> None:
     ends, other = (SimpleNamespace(claim=code, index={}) for code in ("__import__('os')._exit(0)", "1"))
     with vf._pool(1, apart=True) as pool, pytest.raises(WorkerEnded, match=r"a leg of __import__.*cached"):
@@ -122,6 +140,26 @@ def test_what_a_leg_raises_ends_the_leg_alone(error: BaseException) -> None:
     record = vf.examine(made(legs=(leg,)), None, QUICK)
     (last,) = [e for e in record.evidence if e.not_run]
     assert record.verdict == "proved" and f"stopped with {type(error).__name__}" in str(last.not_run)
+
+
+def test_what_a_leg_changes_of_its_process_is_put_back(tmp_path: Path) -> None:
+    def state() -> list[Any]:
+        settings = (decimal.getcontext().prec, np.geterr(), torch.get_default_dtype())
+        return [os.getcwd(), dict(os.environ), list(sys.path), *settings, torch.is_grad_enabled()]
+
+    def leg(assumptions: Any, options: Options) -> list[Evidence]:
+        os.chdir(tmp_path)
+        os.environ["ATTEST_CACHE"] = "elsewhere"
+        sys.path.clear()
+        decimal.getcontext().prec = 1
+        np.seterr(all="raise")
+        torch.set_default_dtype(torch.float16)
+        torch.set_grad_enabled(False)
+        return []
+
+    before = state()
+    vf.examine(made(legs=(leg,)), None, QUICK)
+    assert state() == before
 
 
 def test_a_statement_that_ends_the_program_is_unsettled() -> None:
