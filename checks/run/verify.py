@@ -21,8 +21,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy
-
 from checks.audit import current, use
 from checks.claim import Claim, Leg, Options, built
 from checks.engine.finding import Finding, Inconsistent
@@ -127,20 +125,33 @@ def _put_back() -> Iterator[None]:
     """What a leg changes of its process, as a user's may, is as it was for the next: the working folder, the
     environment, where modules are found, and how decimal, numpy and torch compute.
     """
-    folder, environment, path = os.getcwd(), dict(os.environ), list(sys.path)
-    torch: Any = sys.modules.get("torch")  # not imported for this alone: it takes seconds
+    folder, environment, path = _folder(), dict(os.environ), list(sys.path)
+    numpy: Any = sys.modules.get("numpy")  # these two are not imported for this alone: they take seconds
+    torch: Any = sys.modules.get("torch")
+    errors = numpy.geterr() if numpy else {}
     dtype, grad = (torch.get_default_dtype(), torch.is_grad_enabled()) if torch else (None, True)
     try:
-        with decimal.localcontext(), numpy.errstate():
+        with decimal.localcontext():
             yield
     finally:
-        os.chdir(folder)
+        if folder:
+            os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
         sys.path[:] = path
+        if numpy:
+            numpy.seterr(**errors)
         if torch := sys.modules.get("torch"):
             torch.set_default_dtype(dtype or torch.float32)
             torch.set_grad_enabled(grad)
+
+
+def _folder() -> str | None:
+    """The working folder, or None where it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
 
 
 def _said(error: BaseException) -> str:
