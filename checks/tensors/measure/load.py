@@ -23,7 +23,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from pickle import UnpicklingError
 from tokenize import TokenError
@@ -222,10 +222,16 @@ def _npz(path: Path) -> dict[str, Stored]:
     return found
 
 
+@lru_cache(maxsize=1)
+def _open_npz(path: Path, changed: int, size: int) -> Any:
+    """The file, kept open as long as it stays as it is: its list of members may be long."""
+    return np.load(path, allow_pickle=False)
+
+
 def _npz_member(path: Path, name: str) -> torch.Tensor:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            array = archive[name]
+        now = path.stat()
+        array = _open_npz(path, now.st_mtime_ns, now.st_size)[name]
         return torch.from_numpy(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)))
     except _DAMAGE as error:
         raise TensorError(f"{path}: {name} cannot be read: {_line(error)}") from None

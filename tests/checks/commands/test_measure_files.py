@@ -685,3 +685,16 @@ def test_a_real_transformer(tmp_path, capsys):
     assert attest("--model", tmp_path / "m", "--text", tmp_path / "t.txt", "--json") == 0
     found = json.loads(capsys.readouterr().out)["heads"]
     assert len(found) == 8 and {(h["tokens"], h["mask"]) for h in found} == {(64, "causal")}
+
+
+def test_a_file_of_many_arrays_is_opened_once_and_again_when_it_changes(tmp_path, monkeypatch):
+    opened, real = [], np.load
+    monkeypatch.setattr(np, "load", lambda *given, **more: opened.append(given) or real(*given, **more))
+    path = tmp_path / "many.npz"
+    for count in (20, 30):
+        np.savez(
+            path, **{f"l{k}.{role}": np.full((4, 2), float(count)) for k in range(count) for role in "qkv"}
+        )
+        found = heads(path)
+        assert len(found) == count and all((head.q == count).all() for head in found.values())
+    assert len(opened) == 2
