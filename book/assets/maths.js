@@ -31,10 +31,10 @@
     return done;
   }
 
-  // A formula that is wider than its place is set smaller, down to SMALLEST; what is wider still scrolls sideways, and
-  // must be reachable with the keyboard. The observer measures after the layout of the page, all formulas at once:
+  // A formula that is wider than its place is set smaller, down to SMALLEST (one can zoom in, but not see what is cut);
+  // what is wider still scrolls sideways, and must be reachable with the keyboard. The observer measures after the layout of the page, all formulas at once:
   // measuring each as its button is added would lay the page out once a formula.
-  const SMALLEST = 0.45;
+  const SMALLEST = 0.2;
   const widths = new WeakMap();
   const reach = new ResizeObserver((entries) => {
     const all = entries.map(({ target }) => target).filter((target) => widths.get(target) !== target.clientWidth);
