@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(a: argparse.Namespace) -> int:
     """Judges all claims and builds the book from their records; 0, or 1 where the browser finds faults."""
     try:
-        from book.build import build
+        from book.build import BuildError, build, require_usable
     except ImportError as error:
         raise BadInput(
             f"the book's tools are not installed ({error.name}); run make book, or pip install -e '.[book]'"
@@ -42,8 +42,12 @@ def run(a: argparse.Namespace) -> int:
     settings = _settings(a)
     options = run_options(a)
     _writable(a.out)
-    records = judged([], a)
     path = a.out / "ledger.json"
+    try:
+        require_usable(a.out, path)
+    except BuildError as error:
+        raise BadInput(str(error)) from None
+    records = judged([], a)
     ledger.write(path, records)
     return build(
         path, a.out, settings=settings, options=options, workers=a.workers, browser_check=a.check, pdf=a.pdf

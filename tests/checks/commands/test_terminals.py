@@ -238,6 +238,17 @@ def test_a_place_that_cannot_be_written_is_said_before_the_work(
     assert file.read_text() == "kept"
 
 
+def test_a_folder_with_something_else_in_it_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("kept")
+    monkeypatch.setattr(book, "judged", lambda *_: pytest.fail("judged before the folder was looked at"))
+    assert cli.main(["book", "--out", str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "is not empty and holds no book" in err.replace("\n", " ")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_long_work_that_no_terminal_watches_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     with console.signs_of_life(lambda: "measured 1 of 2 heads [/red]\x1b", seconds=0.05):
         time.sleep(0.4)
