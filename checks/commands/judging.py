@@ -55,6 +55,7 @@ def _judged(
     from checks.run.verify import ENDED, verify
 
     claims = select(patterns)
+    recorded = ledger.expected()  # a damaged file ends here, before minutes of work that could not be shown
     found: dict[str, Record] = {}
     cached = 0
     with progress_bar() as bar:
@@ -78,7 +79,7 @@ def _judged(
     for id in (id for id, record in found.items() if any(e.not_run == ENDED for e in record.evidence)):
         complain(f"{id} is not judged: its process ended itself or was killed")
     _from_cache(cached, len(claims))
-    return link([found[c.id] for c in claims], ledger.expected())
+    return link([found[c.id] for c in claims], recorded)
 
 
 def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> list[tuple[Record, Record]]:

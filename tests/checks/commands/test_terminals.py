@@ -22,6 +22,7 @@ from checks.commands import book, cli, console, export, verify
 from checks.commands.console import LONGEST_LINE, complain, literal
 from checks.evidence import Mutants, Record
 from checks.run import ledger
+from checks.run import verify as run_verify
 from checks.run.cache import Cache, cache_folder
 
 COMMAND = [sys.executable, "-m", "checks.commands.cli"]
@@ -247,6 +248,17 @@ def test_a_folder_with_something_else_in_it_is_refused_before_the_work(
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "is not empty and holds no book" in err.replace("\n", " ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_damaged_expected_verdicts_are_said_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "expected.json").write_text("[")
+    monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
+    monkeypatch.setattr(run_verify, "verify", lambda *_, **__: pytest.fail("judged before it was read"))
+    assert cli.main(["verify", "nguyen2023/eq7", "--no-cache"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "is damaged" in err
 
 
 def test_long_work_that_no_terminal_watches_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
