@@ -43,7 +43,10 @@ class Quantity:
             ) from None
         if found is None or isinstance(found, bool) or not isinstance(found, int | float):
             return None
-        return float(found) if math.isfinite(found) else None
+        try:
+            return float(found) if math.isfinite(found) else None
+        except OverflowError:  # a whole number of a JSON that was written by hand
+            return None
 
     def shown(self, value: float) -> str:
         """The number as it is printed."""

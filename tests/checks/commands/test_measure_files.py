@@ -698,3 +698,8 @@ def test_a_file_of_many_arrays_is_opened_once_and_again_when_it_changes(tmp_path
         found = heads(path)
         assert len(found) == count and all((head.q == count).all() for head in found.values())
     assert len(opened) == 2
+
+
+@pytest.mark.parametrize("found", [10**400, math.nan, math.inf, "3", True, None])
+def test_what_is_no_number_in_an_earlier_run_is_none(found):
+    assert QUANTITIES[0].value({"svr": {"log_c_star": found}}) is None
