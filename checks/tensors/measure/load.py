@@ -158,8 +158,9 @@ def group(stored: dict[str, Stored], source: str) -> list[Layer]:
 
 
 def _numbers(prefix: str) -> list[Any]:
-    """Sorts layer10 behind layer9: text and numbers take turns in every key, so that they never meet."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", prefix)]
+    """Sort key under which layer 10 follows layer 9, whatever signs and however many digits a name has."""
+    parts = re.split(r"([0-9]+)", prefix)
+    return [(len(part.lstrip("0")), part) if n % 2 else part for n, part in enumerate(parts)]
 
 
 def _layer(prefix: str, roles: dict[str, Stored], source: str) -> Layer:

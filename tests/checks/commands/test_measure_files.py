@@ -703,3 +703,15 @@ def test_a_file_of_many_arrays_is_opened_once_and_again_when_it_changes(tmp_path
 @pytest.mark.parametrize("found", [10**400, math.nan, math.inf, "3", True, None])
 def test_what_is_no_number_in_an_earlier_run_is_none(found):
     assert QUANTITIES[0].value({"svr": {"log_c_star": found}}) is None
+
+
+@pytest.mark.parametrize("name", ["²_", "٣.", "9" * 5000 + ".", "0009."])
+def test_names_with_strange_numbers_have_an_order(tmp_path, name):
+    several = (name, "10.", "9.")
+    np.savez(tmp_path / "x.npz", **{prefix + k: v for prefix in several for k, v in arrays().items()})
+    try:
+        found = [layer.prefix for layer in read_layers(tmp_path / "x.npz")]
+    except TensorError as error:
+        assert "long" in str(error) and len(name) > 1000
+    else:
+        assert len(found) == 3 and found.index("9") < found.index("10")
