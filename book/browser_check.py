@@ -54,7 +54,7 @@ _INSPECT = r"""() => {
     noName: all("article svg:not([aria-hidden])")
       .filter((e) => e.getAttribute("role") === "img" && !e.getAttribute("aria-label")).length,
     ids: all("[id]").map((e) => e.id),
-    links: all("a[href]").map((e) => e.href),
+    links: all("a[href]").map((e) => new URL(e.getAttribute("href"), document.baseURI).href),
     headings: document.querySelectorAll("article h1").length,
   };
 }"""

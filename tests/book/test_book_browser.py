@@ -39,6 +39,7 @@ _WIDE = '<div class="math" style="overflow: auto"><div class="katex" style="widt
         ("<script>undefinedFunction()</script>", "script error"),
         ('<a href="nowhere.html">x</a>', "dead link"),
         ('<a href="index.html#nowhere">x</a>', "no such place"),
+        ('<svg aria-hidden="true"><a href="nowhere.html"><text>x</text></a></svg>', "dead link"),
         ('<article><img src="_static/favicon.svg"></article>', "without alternative text"),
         ('<div class="math">x</div>', "not rendered"),
         ("<main><p>\\(x\\)</p></main>", "raw markup"),
