@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import chain, count
+from math import comb
 
 from derivations.calculus import index as ix
 from derivations.calculus.grouping import grouped
@@ -15,9 +16,26 @@ _COMMANDS = {name: f"\\{name}" for name in ("exp", "log", "cosh", "sinh", "tanh"
 _LETTERS = {"N": "jklmnp", "D": "cdef", "D_v": "dce", r"D_\phi": "fgh"}
 
 
+WIDEST = 40
+"""Terms up to which a power of a sum is shown multiplied out."""
+_POWER = "^"
+"""With its exponent the name of a function that stands for a power of a sum, for printing alone."""
+
+
 def latex(expr: ix.Expr) -> str:
-    """LaTeX of an expression's normal form."""
-    return form_latex(normal(expr))
+    """LaTeX of an expression's normal form, but for powers of sums that would have very many terms."""
+    return form_latex(normal(_narrow(expr)))
+
+
+def _narrow(expr: ix.Expr) -> ix.Expr:
+    """The expression with wide powers of sums as functions, which nothing multiplies out."""
+    if parts := ix.children(expr):
+        expr = ix.rebuild(expr, tuple(map(_narrow, parts)))
+    if isinstance(expr, ix.Pow) and expr.exponent > 1 and expr.exponent.denominator == 1:
+        power = int(expr.exponent)
+        if comb(len(normal(expr.base)) + power - 1, power) > WIDEST:
+            return ix.Call(f"{_POWER}{power}", expr.base)
+    return expr
 
 
 def to_expr(form: Form) -> ix.Expr:
@@ -200,6 +218,8 @@ def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> s
             return rf"\delta_{{{letter(atom[1])}{letter(atom[2])}}}"
         case "C":
             inner = form_latex(atom[3], taken, names)
+            if atom[1].startswith(_POWER):
+                return rf"{{\left({inner}\right)}}^{{{atom[1].removeprefix(_POWER)}}}"
             name = _COMMANDS.get(atom[1], atom[1]) + "'" * atom[2]
             return rf"{name}\left({inner}\right)"
         case "P":

@@ -21,7 +21,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.printing import form_latex, to_expr
+from derivations.calculus.printing import form_latex, latex, to_expr
 from derivations.calculus.term import (
     Neg,
     Pick,
@@ -55,7 +55,7 @@ class Raw(Term):
 
 @lru_cache(maxsize=256)
 def _shown(expr: ix.Expr) -> str:
-    return form_latex(nf.normal(expr))
+    return latex(expr)
 
 
 @dataclass(frozen=True)
