@@ -62,11 +62,13 @@ _SHOWN = (
     "() => [...document.querySelectorAll('.ledger-table tbody tr')].filter((r) => r.checkVisibility()).length"
 )
 _WIDE = """async () => {
-  // Formulas are set smaller by an observer, which is told in the next frame.
+  // Formulas are set smaller by an observer, a little after the page and its letters have come.
+  const cut = () => [...document.querySelectorAll("div.math")]
+    .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1);
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return [...document.querySelectorAll("div.math")]
-    .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
-    .map((e) => ({ width: e.scrollWidth, latex: e.querySelector("annotation")?.textContent ?? "" }));
+  for (let tries = 0; tries < 20 && cut().length; tries++) await new Promise((next) => setTimeout(next, 100));
+  const latex = (e) => e.querySelector("annotation")?.textContent ?? "";
+  return cut().map((e) => ({ width: e.scrollWidth, latex: latex(e) }));
 }"""
 """Formulas wider than their place: how wide, and what they are."""
 _OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -293,30 +295,41 @@ def check_ledger(running: Any, root: Path) -> list[str]:
     return reader.problems
 
 
+READABLE = 0.65
+"""The least scale of the graph's labels of 13 points at first sight."""
+
+
 def check_graph(running: Any, root: Path) -> list[str]:
     """One node a claim, each with a page; clicking a node opens it. At first one paper is shown, or what is
     near a claim.
     """
     reader = Reader(running)
     tab, address = reader.tab, (root / "graph.html").as_uri() + "?paper="
+
+    def at(place: str) -> None:
+        reader.open(place, "graph.html")
+        tab.wait_for_function("claimGraph.arranged", timeout=PATIENCE)
+
     papers = "[...new Set(claimGraph.nodes(':visible').map(n => n.data('paper')))].length"
-    reader.open((root / "graph.html").as_uri(), "graph.html")
+    at((root / "graph.html").as_uri())
     reader.expect(tab.evaluate(papers) == 1, "the graph does not open on one paper")
+    reader.expect(tab.evaluate("claimGraph.zoom()") >= READABLE, "the graph opens too small to be read")
     claim = tab.evaluate("claimGraph.edges()[0]?.target().id()")
     if claim:
-        reader.open((root / "graph.html").as_uri() + f"?{urlencode({'claim': claim})}", "graph.html")
+        at((root / "graph.html").as_uri() + f"?{urlencode({'claim': claim})}")
         shown = tab.evaluate("claimGraph.nodes(':visible').map(n => n.id())")
         near = "id => { const n = claimGraph.$id(id); return n.union(n.predecessors('node'))"
         near += ".union(n.successors('node')).map(m => m.id()); }"
         reader.expect(set(shown) == set(tab.evaluate(near, claim)), f"not the neighbours of {claim}")
-    reader.open(address, "graph.html")
+    at(address)
     # Never return the Cytoscape object itself: turning it into JSON crashes the tab.
     nodes = tab.evaluate("claimGraph.nodes().map(n => [n.id(), n.data('href')])")
     pages = {p.relative_to(root).as_posix() for p in (root / "claims").rglob("*/*.html")}
     reader.expect({href for _, href in nodes} == pages, "nodes and claim pages are not the same")
-    spots = "([id]) => { const p = claimGraph.$id(id).renderedPosition(); return [p.x, p.y]; }"
+    spots = "([id]) => { const n = claimGraph.$id(id); claimGraph.center(n); const p = n.renderedPosition();"
+    spots += " return [p.x, p.y]; }"
     for node, href in nodes[:: max(1, len(nodes) // 5)]:
-        reader.open(address, "graph.html")
+        at(address)
         box = tab.locator("#graph-view").bounding_box()
         x, y = tab.evaluate(spots, [node])
         tab.mouse.click(box["x"] + x, box["y"] + y)
@@ -324,7 +337,7 @@ def check_graph(running: Any, root: Path) -> list[str]:
             tab.wait_for_url(f"**/{href}", timeout=PATIENCE)
         except Exception:
             reader.note(f"a click on {node} does not open {href}")
-    reader.open(address, "graph.html")
+    at(address)
     tab.uncheck("#graph-controls input[type=checkbox] >> nth=0")
     reader.expect(
         tab.evaluate("claimGraph.nodes(':visible').length") < len(nodes), "hiding a verdict hides nothing"

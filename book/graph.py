@@ -1,17 +1,10 @@
-"""The dependency graph: positions by Graphviz's dot at build time, drawn by Cytoscape in the page.
-
-dot runs as WebAssembly under node, so that no system package is needed and every machine gets one layout.
-"""
+"""The dependency graph's data. The page lays out what it shows (ELK) and draws it (Cytoscape)."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from book import vendor
 from book.ledger import Claim, Ledger, paper_name
 
 COLOURS = {
@@ -26,18 +19,8 @@ COLOURS = {
 }
 """Fill of each verdict; white text on each has a contrast above 4.5 (assets/attest.css has the same)."""
 
-GAP_X, GAP_Y = 90, 60
-"""Room between parts of the graph that no arrow connects, from centre to centre, in points."""
-
-WIDER = 1.3
-"""How much wider than high the whole graph is, about."""
-
-
-class Point(NamedTuple):
-    """A place in the picture, in points."""
-
-    x: float
-    y: float
+LONGEST = 22
+"""Characters of the longest label in a node; the whole reference shows beside the pointer."""
 
 
 def edges(ledger: Ledger) -> list[tuple[str, str]]:
@@ -52,79 +35,18 @@ def edges(ledger: Ledger) -> list[tuple[str, str]]:
 
 def label(claim: Claim) -> str:
     """What stands in a node: the reference, shortened."""
-    return claim.reference.replace("Theorem", "Thm").replace("Remark", "Rem").replace("Eq. ", "")
+    short = claim.reference.replace("Theorem", "Thm").replace("Remark", "Rem").replace("Eq. ", "")
+    short = short.replace("Section", "Sec.").replace("Appendix", "App.")
+    return short if len(short) <= LONGEST else f"{short[: LONGEST - 1].rstrip(' ,:')}…"
 
 
 def width(claim: Claim) -> float:
-    """Width of a node in points, for its label at 11 points."""
-    return 12 + 6.4 * max(4, len(label(claim)))
-
-
-def dot_source(ledger: Ledger, pairs: list[tuple[str, str]]) -> str:
-    """The graph in the DOT language."""
-    quote = json.dumps
-    lines = [
-        "digraph {",
-        "graph [rankdir=TB, nodesep=0.18, ranksep=0.4];",
-        "node [shape=box, fixedsize=true, height=0.36];",
-    ]
-    lines += [f"{quote(claim.id)} [width={width(claim) / 72:.2f}];" for claim in ledger.claims]
-    return "\n".join([*lines, *(f"{quote(a)} -> {quote(b)};" for a, b in pairs), "}"])
-
-
-def positions(ledger: Ledger, pairs: list[tuple[str, str]]) -> dict[str, Point]:
-    """Centre of every node, y downwards. Raises VendorError where node cannot run."""
-    module = vendor.install() / "@hpcc-js/wasm-graphviz/dist/index.js"
-    script = Path(__file__).with_name("layout.mjs")
-    run = subprocess.run(
-        [vendor.program("node"), str(script), str(module)],
-        input=dot_source(ledger, pairs),
-        env=vendor.environment(),
-        capture_output=True,
-        text=True,
-    )
-    if run.returncode:
-        reason = (run.stderr.strip() or "node failed")[-300:]
-        raise vendor.VendorError(f"the graph could not be laid out: {reason}")
-    placed = {}
-    for node in json.loads(run.stdout)["objects"]:
-        x, y = map(float, node["pos"].split(","))
-        placed[node["name"]] = Point(x, -y)
-    return pack(components(placed, pairs), placed)
-
-
-def components(nodes: Iterable[str], pairs: list[tuple[str, str]]) -> list[list[str]]:
-    """The parts of the graph that no arrow connects, the largest first."""
-    group = {node: [node] for node in nodes}
-    for a, b in pairs:
-        if group[a] is not group[b]:
-            group[a] += group[b]
-            group |= dict.fromkeys(group[b], group[a])
-    return sorted({id(part): part for part in group.values()}.values(), key=len, reverse=True)
-
-
-def pack(parts: list[list[str]], placed: dict[str, Point]) -> dict[str, Point]:
-    """Put the parts, which dot lays out side by side, on shelves: the whole gets about as high as wide."""
-    boxes = []
-    for part in parts:
-        xs, ys = [placed[node].x for node in part], [placed[node].y for node in part]
-        boxes.append((part, min(xs), min(ys), max(xs) - min(xs) + GAP_X, max(ys) - min(ys) + GAP_Y))
-    area = sum(wide * high for *_, wide, high in boxes)
-    limit = max(max(wide for *_, wide, _ in boxes), WIDER * area**0.5)
-    packed, across, down, shelf = {}, 0.0, 0.0, 0.0
-    for part, left, top, wide, high in boxes:
-        if across + wide > limit:
-            across, down, shelf = 0.0, down + shelf, 0.0
-        for node in part:
-            packed[node] = Point(placed[node].x - left + across, placed[node].y - top + down)
-        across, shelf = across + wide, max(shelf, high)
-    return packed
+    """Width of a node in points, for its label at 13 points."""
+    return 12 + 7.2 * max(4, len(label(claim)))
 
 
 def elements(ledger: Ledger) -> list[dict[str, Any]]:
     """Cytoscape's elements. `literal` gives the border, `shaky` says that something below it failed."""
-    pairs = edges(ledger)
-    place = positions(ledger, pairs)
     literal = {True: "holds", False: "fails", None: "open"}
     nodes: list[dict[str, Any]] = [
         {
@@ -140,11 +62,10 @@ def elements(ledger: Ledger) -> list[dict[str, Any]]:
                 "colour": COLOURS[c.verdict],
                 "href": f"{c.doc}.html",
             },
-            "position": place[c.id]._asdict(),
         }
         for c in ledger.claims
     ]
-    return nodes + [{"data": {"id": f"{a} -> {b}", "source": a, "target": b}} for a, b in pairs]
+    return nodes + [{"data": {"id": f"{a} -> {b}", "source": a, "target": b}} for a, b in edges(ledger)]
 
 
 def script(ledger: Ledger) -> str:

@@ -84,7 +84,7 @@ def own_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], 
     """The ledger table, the graph and the pages with a form are the only ones that load their scripts."""
     scripts = {
         "ledger": ["ledger-table.js"],
-        "graph": ["vendor/cytoscape.min.js", "claims-graph.js", "graph-view.js"],
+        "graph": ["vendor/cytoscape.min.js", "vendor/elk.bundled.js", "claims-graph.js", "graph-view.js"],
     }
     for name in scripts.get(page, ()):
         app.add_js_file(name)

@@ -20,7 +20,7 @@ from checks.audit import cache_folder
 PACKAGES = {
     "katex": "0.16.22",
     "cytoscape": "3.34.4",
-    "@hpcc-js/wasm-graphviz": "1.29.2",
+    "elkjs": "0.12.1",
     "pyodide": "314.0.7",
 }
 FLINT = "python-flint==0.9.0"
@@ -144,7 +144,7 @@ def flint(folder: Path | None = None) -> Path:
 
 
 def copy_into(assets: Path) -> None:
-    """Copy what pages load into the book's assets: KaTeX's styles and fonts, Cytoscape."""
+    """Copy what pages load into the book's assets: KaTeX's styles and fonts, Cytoscape, ELK."""
     modules, target = install(), assets / "vendor"
     if _stamped(target / "installed.json"):
         return
@@ -154,4 +154,5 @@ def copy_into(assets: Path) -> None:
     for font in (modules / "katex/dist/fonts").glob("*.woff2"):
         shutil.copy(font, target / "katex" / "fonts")
     shutil.copy(modules / "cytoscape/dist/cytoscape.min.js", target)
+    shutil.copy(modules / "elkjs/lib/elk.bundled.js", target)
     (target / "installed.json").write_text(VERSIONS, "utf8")

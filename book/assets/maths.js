@@ -31,23 +31,26 @@
     return done;
   }
 
-  // A formula that is wider than its place is set smaller, down to SMALLEST (one can zoom in, but not see what is cut);
-  // what is wider still scrolls sideways, and must be reachable with the keyboard. The observer measures after the layout of the page, all formulas at once:
-  // measuring each as its button is added would lay the page out once a formula.
+  // A formula that is wider than its place is set smaller, down to SMALLEST (one can zoom in, but not see what is
+  // cut); what is wider still scrolls sideways, and must be reachable with the keyboard. All formulas are measured
+  // at once, after the layout of the page and again when its letters have come: measuring each as its button is
+  // added would lay the page out once a formula.
   const SMALLEST = 0.2;
   const widths = new WeakMap();
-  const reach = new ResizeObserver((entries) => {
-    const all = entries.map(({ target }) => target).filter((target) => widths.get(target) !== target.clientWidth);
-    all.forEach((target) => { target.style.fontSize = ""; });
-    const sizes = all.map((target) => {
-      widths.set(target, target.clientWidth);
-      return target.clientWidth / target.scrollWidth;
+  function fit(formulas) {
+    formulas.forEach((formula) => { formula.style.fontSize = ""; });
+    const sizes = formulas.map((formula) => {
+      widths.set(formula, formula.clientWidth);
+      return formula.clientWidth / formula.scrollWidth;
     });
-    all.forEach((target, i) => {
-      if (sizes[i] < 1) target.style.fontSize = `${Math.max(SMALLEST, 0.99 * sizes[i])}em`;
-      sizes[i] < SMALLEST ? (target.tabIndex = 0) : target.removeAttribute("tabindex");
+    formulas.forEach((formula, i) => {
+      if (sizes[i] < 1) formula.style.fontSize = `${Math.max(SMALLEST, 0.99 * sizes[i])}em`;
+      sizes[i] < SMALLEST ? (formula.tabIndex = 0) : formula.removeAttribute("tabindex");
     });
-  });
+  }
+  const reach = new ResizeObserver((entries) =>
+    fit(entries.map(({ target }) => target).filter((target) => widths.get(target) !== target.clientWidth)));
+  document.fonts.addEventListener("loadingdone", () => fit([...document.querySelectorAll("div.math")]));
 
   function dress(formula) {
     addButton(formula);

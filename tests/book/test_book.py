@@ -52,15 +52,7 @@ def ledger(records, tmp_path_factory) -> Ledger:
 
 
 @pytest.fixture
-def no_layout(monkeypatch):
-    """Positions without node, for tests that are not about the graph."""
-    monkeypatch.setattr(
-        graph, "positions", lambda ledger, pairs: {c.id: graph.Point(0, 0) for c in ledger.claims}
-    )
-
-
-@pytest.fixture
-def pages(ledger, records, no_layout) -> dict[str, str]:
+def pages(ledger, records) -> dict[str, str]:
     return site.pages(ledger, records)
 
 
@@ -286,16 +278,6 @@ def test_graph_leaves_out_edges_that_follow_from_others(ledger):
     assert ("nguyen2023/eq4", "nguyen2023/eq10") not in pairs
 
 
-def test_graph_parts_share_no_place():
-    pairs = [("a", "b"), ("c", "d"), ("d", "e")]
-    side_by_side = {node: graph.Point(100.0 * i, 0) for i, node in enumerate("abcdef")}
-    parts = graph.components(side_by_side, pairs)
-    assert [set(part) for part in parts] == [set("cde"), set("ab"), {"f"}]
-    packed = graph.pack(parts, side_by_side)
-    assert len(set(packed.values())) == len(packed) == 6
-    assert packed["e"].x - packed["c"].x == 200 and packed["c"].y == packed["e"].y != packed["f"].y
-
-
 def test_colours_of_graph_and_styles_are_the_same():
     css = (ROOT / "book/assets/attest.css").read_text()
     assert all(
@@ -439,7 +421,7 @@ def test_plot_needs_two_lengths(ledger):
     assert figure.block(ledger.by_id["nguyen2023/eq8"]) == ""
 
 
-def test_second_assembly_rewrites_only_what_changed(records, tmp_path, no_layout, monkeypatch):
+def test_second_assembly_rewrites_only_what_changed(records, tmp_path, monkeypatch):
     monkeypatch.setattr(vendor, "copy_into", lambda assets: None)
 
     def assemble(of: list[dict]) -> dict[Path, int]:

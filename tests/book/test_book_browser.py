@@ -13,8 +13,10 @@ import pytest
 pytest.importorskip("yaml", reason="the book's tools are an extra: make .venv/book")
 pytest.importorskip("playwright", reason="the book's tools are an extra: make .venv/book")
 
-from book import browser_check
+from book import browser_check, vendor
 from book.build import build
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +99,60 @@ def test_a_formula_that_is_too_wide_is_set_smaller_as_far_as_it_can_be_read(ems,
     )
     found = browser_check.check_pages(tmp_path)
     assert any("on a phone a formula" in problem for problem in found) is cut
+
+
+_CLAIMS = [(f"{paper}/eq{n}", paper) for paper in ("one2023", "two2024") for n in range(40)]
+
+
+def _graph(root: Path, change: tuple[str, str] = ("", ""), without: str = "") -> None:
+    """The graph's page by itself: forty claims of two papers that rest on the first of theirs."""
+    assets = root / "_static"
+    vendor.copy_into(assets)
+    source = (ROOT / "book/assets/graph-view.js").read_text()
+    assert change[0] in source
+    (assets / "graph-view.js").write_text(source.replace(*change))
+    colours = {"proved": "#1b7837", "corrected": "#a6500a"}
+    nodes = [
+        dict(
+            id=id, label="(1)", title=id, width=41, paper=paper, verdict=list(colours)[n % 2], literal="holds"
+        )
+        | dict(shaky=n % 3 == 0, colour=list(colours.values())[n % 2], href=f"claims/{id}.html")
+        for n, (id, paper) in enumerate(_CLAIMS)
+    ]
+    arrows = [
+        dict(id=id, source=f"{paper}/eq0", target=id) for id, paper in _CLAIMS if not id.endswith("eq0")
+    ]
+    elements = [{"data": data} for data in (*nodes, *({**a, "id": f"-> {a['id']}"} for a in arrows))]
+    papers = {"one2023": "One 2023", "two2024": "Two 2024"}
+    (assets / "claims-graph.js").write_text(
+        f"window.CLAIMS = {json.dumps(dict(elements=elements, colours=colours, papers=papers))};"
+    )
+    for id, _ in _CLAIMS:
+        if id != without:
+            (root / f"claims/{id}.html").parent.mkdir(parents=True, exist_ok=True)
+            (root / f"claims/{id}.html").write_text("<!doctype html><title>x</title>")
+    names = ["vendor/cytoscape.min.js", "vendor/elk.bundled.js", "claims-graph.js", "graph-view.js"]
+    scripts = "".join(f'<script src="_static/{name}"></script>' for name in names)
+    page = (ROOT / "book/pages/graph.md").read_text().split("```{raw} html")[1].split("```")[0]
+    (root / "graph.html").write_text(
+        f"<!doctype html><title>x</title><style>#graph-view {{ height: 500px }}</style>{page}{scripts}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "without", "said"),
+    [
+        (("", ""), "", ""),
+        (("READABLE = 0.7", "READABLE = 0.1"), "", "too small to be read"),
+        (("Object.keys(papers)[0]", '""'), "", "does not open on one paper"),
+        (('location.href = target.data("href")', ""), "", "does not open claims/"),
+        (("", ""), "one2023/eq7", "nodes and claim pages are not the same"),
+        (('cy.nodes().difference(near).style("display", "none");', ""), "", "not the neighbours of"),
+        (('node.style("display", visible ? "element" : "none");', ""), "", "hiding a verdict hides nothing"),
+    ],
+)
+def test_the_check_of_the_graph_sees_what_it_looks_for(change, without, said, running, tmp_path, monkeypatch):
+    monkeypatch.setattr(browser_check, "PATIENCE", 3_000)
+    _graph(tmp_path, change, without)
+    problems = browser_check.check_graph(running, tmp_path)
+    assert (said in " ".join(problems)) if said else not problems

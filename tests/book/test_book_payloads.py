@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("yaml", reason="the book's tools are an extra: make .venv/book")
 pytest.importorskip("playwright", reason="the book's tools are an extra: make .venv/book")
 
-from book import browser_check, build, graph, site
+from book import browser_check, build, site
 from book.ledger import LedgerError, parse
 from checks.audit import Paper, current
 
@@ -67,9 +67,6 @@ def test_no_text_of_a_record_or_setting_runs_in_the_browser(tmp_path, monkeypatc
         browser_check.chromium()
     except browser_check.NoBrowser as error:
         pytest.skip(str(error))
-    monkeypatch.setattr(
-        graph, "positions", lambda ledger, _: {c.id: graph.Point(0, 0) for c in ledger.claims}
-    )
     named = Paper("x2026", PAYLOADS[0], " ".join(PAYLOADS))
     audit = replace(current(), title=" ".join(PAYLOADS), papers=(*current().papers, named))
     monkeypatch.setattr("checks.audit._current", [audit])
