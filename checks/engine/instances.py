@@ -327,9 +327,8 @@ def exact_instances(
             yield instance, (points if len(points) <= 9 else rng.sample(points, 9))
 
 
-def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> list[Instance]:
-    """The instance, and the same with one entry changed such that the expression vanishes there."""
-    found = [instance]
+def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> Iterator[Instance]:
+    """The instance with one entry changed such that the expression vanishes there, entry by entry."""
     for key, before in instance.values.items():
         trials = []
         for value in (Fraction(0), Fraction(1)):
@@ -341,8 +340,7 @@ def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> list[Inst
         if len(trials) == 2 and all(isinstance(t, Fraction) for t in trials) and trials[0] != trials[1]:
             root = trials[0] / (trials[0] - trials[1])
             if root != before and not (key[0].positive and root <= 0):
-                found.append(Instance(instance.sizes, {**instance.values, key: root}, instance.given))
-    return found
+                yield Instance(instance.sizes, {**instance.values, key: root}, instance.given)
 
 
 def describe(instance: Instance, at: Mapping[Index, int]) -> str:

@@ -185,9 +185,10 @@ def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]
                 break
         if broken is None:
             return instance
-        if broken[2] == ">" or len(moved := solved(instance, *broken[:2])) < 2:
+        moved = None if broken[2] == ">" else next(solved(instance, *broken[:2]), None)
+        if moved is None:
             return None
-        instance = moved[1]
+        instance = moved
     return None
 
 

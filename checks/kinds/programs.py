@@ -259,7 +259,7 @@ def _vanishing(instance: Instance, conditions: list[ix.Expr], at: dict[Index, in
     if not conditions:
         yield instance
         return
-    for changed in solved(instance, conditions[0], at):
+    for changed in (instance, *solved(instance, conditions[0], at)):
         if changed.sign(conditions[0], at) == 0:
             yield from _vanishing(changed, conditions[1:], at)
 

@@ -128,7 +128,8 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
     based: set[int] = set()
     bare: set[str] = set()
     imports: list[tuple[str, Target]] = []
-    for inner in ast.walk(node):
+    inside = list(ast.walk(node))
+    for inner in inside:
         match inner:
             case ast.Attribute() if chain := _chain(inner):
                 name, *rest = chain
@@ -148,7 +149,7 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
                 module = absolute(path, inner)
                 for a in found:
                     imports.append((a.asname or a.name, (module, "" if a.name == "*" else a.name)))
-    for inner in ast.walk(node):
+    for inner in inside:
         if isinstance(inner, ast.Name):
             names.add(inner.id)
             if id(inner) not in based:
@@ -163,7 +164,7 @@ def _statement(node: ast.stmt, first: int, last: int, text: str, path: Path) -> 
         frozenset(bare),
         tuple(imports),
         _acts(node),
-        frozenset(_changed(node)),
+        frozenset(_changed(node, inside)),
         isinstance(node, _DEFINITIONS),
     )
 
@@ -217,24 +218,24 @@ def _outward(statement: _Statement, aliases: dict[str, Target], files: dict[str,
     return "" in statement.changes or inside or bool(targets and not statement.defines_only)
 
 
-def _changed(node: ast.stmt) -> Iterator[str]:
+def _changed(node: ast.stmt, inside: list[ast.AST]) -> Iterator[str]:
     """The names whose items or attributes a statement sets, whose methods it calls for their effect, that
     it hands on for it, or that decorate what it defines; "" where it sets what it computes the name of.
     What a function calls its own is left out, what a loop calls so may be any name of the statement.
     """
-    own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-    found = set(_set_or_called(node))
+    own = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own |= {n.arg for n in inside if isinstance(n, ast.arg)}
+    found = set(_set_or_called(inside))
     yield from found - own
     if found & own and not isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
-        yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        yield from (n.id for n in inside if isinstance(n, ast.Name))
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _set_or_called(node: ast.stmt) -> Iterator[str]:
-    for inner in ast.walk(node):
+def _set_or_called(inside: list[ast.AST]) -> Iterator[str]:
+    for inner in inside:
         match inner:
             case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                 yield from (n.id for n in ast.walk(inner.value) if isinstance(n, ast.Name))

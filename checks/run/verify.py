@@ -34,7 +34,7 @@ from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
 from checks.run.cache import STOPPED, Cache
 from checks.run.catalogue import note
-from checks.run.content import key
+from checks.run.content import key, said_under
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
@@ -389,9 +389,10 @@ def changes(
 
 def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     claim = load()[id]
-    names = [key(claim, assumptions_for(claim, w.settings), w.options, True) for w in (before, after)]
-    if names[0] == names[1]:
+    under = [assumptions_for(claim, work.settings) for work in (before, after)]
+    if said_under(claim, under[0]) == said_under(claim, under[1]):
         return {}
+    names = [key(claim, a, work.options, True) for a, work in zip(under, (before, after), strict=True)]
     return {name: work.kept(id, name) for name, work in zip(names, (before, after), strict=True)}
 
 

@@ -1,8 +1,8 @@
 """Guarded differentiation: every derivative is computed twice, by routes that share nothing.
 
 Route one is index calculus: ∂T[i, j]/∂T[p, q] = δ_ip δ_jq, the product and chain rules, and sums commute with
-the derivative. Route two writes the expression out at a small size with SymPy symbols and lets SymPy
-differentiate the components. A disagreement is an error, never a choice.
+the derivative. Route two writes the expression out at a small size with SymPy symbols and differentiates the
+components, functions and powers with SymPy. A disagreement is an error, never a choice.
 """
 
 from __future__ import annotations
@@ -153,10 +153,8 @@ def _compare_with_components(
     free = sorted(ix.free_indices(expr), key=lambda i: i.name)
     where = {i: (0 if n % 2 == 0 else sizes.get(i.dim, 1) - 1) for n, i in enumerate(free)}
     whole = sp.sympify(evaluate(expr, sizes, sympy_lookup, SYMPY_FUNCTIONS, where))
-    terms = [(term, term.free_symbols) for term in sp.Add.make_args(whole)]
     for entry in product(*(range(sizes.get(d, 1)) for d in tensor.dims)):
-        symbol = sympy_lookup(tensor, entry)
-        direct = _sympy_derivative(sp.Add(*(term for term, own in terms if symbol in own)), symbol)
+        direct = _sympy_derivative(whole, sympy_lookup(tensor, entry))
         ours = sp.sympify(
             evaluate(
                 result, sizes, sympy_lookup, SYMPY_FUNCTIONS, {**where, **dict(zip(at, entry, strict=True))}
@@ -169,7 +167,21 @@ def _compare_with_components(
 
 
 def _sympy_derivative(whole: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
-    """SymPy's derivative, with F_d0'(…) written as F_d1(…) so that it can be compared."""
+    """SymPy's derivative, with F_d0'(…) written as F_d1(…) so that it can be compared.
+
+    Sums and products are taken apart first: SymPy would differentiate each of their parts, also those without
+    the symbol.
+    """
+    if symbol not in whole.free_symbols:
+        return sp.S.Zero
+    if whole.is_Add:
+        return sp.Add(*(_sympy_derivative(term, symbol) for term in whole.args))
+    if whole.is_Mul:
+        changed = [n for n, factor in enumerate(whole.args) if symbol in factor.free_symbols]
+        parts = whole.args
+        return sp.Add(
+            *(sp.Mul(*parts[:n], _sympy_derivative(parts[n], symbol), *parts[n + 1 :]) for n in changed)
+        )
     derivative = sp.diff(whole, symbol).doit()
     if not derivative.has(sp.Subs, sp.Derivative):
         return derivative

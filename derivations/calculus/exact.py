@@ -14,6 +14,8 @@ from sympy import integer_nthroot
 
 from derivations.calculus.components import NotExact
 
+_ONE = {Fraction(0): Fraction(1)}
+
 
 class Exponential:
     """An exact number: ``top`` / ``bottom``, both mappings from rational exponents to rational
@@ -24,13 +26,15 @@ class Exponential:
 
     def __init__(self, top: dict[Fraction, Fraction], bottom: dict[Fraction, Fraction] | None = None) -> None:
         self.top = {r: c for r, c in top.items() if c}
-        self.bottom = bottom if bottom is not None else {Fraction(0): Fraction(1)}
+        self.bottom = _ONE if bottom is None else bottom
+        if self.bottom == _ONE:
+            return
         if not any(self.bottom.values()):
             raise ZeroDivisionError("division by zero")
-        if len(self.bottom) == 1 and self.bottom != {Fraction(0): Fraction(1)}:
+        if len(self.bottom) == 1:
             ((r, c),) = self.bottom.items()
             self.top = {s - r: a / c for s, a in self.top.items()}
-            self.bottom = {Fraction(0): Fraction(1)}
+            self.bottom = _ONE
 
     @staticmethod
     def of(value: Any) -> Exponential:
@@ -50,7 +54,8 @@ class Exponential:
 
     def __mul__(self, other: Any) -> Exponential:
         other = Exponential.of(other)
-        return Exponential(_mul(self.top, other.top), _mul(self.bottom, other.bottom))
+        bottom = _ONE if self.bottom == other.bottom == _ONE else _mul(self.bottom, other.bottom)
+        return Exponential(_mul(self.top, other.top), bottom)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -86,7 +91,7 @@ class Exponential:
 
     def rational(self) -> Fraction:
         """The value as a rational number. Raises NotExact where it is not visibly one."""
-        if self.bottom == {Fraction(0): Fraction(1)} and set(self.top) <= {Fraction(0)}:
+        if self.bottom == _ONE and self.top.keys() <= {Fraction(0)}:
             return self.top.get(Fraction(0), Fraction(0))
         raise NotExact("the value is not rational")
 
@@ -103,13 +108,13 @@ class Exponential:
 
     def __repr__(self) -> str:
         top = _show(self.top)
-        return top if self.bottom == {Fraction(0): Fraction(1)} else f"({top})/({_show(self.bottom)})"
+        return top if self.bottom == _ONE else f"({top})/({_show(self.bottom)})"
 
 
 def _add(a: dict[Fraction, Fraction], b: dict[Fraction, Fraction]) -> dict[Fraction, Fraction]:
     result = dict(a)
     for r, c in b.items():
-        result[r] = result.get(r, Fraction(0)) + c
+        result[r] = result[r] + c if r in result else c
     return {r: c for r, c in result.items() if c}
 
 
@@ -117,7 +122,8 @@ def _mul(a: dict[Fraction, Fraction], b: dict[Fraction, Fraction]) -> dict[Fract
     result: dict[Fraction, Fraction] = {}
     for r, c in a.items():
         for s, d in b.items():
-            result[r + s] = result.get(r + s, Fraction(0)) + c * d
+            t = r + s if r and s else r or s  # additions of fractions are what takes the time
+            result[t] = result[t] + c * d if t in result else c * d
     return {r: c for r, c in result.items() if c}
 
 
@@ -160,6 +166,8 @@ def _show(terms: dict[Fraction, Fraction]) -> str:
 
 def rational(value: Any) -> Fraction:
     """An exact number as a rational one. Raises NotExact where it is not visibly rational."""
+    if isinstance(value, Fraction):
+        return value
     return Exponential.of(value).rational()
 
 

@@ -201,6 +201,7 @@ def dual(variant: Variant) -> Dual:
     return dualise(variant.program())
 
 
+@lru_cache(maxsize=32)
 def expansion(variant: Variant) -> ix.Expr:
     """f(x)(d) with the weights that stationarity gives."""
     return dual(variant).substitute(variant.prediction().entry(d))
