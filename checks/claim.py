@@ -66,7 +66,7 @@ class Claim:
     "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of
     the version that stands (solvers, tensors), ``failing`` of a statement of which none stands: they try it
     as printed, and do not pass where it fails. ``instead`` says why the correction keeps no side of a printed
-    equation, where it keeps none.
+    equation, or no computed number, where it keeps none.
     """
 
     id: str

@@ -11,7 +11,7 @@ _SYMBOLS = dict(
     |tau τ|phi φ|varphi φ|psi ψ|omega ω|Gamma Γ|Delta Δ|Theta Θ|Lambda Λ|Xi Ξ|Sigma Σ|Phi Φ|Psi Ψ|Omega Ω|partial ∂|nabla ∇|cdot ·
     |odot ⊙|otimes ⊗|oplus ⊕|le ≤|leq ≤|ge ≥|geq ≥|ne ≠|neq ≠|approx ≈|equiv ≡|in ∈|subset ⊂|times ×|infty ∞|dots …|ldots …|cdots …
     |vdots ⋮|to →|mapsto ↦|top ᵀ|exp exp|log log|max max|min min|tanh tanh|cosh cosh|sinh sinh|pm ±|mp ∓|langle ⟨|rangle ⟩|prod Π
-    |int ∫|forall ∀|exists ∃|ell ℓ|Longrightarrow ⟹|Rightarrow ⇒|iff ⟺|mid |||colon :|star ⋆|circ ∘|det det|dim dim|setminus ∖|lVert ‖|rVert ‖
+    |int ∫|forall ∀|exists ∃|ell ℓ|Longrightarrow ⟹|Rightarrow ⇒|iff ⟺|mid ∣|colon :|star ⋆|circ ∘|det det|dim dim|setminus ∖|lVert ‖|rVert ‖
     |sup sup|inf inf|ll ≪|sim ∼|leftarrow ←|rightarrow →|implies ⟹|coloneqq :=|triangleq ≜|prime '
     """.replace("\n", "").split("|")
     if len(pair.split()) == 2

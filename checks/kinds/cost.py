@@ -384,14 +384,32 @@ def _check(s: Cost) -> None:
     used = set().union(*(s.expression(value).free_symbols for _, value in s.domain))
     if len(set(put)) < len(put) or used & set(put):
         raise Malformed("a domain puts each size once, in symbols that stay")
+    slacks = [
+        str(x) for _, value in s.domain for x in s.expression(value).free_symbols if str(x) in _RESERVED
+    ]
+    if len(set(slacks)) < len(slacks):
+        raise Malformed(
+            "a domain has a letter of its own, u or u_2, in each bound: in two it ties their sizes"
+        )
     if reserved := {*s.sizes} & _RESERVED:
         raise Malformed(f"{', '.join(sorted(reserved))}: these letters belong to a ray and to a domain")
     if not all(_counts(s.expression(line.times)) for line in s.plan + s.base):
         raise Malformed("rounds are 1, or counted by sizes: a whole number that is never negative")
+    for plan in (s.plan, s.base):
+        _check_rounds(plan)
     if any(
         set(i.dim for i in line.at) & {"1"} or len(set(line.at)) < len(line.at) for line in s.plan + s.base
     ):
         raise Malformed("an assignment names each index of its tensor once")
+
+
+def _check_rounds(plan: Plan) -> None:
+    """One loop, and outside it only what does not depend on it: a line that did would hold an old value."""
+    looping = [line for line in plan if line.times != "1"]
+    assigned = {line.tensor for line in looping}
+    stale = any(line.times == "1" and assigned & {line.tensor, *tensors_of(line.term)} for line in plan)
+    if stale or len({line.times for line in looping}) > 1:
+        raise Malformed("a plan has one loop, whose lines all have its rounds, and reads it nowhere else")
 
 
 def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:

@@ -47,8 +47,11 @@ class Counted(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The count and its formula."""
-        return rf"\#\text{{{self.what}}} = {sp.latex(sp.expand(self.formula))}"
+        """The count, its formula, and the numbers that divide the sizes for which it is one."""
+        choices = zip(self.steps, self.symbols, strict=False)
+        divides = r",\ ".join(rf"{step} \mid {sp.latex(size)}" for step, size in choices if step != 1)
+        where = rf"\qquad ({divides})" if divides else ""
+        return rf"\#\text{{{self.what}}} = {sp.latex(sp.expand(self.formula))}{where}"
 
     def looked_at(self) -> list[tuple[int, ...]]:
         """Sizes whose ratios tell them apart: multiples of 1, and of different primes."""

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
+from checks.engine.hypotheses import apply_definitions
 from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
 from checks.kinds.counting import Counted, read_off
 from checks.kinds.differs import Differs
@@ -23,7 +26,7 @@ from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.run.severity import likeness
-from checks.statement import Definition, Identity, leaves, tensors_of, terms_of
+from checks.statement import Definition, Given, Identity, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
@@ -57,25 +60,23 @@ def repair_of(literal: Any, corrected: Any, instead: str = "") -> str:
     smallest one is for a reader to judge.
     """
     printed = tuple(leaves(literal))
-    said = [p for p in leaves(corrected) if not _idle(p, printed)]
+    said = [p for p in leaves(corrected) if not _idle(p, printed, bool(instead))]
     if not said or corrected == literal or (not instead and _equates_others(printed, said)):
         return "idle"
-    before = named(literal) or sizes(
-        literal
-    )  # a size in common is no subject in common where there is another
-    after = named(said) | sizes(said)
-    return "idle" if before and not before & after else "offered"
+    # a size in common is no subject in common where there is another
+    subject = named(literal) or sizes(literal)
+    return "idle" if subject and not subject & (named(said) | sizes(said)) else "offered"
 
 
 def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
     """Whether equations are corrected by equations of which none has a side of theirs or reads like one."""
-    wrong = [p for p in printed if isinstance(p, Identity | Stacked)]
-    right = [p for p in said if isinstance(p, Identity | Stacked)]
+    wrong = [p for p in printed if isinstance(p, Identity | Stacked) and p not in said]
+    right = [p for p in said if isinstance(p, Identity | Stacked) and p not in printed]
     if not wrong or (not right and (len(wrong) < len(printed) or any(isinstance(p, _RESTATE) for p in said))):
         return False
     kept = {s for p in printed for s in _sides(p)}
     kept &= {s for p in said for s in (_sides(p) if right else _formulas(tuple(terms_of(p))))}
-    return not kept and not any(likeness(p, r) > 0.5 for p in wrong for r in right)
+    return not kept and not any(likeness(p, r) > 0.5 and named(p) & named(r) for p in wrong for r in right)
 
 
 def _sides(part: Any) -> Iterator[sp.Expr | Term]:
@@ -96,20 +97,29 @@ _RESTATE = (Definition, Follows, Implication)
 """What else than an equation may say what an equation says: its name, or when it holds."""
 
 
-def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
-    """A statement of one side, of one instance, that what is printed fails, or that assumes what it says."""
-    if isinstance(repair, Identity | Stacked) and collected(repair.lhs) == collected(repair.rhs):
+def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
+    """A statement of one side, of one instance, that what is printed fails, or that assumes what it says; of
+    other numbers, where nothing explains them.
+    """
+    if isinstance(repair, Identity | Stacked) and _says_nothing(repair, printed):
         return True
     if isinstance(repair, Identity) and _assumed(repair, printed):
         return True
-    numbers = all(isinstance(p, Arithmetic) for p in printed)
+    numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
-        known = {f.computed for p in printed for f in p.figures}
-        return not any(f.computed in known for f in getattr(repair, "figures", ()))
+        known = {n for p in printed for n in _computed(p)}
+        return known.isdisjoint(_computed(repair))
+    if numbers and isinstance(repair, Averages):
+        columns = [c for p in printed if isinstance(p, Averages) for c in p.columns]
+        return not any(_keeps_most(one, two) for one in columns for two in repair.columns)
     if isinstance(repair, Cost | Counted | Recurrence):  # what is counted is not what is printed
+        measure = getattr(repair, "measure", None)
         counts = [p for p in printed if type(p) is type(repair)]
         return bool(counts) and not any(
-            a == b for p in counts for a, b in zip(_counted(p), _counted(repair), strict=True)
+            a == b
+            for p in counts
+            if getattr(p, "measure", None) == measure
+            for a, b in zip(_counted(p), _counted(repair), strict=True)
         )
     if isinstance(repair, Stationary):
         return not _moves(repair.energy, repair.variable)
@@ -121,6 +131,12 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
         return True  # another meaning of what is printed
     if isinstance(repair, Definition | Scoped):
+        same = [
+            p for p in printed if isinstance(p, Definition | Scoped) and bare(p.name) == bare(repair.name)
+        ]
+        subjects = set().union(*(named(p.meaning) for p in same))
+        if subjects and not subjects & named(repair.meaning):
+            return True
         return not any(
             isinstance(p, Definition | Scoped)
             or repair.name in (getattr(p, "lhs", None), getattr(p, "rhs", None))
@@ -130,6 +146,41 @@ def _idle(repair: Any, printed: tuple[Any, ...]) -> bool:
         factors = [m for _, m in repair.multipliers]
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
+
+
+def _says_nothing(repair: Identity | Stacked, printed: tuple[Any, ...]) -> bool:
+    """Whether both sides are one formula, or one of them holds the other and is it by calculation alone; not
+    where the two hold both sides of what is printed.
+    """
+    one, two = bare(repair.lhs), bare(repair.rhs)
+    if collected(one) == collected(two):
+        return True
+    held = [{t for _, t in subterms(side)} for side in (one, two)]
+    if not isinstance(repair, Identity) or not (one in held[1] or two in held[0]):
+        return False
+    pairs = [{bare(p.lhs), bare(p.rhs)} for p in printed if isinstance(p, Identity)]
+    return not any(pair <= held[0] | held[1] for pair in pairs) and _vanish((one - two,), ())
+
+
+def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
+    """Whether formulas are zero once definitions are put in; not those that fit together nowhere."""
+    try:
+        entries = [t.entry(*(Index(f"e{n}", d).fresh() for n, d in enumerate(t.shape()))) for t in terms]
+    except (NonConformable, ValueError):
+        return False
+    return all(nf.is_zero(nf.normal(apply_definitions(e, given))) for e in entries)
+
+
+def _computed(part: Any) -> set[Fraction]:
+    """The numbers that are compared with printed ones."""
+    figures = {f.computed for f in getattr(part, "figures", ())}
+    return figures | {c.mean for c in getattr(part, "columns", ())}
+
+
+def _keeps_most(printed: Column, repair: Column) -> bool:
+    """Whether a column has most of the numbers of another, each in its place."""
+    before, after = (*printed.entries, printed.printed), (*repair.entries, repair.printed)
+    return 2 * sum(a == b for a, b in zip(before, after, strict=False)) > max(len(before), len(after))
 
 
 def _moves(energy: Term, variable: Tensor) -> bool:
@@ -149,7 +200,7 @@ def _counted(part: Any) -> tuple[Any, ...]:
 
 def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
     """Whether the definitions that a repair adds are nothing but its two sides, which then say the same, or
-    one of them is the repair itself, solved for what it defines.
+    make both vanish, or one of them is the repair itself, solved for what it defines.
     """
     known = [g for p in printed for g in getattr(p, "given", ()) or ()]
     more = [g for g in repair.given if g not in known]
@@ -158,6 +209,8 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
         left = collected(repair.lhs) - collected(repair.rhs)
         if left.has(name) and left.subs(name, collected(new.value)) == 0:
             return True
+    if more and _vanish((repair.lhs, repair.rhs), tuple(more)):
+        return True
     added = {g.tensor for g in more}
     if more and tensors_of((repair.lhs, repair.rhs)) <= {g.tensor for g in more if not tensors_of(g.value)}:
         return True  # at one point

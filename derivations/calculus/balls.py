@@ -92,6 +92,9 @@ class Ball:
             return self
         return Ball((self.value.log() * Ball(exponent).value).exp())
 
+    def __float__(self) -> float:
+        return float(self.value.mid())
+
     def __repr__(self) -> str:
         return self.value.str(8, radius=False)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
+import mpmath
 import sympy as sp
 
 from derivations.calculus import exact
@@ -20,6 +23,7 @@ from derivations.calculus.printing import latex
 
 Point = tuple[Fraction, ...]
 Formula = Callable[[ix.Expr, ix.Expr, ix.Expr, int], ix.Expr]
+_DOTS = tuple(ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
 _U = sp.Symbol("u", real=True)
 _ORDER = 14  # beyond the largest exponent that a formula may have
 _CORNERS = (
@@ -37,6 +41,12 @@ _CORNERS = (
     ),
 )
 _COORDINATES = tuple(Fraction(n, 2) for n in (2, -2, 1, -1, 4, -4, 0, 6))
+_WHOLE = (
+    tuple((x,) for x in _COORDINATES),
+    tuple((Fraction(n, 4),) for n in range(-4, 5)),
+    tuple(product((Fraction(0), Fraction(1), Fraction(-1), Fraction(1, 2)), repeat=2)),
+)
+_CLEARLY = 1e-9
 _FAR = (Fraction(4), Fraction(8), Fraction(32))  # where terms that are small near 0 have grown
 _SQUARES = tuple(Fraction(n, 2) for n in (0, 1, 2, 8, 32))
 _WEIGHTS = {
@@ -51,13 +61,14 @@ def require_kernel(formula: Formula) -> None:
     """Raise ValueError where a formula (dot, xx, yy, width) is no inner product of features, with the points
     that show it.
 
-    Searched are up to three points of one and two coordinates, and means over orthogonal vectors; of a
-    function of the inner product alone also the Taylor coefficients, none of which may be negative if it is
-    to be a kernel in every dimension (Schoenberg, 1942). A formula that passes may still be none.
+    Searched are up to three points of one and two coordinates, all of them together, and means over
+    orthogonal vectors; of a function of the inner product alone also the Taylor coefficients, none of which
+    may be negative if it is to be a kernel in every dimension (Schoenberg, 1942). A formula that passes may
+    still be none.
     """
     nonzero = False
     for points in _sets():
-        shown = ", ".join(f"({', '.join(map(str, x))})" for x in points)
+        shown = ", ".join(map(_words, points))
         try:
             gram = [[_value(formula, x, y, BALL_FUNCTIONS) for y in points] for x in points]
         except (NotExact, ZeroDivisionError):
@@ -66,14 +77,11 @@ def require_kernel(formula: Formula) -> None:
         if any(_sign(gram[a][b] - gram[b][a]) for a, b in combinations(range(len(points)), 2)):
             raise ValueError(f"no features have this kernel: it is not symmetric at {shown}")
         for weights in _directions(gram):
-            if _sign(_form(gram, weights)) < 0:
-                value = _exactly(formula, points, weights) or _form(gram, weights)
-                c = ", ".join(map(_short, weights))
-                raise ValueError(
-                    f"no features have this kernel: at {shown} with c = ({c}), c'Gc = {_short(value)} < 0"
-                )
+            _require_form(formula, points, weights, gram)
     if not nonzero:
         raise ValueError("the kernel vanishes everywhere")
+    for points in _WHOLE:
+        _require_together(formula, points)
     _require_values(formula)
     _require_means(formula)
     for degree, coefficient in enumerate(_coefficients(formula)):
@@ -82,6 +90,58 @@ def require_kernel(formula: Formula) -> None:
                 f"no features have this kernel in every dimension: dot^{degree} has the coefficient "
                 f"{coefficient}"
             )
+
+
+def _require_form(
+    formula: Formula, points: tuple[Point, ...], weights: tuple[Any, ...], gram: list[list[Any]]
+) -> None:
+    """Raise ValueError where the form of a Gram matrix is certainly negative with these weights."""
+    if _sign(_form(gram, weights)) < 0:
+        value = _exactly(formula, points, weights) or _form(gram, weights)
+        shown, c = ", ".join(map(_words, points)), ", ".join(map(_short, weights))
+        raise ValueError(
+            f"no features have this kernel: at {shown} with c = ({c}), c'Gc = {_short(value)} < 0"
+        )
+
+
+def _require_together(formula: Formula, points: tuple[Point, ...]) -> None:
+    """Raise ValueError where a Gram matrix of many points has a certainly negative form, at as few of them as
+    show it.
+
+    The direction comes from an eigenvector in floating point; that its form is negative is certain.
+    """
+    try:
+        gram = [[_value(formula, x, y, BALL_FUNCTIONS) for y in points] for x in points]
+    except (NotExact, ZeroDivisionError):
+        return  # such points are met one by one where a kernel must have a value
+    sizes = [float(gram[k][k]) for k in range(len(points))]
+    kept = [k for k, size in enumerate(sizes) if size > 0]
+    scaled = [
+        [float(v) / math.sqrt(abs(s * t)) if s * t else 0.0 for v, t in zip(row, sizes, strict=True)]
+        for row, s in zip(gram, sizes, strict=True)
+    ]
+    least, direction = _least(scaled, kept)
+    if least > -_CLEARLY:
+        return
+    for n in list(kept):
+        fewer = [k for k in kept if k != n]
+        if _least(scaled, fewer)[0] < -_CLEARLY:
+            kept = fewer
+    _, direction = _least(scaled, kept)
+    weights = [x / math.sqrt(sizes[k]) for k, x in zip(kept, direction, strict=True)]
+    largest = max(map(abs, weights))
+    few = [[gram[a][b] for b in kept] for a in kept]
+    for digits in (1, 2, 4, 8):
+        chosen = tuple(Fraction(x / largest).limit_denominator(10**digits) for x in weights)
+        _require_form(formula, tuple(points[k] for k in kept), chosen, few)
+
+
+def _least(gram: list[list[float]], at: list[int]) -> tuple[float, list[float]]:
+    """The least eigenvalue of a Gram matrix at some of its points, with an eigenvector."""
+    if not at:
+        return 0.0, []
+    values, vectors = mpmath.eigsy(mpmath.matrix([[gram[a][b] for b in at] for a in at]))
+    return float(values[0]), [float(vectors[k, 0]) for k in range(len(at))]  # values come in order
 
 
 def _require_means(formula: Formula) -> None:
@@ -107,8 +167,7 @@ def _require_values(formula: Formula) -> None:
     """Raise ValueError where a function of the inner product alone is not shown to have a value for
     each of them.
     """
-    u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
-    expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
+    u, expr = _DOTS[0], _written(formula, 1)
     for demand in sg.demands(expr) if ix.tensors(expr) <= {u} else ():
         if not sg.signs(demand.base) <= demand.signs:
             base = latex(demand.base)
@@ -121,8 +180,7 @@ def _coefficients(formula: Formula) -> list[sp.Expr]:
     """The first Taylor coefficients of a kernel that is an analytic function of the inner product; []
     of any other.
     """
-    u, xx, yy = (ix.Tensor(name, ()) for name in ("u", "xx", "yy"))
-    expr = formula(u.scalar, xx.scalar, yy.scalar, 1)
+    u, expr = _DOTS[0], _written(formula, 1)
     if ix.tensors(expr) != {u}:
         return []
     value = sp.sympify(evaluate(expr, {}, lambda *_: _U, IN_SYMPY))
@@ -141,6 +199,10 @@ def _sign(value: Any) -> int:
         return exact.sign(value)
     except NotExact:
         return 0
+
+
+def _words(point: Point) -> str:
+    return f"({', '.join(map(str, point))})"
 
 
 def _short(value: Any) -> str:
@@ -172,19 +234,25 @@ def _exactly(formula: Formula, points: tuple[Point, ...], weights: tuple[Any, ..
 
 
 def _value(formula: Formula, x: Point, y: Point, functions: Any) -> Any:
-    def dot(one: Point, two: Point) -> ix.Expr:
-        return ix.Num(sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0)))
-
-    return evaluate(formula(dot(x, y), dot(x, x), dot(y, y), len(x)), {}, _nothing, functions)
+    dots = (
+        sum((a * b for a, b in zip(*pair, strict=True)), Fraction(0)) for pair in ((x, y), (x, x), (y, y))
+    )
+    return _at(formula, len(x), functions, *dots)
 
 
 def _between_means(formula: Formula, one: Fraction, two: Fraction) -> Any:
-    zero = ix.Num(Fraction(0))
-    return evaluate(formula(zero, ix.Num(one), ix.Num(two), 1), {}, _nothing, BALL_FUNCTIONS)
+    return _at(formula, 1, BALL_FUNCTIONS, Fraction(0), one, two)
 
 
-def _nothing(tensor: ix.Tensor, entry: tuple[int, ...]) -> Any:
-    raise KeyError(tensor.name)
+def _at(formula: Formula, width: int, functions: Any, *dots: Fraction) -> Any:
+    values = dict(zip(_DOTS, dots, strict=True))
+    return evaluate(_written(formula, width), {}, lambda tensor, _: values[tensor], functions)
+
+
+@lru_cache(maxsize=64)
+def _written(formula: Formula, width: int) -> ix.Expr:
+    u, xx, yy = (dot.scalar for dot in _DOTS)
+    return formula(u, xx, yy, width)
 
 
 def _directions(gram: list[list[Any]]) -> Iterator[tuple[Any, ...]]:

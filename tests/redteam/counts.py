@@ -53,10 +53,30 @@ def log(arg):
     return apply("log", arg)
 
 
+def descent(first, second):
+    """A step y - W W'y in two lines, each so many times."""
+    state, inner = Tensor("y", ("n",)), Tensor("g", ("d",))
+    y, g = as_term(state), as_term(inner)
+    return (
+        Assign(inner, (k,), sum_over(i, WIDE[i, k] * y[i]), first),
+        Assign(state, (i,), y[i] - sum_over(k, WIDE[i, k] * g[k]), second),
+    )
+
+
+STEPPED = as_term(Tensor("y", ("n",))) - WIDE @ (WIDE.T @ as_term(Tensor("y", ("n",))))
+
+
 PAIRS = [
     Pair("cost/a-plan-compared-with-itself",
          lambda: Cost("c", (PRODUCT,), "0", MATRIX @ WIDE, (PRODUCT,), MATRIX @ WIDE, sizes=("n", "d")), "compared with itself",
          lambda: Cost("c", (PRODUCT,), "n**2*d", MATRIX @ WIDE, sizes=("n", "d"))),
+    Pair("cost/one-slack-in-two-sizes",
+         lambda: Cost("c", (PRODUCT,), "n**2*p", MATRIX @ WIDE, sizes=("n", "d", "p"), relation="<=", domain=(("n", "p+u"), ("d", "p+u"))),
+         "u ties d to n: at n = 1, p = 1, d = 9 the count is 9, not at most 1",
+         lambda: Cost("c", (PRODUCT,), "n*d*n", MATRIX @ WIDE, sizes=("n", "d"), relation="<=", domain=(("n", "d+u"),))),
+    Pair("cost/a-loop-that-reads-what-was-computed-before-it",
+         lambda: Cost("c", descent("1", "T"), "T*n*d + n*d", STEPPED, sizes=("n", "d", "T")), "T rounds with a gradient from before them",
+         lambda: Cost("c", descent("T", "T"), "2*T*n*d", STEPPED, sizes=("n", "d", "T"))),
     Pair("rule/no-size-is-zero", lambda: Rule((), Fact("f", size("N") - 2, ">="), Point((("N", 1),), ())), "N = 1: -1",
          lambda: Rule((), Fact("f", size("N") - 1, ">="), Point((("N", 0),), ()))),
     Pair("example/a-negative-size", lambda: Example((Fact("f", -size("N"), ">"),), Point((("N", -1),), ())), "no such N",

@@ -243,6 +243,7 @@ claim(
     literal=_symmetric,
     corrected=_own_padding,
     correction_words="An even kernel needs one more zero after the tokens than before them.",
+    instead="The figures are those of the same kernels with that padding.",
     assumes=(
         Assumption(
             "equal padding",

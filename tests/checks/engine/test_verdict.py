@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,7 @@ import sympy as sp
 from checks.claim import Claim, Options
 from checks.engine.verdict import verdict
 from checks.kinds.arithmetic import Arithmetic, Figure
+from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.counting import Counted
 from checks.kinds.differs import Differs
@@ -25,7 +27,7 @@ from checks.run.repair import repair_of
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term, as_term, exp, named, size, stack, sum_over
+from derivations.calculus.term import Term, apply, as_term, exp, named, size, stack, sum_over
 
 s, t, u = (as_term(Tensor(name)) for name in "stu")
 w, I, J = as_term(Tensor("w", ("n",))), Index("i", "n"), Index("j", "n")
@@ -66,7 +68,8 @@ FALSE = Identity(s + t, s - t)
 
 
 @pytest.mark.parametrize("correction, what", [
-    (Identity(s - t, (s + 1) * (s - t) - s * (s - t)), "offered"),
+    (Identity(s + t, s - t, given=(Given(Tensor("t"), (), as_term(0), "no t"),)), "offered"),
+    (Identity(s - t, (s + 1) * (s - t) - s * (s - t)), "idle"),  # nor does a calculation with one side
     (Identity(2 * s - t, s - t + s), "idle"),  # about the same things, and about nothing that is printed
     (Identity(s + t, t + s), "idle"),  # nor does another order say anything
     (FALSE, "idle"),  # the same again
@@ -83,7 +86,7 @@ def test_what_a_repair_is(correction: Any, what: str) -> None:
 
 
 def test_an_undecided_repair_leaves_the_claim_unsettled() -> None:
-    undecided = Identity(((s - 17) * t) / (s - 17), t)
+    undecided = Identity((s * s - t * t) / (s - t), s + t)
     claim = Claim("x/1", "", "", lambda a: FALSE, "", corrected=lambda a: undecided)
     assert examine(claim, None, Options()).verdict == "unsettled"
 
@@ -116,6 +119,10 @@ DODGES = {
     "a definition of something else": Definition(y, 2 * x),
     "another order": Identity(x * y, y * x),
     "the same twice": Identity(2 * (x * y), x * y + x * y),
+    "half of it twice": Identity(x, x / 2 + x / 2),
+    "a factor cancelled": Identity(x, x * (1 + y**2) / (1 + y**2)),
+    "a function and its inverse": Identity(x, apply("log", exp(x))),
+    "a condition under which all of it vanishes": Identity(x, 2 * x, given=(Given(X, (), as_term(0), "no x"),)),
     "zero on both sides": Identity(x * y - x * y, (x + y) - (x + y)),
     "another order, inside": Identity(exp(x * y), exp(y * x)),
     "a family of one": Family(None, (("a", Identity(x * y, y * x)),)),
@@ -139,6 +146,11 @@ EQUAL = Identity(x * y, x + y)
 
 def figure(computed: str, printed: str) -> Arithmetic:
     return Arithmetic((Figure("f", Fraction(computed), "=", Fraction(printed)),))
+
+
+def column(*numbers: int) -> Averages:
+    *entries, average = map(Fraction, numbers)
+    return Averages((Column("c", tuple(entries), average, 0),))
 
 
 def counted(*axes: int) -> Counted:
@@ -172,7 +184,11 @@ def fixed(**values: object) -> tuple[Given, ...]:
     (Identity(z, x + y, given=fixed(z=x * y)), Definition(z, x + y)),  # z is defined
     (Stationary((x - y) ** 2, X, 2 * y), Stationary(0 * x + y, X, 2 * y)),  # nothing that moves
     (figure("1/3", "34/100"), figure("34/100", "34/100")),  # what is computed is not what is printed
+    (column(10, 20, 90), column(88, 92, 90)),  # nor are the rows of a table
+    (column(10, 20, 90), figure("90", "90")),
     (counted(1, 1), counted(1, 1, 1)),  # nor is the routine
+    (cubes(w[I] * w[I]), replace(cubes(w[I] * w[I]), measure="stored")),  # nor what is counted
+    (Definition(s, t), Definition(s, as_term(0))),  # nor what it is defined by
     (cubes(w[I] * w[I]), cubes(w[I] * w[I] * w[I])),  # nor the plan
     (squares(QUANTITY(n - 1) + 1), squares(QUANTITY(n - 1) + 2 * n - 1)),  # nor the rule
 ])  # fmt: skip
@@ -185,11 +201,15 @@ def test_a_correction_may_add_a_condition() -> None:
     assert repair_of(EQUAL, Identity(x * y, x + y, given=fixed(y=2, x=y))) == "offered"
     assert repair_of(EQUAL, only_if((x - 2) * y, y)) == "offered"
     assert repair_of(figure("1/3", "34/100"), figure("1/3", "1/3")) == "offered"
+    assert repair_of(column(10, 20, 90), column(10, 20, 15)) == "offered"
+    assert repair_of(column(10, 20, 90), column(10, 170, 90)) == "offered"
+    assert repair_of(column(10, 20, 90), figure("15", "15")) == "offered"
     assert repair_of(Identity(exp(x), 1 + x), Order(exp(x), 1 + x, X, 2)) == "offered"
 
 
 def test_a_correction_of_other_sides_says_why() -> None:
     """x = 2x is not repaired by what is true of x besides, unless the claim says why nothing is kept."""
+    assert repair_of(figure("1/3", "34/100"), figure("34/100", "34/100"), "Of other rows.") == "offered"
     printed, other = Identity(x, 2 * x), Identity(x * (x + 1), x * x + x)
     assert repair_of(printed, other) == "idle"
     assert repair_of(printed, other, "Neither side is meant.") == "offered"
