@@ -8,17 +8,18 @@ from urllib.parse import urlencode
 from book.ledger import VERDICTS, Claim, Ledger, paper_name
 from book.markup import badge, box, display, link, literal, text
 
-WIDTH, NAMES, BAR, GAP = 640, 130, 26, 12
+WIDTH, LETTER, BAR, GAP = 640, 8, 26, 12
 
 
 def verdicts(ledger: Ledger) -> str:
     """A bar a paper, divided by verdict; each part leads to its claims in the ledger table."""
-    scale = (WIDTH - NAMES) / max(len(ledger.of(paper)) for paper in ledger.papers)
+    names = LETTER * (2 + max(len(paper_name(paper)) for paper in ledger.papers))
+    scale = (WIDTH - names) / max(len(ledger.of(paper)) for paper in ledger.papers)
     parts = []
     for row, paper in enumerate(ledger.papers):
-        top, x = row * (BAR + GAP), float(NAMES)
+        top, x = row * (BAR + GAP), float(names)
         name = html.escape(paper_name(paper))
-        parts.append(f'<text x="{NAMES - 8}" y="{top + BAR / 2 + 4}" text-anchor="end">{name}</text>')
+        parts.append(f'<text x="{names - LETTER}" y="{top + BAR / 2 + 4}" text-anchor="end">{name}</text>')
         for verdict in VERDICTS:
             count = sum(claim.verdict == verdict for claim in ledger.of(paper))
             if count:
