@@ -228,7 +228,10 @@ def _defined(statement: Any, point: Point) -> bool:
 
 
 def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
-    """Evaluate every fact exactly; a mutant of a fact must fail at the instance."""
+    """Evaluate every fact exactly; a mutant of a fact must fail at the instance.
+
+    An instance that fails settles nothing: another one may do.
+    """
     point, given = statement.point, statement.given
     _check(statement.facts)
     calls = {n.function for f in statement.facts for n in ix.walk(f.term.entry()) if isinstance(n, ix.Call)}
@@ -242,12 +245,11 @@ def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     if not said and not _defined(statement, point):
         said, missing = "not shown to be defined", ["a definition"]
     detail = f"{point.words(given)}: {said or 'all facts hold exactly'}"
-    whole = False if wrong else None if missing else True
+    whole = None if wrong or missing else True
     finding = Finding([Evidence("exact", "exact-rational", whole, detail, settles=True)])
     for f, passed in zip(statement.facts, held, strict=True):
         step = {"title": f.name, "latex": f.latex(), "reason": point.words(given)}
         finding.steps.append({**step, "grade": "exact-rational", "passed": passed})
-    finding.counterexample = detail if wrong else None
     if with_mutants and whole:
         for f in statement.facts:
             if f.relation == "=":
