@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
 from checks.tensors.core import bounds
 from checks.tensors.core.errors import TensorError
+from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.operators import AttentionMap, Sized
 
 Function = Callable[[torch.Tensor], torch.Tensor]
@@ -128,6 +130,33 @@ def start(maps: AttentionMap, initial_state: str | torch.Tensor, seed: int = 0) 
     raise TensorError(
         f"unknown initial state {initial_state!r}; allowed: attention, zero, random, or a tensor"
     )
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head under an energy, and what a check of it draws with the seed: random states, sampled tokens."""
+
+    maps: AttentionMap
+    F: Potential = POTENTIALS["quadratic"]
+    seed: int = 0
+    samples: int = 32
+
+    @property
+    def q(self) -> torch.Tensor:
+        return self.maps.q
+
+    @cached_property
+    def tokens(self) -> torch.Tensor:
+        """Some tokens, (samples,)."""
+        return sampled_rows(len(self.maps), self.samples, self.seed).to(self.q.device)
+
+    def state(self, number: int = 0) -> torch.Tensor:
+        """A random state (n, d_v), another for each number."""
+        return start(self.maps, "random", self.seed + number)
+
+    def in_float64(self) -> Head:
+        """The same in float64."""
+        return replace(self, maps=self.maps.in_float64())
 
 
 def descend(

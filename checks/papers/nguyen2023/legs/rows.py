@@ -18,11 +18,12 @@ from checks.evidence import Evidence
 from checks.leg import Climbing, climbing, skipped
 from checks.papers.nguyen2023.theorem1_formulas import SUM_FORM, softmax_lines
 from checks.tensors.core import bfloat16, bounds, fused, stream
-from checks.tensors.core.agreement import check_attention, compare
+from checks.tensors.core.agreement import Agreement, check_attention, compare, largest
 from checks.tensors.core.formula import evaluate as on_tensors
-from checks.tensors.core.inputs import make_instance, sampled_rows
+from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.svr.converse import certify, fit_keys
-from checks.tensors.systems.formulas import ALL_PAIRS, of_all_pairs
+from checks.tensors.systems.formulas import ALL_PAIRS, by_name, of_all_pairs
+from checks.tensors.systems.row import Case, Row
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.index import Index, Tensor
@@ -30,15 +31,15 @@ from derivations.calculus.term import Term
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions, d, i
 
+ENGINES = Row(Case.instance, {"engines": ("torch's kernel and full rows", lambda x: check_attention(*x))})
+
 
 @climbing()
 def attention_engines(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
     """Streamed attention against torch's own kernel and float64 rows; in bfloat16 also by what factor
     the kernel is off.
     """
-    instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
-    record = check_attention(instance.q, instance.k, instance.v)
-    yield record.evidence("torch's kernel and full rows")
+    yield from ENGINES.evidence("engines", Case(n, assumptions, options))
     if options.dtype == "bfloat16":
         yield _kernel_factor(n, options)
 
@@ -77,37 +78,27 @@ def rows_against_engine(
     """
 
     @cache
-    def every() -> list[tuple[str, Term]]:
+    def every() -> dict[str, Term]:
         own = term.entry(*at[1:])
-        return [(what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), own)]
+        return by_name((what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), own))
 
     def check(n: int, assumptions: Any, options: Options) -> Evidence:
-        wrong = [(what, m) for what, m in every() if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)]
-        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+        instance = Case(n, assumptions, options).instance()
         kernel = fused.attention(instance.q, instance.k, instance.v)
         rows = sampled_rows(n, 24, options.seed).to(instance.q.device)
         tensors = {symbol: getattr(instance, part).double() for symbol, part in names.items()}
         evaluator = _rows(at, query, tensors, rows)
         allowed = _allowed(instance, kernel, rows, evaluator(term, absolute=True))
         truth = kernel.out[rows].double()
+        wrong = {
+            what: compare(what, evaluator(m), truth, allowed)
+            for what, m in every().items()
+            if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)
+        }
+        wrong["zero"] = largest("zero", truth.abs(), allowed)
         worst = compare("formula", evaluator(term), truth, allowed)
-        alive = [what for what, m in wrong if compare(what, evaluator(m), truth, allowed).passed]
-        if float((truth.abs() / allowed).max()) <= 1:
-            alive.append("zero")
-        return Evidence(
-            "tensor",
-            "certified-float",
-            worst.passed and not alive,
-            f"formula at {len(rows)} queries",
-            error=worst.error,
-            bound=worst.bound,
-            tokens=n,
-            dtype=kernel.dtype,
-            device=kernel.device,
-            backend=kernel.backend,
-            wrong=len(wrong) + 1,
-            not_rejected=tuple(alive),
-        )
+        found = Agreement((worst,), wrong, kernel.backend)
+        return found.evidence(f"formula at {len(rows)} queries", instance.q, n)
 
     return Climbing(check)
 
@@ -153,7 +144,7 @@ theorem_rows = rows_against_engine(softmax_lines(False)[1], (i, d), svr.x, {"x":
 @climbing()
 def attention_is_the_fit(n: int, assumptions: SvrAssumptions, options: Options) -> Evidence:
     """The optimality certificate on long sequences, streamed; a smaller C and wrong targets are rejected."""
-    instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+    instance = Case(n, assumptions, options).instance()
     fit = fit_keys(instance.k, instance.v)
     record = certify(fit, 0.5)
     targets = fit.targets(0.5)
