@@ -89,17 +89,27 @@ def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor)
     av, v = maps.attention, maps.v[tokens]
     exchanged = AttentionMap(maps.k, maps.q, maps.v, maps.scale, chunk=maps.chunk)
     return {
-        "A for its transpose": (maps.forward(av, tokens) * v).sum(-1),
+        **wrong_lifts(maps, av, tokens, c),
         "one factor A left out": (av[tokens] * v).sum(-1),
         "transpose without A": maps.lift(maps.v, tokens),
         "queries and keys exchanged": exchanged.lift(exchanged.attention, tokens),
         "norm of the output": av[tokens].square().sum(-1),
         "norm of the value": v.square().sum(-1),
-        "sign flipped": -c,
-        "doubled": 2 * c,
-        "zero": torch.zeros_like(c),
-        "shifted by one token": maps.lift(av, (tokens + 1) % len(maps)),
-        "one component left out": c - maps.backward(av[:, :1], tokens)[:, 0] * v[:, 0],
+    }
+
+
+def wrong_lifts(
+    maps: AttentionMap, z: torch.Tensor, tokens: torch.Tensor, u: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """Wrong formulas for the alignments u of any state at some tokens (m,), where they are `u`."""
+    v = maps.v[tokens]
+    return {
+        "A for its transpose": (maps.forward(z, tokens) * v).sum(-1),
+        "sign flipped": -u,
+        "doubled": 2 * u,
+        "zero": torch.zeros_like(u),
+        "shifted by one token": maps.lift(z, (tokens + 1) % len(maps)),
+        "one component left out": u - (maps.backward(z[:, :1], tokens) * v[:, :1]).sum(-1),
     }
 
 
@@ -136,20 +146,23 @@ def check_stationary(head: Head) -> Agreement:
         found = maps.adjoint_sized(Sized(value, error), rows)
         return same(name, found, exactly(torch.zeros_like(found.value)))
 
-    wrong = {
-        "no regulariser": exactly(0 * c.value),
-        "c for F'(c)": c,
-        "twice the matching one": Sized(2 * matching.value, 2 * matching.error),
-        "its sign flipped": Sized(-matching.value, matching.error),
-        "that of another token": Sized(matching.value.roll(1), matching.error.roll(1)),
-    }
-    printed = Sized(2 * c.value, 2 * c.error)
-    if F.name != "u^2":
-        wrong["2c as printed in (75)"] = printed
-    if F.name == "u^1":  # F' = 1 everywhere: another token's weight is no mutant
-        del wrong["that of another token"]
+    wrong = wrong_weights(F, c, matching)
+    if F.name != "u^1":  # F' = 1 everywhere: another token's weight is no mutant
+        wrong["that of another token"] = Sized(matching.value.roll(1), matching.error.roll(1))
     comparisons = (judged("gradient at AV", matching),)
     return Agreement(comparisons, {name: judged(name, w, head.tokens) for name, w in wrong.items()}, backend)
+
+
+def wrong_weights(F: Potential, c: Sized, matching: Sized) -> dict[str, Sized]:
+    """Weights of other regularisers than the matching one: the printed 2c is that for F = u² alone."""
+    printed = {} if F.name == "u^2" else {"2c as printed in (75)": Sized(2 * c.value, 2 * c.error)}
+    return {
+        "no weights": exactly(0 * c.value),
+        "c for F'(c)": c,
+        "twice the weights": Sized(2 * matching.value, 2 * matching.error),
+        "their sign flipped": Sized(-matching.value, matching.error),
+        **printed,
+    }
 
 
 def _automatic_slope(F: Potential, u: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -235,6 +248,22 @@ def inner(x: Sized, y: Sized) -> Sized:
     return Sized((a * b).sum().reshape(1), error.reshape(1) * (1 + 2.0**-10))
 
 
+def quadratic_step(head: Head, step: float) -> tuple[Sized, Sized, Sized]:
+    """u - c at a random state, the gradient of F = u² there, and u - c after a step along it."""
+    maps, c = head.maps, alignment_sized(head.maps)
+    state = exactly(head.state())
+    misfit = minus(maps.lift_sized(state), c)
+    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
+    return misfit, slope, minus(maps.lift_sized(stepped(maps, state, slope, step)), c)
+
+
+def stepped(maps: AttentionMap, state: Sized, slope: Sized, step: float) -> Sized:
+    """A state less a multiple of a gradient."""
+    size = state.value.double().abs() + 2 * step * slope.value.double().abs()
+    error = state.error + step * slope.error + 2 * maps.how.unit * size
+    return Sized(state.value - step * slope.value, error)
+
+
 def check_step(head: Head, step: float = 1e-3) -> Agreement:
     """One step (79) for F = u²: L(Z') - c = (I - 2 step G)(L(Z) - c), which the stable range follows from.
 
@@ -243,15 +272,8 @@ def check_step(head: Head, step: float = 1e-3) -> Agreement:
     """
     if not step > 0:
         raise TensorError(f"step is {step}; a positive number is needed")
-    maps, state = head.maps, head.state()
-    c, u = alignment_sized(maps), maps.lift_sized(exactly(state))
-    misfit = minus(u, c)
-    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
-    unit = bounds.unit_roundoff("float64")
-    after = state - step * slope.value
-    moved = Sized(after, step * slope.error + 2 * unit * (state.abs() + 2 * step * slope.value.abs()))
-    left = minus(maps.lift_sized(moved), c)
-
+    maps, unit = head.maps, bounds.unit_roundoff("float64")
+    misfit, _, left = quadratic_step(head, step)
     bent = maps.lift_sized(maps.adjoint_sized(misfit))
 
     def law(factor: float, image: torch.Tensor | None = None) -> Sized:

@@ -18,7 +18,11 @@ from checks.tensors.energy.checks import (
     instead,
     kernel_attention,
     minus,
+    quadratic_step,
+    stepped,
     summed,
+    wrong_lifts,
+    wrong_weights,
 )
 from checks.tensors.energy.descent import (
     Head,
@@ -55,20 +59,15 @@ def _wrong_lifts(
     maps: AttentionMap, z: torch.Tensor, tokens: torch.Tensor, u: torch.Tensor
 ) -> dict[str, torch.Tensor]:
     """Wrong formulas for the alignments at some tokens (m,), where they are `u`."""
-    v, one = maps.v[tokens], z.new_ones(len(z), 1)
+    one = z.new_ones(len(z), 1)
     own = (z * maps.v).sum(-1, keepdim=True)
     exchanged = AttentionMap(maps.k, maps.q, maps.v, maps.scale, chunk=maps.chunk)
     return {
-        "A for its transpose": (maps.forward(z, tokens) * v).sum(-1),
+        **wrong_lifts(maps, z, tokens, u),
         "A left out": own[tokens, 0],
         "state of the token itself": maps.backward(one, tokens)[:, 0] * own[tokens, 0],
         "value of the query": maps.backward(own, tokens)[:, 0],
         "queries and keys exchanged": exchanged.lift(z, tokens),
-        "sign flipped": -u,
-        "doubled": 2 * u,
-        "zero": torch.zeros_like(u),
-        "shifted by one token": maps.lift(z, (tokens + 1) % len(maps)),
-        "one component left out": u - (maps.backward(z[:, :1], tokens) * v[:, :1]).sum(-1),
     }
 
 
@@ -89,15 +88,8 @@ def check_loop(head: Head, steps: int = 3) -> Agreement:
     output, backend = kernel_attention(maps)
     comparisons = (same("after all steps", state, output),)
     here, there = maps.attention, torch.zeros_like(maps.attention)
-    wrong = {
-        "no weights": (here, 0 * c.value),
-        "c for F'(c)": (here, c.value),
-        "twice the weights": (here, 2 * weights.value),
-        "their sign flipped": (here, -weights.value),
-        "started at zero": (there, weights.value),
-    }
-    if F.name != "u^2":
-        wrong["2c as printed in (75)"] = (here, 2 * c.value)
+    wrong = {name: (here, w.value) for name, w in wrong_weights(F, c, weights).items()}
+    wrong["started at zero"] = (there, weights.value)
     expected = Sized(output.value[rows], output.error[rows] + state.error[rows])
     mutants = {}
     for name, (z, w) in wrong.items():
@@ -118,9 +110,7 @@ def column_bound(maps: AttentionMap) -> float:
 def _stepped(maps: AttentionMap, F: Potential, state: Sized, weights: Sized, step: float) -> Sized:
     """One step (79) with errors: those of a state that is near AV, where the exact gradient is zero."""
     slope = maps.adjoint_sized(minus(slope_sized(F, maps.lift_sized(state)), weights))
-    after = state.value - step * slope.value
-    rounding = 2 * maps.how.unit * (state.value.double().abs() + 2 * step * slope.value.double().abs())
-    return Sized(after, state.error + step * slope.error + rounding)
+    return stepped(maps, state, slope, step)
 
 
 def check_self_adjoint(head: Head) -> Agreement:
@@ -214,12 +204,8 @@ def check_energy_change(head: Head, step: float = 1e-3) -> Agreement:
 
     Asks for float64. The left side lifts the new state, the right side only the gradient.
     """
-    maps, state, unit = head.maps, head.state(), head.maps.how.unit
-    misfit = minus(maps.lift_sized(exactly(state)), alignment_sized(maps))
-    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
-    rounding = 2 * unit * (state.abs() + 2 * step * slope.value.abs())
-    moved = Sized(state - step * slope.value, step * slope.error + rounding)
-    after = minus(maps.lift_sized(moved), alignment_sized(maps))
+    maps, unit = head.maps, head.maps.how.unit
+    misfit, slope, after = quadratic_step(head, step)
     change = minus(inner(after, after), inner(misfit, misfit))
     length, image = inner(slope, slope), maps.lift_sized(slope)
     bend = inner(image, image)

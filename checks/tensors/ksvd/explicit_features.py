@@ -68,6 +68,12 @@ def with_scores(
     return Weights(w_e, w_r, e, r, (e * e).sum(0), (r * r).sum(0), (w_e * w_r).sum())
 
 
+def transformed(rows: torch.Tensor, f_x: torch.Tensor | None) -> Bounded:
+    """Features (M, p) times f(X)ᵀf(X): their products with the features of keys are entries of K."""
+    left = Bounded(rows)
+    return left if f_x is None else left @ over_tokens(Bounded(f_x), Bounded(f_x))
+
+
 def dual_scores(
     rows: torch.Tensor, columns: torch.Tensor, f_x: torch.Tensor | None, dual: torch.Tensor
 ) -> Bounded:
@@ -75,10 +81,7 @@ def dual_scores(
 
     rows (M, p), columns (N, p), dual (N, s) -> (M, s).
     """
-    left = Bounded(rows)
-    if f_x is not None:
-        f = Bounded(f_x)
-        left = left @ over_tokens(f, f)
+    left = transformed(rows, f_x)
     value = rows.new_zeros(len(rows), dual.shape[1])
     for part in slices(len(rows), 1024):
         for here in slices(len(columns), BLOCK):

@@ -20,6 +20,7 @@ from checks.tensors.ksvd.explicit_features import (
     inverse_weights,
     objective,
     residuals,
+    transformed,
     with_scores,
 )
 
@@ -218,12 +219,8 @@ def reconstruction(s: Solution) -> Agreement:
     in the norm of each row.
     """
     rows = s.some[:ROWS]
-    left = Bounded(s.phi_q[rows])
-    if s.f_x is not None:
-        f = Bounded(s.f_x)
-        left = left @ over_tokens(f, f)
     columns = torch.arange(0, s.tokens, max(1, s.tokens // (4 * BLOCK)), device=rows.device)
-    truth = left @ Bounded(s.phi_k[columns].T)
+    truth = transformed(s.phi_q[rows], s.f_x) @ Bounded(s.phi_k[columns].T)
 
     def judged(u: torch.Tensor, values: torch.Tensor, v: torch.Tensor) -> Comparison:
         weighted = Bounded(u[rows] * values, (u[rows] * values).abs() * UNIT)

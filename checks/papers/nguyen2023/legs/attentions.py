@@ -137,7 +137,14 @@ bn_by_coordinates = BY_COORDINATES.leg("printed")
 def bn_statistics(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
     """Mean and variance as declared, against what torch's batch normalisation keeps."""
     names = bn_table(Case(n, assumptions, options))
-    for rule, found in zip((bn.MEAN, bn.VARIANCE), layers.bounded_statistics(names["K"]), strict=True):
+    yield from statistics((bn.MEAN, bn.VARIANCE), names, layers.bounded_statistics(names["K"]), n, options)
+
+
+def statistics(
+    rules: Iterable[Any], names: dict[str, Any], by_torch: Iterable[Bounded], n: int, options: Options
+) -> Iterator[Evidence]:
+    """Declared statistics of the keys against torch's."""
+    for rule, found in zip(rules, by_torch, strict=True):
         formula = Formula(rule.value, rule.at, (names,), rows=False)
         yield agree(rule.reason, formula, found, n, options)
 

@@ -16,7 +16,7 @@ from checks.evidence import Evidence
 from checks.leg import climbing
 from checks.papers.nguyen2023 import multihead_formulas as mh
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
-from checks.papers.nguyen2023.legs.attentions import beta_of, raw
+from checks.papers.nguyen2023.legs.attentions import beta_of, raw, statistics
 from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
@@ -32,7 +32,7 @@ from checks.tensors.systems.cases import (
     raw_heads,
     table,
 )
-from checks.tensors.systems.formulas import Formula, agree, engines, given
+from checks.tensors.systems.formulas import engines, given
 from checks.tensors.systems.nguyen2023 import Head
 from checks.tensors.systems.row import Attention, Case, Heads, Line, Tables, Wrong, output
 from derivations.calculus.term import as_term
@@ -267,6 +267,5 @@ beta_sh_definition = BETA_SH.leg("printed", "torch")
 def head_statistics(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
     """Mean and variance of each head's keys as declared, against torch's batch normalisation."""
     names = sh_tables(Case(n, None, options), sh.STATISTICS_S)[1]
-    for rule, found in zip(sh.STATISTICS_S[:2], layers.bounded_statistics(names["k^s"][0]), strict=True):
-        formula = Formula(rule.value, rule.at, (names,), rows=False)
-        yield agree(rule.reason, formula, found[None], n, options)
+    found = (x[None] for x in layers.bounded_statistics(names["k^s"][0]))
+    yield from statistics(sh.STATISTICS_S[:2], names, found, n, options)
