@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -109,34 +108,28 @@ def agree(
         truth.append(here.value)
     bound, exact = torch.cat(allowed), torch.cat(truth)
 
-    def judged(name: str, other: Formula, term: Term | None = None) -> Comparison:
+    def judged(name: str, term: Term | None = None, other: Formula = formula) -> Comparison:
         values = torch.cat([other.at_rows(part, term, plain=True) for part in parts])
         return largest(name, (values - exact).abs(), bound)
 
     worst = largest("formula", torch.cat(error), bound)
-    rejected = _mutants(formula, partial(judged, other=formula), n) if mutate else {}
-    rejected |= {name: judged(name, other) for name, other in (wrong or {}).items()}
+    rejected = wrong_versions(formula, judged, n) if mutate else {}
+    rejected |= {name: judged(name, other=other) for name, other in (wrong or {}).items()}
     rejected["zero"] = largest("zero", exact.abs(), bound)
     return Agreement((worst,), rejected, "streamed").evidence(what, exact, n, dtype=options.dtype)
 
 
-def _mutants(formula: Formula, judged: Callable[..., Comparison], n: int) -> dict[str, Comparison]:
+def wrong_versions(
+    formula: Formula, judged: Callable[[str, Term], Comparison], n: int
+) -> dict[str, Comparison]:
     """Mutants of the term, less those that are not rejected because they are provably the same."""
     own, found = formula.entry(), {}
-    for what, m in by_name(mutants(formula.term, MUTANTS)).items():
+    for what, m in mutants(formula.term, MUTANTS):
         entry = formula.entry(m)
         if _sized(entry) and (n <= ALL_PAIRS or not of_all_pairs(entry, formula.at)):
-            comparison = judged(what, term=m)
+            comparison = judged(what, m)
             if comparison.ratio > 1 or not nf.equal(entry, own):
-                found[what] = comparison
-    return found
-
-
-def by_name(pairs: Iterable[tuple[str, Term]]) -> dict[str, Term]:
-    """Terms by their names, each of which is numbered where an earlier one has it."""
-    found: dict[str, Term] = {}
-    for name, term in pairs:
-        found[name if name not in found else f"{name} ({len(found)})"] = term
+                found[what if what not in found else f"{what} ({len(found)})"] = comparison
     return found
 
 

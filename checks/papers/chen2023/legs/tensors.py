@@ -71,16 +71,6 @@ def features(n: int, feature_map: str, f_x: str, seed: int) -> tuple[Any, Any, A
     return phi_q, phi_k, f, found
 
 
-def first(triplets: Any, count: int) -> Any:
-    """The leading triplets."""
-    return replace(
-        triplets,
-        left=triplets.left[:, :count],
-        values=triplets.values[:count],
-        right=triplets.right[:, :count],
-    )
-
-
 @lru_cache(maxsize=3)
 def solved(n: int, feature_map: str, f_x: str, kind: str, device: str, seed: int) -> Any:
     """A solution of (7): "scaled" columns (1, 2, ..., s times unit ones), "unit" ones, or "all" of
@@ -88,7 +78,7 @@ def solved(n: int, feature_map: str, f_x: str, kind: str, device: str, seed: int
     """
     phi_q, phi_k, f, found = features(n, feature_map, f_x, seed)
     scales = torch.arange(1, DIRECTIONS + 1, dtype=torch.float64) if kind == "scaled" else None
-    chosen = found if kind == "all" else first(found, DIRECTIONS)
+    chosen = found if kind == "all" else found.first(DIRECTIONS)
     return ef.solution(phi_q, phi_k, f, chosen, scales=scales, device=device, seed=seed)
 
 

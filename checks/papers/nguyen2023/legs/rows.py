@@ -4,28 +4,24 @@ certificates; no solver is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import torch
 
 from checks.claim import Options
-from checks.engine.mutants import mutants
 from checks.evidence import Evidence
 from checks.leg import Climbing, climbing, skipped
 from checks.papers.nguyen2023.theorem1_formulas import SUM_FORM, softmax_lines
 from checks.tensors.core import bfloat16, bounds, fused, stream
-from checks.tensors.core.agreement import Agreement, check_attention, compare, largest
-from checks.tensors.core.formula import evaluate as on_tensors
+from checks.tensors.core.agreement import Agreement, Comparison, check_attention, compare, largest
+from checks.tensors.core.bounded import Bounded
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.svr.converse import certify, fit_keys
-from checks.tensors.systems.formulas import ALL_PAIRS, by_name, of_all_pairs
+from checks.tensors.systems.formulas import Formula, wrong_versions
 from checks.tensors.systems.row import Case, Row
-from derivations.calculus import index as ix
-from derivations.calculus import normal as nf
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 from derivations.theories.svr import regression as svr
@@ -77,27 +73,28 @@ def rows_against_engine(
     ``names`` maps the formula's symbols to q, k, v.
     """
 
-    @cache
-    def every() -> dict[str, Term]:
-        own = term.entry(*at[1:])
-        return by_name((what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), own))
-
     def check(n: int, assumptions: Any, options: Options) -> Evidence:
         instance = Case(n, assumptions, options).instance()
         kernel = fused.attention(instance.q, instance.k, instance.v)
         rows = sampled_rows(n, 24, options.seed).to(instance.q.device)
-        tensors = {symbol: getattr(instance, part).double() for symbol, part in names.items()}
-        evaluator = _rows(at, query, tensors, rows)
-        allowed = _allowed(instance, kernel, rows, evaluator(term, absolute=True))
+        table = {symbol: Bounded(getattr(instance, part).double()) for symbol, part in names.items()}
+        sizes = {symbol: x.abs() if names[symbol] == "v" else x for symbol, x in table.items()}
+        own = (query.name,) if query else ()
+        formula = Formula(term, at, (table,), own)
+
+        def values(of: Formula, wrong: Term | None = None) -> torch.Tensor:
+            # a few queries at a time: each needs tensors of all keys by all columns
+            parts = rows.split(max(1, (1 << 23) // instance.k.numel()))
+            return torch.cat([of.at_rows(part, wrong, plain=True) for part in parts])
+
+        allowed = _allowed(instance, kernel, rows, values(Formula(term, at, (sizes,), own)))
         truth = kernel.out[rows].double()
-        wrong = {
-            what: compare(what, evaluator(m), truth, allowed)
-            for what, m in every().items()
-            if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)
-        }
-        wrong["zero"] = largest("zero", truth.abs(), allowed)
-        worst = compare("formula", evaluator(term), truth, allowed)
-        found = Agreement((worst,), wrong, kernel.backend)
+
+        def judged(what: str, other: Term | None = None) -> Comparison:
+            return compare(what, values(formula, other), truth, allowed)
+
+        wrong = {**wrong_versions(formula, judged, n), "zero": largest("zero", truth.abs(), allowed)}
+        found = Agreement((judged("formula"),), wrong, kernel.backend)
         return found.evidence(f"formula at {len(rows)} queries", instance.q, n)
 
     return Climbing(check)
@@ -112,29 +109,6 @@ def _allowed(instance: Any, kernel: Any, rows: Any, size: Any) -> Any:
     theirs = bounds.fused(kernel.backend, instance.q.dtype, n, instance.q.device)
     own, other = (bounds.attention_bound(x, width, n, sizes, size, largest) for x in (formula, theirs))
     return own + other
-
-
-def _rows(
-    at: tuple[Index, ...], query: Tensor | None, tensors: dict[str, Any], rows: Any
-) -> Callable[..., Any]:
-    row = at[0]
-    standing = Tensor("query", (row.dim, svr.D))
-
-    def run(term: Term, absolute: bool = False) -> Any:
-        expr = term.entry(*at[1:])
-        if query is not None:
-            expr = ix.define(expr, query, lambda c: standing[row, c])
-        values = dict(tensors)
-        if query is not None:
-            values["query"] = values.pop(query.name)
-        if absolute:
-            values = {name: v.abs() if name in ("V", "v") else v for name, v in values.items()}
-        # a few queries at a time: each needs tensors of all keys by all columns
-        tokens, width = next(iter(tensors.values())).shape
-        parts = rows.split(max(1, (1 << 23) // (tokens * width)))
-        return torch.cat([on_tensors(expr, values, at, {row: part}) for part in parts])
-
-    return run
 
 
 eq2_rows = rows_against_engine(SUM_FORM, (i, d), None, {"Q": "q", "K": "k", "V": "v"})
