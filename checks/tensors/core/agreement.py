@@ -10,7 +10,7 @@ import torch
 
 from checks.evidence import Evidence
 from checks.tensors.core import bounds, fused, stream
-from checks.tensors.core.arrays import dtype_name, prepare, resolve_scale, slices
+from checks.tensors.core.arrays import check_one_head, dtype_name, prepare, resolve_scale, slices
 from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.core.mutants import MUTANTS, Sampled
@@ -181,11 +181,7 @@ def check_attention(
     Raises TensorError for unusable tensors.
     """
     q, k, v = prepare(dtype, device, q=q, k=k, v=v)
-    if q.ndim != 2 or len(q) != len(k):
-        raise TensorError(
-            f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}; one head of as many queries "
-            "as keys is needed"
-        )
+    check_one_head(q, k)
     scale, (n, d) = resolve_scale(scale, q.shape[-1]), k.shape
     reference = stream.attend(q, k, v, scale, magnitude=True, chunk=chunk)
     kernel = fused.attention(q, k, v, scale)

@@ -112,26 +112,6 @@ def slope_sized(F: Potential, u: Sized) -> Sized:
 # ---------------------------------------------------------------- descent
 
 
-def start(maps: AttentionMap, initial_state: str | torch.Tensor, seed: int = 0) -> torch.Tensor:
-    """Z_0: "attention" (71), "zero", "random" (normal entries) or a tensor (n, d_v)."""
-    if isinstance(initial_state, torch.Tensor):
-        if initial_state.shape != maps.v.shape:
-            raise TensorError(
-                f"the initial state has shape {tuple(initial_state.shape)}; {tuple(maps.v.shape)} is needed"
-            )
-        return initial_state.to(maps.attention)
-    if initial_state == "attention":
-        return maps.attention.clone()
-    if initial_state == "zero":
-        return torch.zeros_like(maps.attention)
-    if initial_state == "random":
-        generator = torch.Generator().manual_seed(seed)
-        return torch.randn(maps.v.shape, generator=generator, dtype=torch.float64).to(maps.attention)
-    raise TensorError(
-        f"unknown initial state {initial_state!r}; allowed: attention, zero, random, or a tensor"
-    )
-
-
 @dataclass(frozen=True)
 class Head:
     """One head under an energy, and what a check of it draws with the seed: random states, sampled tokens."""
@@ -152,7 +132,9 @@ class Head:
 
     def state(self, number: int = 0) -> torch.Tensor:
         """A random state (n, d_v), another for each number."""
-        return start(self.maps, "random", self.seed + number)
+        generator = torch.Generator().manual_seed(self.seed + number)
+        z = torch.randn(self.maps.v.shape, generator=generator, dtype=torch.float64)
+        return z.to(self.maps.attention)
 
     def in_float64(self) -> Head:
         """The same in float64."""

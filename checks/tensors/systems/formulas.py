@@ -123,7 +123,8 @@ def wrong_versions(
     formula: Formula, judged: Callable[[str, Term], Comparison], n: int
 ) -> dict[str, Comparison]:
     """Mutants of the term, less those that are not rejected because they are provably the same."""
-    own, found = formula.entry(), {}
+    own = formula.entry()
+    found: dict[str, Comparison] = {}
     for what, m in mutants(formula.term, MUTANTS):
         entry = formula.entry(m)
         if _sized(entry) and (n <= ALL_PAIRS or not of_all_pairs(entry, formula.at)):

@@ -26,7 +26,6 @@ from checks.tensors.energy.descent import (
     gradient,
     largest_eigenvalue,
     potential,
-    start,
 )
 from checks.tensors.energy.operators import AttentionMap, exactly
 from checks.tensors.energy.states import (
@@ -118,7 +117,7 @@ def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
     _, L = dense(maps)
     c = maps.alignment
     w = {"matching": F.slope(c), "printed": 2 * c, "none": 0 * c}[regulariser]
-    z = start(maps, "random", 3).clone().requires_grad_(True)
+    z = Head(maps, seed=3).state().clone().requires_grad_(True)
     u = L @ z.flatten()
     total = (F.value(u) - w * u).sum()
     total.backward()
@@ -212,7 +211,7 @@ def test_the_stable_range_is_enclosed(seed):
     assert found.upper < 1.2 * true and found.lower > 0.98 * true
     assert float(maps.gram(found.vector).norm()) == pytest.approx(true, rel=0.05)
     inside, beyond = 0.99 * found.stable(), 1.05 * found.unstable()
-    early, late = (misfits(maps, start(maps, "random"), [inside, beyond], steps) for steps in (50, 200))
+    early, late = (misfits(maps, Head(maps).state(), [inside, beyond], steps) for steps in (50, 200))
     assert late[0] < early[0] and late[1] > 1e3 * late[0]
 
 
@@ -227,7 +226,7 @@ def misfits(maps, z, lengths, steps):
 def test_descent_from_a_random_state_keeps_what_the_map_does_not_see():
     maps = maps_of(6, d=8)
     _, L = dense(maps)
-    z = start(maps, "random", 1)
+    z = Head(maps, seed=1).state()
     c = maps.alignment.unsqueeze(1)
     step = c.new_tensor([0.99 * largest_eigenvalue(maps).stable()])
     ended, u = descend(maps, potential("quadratic"), z.unsqueeze(1), 2 * c, step, 800)
@@ -320,8 +319,6 @@ def test_unusable_input_is_one_clear_line():
     for call, message in (
         (lambda: potential("u**2"), "unknown F 'u\\*\\*2'; allowed: linear"),
         (lambda: gradient(maps, potential("cubic"), v, "half"), "allowed: matching, printed, none"),
-        (lambda: start(maps, "ones"), "allowed: attention, zero, random"),
-        (lambda: start(maps, v[:3]), r"shape \(3, 4\)"),
         (
             lambda: descend(maps, potential("quartic"), v[:, None], 0 * v[:, :1], v.new_tensor([9.0]), 50),
             "left the range of the dtype",
