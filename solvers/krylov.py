@@ -14,7 +14,7 @@ not for this module to say: `checks.tensors.ksvd.triplets` bounds their errors f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -84,6 +84,11 @@ class Triplets:
     residual: float
     converged: bool
     steps: int
+
+    def first(self, count: int) -> Triplets:
+        """The leading ones."""
+        left, right = self.left[:, :count], self.right[:, :count]
+        return replace(self, left=left, values=self.values[:count], right=right)
 
 
 def top_triplets(

@@ -123,6 +123,11 @@ class SvrProblem:
         """The same regression for output column d alone: columns do not interact."""
         return SvrProblem(self.M, self.Y[:, d : d + 1], self.C, self.eps, self.loss, self.bias, self.box)
 
+    def as_float(self) -> SvrProblem:
+        """The same regression with its data rounded to float64."""
+        M, Y, C, eps = self.M.astype(float), self.Y.astype(float), float(self.C), float(self.eps)
+        return SvrProblem(M, Y, C, eps, self.loss, self.bias, self.box)
+
     def certificate(self, beta: Array, b: Array) -> KernelCertificate:
         """Judge beta (N, D_v), b (D_v,) as a solution; see `kernel_certificate`."""
         return _certify(self, beta, b)

@@ -17,7 +17,7 @@ from bench_attention import interleaved
 from checks.tensors.core.arrays import peak_bytes
 from checks.tensors.core.inputs import make_instance
 from checks.tensors.energy.checks import check_alignment
-from checks.tensors.energy.descent import gradient, potential
+from checks.tensors.energy.descent import Head, gradient, potential
 from checks.tensors.energy.operators import AttentionMap
 
 
@@ -45,7 +45,7 @@ def main() -> None:
                 ),
                 "c (AV and log sums known)": lambda m=maps: m.lift(m.attention),
                 "gradient step": lambda m=maps, z=state: z - 0.01 * gradient(m, F, z),
-                "alignment check": lambda x=(q, k, v): check_alignment(AttentionMap(*x)),
+                "alignment check": lambda x=(q, k, v): check_alignment(Head(AttentionMap(*x))),
             }
             medians = interleaved(jobs, given.repeats)
             base = medians["scaled_dot_product_attention"]

@@ -44,9 +44,10 @@ from checks.tensors.energy.checks import (
     check_step,
     check_update_rule,
 )
+from checks.tensors.energy.descent import Head
 from checks.tensors.energy.operators import AttentionMap
 from checks.tensors.functional_descent.kernels import Kernel
-from checks.tensors.functional_descent.steps import check_steps
+from checks.tensors.functional_descent.steps import check_steps, trial
 from checks.tensors.ksvd.explicit_features import check_ksvd
 from checks.tensors.ksvd.features import make_features
 from checks.tensors.ksvd.triplets import check_softmax_triplets
@@ -57,6 +58,10 @@ from solvers.ksvd import feature_triplets
 
 Job = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], object]
 BASE = "scaled_dot_product_attention"
+
+
+def _head(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Head:
+    return Head(AttentionMap(q, k, v))
 
 
 def _gram(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
@@ -90,14 +95,14 @@ JOBS: dict[str, Job] = {
     "linear attention": lambda q, k, v: stream.linear_attention(q, k, v),
     "tensor check": lambda q, k, v: check_attention(q, k, v),
     "SVR certificate": lambda q, k, v: certify_attention_as_svr(k, v, 0.5),
-    "alignment check": lambda q, k, v: check_alignment(AttentionMap(q, k, v)),
-    "stationarity check": lambda q, k, v: check_stationary(AttentionMap(q, k, v)),
-    "gradient check": lambda q, k, v: check_gradient(AttentionMap(q, k, v)),
-    "step check (float64)": lambda q, k, v: check_step(AttentionMap(q, k, v), 0.1),
-    "update rule check": lambda q, k, v: check_update_rule(AttentionMap(q, k, v)),
+    "alignment check": lambda q, k, v: check_alignment(_head(q, k, v)),
+    "stationarity check": lambda q, k, v: check_stationary(_head(q, k, v)),
+    "gradient check": lambda q, k, v: check_gradient(_head(q, k, v)),
+    "step check (float64)": lambda q, k, v: check_step(_head(q, k, v).in_float64(), 0.1),
+    "update rule check": lambda q, k, v: check_update_rule(_head(q, k, v)),
     "softmax triplets check (float64)": _triplets,
     "explicit features check (float64)": _features,
-    "descent layers check (float64)": lambda q, k, v: check_steps(Kernel("linear"), len(q)),
+    "descent layers check (float64)": lambda q, k, v: check_steps(trial(Kernel("linear"), len(q))),
     "A V and A'A V (float64)": _gram,
     "spectrum, 4 passes (float64)": _spectrum,
 }

@@ -52,18 +52,6 @@ def exact_regression(loss: str, bias: bool, box: bool, C: Fraction = Fraction(40
     return SvrProblem(exact_exponential_gram(LABELS).gram, Y, C, Fraction(1, 3), loss, bias, box)
 
 
-def as_float(problem: SvrProblem) -> SvrProblem:
-    return SvrProblem(
-        problem.M.astype(float),
-        problem.Y.astype(float),
-        float(problem.C),
-        float(problem.eps),
-        problem.loss,
-        problem.bias,
-        problem.box,
-    )
-
-
 @pytest.mark.parametrize(("loss", "bias", "box"), KNOBS)
 def test_float_routes_are_certified_and_agree(loss: str, bias: bool, box: bool) -> None:
     problem = regression(loss, bias, box)
@@ -95,8 +83,8 @@ def test_rational_route_is_exactly_optimal_and_agrees_with_floats(loss: str, bia
     certificate = problem.certificate(solution.beta, solution.b)
     assert certificate.accepts(0) and certificate.exact
     assert certificate.primal_value == certificate.dual_value
-    rounded = polish(as_float(problem))
-    check = as_float(problem).certificate(rounded.beta, rounded.b)
+    rounded = polish(problem.as_float())
+    check = problem.as_float().certificate(rounded.beta, rounded.b)
     assert check.primal_value == pytest.approx(float(certificate.primal_value), rel=1e-9)
 
 
@@ -207,7 +195,7 @@ def test_random_rational_instances_are_certified(
     problem = SvrProblem(gram, Y, C, eps, bias=bias)
     solution = solve_rational_svr(problem)
     assert problem.certificate(solution.beta, solution.b).accepts(0)
-    floats = as_float(problem)
+    floats = problem.as_float()
     rounded = polish(floats)
     assert rounded.status == "optimal"
     assert floats.certificate(rounded.beta, rounded.b).accepts(1e-10)
@@ -247,7 +235,7 @@ def test_infeasible_hard_tube_is_reported_and_proved() -> None:
     assert ray is not None
     with pytest.raises(NoExactCertificate):
         solve_rational_svr(problem)
-    floats = as_float(problem)
+    floats = problem.as_float()
     for route in (solve_dual, solve_libsvm):
         with pytest.raises(SolverError):
             route(floats)

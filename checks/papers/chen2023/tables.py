@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
-from checks.claim import Leg, claim
+from checks.claim import claim
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.averages import Averages, Column
 from checks.papers.chen2023 import table_data as data
@@ -27,11 +28,7 @@ def table(
     words: str,
     literal: Statement,
     corrected: Statement | None = None,
-    *,
-    correction_words: str = "",
-    rests_on: tuple[str, ...] = (),
-    notes: str = "",
-    legs: tuple[Leg, ...] = (),
+    **more: Any,
 ) -> None:
     """Register a table; what it reports is empirical unless its arithmetic or its text fails."""
     claim(
@@ -42,12 +39,9 @@ def table(
         words=words,
         literal=literal,
         corrected=corrected,
-        correction_words=correction_words,
-        rests_on=rests_on,
         reason=REPORTS,
-        legs=legs,
         where="Rows and columns as printed, to their printed digits; averages and ratios have one decimal.",
-        notes=notes,
+        **more,
     )
 
 

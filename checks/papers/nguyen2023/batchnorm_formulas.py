@@ -107,15 +107,20 @@ def attention_bn(query: Term, by: Tensor = scale) -> Term:
     return sum_over(j, softmax(j, score(normalised(query, by), normalised(k_[j], by))) * v_[j])
 
 
-def _expansion() -> Identity:
-    kernel = as_term(BN.phi_x).T @ as_term(BN.phi)[j]
+def expansion(fit: sv.Variant) -> Identity:
+    """The expansion of a program on prepared keys, for any h."""
+    j, h = fit.j, fit.h_x
+    kernel = as_term(fit.phi_x).T @ as_term(fit.phi)[j]
     return Identity(
-        stack(d, Raw((), sv.in_values(BN, sv.expansion(BN)))),
-        sum_over(j, kernel / as_term(BN.h_x) * as_term(BN.v)[j]) + as_term(BN.b),
-        nonzero=(BN.h_x,),
-        reason="the weights of the stationarity condition, put into (19)",
+        stack(d, Raw((), sv.in_values(fit, sv.expansion(fit)))),
+        sum_over(j, kernel / as_term(h) * as_term(fit.v)[j]) + as_term(fit.b),
+        nonzero=(h,),
         label="the expansion, for any h",
     )
+
+
+def _expansion() -> Identity:
+    return replace(expansion(BN), reason="the weights of the stationarity condition, put into (19)")
 
 
 def _with_h(key: Term, label: str, statistics: tuple[Given, ...], **sizes: int) -> Identity:

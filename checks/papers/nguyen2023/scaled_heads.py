@@ -11,7 +11,7 @@ from dataclasses import replace
 from checks.claim import claim
 from checks.kinds.programs import Convex
 from checks.leg import Legs
-from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, STATISTICS_OF_KEYS
+from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, STATISTICS_OF_KEYS, expansion
 from checks.papers.nguyen2023.centering_formulas import ANY_BETA
 from checks.papers.nguyen2023.scaled_heads_formulas import (
     AVERAGES,
@@ -27,7 +27,6 @@ from checks.papers.nguyen2023.scaled_heads_formulas import (
     definition_49,
     derived,
     derived_bn,
-    expansion,
     j,
     largest_pool,
     normalised_h,
@@ -144,10 +143,10 @@ claim(
     words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=lambda a: All(printed_h(), expansion()),
+    literal=lambda a: All(printed_h(), expansion(HEAD)),
     corrected=lambda a: All(
         Convex(HEAD.under(a).program(), label="the head's program is convex"),
-        expansion(),
+        expansion(HEAD),
         normalised_h(),
         derived_bn(a),
     ),

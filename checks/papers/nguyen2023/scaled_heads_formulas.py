@@ -207,16 +207,6 @@ def statistics() -> All:
     )
 
 
-def expansion() -> Identity:
-    kernel = as_term(HEAD.phi_x).T @ as_term(HEAD.phi)[j]
-    return Identity(
-        stack(d, Raw((), sv.in_values(HEAD, sv.expansion(HEAD)))),
-        sum_over(j, kernel / as_term(HEAD.h_x) * as_term(HEAD.v)[j]) + as_term(HEAD.b),
-        nonzero=(HEAD.h_x,),
-        label="the expansion, for any h",
-    )
-
-
 def with_h(key: Term, label: str, statistics: tuple[Given, ...], **sizes: int) -> Identity:
     """(48) of all heads with b = 0 and h the sum of the kernel over ``key`` (free index j'), against (49)."""
     z = normalised(q[s, i])

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
-from checks.claim import Leg, claim
+from checks.claim import claim
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.averages import Averages, Column
 from checks.papers.nguyen2023 import table_data as data
@@ -86,17 +87,8 @@ def best(table: Table, column: int) -> tuple[Figure, ...]:
     )
 
 
-def _table(
-    number: int,
-    title: str,
-    words: str,
-    literal: All,
-    notes: str = "",
-    *,
-    corrected: All | None = None,
-    correction_words: str = "",
-    legs: tuple[Leg, ...] = (),
-) -> None:
+def _table(number: int, title: str, words: str, literal: All, notes: str = "", **more: Any) -> None:
+    policy = POLICY if any(isinstance(p, Averages) for p in parts(literal)) else ""
     claim(
         f"nguyen2023/tab{number}",
         f"Table {number}",
@@ -104,11 +96,9 @@ def _table(
         role="empirical",
         words=words,
         literal=literal,
-        corrected=corrected,
-        correction_words=correction_words,
         reason=TRAINING,
-        legs=legs,
-        notes=f"{POLICY} {notes}".strip() if any(isinstance(p, Averages) for p in parts(literal)) else notes,
+        notes=f"{policy} {notes}".strip(),
+        **more,
     )
 
 

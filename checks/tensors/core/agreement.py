@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import torch
 
 from checks.evidence import Evidence
 from checks.tensors.core import bounds, fused, stream
-from checks.tensors.core.arrays import dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.arrays import check_one_head, dtype_name, prepare, resolve_scale, slices
 from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.core.mutants import MUTANTS, Sampled
@@ -37,82 +37,86 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class TensorRecord:
-    """One tensor check, with what it really ran on; `mutants` gives smallest error/bound a mutant reached."""
+class Agreement:
+    """What a check found: comparisons, and wrong versions as comparisons or their errors over bounds.
+
+    ``backend``: what computed it, "" where the system says.
+    """
 
     comparisons: tuple[Comparison, ...]
-    mutants: dict[str, float]
-    tokens: int
-    dtype: str
-    device: str
-    backend: str
-    seconds: float
-    peak_bytes: int
+    wrong: Mapping[str, Comparison | float]
+    backend: str = ""
+
+    @property
+    def mutants(self) -> dict[str, float]:
+        """The error over bound that each wrong version reached."""
+        return {name: m.ratio if isinstance(m, Comparison) else m for name, m in self.wrong.items()}
 
     @property
     def worst(self) -> Comparison:
         return max(self.comparisons, key=lambda c: c.ratio)
 
     @property
-    def killed(self) -> int:
-        return sum(ratio > 1 for ratio in self.mutants.values())
-
-    @property
     def survivors(self) -> list[str]:
-        """The wrong formulas that stayed within the bound; a ratio that is not a number rejects nothing."""
+        """The wrong versions that stayed within the bound; a ratio that is not a number rejects nothing."""
         return [name for name, ratio in self.mutants.items() if not ratio > 1]
 
     @property
     def passed(self) -> bool:
         return all(c.passed for c in self.comparisons) and not self.survivors
 
-    def evidence(self, detail: str) -> Evidence:
-        """The record as a leg's finding: the comparison closest to its bound, and what the check ran on."""
-        return Evidence(
+    def evidence(self, detail: str, on: torch.Tensor, tokens: int | None, **more: Any) -> Evidence:
+        """The finding of a leg: the comparison closest to its bound. ``on``: a tensor with the dtype and the
+        device that the check ran on; ``more``: further fields of the evidence, or others than these.
+        """
+        found = Evidence(
             "tensor",
             "certified-float",
             self.passed,
             detail,
             error=self.worst.error,
             bound=self.worst.bound,
-            tokens=self.tokens,
-            dtype=self.dtype,
-            device=self.device,
+            tokens=tokens,
+            dtype=dtype_name(on.dtype),
+            device=str(on.device),
             backend=self.backend,
-            seconds=self.seconds,
-            peak_bytes=self.peak_bytes,
-            wrong=len(self.mutants),
+            wrong=len(self.wrong),
             not_rejected=tuple(self.survivors),
         )
-
-    def to_json(self) -> dict[str, object]:
-        """The evidence fields of the ledger, with the single comparisons and mutants beside them."""
-        return {
-            **asdict(self),
-            "leg": "tensor",
-            "grade": "certified-float",
-            "passed": self.passed,
-            "error": self.worst.error,
-            "bound": self.worst.bound,
-            "not_run": None,
-        }
+        return replace(found, **more)
 
 
-def recorded(
-    like: torch.Tensor,
-    tokens: int,
-    comparisons: tuple[Comparison, ...],
-    mutants: Mapping[str, Comparison | float],
-    backend: str,
-    started: float,
-) -> TensorRecord:
-    """The record of a check on tensors with the dtype and device of ``like`` that began at ``started``.
+def merged(found: Sequence[Agreement]) -> Agreement:
+    """Several findings as one; one alone stays what it is."""
+    if len(found) == 1:
+        return found[0]
+    comparisons = tuple(c for part in found for c in part.comparisons)
+    return Agreement(comparisons, {n: m for part in found for n, m in part.wrong.items()}, found[0].backend)
 
-    ``started`` is a time of ``time.perf_counter``; ``mutants`` are comparisons or their ratios.
-    """
-    ratios = {name: m.ratio if isinstance(m, Comparison) else m for name, m in mutants.items()}
-    dtype, device, seconds = dtype_name(like.dtype), like.device, time.perf_counter() - started
-    return TensorRecord(comparisons, ratios, tokens, dtype, str(device), backend, seconds, peak_bytes(device))
+
+class Near(Protocol):
+    """A computed tensor, and a bound of its distance to the exact one that broadcasts over it."""
+
+    @property
+    def value(self) -> torch.Tensor: ...
+
+    @property
+    def error(self) -> torch.Tensor: ...
+
+
+def same(name: str, found: Near, expected: Near) -> Comparison:
+    """Two computations of what is claimed to be one quantity: their difference against both errors."""
+    shape = found.value.shape if found.value.ndim > 1 else (-1, 1)
+    error = (found.error + expected.error).expand(found.value.shape) * bounds.SAFETY
+    return compare(name, *(x.reshape(shape) for x in (found.value, expected.value, error)))
+
+
+def largest(name: str, error: torch.Tensor, bound: torch.Tensor) -> Comparison:
+    """An error, of any shape, against its bound where their ratio is largest; NaN is an infinite error."""
+    error = error.nan_to_num(nan=torch.inf, posinf=torch.inf)  # first: a comparison with NaN is false
+    ratio = torch.where(error > 0, error / bound, 0.0).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    at = int(ratio.argmax())
+    return Comparison(name, float(error.flatten()[at]), float(bound.flatten()[at]))
 
 
 def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch.Tensor) -> Comparison:
@@ -128,14 +132,7 @@ def compare(name: str, found: torch.Tensor, expected: torch.Tensor, bound: torch
     worst = Comparison(name, 0.0, float(bound.amax()))
     for part in slices(found.shape[-2], ROWS_AT_ONCE):
         error = (found[..., part, :].double() - expected[..., part, :].double()).abs_()
-        error.nan_to_num_(nan=torch.inf, posinf=torch.inf)  # a NaN must not compare as small
-        here = bound[..., part, :]
-        ratio = torch.where(error > 0, error / here, 0.0).nan_to_num_(nan=torch.inf, posinf=torch.inf)
-        at = int(ratio.argmax())
-        candidate = Comparison(
-            name, float(error.flatten()[at].nan_to_num(nan=torch.inf)), float(here.flatten()[at])
-        )
-        worst = max(worst, candidate, key=lambda c: c.ratio)
+        worst = max(worst, largest(name, error, bound[..., part, :]), key=lambda c: c.ratio)
     return worst
 
 
@@ -176,20 +173,15 @@ def check_attention(
     chunk: stream.Tile | None = None,
     samples: int = 32,
     seed: int = 0,
-) -> TensorRecord:
+) -> Agreement:
     """Streamed reference, torch's kernel and a float64 sample agree within their bounds; mutants do not.
 
     q (M, d), k (N, d), v (N, d_v) of one head, M = N for the mutants that compare tokens. Both engines run
     in `dtype`; the float64 reference at `samples` rows judges each against its own bound.
     Raises TensorError for unusable tensors.
     """
-    started = time.perf_counter()
     q, k, v = prepare(dtype, device, q=q, k=k, v=v)
-    if q.ndim != 2 or len(q) != len(k):
-        raise TensorError(
-            f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}; one head of as many queries "
-            "as keys is needed"
-        )
+    check_one_head(q, k)
     scale, (n, d) = resolve_scale(scale, q.shape[-1]), k.shape
     reference = stream.attend(q, k, v, scale, magnitude=True, chunk=chunk)
     kernel = fused.attention(q, k, v, scale)
@@ -220,5 +212,5 @@ def check_attention(
     wrong = {name: formula(sample) for name, formula in MUTANTS.items()}
     # a scale of 1 has the root 1, equal queries and keys can be exchanged: what says the same is no mutant
     other = {n: out for n, out in wrong.items() if compare(n, out, truth, 2 * bound_truth).ratio > 1}
-    mutants = {name: compare(name, out, truth, allowed).ratio for name, out in (other or wrong).items()}
-    return recorded(q, n, comparisons, mutants, kernel.backend, started)
+    mutants = {name: compare(name, out, truth, allowed) for name, out in (other or wrong).items()}
+    return Agreement(comparisons, mutants, kernel.backend)

@@ -104,6 +104,15 @@ def check_attention_shapes(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) ->
         raise TensorError(f"there are {k.shape[-2]} keys and {v.shape[-2]} values; the numbers must be equal")
 
 
+def check_one_head(q: torch.Tensor, k: torch.Tensor) -> None:
+    """Raises TensorError unless q and k are (N, d) each."""
+    if q.ndim != 2 or len(q) != len(k):
+        raise TensorError(
+            f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}; one head of as many queries as keys is "
+            "needed"
+        )
+
+
 def resolve_scale(scale: float | None, width: int) -> float:
     """The factor on q·k: 1/sqrt(width) for None. Raises TensorError if it is not finite."""
     if scale is None:

@@ -25,9 +25,9 @@ from typing import Any
 
 import torch
 
-from checks.tensors.core.agreement import ROWS_AT_ONCE, Comparison, compare
+from checks.tensors.core.agreement import ROWS_AT_ONCE
 from checks.tensors.core.arrays import slices
-from checks.tensors.core.bounds import SAFETY, gamma, unit_roundoff
+from checks.tensors.core.bounds import gamma, unit_roundoff
 from checks.tensors.core.errors import TensorError
 from checks.tensors.core.formula import contract
 
@@ -224,10 +224,3 @@ def over_tokens(x: Bounded, y: Bounded) -> Bounded:
         magnitude += a.value.abs().T @ b.value.abs()
     chain = min(len(x), BLOCK) + -(-len(x) // BLOCK)
     return Bounded(value, error + gamma(chain, UNIT) * magnitude + chain * TINY)
-
-
-def same(name: str, found: Bounded, expected: Bounded) -> Comparison:
-    """Two evaluations of what is claimed to be one quantity: their difference against both errors."""
-    shape = (-1, 1) if found.ndim < 2 else found.shape
-    parts = (found.value, expected.value, (found.error + expected.error) * SAFETY)
-    return compare(name, *(x.reshape(shape) for x in parts))

@@ -8,36 +8,19 @@ over bound.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-
 import torch
 
 from checks.tensors.core import bounds, fused, stream
-from checks.tensors.core.agreement import Comparison, TensorRecord, compare, recorded
+from checks.tensors.core.agreement import Agreement, Comparison, compare, same
 from checks.tensors.core.arrays import slices
 from checks.tensors.core.errors import TensorError
-from checks.tensors.core.inputs import sampled_rows
-from checks.tensors.energy.descent import Potential, coefficients, potential, slope_sized, start
+from checks.tensors.energy.descent import Head, Potential, coefficients, slope_sized
 from checks.tensors.energy.operators import AttentionMap, Sized, exactly
 
 
-def against(name: str, found: Sized, expected: Sized) -> Comparison:
-    """Two computations of one quantity, (n,) or (n, w): their difference against both errors."""
-    error = found.error + expected.error
-    pairs = [x.unsqueeze(-1) if x.ndim == 1 else x for x in (found.value, expected.value, error)]
-    return compare(name, pairs[0], pairs[1], pairs[2] * bounds.SAFETY)
-
-
-def record(
-    maps: AttentionMap,
-    comparisons: tuple[Comparison, ...],
-    mutants: Mapping[str, Comparison],
-    backend: str,
-    started: float,
-) -> TensorRecord:
-    """The record of a check on these tensors that began at ``started`` (``time.perf_counter()``)."""
-    return recorded(maps.q, len(maps), comparisons, mutants, backend, started)
+def instead(name: str, wrong: torch.Tensor, right: Sized, truth: Sized) -> Comparison:
+    """Wrong numbers in place of the right ones, with what those are allowed."""
+    return same(name, Sized(wrong.double(), right.error), truth)
 
 
 def kernel_attention(maps: AttentionMap) -> tuple[Sized, str]:
@@ -78,27 +61,25 @@ def at_tokens(maps: AttentionMap, tokens: torch.Tensor, state: Sized) -> Sized:
     return Sized(total, error + 2 * relative * ((size + carried) * v[tokens].abs()).sum(-1))
 
 
-def check_alignment(maps: AttentionMap, *, samples: int = 32, seed: int = 0) -> TensorRecord:
+def check_alignment(head: Head) -> Agreement:
     """c_j of (38), (39), (74) in two products: equal to its definition, to u_j(AV), and sum_j c_j = |AV|².
 
     Half the inner product of AV and the gradient 2A diag(c) V of (41) is |c|². AV on the other side is
     that of torch's kernel.
     """
-    started = time.perf_counter()
+    maps, tokens = head.maps, head.tokens
     c = alignment_sized(maps)
     output, backend = kernel_attention(maps)
-    tokens = sampled_rows(len(maps), samples, seed).to(maps.q.device)
     truth = at_tokens(maps, tokens, output)
     at = Sized(c.value[tokens].double(), c.error[tokens])
     comparisons = (
-        against("c against its definition", at, truth),
-        against("u(AV) = c", maps.lift_sized(output), c),
-        against("sum of c = |AV|²", summed(c), _square(output)),
-        against("⟨AV, A diag(c) V⟩ = |c|²", inner(output, maps.adjoint_sized(c)), _square(c)),
+        same("c against its definition", at, truth),
+        same("u(AV) = c", maps.lift_sized(output), c),
+        same("sum of c = |AV|²", summed(c), _square(output)),
+        same("⟨AV, A diag(c) V⟩ = |c|²", inner(output, maps.adjoint_sized(c)), _square(c)),
     )
     found = _wrong_alignments(maps, tokens, at.value)
-    mutants = {name: against(name, Sized(x.double(), at.error), truth) for name, x in found.items()}
-    return record(maps, comparisons, mutants, backend, started)
+    return Agreement(comparisons, {name: instead(name, x, at, truth) for name, x in found.items()}, backend)
 
 
 def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -108,17 +89,27 @@ def _wrong_alignments(maps: AttentionMap, tokens: torch.Tensor, c: torch.Tensor)
     av, v = maps.attention, maps.v[tokens]
     exchanged = AttentionMap(maps.k, maps.q, maps.v, maps.scale, chunk=maps.chunk)
     return {
-        "A for its transpose": (maps.forward(av, tokens) * v).sum(-1),
+        **wrong_lifts(maps, av, tokens, c),
         "one factor A left out": (av[tokens] * v).sum(-1),
         "transpose without A": maps.lift(maps.v, tokens),
         "queries and keys exchanged": exchanged.lift(exchanged.attention, tokens),
         "norm of the output": av[tokens].square().sum(-1),
         "norm of the value": v.square().sum(-1),
-        "sign flipped": -c,
-        "doubled": 2 * c,
-        "zero": torch.zeros_like(c),
-        "shifted by one token": maps.lift(av, (tokens + 1) % len(maps)),
-        "one component left out": c - maps.backward(av[:, :1], tokens)[:, 0] * v[:, 0],
+    }
+
+
+def wrong_lifts(
+    maps: AttentionMap, z: torch.Tensor, tokens: torch.Tensor, u: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """Wrong formulas for the alignments u of any state at some tokens (m,), where they are `u`."""
+    v = maps.v[tokens]
+    return {
+        "A for its transpose": (maps.forward(z, tokens) * v).sum(-1),
+        "sign flipped": -u,
+        "doubled": 2 * u,
+        "zero": torch.zeros_like(u),
+        "shifted by one token": maps.lift(z, (tokens + 1) % len(maps)),
+        "one component left out": u - (maps.backward(z[:, :1], tokens) * v[:, :1]).sum(-1),
     }
 
 
@@ -136,17 +127,16 @@ def _square(x: Sized) -> Sized:
     return Sized(value.square().sum().reshape(1), error.reshape(1) * (1 + 2.0**-20))
 
 
-def check_stationary(maps: AttentionMap, F: str | Potential = "quadratic", *, seed: int = 0) -> TensorRecord:
+def check_stationary(head: Head) -> Agreement:
     """grad E_R vanishes at torch's AV with the matching regulariser F'(c), and with no wrong one.
 
     The mutants are the other regularisers: none, the printed 2c (except for F = u², where it is the matching
     one), c, twice and minus the matching one. c is streamed; u is that of the kernel's AV.
     """
-    started, F = time.perf_counter(), potential(F)
+    maps, F = head.maps, head.F
     output, backend = kernel_attention(maps)
     u, c = maps.lift_sized(output), alignment_sized(maps)
     slope, matching = slope_sized(F, u), slope_sized(F, c)
-    some = sampled_rows(len(maps), 32, seed).to(maps.q.device)
 
     def judged(name: str, w: Sized, rows: torch.Tensor | None = None) -> Comparison:
         value = slope.value - w.value
@@ -154,23 +144,25 @@ def check_stationary(maps: AttentionMap, F: str | Potential = "quadratic", *, se
             slope.error + w.error + 2 * maps.how.unit * (slope.value.double().abs() + w.value.double().abs())
         )
         found = maps.adjoint_sized(Sized(value, error), rows)
-        return against(name, found, exactly(torch.zeros_like(found.value)))
+        return same(name, found, exactly(torch.zeros_like(found.value)))
 
-    wrong = {
-        "no regulariser": exactly(0 * c.value),
-        "c for F'(c)": c,
-        "twice the matching one": Sized(2 * matching.value, 2 * matching.error),
-        "its sign flipped": Sized(-matching.value, matching.error),
-        "that of another token": Sized(matching.value.roll(1), matching.error.roll(1)),
-    }
-    printed = Sized(2 * c.value, 2 * c.error)
-    if F.name != "u^2":
-        wrong["2c as printed in (75)"] = printed
-    if F.name == "u^1":  # F' = 1 everywhere: another token's weight is no mutant
-        del wrong["that of another token"]
+    wrong = wrong_weights(F, c, matching)
+    if F.name != "u^1":  # F' = 1 everywhere: another token's weight is no mutant
+        wrong["that of another token"] = Sized(matching.value.roll(1), matching.error.roll(1))
     comparisons = (judged("gradient at AV", matching),)
-    mutants = {name: judged(name, w, some) for name, w in wrong.items()}
-    return record(maps, comparisons, mutants, backend, started)
+    return Agreement(comparisons, {name: judged(name, w, head.tokens) for name, w in wrong.items()}, backend)
+
+
+def wrong_weights(F: Potential, c: Sized, matching: Sized) -> dict[str, Sized]:
+    """Weights of other regularisers than the matching one: the printed 2c is that for F = u² alone."""
+    printed = {} if F.name == "u^2" else {"2c as printed in (75)": Sized(2 * c.value, 2 * c.error)}
+    return {
+        "no weights": exactly(0 * c.value),
+        "c for F'(c)": c,
+        "twice the weights": Sized(2 * matching.value, 2 * matching.error),
+        "their sign flipped": Sized(-matching.value, matching.error),
+        **printed,
+    }
 
 
 def _automatic_slope(F: Potential, u: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -181,15 +173,7 @@ def _automatic_slope(F: Potential, u: torch.Tensor, w: torch.Tensor) -> torch.Te
     return found
 
 
-def check_gradient(
-    maps: AttentionMap,
-    F: str | Potential = "quadratic",
-    z: str | torch.Tensor = "random",
-    *,
-    regulariser: str = "none",
-    samples: int = 32,
-    seed: int = 0,
-) -> TensorRecord:
+def check_gradient(head: Head, regulariser: str = "none") -> Agreement:
     """grad E_R(Z) = A diag(F'(u) - w) V, (31) to (35) and (77) to (80): rows from full softmax rows, and
     along a direction D.
 
@@ -197,23 +181,20 @@ def check_gradient(
     the transpose product: it shares neither F' nor the product with the gradient. `regulariser` gives w:
     "none", "printed" (2c) or "matching" (F'(c)); see `check_alignment` for c.
     """
-    started, F = time.perf_counter(), potential(F)
-    state = start(maps, z, seed)
-    u, w = maps.lift(state), coefficients(maps, F, regulariser)  # both sides take these as given
+    maps, F, rows = head.maps, head.F, head.tokens
+    u, w = maps.lift(head.state()), coefficients(maps, F, regulariser)  # both sides take these as given
     eps = torch.finfo(u.dtype).eps
     rounding = F.roundings * eps * F.slope(u).double().abs() + eps * w.double().abs()
     slope = Sized(F.slope(u) - w, rounding)
     found = maps.adjoint_sized(slope)
-    rows = sampled_rows(len(maps), samples, seed).to(maps.q.device)
     automatic = Sized(_automatic_slope(F, u, w), slope.error + F.roundings * eps * F.cancelled)
     truth = _rows_of_adjoint(maps, rows, automatic)
-    generator = torch.Generator().manual_seed(seed + 1)
-    direction = torch.randn(maps.v.shape, generator=generator, dtype=torch.float64).to(state)
-    image = maps.lift_sized(exactly(direction))
+    direction = exactly(head.state(1))
+    image = maps.lift_sized(direction)
     comparisons = (
-        against("rows of the gradient", Sized(found.value[rows].double(), found.error[rows]), truth),
-        against("derivative along a direction", inner(found, exactly(direction)), inner(automatic, image)),
-        against("F' against automatic differentiation", slope, automatic),
+        same("rows of the gradient", Sized(found.value[rows].double(), found.error[rows]), truth),
+        same("derivative along a direction", inner(found, direction), inner(automatic, image)),
+        same("F' against automatic differentiation", slope, automatic),
     )
     weighted = slope.value.unsqueeze(-1) * maps.v
     wrong = {
@@ -237,8 +218,8 @@ def check_gradient(
     if F.name == "u^1" and regulariser != "printed":
         for name in ("F' of another token", "slope at the query"):
             del wrong[name]
-    mutants = {name: against(name, Sized(x.double(), found.error[rows]), truth) for name, x in wrong.items()}
-    return record(maps, comparisons, mutants, "streamed products", started)
+    here = Sized(found.value[rows], found.error[rows])
+    return Agreement(comparisons, {name: instead(name, x, here, truth) for name, x in wrong.items()})
 
 
 def _rows_of_adjoint(maps: AttentionMap, rows: torch.Tensor, w: Sized) -> Sized:
@@ -267,26 +248,32 @@ def inner(x: Sized, y: Sized) -> Sized:
     return Sized((a * b).sum().reshape(1), error.reshape(1) * (1 + 2.0**-10))
 
 
-def check_step(
-    maps: AttentionMap, step: float = 1e-3, z: str | torch.Tensor = "random", *, seed: int = 0
-) -> TensorRecord:
+def quadratic_step(head: Head, step: float) -> tuple[Sized, Sized, Sized]:
+    """u - c at a random state, the gradient of F = u² there, and u - c after a step along it."""
+    maps, c = head.maps, alignment_sized(head.maps)
+    state = exactly(head.state())
+    misfit = minus(maps.lift_sized(state), c)
+    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
+    return misfit, slope, minus(maps.lift_sized(stepped(maps, state, slope, step)), c)
+
+
+def stepped(maps: AttentionMap, state: Sized, slope: Sized, step: float) -> Sized:
+    """A state less a multiple of a gradient."""
+    size = state.value.double().abs() + 2 * step * slope.value.double().abs()
+    error = state.error + step * slope.error + 2 * maps.how.unit * size
+    return Sized(state.value - step * slope.value, error)
+
+
+def check_step(head: Head, step: float = 1e-3) -> Agreement:
     """One step (79) for F = u²: L(Z') - c = (I - 2 step G)(L(Z) - c), which the stable range follows from.
 
-    In float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The mutants: the
-    wrong factor or sign of the step, G without one of its parts, the printed 2c left out.
+    Asks for float64. Z' is made with the gradient and then lifted; the right side never forms Z'. The
+    mutants: the wrong factor or sign of the step, G without one of its parts, the printed 2c left out.
     """
-    started, maps = time.perf_counter(), maps.in_float64()
     if not step > 0:
         raise TensorError(f"step is {step}; a positive number is needed")
-    state = start(maps, z, seed)
-    c, u = alignment_sized(maps), maps.lift_sized(exactly(state))
-    misfit = minus(u, c)
-    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
-    unit = bounds.unit_roundoff("float64")
-    after = state - step * slope.value
-    moved = Sized(after, step * slope.error + 2 * unit * (state.abs() + 2 * step * slope.value.abs()))
-    left = minus(maps.lift_sized(moved), c)
-
+    maps, unit = head.maps, bounds.unit_roundoff("float64")
+    misfit, _, left = quadratic_step(head, step)
     bent = maps.lift_sized(maps.adjoint_sized(misfit))
 
     def law(factor: float, image: torch.Tensor | None = None) -> Sized:
@@ -310,9 +297,8 @@ def check_step(
         "G without AᵀA": law(2, (maps.v @ (maps.v.T @ misfit.value.unsqueeze(-1))).squeeze(-1)),
         "A for its transpose": law(2, (maps.forward(maps.adjoint(misfit.value)) * maps.v).sum(-1)),
     }
-    comparisons = (against("one step", left, right),)
-    mutants = {name: against(name, left, x) for name, x in wrong.items()}
-    return record(maps, comparisons, mutants, "streamed products", started)
+    comparisons = (same("one step", left, right),)
+    return Agreement(comparisons, {name: same(name, left, x) for name, x in wrong.items()})
 
 
 def minus(x: Sized, y: Sized) -> Sized:
@@ -321,21 +307,17 @@ def minus(x: Sized, y: Sized) -> Sized:
     return Sized(value, x.error + y.error + torch.finfo(value.dtype).eps * value.double().abs())
 
 
-def check_update_rule(
-    maps: AttentionMap, step: float = 0.3, steps: int = 20, z: str | torch.Tensor = "random", *, seed: int = 0
-) -> TensorRecord:
+def check_update_rule(head: Head, step: float = 0.3, steps: int = 20) -> Agreement:
     """The corrected update after (22), Z + step (AV - Z): run with torch's AV, against AV + (1 - step)^k (Z_0
     - AV).
 
     The mutants are the rule as printed, Z + step AV, its closed form Z_0 + k step AV and other slips.
     Raises TensorError unless 0 < step < 2, where it converges.
     """
-    started = time.perf_counter()
     if not 0 < step < 2 or steps < 1:
         raise TensorError(f"step {step} and {steps} steps: 0 < step < 2 and at least one step are needed")
-    output, backend = kernel_attention(maps)
-    reference = maps.attention_sized
-    first = start(maps, z, seed).double()
+    output, backend = kernel_attention(head.maps)
+    reference, first = head.maps.attention_sized, head.state().double()
     target, other = output.value.double(), reference.value.double()
 
     def run(pull: float, sign: float = 1.0) -> torch.Tensor:
@@ -358,4 +340,4 @@ def check_update_rule(
     }
     comparisons = (compare("after all steps", run(1.0), closed, allowed),)
     mutants = {name: compare(name, x, closed, allowed) for name, x in wrong.items()}
-    return record(maps, comparisons, mutants, backend, started)
+    return Agreement(comparisons, mutants, backend)

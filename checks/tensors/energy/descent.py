@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
 from checks.tensors.core import bounds
 from checks.tensors.core.errors import TensorError
+from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.operators import AttentionMap, Sized
 
 Function = Callable[[torch.Tensor], torch.Tensor]
@@ -110,24 +112,33 @@ def slope_sized(F: Potential, u: Sized) -> Sized:
 # ---------------------------------------------------------------- descent
 
 
-def start(maps: AttentionMap, initial_state: str | torch.Tensor, seed: int = 0) -> torch.Tensor:
-    """Z_0: "attention" (71), "zero", "random" (normal entries) or a tensor (n, d_v)."""
-    if isinstance(initial_state, torch.Tensor):
-        if initial_state.shape != maps.v.shape:
-            raise TensorError(
-                f"the initial state has shape {tuple(initial_state.shape)}; {tuple(maps.v.shape)} is needed"
-            )
-        return initial_state.to(maps.attention)
-    if initial_state == "attention":
-        return maps.attention.clone()
-    if initial_state == "zero":
-        return torch.zeros_like(maps.attention)
-    if initial_state == "random":
-        generator = torch.Generator().manual_seed(seed)
-        return torch.randn(maps.v.shape, generator=generator, dtype=torch.float64).to(maps.attention)
-    raise TensorError(
-        f"unknown initial state {initial_state!r}; allowed: attention, zero, random, or a tensor"
-    )
+@dataclass(frozen=True)
+class Head:
+    """One head under an energy, and what a check of it draws with the seed: random states, sampled tokens."""
+
+    maps: AttentionMap
+    F: Potential = POTENTIALS["quadratic"]
+    seed: int = 0
+    samples: int = 32
+
+    @property
+    def q(self) -> torch.Tensor:
+        return self.maps.q
+
+    @cached_property
+    def tokens(self) -> torch.Tensor:
+        """Some tokens, (samples,)."""
+        return sampled_rows(len(self.maps), self.samples, self.seed).to(self.q.device)
+
+    def state(self, number: int = 0) -> torch.Tensor:
+        """A random state (n, d_v), another for each number."""
+        generator = torch.Generator().manual_seed(self.seed + number)
+        z = torch.randn(self.maps.v.shape, generator=generator, dtype=torch.float64)
+        return z.to(self.maps.attention)
+
+    def in_float64(self) -> Head:
+        """The same in float64."""
+        return replace(self, maps=self.maps.in_float64())
 
 
 def descend(

@@ -14,8 +14,13 @@ from functools import cached_property
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.arrays import check_attention_shapes, prepare, resolve_scale, working_dtype
-from checks.tensors.core.errors import TensorError
+from checks.tensors.core.arrays import (
+    check_attention_shapes,
+    check_one_head,
+    prepare,
+    resolve_scale,
+    working_dtype,
+)
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,7 @@ class AttentionMap:
     ) -> None:
         self.q, self.k, self.v = prepare(dtype, device, q=q, k=k, v=v)
         check_attention_shapes(self.q, self.k, self.v)
-        if self.q.ndim != 2 or len(self.q) != len(self.k):
-            raise TensorError(
-                f"q has shape {tuple(self.q.shape)} and k {tuple(self.k.shape)}; one head of as many queries "
-                "as keys is needed"
-            )
+        check_one_head(self.q, self.k)
         self.scale, self.chunk = resolve_scale(scale, self.q.shape[-1]), chunk
         # in the dtype of the sums: a pass rounds its values to the dtype of its queries
         self._q, self._k = (x.to(working_dtype(x.dtype)) for x in (self.q, self.k))

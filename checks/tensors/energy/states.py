@@ -7,123 +7,96 @@ proved errors, and gives for each wrong formula its error over bound.
 
 from __future__ import annotations
 
-import time
-
 import torch
 
-from checks.tensors.core.agreement import Comparison, TensorRecord
+from checks.tensors.core.agreement import Agreement, Comparison, same
 from checks.tensors.core.errors import TensorError
-from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.energy.checks import (
-    against,
     alignment_sized,
     at_tokens,
     inner,
+    instead,
     kernel_attention,
     minus,
-    record,
+    quadratic_step,
+    stepped,
     summed,
+    wrong_lifts,
+    wrong_weights,
 )
 from checks.tensors.energy.descent import (
+    Head,
     Potential,
     bregman,
     descend,
     largest_eigenvalue,
     potential,
     slope_sized,
-    start,
 )
 from checks.tensors.energy.operators import AttentionMap, Sized, exactly
 
 
-def check_lift(
-    maps: AttentionMap, z: str | torch.Tensor = "random", *, samples: int = 32, seed: int = 0
-) -> TensorRecord:
+def check_lift(head: Head) -> Agreement:
     """u_j(Z) of (26) by a transpose product: equal to its definition at sampled tokens, and sum_j u_j =
     tr(ZᵀAV) (13).
 
     AV of the trace is that of torch's kernel.
     """
-    started = time.perf_counter()
-    state = start(maps, z, seed)
+    maps, tokens, state = head.maps, head.tokens, head.state()
     u = maps.lift_sized(exactly(state))
     output, backend = kernel_attention(maps)
-    tokens = sampled_rows(len(maps), samples, seed).to(maps.q.device)
     truth = at_tokens(maps, tokens, Sized(state, torch.zeros_like(state, dtype=torch.float64)))
     at = Sized(u.value[tokens].double(), u.error[tokens])
     comparisons = (
-        against("u against its definition", at, truth),
-        against("sum of u = tr(ZᵀAV)", summed(u), inner(exactly(state), output)),
+        same("u against its definition", at, truth),
+        same("sum of u = tr(ZᵀAV)", summed(u), inner(exactly(state), output)),
     )
     found = _wrong_lifts(maps, state, tokens, at.value)
-    mutants = {name: against(name, Sized(x.double(), at.error), truth) for name, x in found.items()}
-    return record(maps, comparisons, mutants, backend, started)
+    return Agreement(comparisons, {name: instead(name, x, at, truth) for name, x in found.items()}, backend)
 
 
 def _wrong_lifts(
     maps: AttentionMap, z: torch.Tensor, tokens: torch.Tensor, u: torch.Tensor
 ) -> dict[str, torch.Tensor]:
     """Wrong formulas for the alignments at some tokens (m,), where they are `u`."""
-    v, one = maps.v[tokens], z.new_ones(len(z), 1)
+    one = z.new_ones(len(z), 1)
     own = (z * maps.v).sum(-1, keepdim=True)
     exchanged = AttentionMap(maps.k, maps.q, maps.v, maps.scale, chunk=maps.chunk)
     return {
-        "A for its transpose": (maps.forward(z, tokens) * v).sum(-1),
+        **wrong_lifts(maps, z, tokens, u),
         "A left out": own[tokens, 0],
         "state of the token itself": maps.backward(one, tokens)[:, 0] * own[tokens, 0],
         "value of the query": maps.backward(own, tokens)[:, 0],
         "queries and keys exchanged": exchanged.lift(z, tokens),
-        "sign flipped": -u,
-        "doubled": 2 * u,
-        "zero": torch.zeros_like(u),
-        "shifted by one token": maps.lift(z, (tokens + 1) % len(maps)),
-        "one component left out": u - (maps.backward(z[:, :1], tokens) * v[:, :1]).sum(-1),
     }
 
 
-def check_loop(
-    maps: AttentionMap,
-    F: str | Potential = "quadratic",
-    step: float | None = None,
-    steps: int = 3,
-    *,
-    samples: int = 32,
-    seed: int = 0,
-) -> TensorRecord:
+def check_loop(head: Head, steps: int = 3) -> Agreement:
     """The loop (79) with the weights F'(c), started at AV as in (71): after `steps` steps it is torch's AV
     still.
 
-    `step` None is 1 / (max |F''(c)| times the bound of lambda that `check_stable_range` checks). The mutants
+    Steps are 1 / (max |F''(c)| times the bound of lambda that `check_stable_range` checks). The mutants
     take one step from AV with other weights (the printed 2c where F is not u²), or start elsewhere.
     """
-    started, F = time.perf_counter(), potential(F)
+    maps, F, rows = head.maps, head.F, head.tokens
     c = alignment_sized(maps)
     weights = slope_sized(F, c)
-    if step is None:
-        step = 1 / (float(F.bend(c.value).abs().max()) * column_bound(maps))
+    step = 1 / (float(F.bend(c.value).abs().max()) * column_bound(maps))
     state = maps.attention_sized
     for _ in range(steps):
         state = _stepped(maps, F, state, weights, step)
     output, backend = kernel_attention(maps)
-    comparisons = (against("after all steps", state, output),)
-    rows = sampled_rows(len(maps), samples, seed).to(maps.q.device)
+    comparisons = (same("after all steps", state, output),)
     here, there = maps.attention, torch.zeros_like(maps.attention)
-    wrong = {
-        "no weights": (here, 0 * c.value),
-        "c for F'(c)": (here, c.value),
-        "twice the weights": (here, 2 * weights.value),
-        "their sign flipped": (here, -weights.value),
-        "started at zero": (there, weights.value),
-    }
-    if F.name != "u^2":
-        wrong["2c as printed in (75)"] = (here, 2 * c.value)
+    wrong = {name: (here, w.value) for name, w in wrong_weights(F, c, weights).items()}
+    wrong["started at zero"] = (there, weights.value)
     expected = Sized(output.value[rows], output.error[rows] + state.error[rows])
     mutants = {}
     for name, (z, w) in wrong.items():
         u = c.value if z is here else maps.lift(z)
         moved = z[rows] - step * maps.adjoint(F.slope(u) - w, rows)
-        mutants[name] = against(name, exactly(moved), expected)
-    return record(maps, comparisons, mutants, backend, started)
+        mutants[name] = same(name, exactly(moved), expected)
+    return Agreement(comparisons, mutants, backend)
 
 
 def column_bound(maps: AttentionMap) -> float:
@@ -137,25 +110,22 @@ def column_bound(maps: AttentionMap) -> float:
 def _stepped(maps: AttentionMap, F: Potential, state: Sized, weights: Sized, step: float) -> Sized:
     """One step (79) with errors: those of a state that is near AV, where the exact gradient is zero."""
     slope = maps.adjoint_sized(minus(slope_sized(F, maps.lift_sized(state)), weights))
-    after = state.value - step * slope.value
-    rounding = 2 * maps.how.unit * (state.value.double().abs() + 2 * step * slope.value.double().abs())
-    return Sized(after, state.error + step * slope.error + rounding)
+    return stepped(maps, state, slope, step)
 
 
-def check_self_adjoint(maps: AttentionMap, *, seed: int = 0) -> TensorRecord:
+def check_self_adjoint(head: Head) -> Agreement:
     """⟨W, L*(L(Y))⟩ = ⟨Y, L*(L(W))⟩ = ⟨L(W), L(Y)⟩: a descent step on F = u² is its own adjoint (Table 1,
     step 9).
 
-    In float64. The mutants take a wrong map for one of the two: A for its transpose, a factor left out.
+    Asks for float64. The mutants take a wrong map for one of the two: A for its transpose, a factor left out.
     """
-    started, maps = time.perf_counter(), maps.in_float64()
-    one, two = (exactly(start(maps, "random", seed + s)) for s in (1, 2))
+    maps, (one, two) = head.maps, (exactly(head.state(s)) for s in (1, 2))
     lifted = tuple(maps.lift_sized(x) for x in (one, two))
     images = tuple(maps.adjoint_sized(x) for x in lifted)
     first, second = inner(one, images[1]), inner(two, images[0])
     comparisons = (
-        against("both sides", first, second),
-        against("as a product of alignments", first, inner(*lifted)),
+        same("both sides", first, second),
+        same("as a product of alignments", first, inner(*lifted)),
     )
     u, x = lifted[1].value, maps.v
     wrong = {
@@ -166,20 +136,18 @@ def check_self_adjoint(maps: AttentionMap, *, seed: int = 0) -> TensorRecord:
         "sign flipped": -images[1].value,
         "zero": torch.zeros_like(images[1].value),
     }
-    mutants = {
-        name: against(name, inner(one, Sized(w, images[1].error)), second) for name, w in wrong.items()
-    }
-    return record(maps, comparisons, mutants, "streamed products", started)
+    mutants = {name: same(name, inner(one, Sized(w, images[1].error)), second) for name, w in wrong.items()}
+    return Agreement(comparisons, mutants)
 
 
-def check_stable_range(maps: AttentionMap, *, iterations: int = 6) -> TensorRecord:
+def check_stable_range(head: Head, iterations: int = 6) -> Agreement:
     """Steps below 1/lambda lower the energy of F = u², and lambda <= max |v|² times the largest column sum of
     A.
 
     lambda = lambda_max(G) is enclosed by power iterations; descent starts beside AV in the direction they
     found. The mutants are steps beyond the range, from which the energy rises.
     """
-    started, F = time.perf_counter(), potential("quadratic")
+    maps, F = head.maps, potential("quadratic")
     found = largest_eigenvalue(maps, max_steps=iterations)
     c = maps.alignment
     first = maps.attention + maps.adjoint(found.vector)
@@ -196,12 +164,10 @@ def check_stable_range(maps: AttentionMap, *, iterations: int = 6) -> TensorReco
         f"a step of {factor} times the range": Comparison("", energy, before)
         for factor, energy in zip(factors, after, strict=True)
     }
-    return record(maps, comparisons, beyond, "streamed products", started)
+    return Agreement(comparisons, beyond)
 
 
-def check_descent(
-    maps: AttentionMap, F: str | Potential = "quadratic", steps: int = 4, *, iterations: int = 2
-) -> TensorRecord:
+def check_descent(head: Head, steps: int = 4, iterations: int = 2) -> Agreement:
     """Descent from zero with the weights F'(c): E_R(Z_k) - E_R(AV) <= ‖AV‖² / (2 step k), for steps of 1 / (B
     lambda).
 
@@ -210,7 +176,7 @@ def check_descent(
     mutants descend with other weights, or upwards. Raises TensorError for an F without a bounded second
     derivative.
     """
-    started, F = time.perf_counter(), potential(F)
+    maps, F = head.maps, head.F
     if not F.curvature:
         raise TensorError(f"F = {F.name} has no bounded second derivative")
     step = 1 / (F.curvature * largest_eigenvalue(maps, max_steps=iterations).upper)
@@ -229,25 +195,17 @@ def check_descent(
     _, u = descend(maps, F, w.new_zeros(len(maps), len(runs), maps.v.shape[1]), weights, lengths, steps)
     excess = bregman(F, u, c.unsqueeze(-1)).double().sum(0).tolist()
     ends = {name: Comparison(name, size, limit) for name, size in zip(runs, excess, strict=True)}
-    comparisons = (ends.pop(found),)
-    return record(maps, comparisons, ends, "streamed products", started)
+    return Agreement((ends.pop(found),), ends)
 
 
-def check_energy_change(
-    maps: AttentionMap, step: float = 1e-3, z: str | torch.Tensor = "random", *, seed: int = 0
-) -> TensorRecord:
+def check_energy_change(head: Head, step: float = 1e-3) -> Agreement:
     """A step on F = u² changes the energy by -step ‖W‖² + step² ‖u(W)‖², W the gradient: the law behind
     1/lambda.
 
-    In float64. The left side lifts the new state, the right side only the gradient.
+    Asks for float64. The left side lifts the new state, the right side only the gradient.
     """
-    started, maps = time.perf_counter(), maps.in_float64()
-    state, unit = start(maps, z, seed), maps.how.unit
-    misfit = minus(maps.lift_sized(exactly(state)), alignment_sized(maps))
-    slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
-    rounding = 2 * unit * (state.abs() + 2 * step * slope.value.abs())
-    moved = Sized(state - step * slope.value, step * slope.error + rounding)
-    after = minus(maps.lift_sized(moved), alignment_sized(maps))
+    maps, unit = head.maps, head.maps.how.unit
+    misfit, slope, after = quadratic_step(head, step)
     change = minus(inner(after, after), inner(misfit, misfit))
     length, image = inner(slope, slope), maps.lift_sized(slope)
     bend = inner(image, image)
@@ -266,6 +224,5 @@ def check_energy_change(
         "sign of the second term": law(-1, -1),
         "no change": law(0, 0),
     }
-    comparisons = (against("change of the energy", change, law(-1, 1)),)
-    mutants = {name: against(name, change, x) for name, x in wrong.items()}
-    return record(maps, comparisons, mutants, "streamed products", started)
+    comparisons = (same("change of the energy", change, law(-1, 1)),)
+    return Agreement(comparisons, {name: same(name, change, x) for name, x in wrong.items()})

@@ -24,14 +24,13 @@ the absolute derivatives of h_c sum to 2 h_c (1 - h_c) <= 1/2, and computing h a
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import torch
 
-from checks.tensors.core.agreement import Comparison, TensorRecord, compare, recorded
+from checks.tensors.core.agreement import Agreement, compare, largest
 from checks.tensors.core.arrays import slices
 from checks.tensors.core.bounds import SAFETY, gamma
 from checks.tensors.core.errors import TensorError
@@ -276,7 +275,32 @@ def _mutants(how: Descent) -> dict[str, Mutant]:
     return found
 
 
-def check_steps(
+@dataclass(frozen=True)
+class Trial:
+    """A task, how W and b are stepped on it with explicit features, and layers with the rate ``alpha``."""
+
+    kernel: Kernel
+    phi: Features
+    task: Task
+    how: Descent
+    alpha: float
+
+    @torch.no_grad()
+    def layers(self) -> tuple[list[torch.Tensor], list[float]]:
+        """f (N + K, C-1) after each layer of the designed transformer, and its residuals' sizes (those of f
+        for the cross-entropy) at the start and after each.
+        """
+        task, how, (d, other) = self.task, self.how, (self.task.x.shape[1], self.task.y.shape[1])
+        model = DescentTransformer(other + 1, d, self.kernel, how.steps, rates=self.alpha, bias=how.bias)
+        model = model.to(task.x.device)
+        if how.loss == "entropy":
+            latent = latent_steps(task, model, how.steps)
+            return latent, [0.0, *(float(f.abs().max()) for f in latent)]
+        states = model.states(task.x, task.y, task.queries, task.start)
+        return [_prediction(task, s) for s in states[1:]], [float(s[:, d:].abs().max()) for s in states]
+
+
+def trial(
     kernel: Kernel,
     n: int,
     *,
@@ -289,49 +313,43 @@ def check_steps(
     device: str | torch.device = "cpu",
     seed: int = 0,
     queries: int = 64,
-) -> TensorRecord:
-    """``steps`` layers of the designed transformer against as many steps of descent, at all N examples and K
-    queries.
+) -> Trial:
+    """N examples and K queries, and the descent that the designed layers of a kernel carry out.
 
     The layers' rate is α; the descent has the rate α/2 on the printed mean of squares, α on half of it
     (categorical), or α on the weighted loss (softmax). α is 1/(s + 1), so that residuals stay of the size of
-    the outcomes. ``entropy`` compares (3), the latent function, with descent on the cross-entropy instead.
+    the outcomes. ``entropy`` is for (3), the latent function, and descent on the cross-entropy instead.
     """
-    started = time.perf_counter()
     phi = features(kernel, d)
     task = make_task(
         phi, n, d, classes, queries=queries, categorical=categorical or entropy, device=device, seed=seed
     )
-    task = replace(task, start=0.0) if entropy else task
     weighted = kernel.name == "softmax"
     alpha = 0.5 if weighted else 1 / (phi.size + 1)
     loss = "weighted" if weighted else "entropy" if entropy else "half" if categorical else "mean"
     how = Descent(steps, alpha / 2 if loss == "mean" else alpha, bias, loss)
-    model = DescentTransformer(classes, d, kernel, steps, rates=alpha, bias=bias).to(device)
-    with torch.no_grad():
-        if entropy:
-            layers = latent_steps(task, model, steps)
-            sizes = [0.0, *(float(f.abs().max()) for f in layers)]
-        else:
-            states = model.states(task.x, task.y, task.queries, task.start)
-            layers = [_prediction(task, state) for state in states[1:]]
-            sizes = [float(state[:, d:].abs().max()) for state in states]
+    return Trial(kernel, phi, replace(task, start=0.0) if entropy else task, how, alpha)
+
+
+def check_steps(t: Trial) -> Agreement:
+    """The layers against as many steps of descent, at all examples and queries."""
+    task, phi, how, queries = t.task, t.phi, t.how, len(t.task.queries)
+    layers, sizes = t.layers()
     table = feature_table(task, phi)
     truth = descend(task, phi, how, table=table)
-    allowed = step_bounds(task, kernel, phi, how, alpha, sizes)
+    allowed = step_bounds(task, t.kernel, phi, how, t.alpha, sizes)
     comparisons = tuple(
         compare(f"layer {k}", one, two, torch.full_like(one, bound))
         for k, (one, two, bound) in enumerate(zip(layers, truth, allowed, strict=True), 1)
     )
-    seen = layers[-1][-queries:]
-    mutants: dict[str, Comparison | float] = {"zero": float((seen.abs() / allowed[-1]).max())}
+    seen, bound = layers[-1][-queries:], torch.as_tensor(allowed[-1])
+    mutants = {"zero": largest("zero", seen.abs(), bound.expand(seen.shape))}
     for name, change in _mutants(how).items():
         other, step = change(task, how)
         same = table if other.x is task.x else None
         (wrong,) = descend(other, phi, step, everywhere=False, table=same)
-        ratio = ((wrong - seen).abs() / allowed[-1]).nan_to_num(nan=math.inf).max()
-        mutants[name] = float(ratio)
-    return recorded(task.x, n, comparisons, mutants, f"layers, {kernel.name} kernel", started)
+        mutants[name] = largest(name, (wrong - seen).abs(), bound.expand(seen.shape))
+    return Agreement(comparisons, mutants)
 
 
 def _prediction(task: Task, state: torch.Tensor) -> torch.Tensor:

@@ -14,17 +14,14 @@ includes.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from checks.tensors.core.agreement import Comparison, TensorRecord, recorded
+from checks.tensors.core.agreement import Agreement, Comparison, largest, merged, same
 from checks.tensors.core.arrays import prepare, slices
-from checks.tensors.core.bounded import BLOCK, UNIT, Bounded, over_tokens, same
+from checks.tensors.core.bounded import BLOCK, UNIT, Bounded, over_tokens
 from checks.tensors.core.bounds import SAFETY, gamma
 from checks.tensors.core.errors import TensorError
 
@@ -71,6 +68,12 @@ def with_scores(
     return Weights(w_e, w_r, e, r, (e * e).sum(0), (r * r).sum(0), (w_e * w_r).sum())
 
 
+def transformed(rows: torch.Tensor, f_x: torch.Tensor | None) -> Bounded:
+    """Features (M, p) times f(X)ᵀf(X): their products with the features of keys are entries of K."""
+    left = Bounded(rows)
+    return left if f_x is None else left @ over_tokens(Bounded(f_x), Bounded(f_x))
+
+
 def dual_scores(
     rows: torch.Tensor, columns: torch.Tensor, f_x: torch.Tensor | None, dual: torch.Tensor
 ) -> Bounded:
@@ -78,10 +81,7 @@ def dual_scores(
 
     rows (M, p), columns (N, p), dual (N, s) -> (M, s).
     """
-    left = Bounded(rows)
-    if f_x is not None:
-        f = Bounded(f_x)
-        left = left @ over_tokens(f, f)
+    left = transformed(rows, f_x)
     value = rows.new_zeros(len(rows), dual.shape[1])
     for part in slices(len(rows), 1024):
         for here in slices(len(columns), BLOCK):
@@ -123,7 +123,7 @@ class Solution:
     """Candidate solutions of (7) and the primal side that (14) gives them.
 
     phi_q, phi_k (N, p), f_x (m, p) or None, left = H_e and right = H_r (N, s), values (s,); `some` are the
-    tokens at which the dual representation is formed.
+    tokens at which the dual representation is formed, `seed` is that of what a check draws.
     """
 
     phi_q: torch.Tensor
@@ -134,18 +134,11 @@ class Solution:
     right: torch.Tensor
     primal: Weights
     some: torch.Tensor
+    seed: int = 0
 
     @property
     def tokens(self) -> int:
         return len(self.phi_q)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One statement checked: what was compared, and the error over bound that each wrong reading reaches."""
-
-    comparisons: tuple[Comparison, ...]
-    mutants: dict[str, float]
 
 
 def solution(
@@ -183,7 +176,7 @@ def solution(
     if scales is not None:
         u, v = u * scales.to(u), v * scales.to(u)
     some = _sample(len(p), dual_rows, seed).to(p.device)
-    return Solution(p, q, f, u, values, v, primal_weights(p, q, f, u, v), some)
+    return Solution(p, q, f, u, values, v, primal_weights(p, q, f, u, v), some, seed)
 
 
 def check_ksvd(
@@ -196,7 +189,7 @@ def check_ksvd(
     dual_rows: int | None = None,
     device: str | torch.device | None = None,
     seed: int = 0,
-) -> TensorRecord:
+) -> Agreement:
     """Certifies exact KSVD of explicit features: (7), (8), (11), Lemma 4.2, and rejects wrong readings of
     them.
 
@@ -205,18 +198,9 @@ def check_ksvd(
     loss. `dual_rows`: at how many tokens the dual representation is formed (default: all up to 32,768, else
     1,024). Raises TensorError for unusable tensors, values or forms.
     """
-    started = time.perf_counter()
     _known(form)
     s = solution(phi_q, phi_k, f_x, triplets, dual_rows=dual_rows, device=device, seed=seed)
-    parts = eigenvalue_problem(s), representations(s), both_forms(s, form), zero_objective(s, form)
-    return record(parts, s, started)
-
-
-def record(parts: Sequence[Part], s: Solution, started: float) -> TensorRecord:
-    """One record of several statements about a solution; `started` is a time of `time.perf_counter`."""
-    comparisons = tuple(c for part in parts for c in part.comparisons)
-    mutants = {name: ratio for part in parts for name, ratio in part.mutants.items()}
-    return recorded(s.phi_q, s.tokens, comparisons, mutants, "explicit features", started)
+    return merged([eigenvalue_problem(s), representations(s), both_forms(s, form), zero_objective(s, form)])
 
 
 def _known(form: str) -> None:
@@ -232,12 +216,7 @@ def _sample(n: int, count: int | None, seed: int) -> torch.Tensor:
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:count].sort().values
 
 
-def wrong(comparisons: dict[str, Comparison]) -> dict[str, float]:
-    """Error over bound of wrong readings, infinite where the error is no number."""
-    return {name: c.ratio if math.isfinite(c.error) else math.inf for name, c in comparisons.items()}
-
-
-def eigenvalue_problem(s: Solution) -> Part:
+def eigenvalue_problem(s: Solution) -> Agreement:
     """(7): the scores of the weights that (14) makes from H_e, H_r are H_e Sigma and H_r Sigma."""
 
     def judged(u: torch.Tensor, values: torch.Tensor, v: torch.Tensor) -> tuple[Comparison, Comparison]:
@@ -247,21 +226,19 @@ def eigenvalue_problem(s: Solution) -> Part:
         )
 
     u, values, v = s.left, s.values, s.right
-    return Part(
+    return Agreement(
         judged(u, values, v),
-        wrong(
-            {
-                "left and right exchanged": judged(v, values, u)[0],
-                "inverse values": judged(u, 1 / values, v)[0],
-                "sign flipped": judged(-u, values, v)[0],
-                "values off by 1e-6": judged(u, values * (1 + 1e-6), v)[0],
-                "left vectors in the second equation": judged(u, values, u)[1],
-            }
-        ),
+        {
+            "left and right exchanged": judged(v, values, u)[0],
+            "inverse values": judged(u, 1 / values, v)[0],
+            "sign flipped": judged(-u, values, v)[0],
+            "values off by 1e-6": judged(u, values * (1 + 1e-6), v)[0],
+            "left vectors in the second equation": judged(u, values, u)[1],
+        },
     )
 
 
-def representations(s: Solution) -> Part:
+def representations(s: Solution) -> Agreement:
     """(8): both scores as kernel expansions, tile by tile from the entries of K."""
     p, q, f, some, few = s.phi_q, s.phi_k, s.f_x, s.some, s.some[:64]
     first = s.primal.e[few]
@@ -276,15 +253,14 @@ def representations(s: Solution) -> Part:
         same("primal = dual, e", s.primal.e[some], dual_scores(p[some], q, f, s.right)),
         same("primal = dual, r", s.primal.r[some], dual_scores(q[some], p, f, s.left)),
     )
-    return Part(found, wrong(others))
+    return Agreement(found, others)
 
 
 def _columns(name: str, scores: Bounded, target: torch.Tensor) -> Comparison:
     """Scores against rounded targets in the norm of each column, which is how an SVD is accurate."""
     allowed = scores.error + 2 * UNIT * target.abs()
     off, bound = (torch.linalg.vector_norm(x, dim=0) for x in (scores.value - target, allowed))
-    at = int((off / bound).nan_to_num(nan=math.inf).argmax())
-    return Comparison(name, float(off[at]), float(bound[at]) * (1 + 2.0**-10))
+    return largest(name, off, bound * (1 + 2.0**-10))
 
 
 def inverse_weights(values: torch.Tensor, n: int, form: str) -> torch.Tensor:
@@ -329,7 +305,7 @@ def _zero(allowed: Bounded) -> Bounded:
     return Bounded(torch.zeros_like(allowed.value), allowed.error + allowed.value.abs())
 
 
-def both_forms(s: Solution, form: str = "paper") -> Part:
+def both_forms(s: Solution, form: str = "paper") -> Agreement:
     """(11): the weighted squares of the scores, and the squared norms of the features projected by W
     Lambda^(1/2).
     """
@@ -340,10 +316,10 @@ def both_forms(s: Solution, form: str = "paper") -> Part:
     }
     if form == "paper":
         others["Lambda for its root in (11)"] = same("", objective(w, right * right, second=True), value)
-    return Part((same("both forms of (11)", objective(w, right, form, second=True), value),), wrong(others))
+    return Agreement((same("both forms of (11)", objective(w, right, form, second=True), value),), others)
 
 
-def zero_objective(s: Solution, form: str = "paper") -> Part:
+def zero_objective(s: Solution, form: str = "paper") -> Agreement:
     """Lemma 4.2, and the value of J at any other Lambda."""
     w, values, n = s.primal, s.values, s.tokens
     right = inverse_weights(values, n, form)
@@ -359,7 +335,7 @@ def zero_objective(s: Solution, form: str = "paper") -> Part:
         "L = 1/sigma in the released loss": objective(w, 1 / values, "released"),
         "sum and mean exchanged": objective(w, right, exchanged),
     }
-    return Part(
+    return Agreement(
         (same("zero objective", value, zero), elsewhere),
-        wrong({name: same("", x, zero) for name, x in others.items()}),
+        {name: same("", x, zero) for name, x in others.items()},
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from checks.tensors.core.agreement import Comparison, compare
+from checks.tensors.core.agreement import Agreement, Comparison, compare
 from checks.tensors.core.bounded import UNIT
 from checks.tensors.core.bounds import SAFETY, gamma
-from checks.tensors.ksvd.explicit_features import Part, wrong
 
 Point = dict[str, torch.Tensor]
 NAMES = ("W_e", "W_r", "e", "r", "h_e", "h_r")
@@ -60,7 +59,7 @@ def derivatives(
 
 def conditions(
     phi_q: torch.Tensor, phi_k: torch.Tensor, f_x: torch.Tensor | None, directions: int = 16, seed: int = 0
-) -> Part:
+) -> Agreement:
     """Derivatives by automatic differentiation and by (14) agree to rounding; wrong lines do not.
 
     phi_q, phi_k (N, p), f_x (m, p) or None. Both routes form the same sums of products in some order: each is
@@ -95,7 +94,7 @@ def conditions(
         "second terms dropped": derivatives(x, phi_q, phi_k, f_x, lam, sign=0.0),
         "zero": {name: torch.zeros_like(value) for name, value in x.items()},
     }
-    return Part(
+    return Agreement(
         tuple(judged(derivatives(x, phi_q, phi_k, f_x, lam))),
-        wrong({name: worst(point) for name, point in others.items()}),
+        {name: worst(point) for name, point in others.items()},
     )

@@ -1,7 +1,8 @@
 """Further statements about solutions of (7) for explicit features, each with a proved bound and wrong
 readings.
 
-Notation as in `ksvd_primal`: a and b are the residuals K h_r - sigma h_e and Kᵀh_e - sigma h_r of a column.
+Notation as in `explicit_features`: a and b are the residuals K h_r - sigma h_e and Kᵀh_e - sigma h_r of a
+column.
 Where a statement holds exactly only for exact solutions, what the residuals may add is part of its bound.
 """
 
@@ -11,17 +12,16 @@ import math
 
 import torch
 
-from checks.tensors.core.agreement import Comparison
-from checks.tensors.core.bounded import BLOCK, UNIT, Bounded, over_tokens, same
+from checks.tensors.core.agreement import Agreement, Comparison, largest, same
+from checks.tensors.core.bounded import BLOCK, UNIT, Bounded, over_tokens
 from checks.tensors.core.bounds import SAFETY
 from checks.tensors.ksvd.explicit_features import (
-    Part,
     Solution,
     inverse_weights,
     objective,
     residuals,
+    transformed,
     with_scores,
-    wrong,
 )
 
 ROWS = 64  # tokens at which whole rows of K are formed
@@ -42,7 +42,7 @@ def _allowed(size: torch.Tensor) -> Bounded:
     return Bounded(torch.zeros_like(size), size * ROUND_UP)
 
 
-def norms(s: Solution) -> Part:
+def norms(s: Solution) -> Agreement:
     """(19): paired columns have equal norms; sigma (|h_e|² - |h_r|²) = h_r·b - h_e·a."""
     a, b = residuals(s)
     zero = _allowed((_sizes(s.left) * a + _sizes(s.right) * b) / s.values)
@@ -58,10 +58,10 @@ def norms(s: Solution) -> Part:
     }
     if len(s.values) > 1 and not torch.allclose(r.value, r.value.roll(1)):
         others["columns of other triplets"] = judged(e, Bounded(r.value.roll(1), r.error.roll(1)))
-    return Part((judged(e, r),), wrong(others))
+    return Agreement((judged(e, r),), others)
 
 
-def lines(s: Solution) -> Part:
+def lines(s: Solution) -> Agreement:
     """(18): J in the scores, in the multipliers, by the kernel and by columns, all zero; and minus it,
     eliminated.
 
@@ -91,9 +91,9 @@ def lines(s: Solution) -> Part:
         "line 6, halves dropped": half(sigma) * 2.0 - (square_e * sigma).sum(),
         "line 3, trace added": half(inverse) + w.trace,
     }
-    return Part(
+    return Agreement(
         tuple(same(name, x, zero) for name, x in found.items()),
-        wrong({name: same("", x, zero) for name, x in others.items()}),
+        {name: same("", x, zero) for name, x in others.items()},
     )
 
 
@@ -108,7 +108,7 @@ def _gradient(s: Solution, lam: torch.Tensor, sign: float = 1.0) -> tuple[Bounde
     return found[0], found[1]
 
 
-def stationarity(s: Solution) -> Part:
+def stationarity(s: Solution) -> Agreement:
     """∂J/∂W_e = ∂J/∂W_r = 0 at the weights of a solution, in the norm of each column.
 
     With E Λ = H_e + aΛ the first is f(X) φ_qᵀ aΛ, of norm at most |f(X)| |φ_q| |a| λ (Frobenius norms).
@@ -122,9 +122,7 @@ def stationarity(s: Solution) -> Part:
 
     def judged(side: int, found: Bounded) -> Comparison:
         name = ("dJ/dW_e = 0", "dJ/dW_r = 0")[side]
-        off, bound = _sizes(found.value), zeros[side] + _sizes(found.error)
-        at = int((off / bound).nan_to_num(nan=math.inf).argmax())
-        return Comparison(name, float(off[at]), float(bound[at]) * ROUND_UP)
+        return largest(name, _sizes(found.value), (zeros[side] + _sizes(found.error)) * ROUND_UP)
 
     others = {
         "Lambda = Sigma": _gradient(s, s.values),
@@ -132,13 +130,13 @@ def stationarity(s: Solution) -> Part:
         "trace dropped": _gradient(s, lam, 0.0),
         "Lambda off by 1e-6": _gradient(s, lam * (1 + 1e-6)),
     }
-    return Part(
+    return Agreement(
         tuple(judged(side, x) for side, x in enumerate(_gradient(s, lam))),
-        wrong({name: judged(0, pair[0]) for name, pair in others.items()}),
+        {name: judged(0, pair[0]) for name, pair in others.items()},
     )
 
 
-def climbs(s: Solution) -> Part:
+def climbs(s: Solution) -> Agreement:
     """J(W_e + t, W_r - t) = t² (m s + ½ Σ λ_l (Σ_i a_i² + Σ_j b_j²)) from a stationary point, t = 1: no
     maximum.
 
@@ -161,16 +159,14 @@ def climbs(s: Solution) -> Part:
         return same("J grows by t²", there - here, claimed)
 
     minus = -growth
-    return Part(
+    return Agreement(
         (judged(growth + along),),
-        wrong(
-            {
-                "J falls": judged(minus),
-                "J stays": judged(growth * 0.0),
-                "without the trace": judged(squares),
-                "twice the growth": judged(growth * 2.0),
-            }
-        ),
+        {
+            "J falls": judged(minus),
+            "J stays": judged(growth * 0.0),
+            "without the trace": judged(squares),
+            "twice the growth": judged(growth * 2.0),
+        },
     )
 
 
@@ -180,7 +176,7 @@ def _defect(x: torch.Tensor) -> Bounded:
     return over_tokens(exact, exact) - Bounded(torch.eye(x.shape[1]).to(x))
 
 
-def orthonormal(s: Solution) -> Part:
+def orthonormal(s: Solution) -> Agreement:
     """H_eᵀH_e = H_rᵀH_r = I: what makes a solution of (7) singular triplets (Theorem 3.2, corrected)."""
 
     def judged(name: str, x: torch.Tensor) -> Comparison:
@@ -190,16 +186,16 @@ def orthonormal(s: Solution) -> Part:
     others = {"vectors doubled": 2 * s.left, "zero vectors": 0 * s.left}
     if len(s.values) > 1:
         others["mixed columns"] = s.left + s.left.roll(1, 1) / 8
-    return Part(
+    return Agreement(
         (judged("H_e'H_e = I", s.left), judged("H_r'H_r = I", s.right)),
-        wrong({name: judged("", x) for name, x in others.items()}),
+        {name: judged("", x) for name, x in others.items()},
     )
 
 
 def value_bound(s: Solution) -> float:
     """Proved distance of each value from a singular value of K of its rank or a higher one.
 
-    The argument of `ksvd_triplets`: |R| + delta (|K| + sigma_1) with delta the defects of both sets of
+    The argument of `triplets`: |R| + delta (|K| + sigma_1) with delta the defects of both sets of
     vectors and |K| at most the Frobenius norm of K, which is that of a p × p product.
     """
     a, b = residuals(s)
@@ -216,27 +212,22 @@ def value_bound(s: Solution) -> float:
     return (residual + delta * (norm + float(s.values.max()))) * ROUND_UP
 
 
-def reconstruction(s: Solution) -> Part:
+def reconstruction(s: Solution) -> Agreement:
     """K = H_e Σ H_rᵀ with all triplets of positive value, at whole rows of K; a triplet left out is noticed.
 
     What the decomposition in float64 may be off is what rounding may do to the rows themselves (`Bounded`),
     in the norm of each row.
     """
     rows = s.some[:ROWS]
-    left = Bounded(s.phi_q[rows])
-    if s.f_x is not None:
-        f = Bounded(s.f_x)
-        left = left @ over_tokens(f, f)
     columns = torch.arange(0, s.tokens, max(1, s.tokens // (4 * BLOCK)), device=rows.device)
-    truth = left @ Bounded(s.phi_k[columns].T)
+    truth = transformed(s.phi_q[rows], s.f_x) @ Bounded(s.phi_k[columns].T)
 
     def judged(u: torch.Tensor, values: torch.Tensor, v: torch.Tensor) -> Comparison:
         weighted = Bounded(u[rows] * values, (u[rows] * values).abs() * UNIT)
         found = weighted @ Bounded(v[columns].T.contiguous())
         off = torch.linalg.vector_norm(found.value - truth.value, dim=1)
         bound = torch.linalg.vector_norm(found.error + truth.error, dim=1) * SAFETY
-        at = int((off / bound).nan_to_num(nan=math.inf).argmax())
-        return Comparison("K = H_e Sigma H_r'", float(off[at]), float(bound[at]))
+        return largest("K = H_e Sigma H_r'", off, bound)
 
     u, values, v = s.left, s.values, s.right
     others = {
@@ -245,10 +236,10 @@ def reconstruction(s: Solution) -> Part:
         "left and right exchanged": judged(v, values, u),
         "columns doubled": judged(2 * u, values, 2 * v),
     }
-    return Part((judged(u, values, v),), wrong(others))
+    return Agreement((judged(u, values, v),), others)
 
 
-def second_moment(s: Solution, seed: int = 0) -> Part:
+def second_moment(s: Solution, seed: int = 0) -> Agreement:
     """‖K H‖² <= σ_1² + ... + σ_s² for orthonormal H, with equality for the leading right vectors (Ky Fan).
 
     H is the orthonormal basis of seeded Gaussian columns; how far it is from orthonormal enters the bound,
@@ -271,7 +262,7 @@ def second_moment(s: Solution, seed: int = 0) -> Part:
         "random vectors attain it": same("", at_h, claimed),
         "sum of sigma for its squares": same("", at_v, Bounded(s.values.sum())),
     }
-    return Part((same("leading vectors attain it", at_v, claimed), stays(at_h)), wrong(others))
+    return Agreement((same("leading vectors attain it", at_v, claimed), stays(at_h)), others)
 
 
 def _off_unit(x: torch.Tensor) -> float:

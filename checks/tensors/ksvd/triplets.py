@@ -15,7 +15,6 @@ are singular values within beta, each of its rank or a higher one. That none was
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,18 +22,18 @@ from typing import Any
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.agreement import Comparison, TensorRecord
-from checks.tensors.core.arrays import dtype_name, peak_bytes, prepare, resolve_scale, slices
+from checks.tensors.core.agreement import Agreement, Comparison, largest
+from checks.tensors.core.arrays import prepare, resolve_scale, slices
 from checks.tensors.core.errors import TensorError
 from checks.tensors.ksvd.products import SoftmaxProducts
 
 GRAM_BLOCK = 256  # tokens a block in the inner products of the vectors with each other
 
 
-@dataclass(frozen=True)
-class TripletRecord(TensorRecord):
-    """A tensor record with the singular values and the proved distance `value_bound` of each from a
-    true one.
+@dataclass(frozen=True, kw_only=True)
+class Triplets(Agreement):
+    """What was found of triplets, with the singular values and the proved distance `value_bound` of each
+    from a true one.
     """
 
     values: tuple[float, ...]
@@ -70,7 +69,7 @@ def check_softmax_triplets(
     *,
     device: str | torch.device | None = None,
     chunk: stream.Tile | None = None,
-) -> TripletRecord:
+) -> Triplets:
     """Finds the `count` largest triplets with `find(products, count)` and certifies them; see
     `check_triplets`.
 
@@ -93,7 +92,7 @@ def check_triplets(
     *,
     device: str | torch.device | None = None,
     chunk: stream.Tile | None = None,
-) -> TripletRecord:
+) -> Triplets:
     """Certifies left (N, s), values (s,) > 0 and right (N, s) as singular triplets of softmax(scale q kᵀ).
 
     Also certified: the KSVD objective in its dual form is zero at them (Lemma 4.2 of chen2023, Lambda =
@@ -101,7 +100,6 @@ def check_triplets(
     shifted or flipped vectors, inverse values, the softmax along the other axis.
     Raises TensorError for unusable tensors, shapes or values.
     """
-    started = time.perf_counter()
     q, k, left, right = prepare("float64", device, q=q, k=k, left=left, right=right)
     if q.ndim != 2 or len(q) != len(k) or left.shape != right.shape or len(left) != len(q):
         raise TensorError(
@@ -117,18 +115,12 @@ def check_triplets(
     images, columns = _images(q, k, left, values, right, scale, chunk)
     norm = math.sqrt(columns)  # |K|_2^2 <= largest row sum (1) times largest column sum
     comparisons = (*_residuals(images), *_orthonormal(left, right), _objective(images), _norms(images))
-    return TripletRecord(
+    return Triplets(
         comparisons,
         _mutants(q, k, images, scale, chunk),
-        len(q),
-        dtype_name(q.dtype),
-        str(q.device),
-        "streamed products",
-        time.perf_counter() - started,
-        peak_bytes(q.device),
-        tuple(values.tolist()),
-        _value_bound(images, norm),
-        norm,
+        values=tuple(values.tolist()),
+        value_bound=_value_bound(images, norm),
+        norm_bound=norm,
     )
 
 
@@ -173,12 +165,6 @@ def _residual(
     return _norm(image - target), _norm(allowed)
 
 
-def _worst(name: str, found: torch.Tensor, bound: torch.Tensor) -> Comparison:
-    ratio = (found / bound).nan_to_num(nan=math.inf).flatten()
-    at = int(ratio.argmax())
-    return Comparison(name, float(found.flatten()[at]), float(bound.flatten()[at]))
-
-
 def _residuals(i: _Images, exchanged: bool = False) -> tuple[Comparison, Comparison]:
     """K v = sigma u and Kᵀ u = sigma v; `exchanged`: K u = sigma v and Kᵀ v = sigma u instead."""
     u, v = (i.right, i.left) if exchanged else (i.left, i.right)
@@ -187,7 +173,7 @@ def _residuals(i: _Images, exchanged: bool = False) -> tuple[Comparison, Compari
         ("K'u = sigma v", i.backward, i.backward_error, v),
     ]
     found = [
-        _worst(name, *_residual(i.part(image, exchanged), i.part(error, exchanged), vectors * i.values))
+        largest(name, *_residual(i.part(image, exchanged), i.part(error, exchanged), vectors * i.values))
         for name, image, error, vectors in parts
     ]
     return found[0], found[1]
@@ -241,7 +227,7 @@ def _norms(i: _Images) -> Comparison:
     b = _norm(i.part(i.backward, False) - i.right * i.values) + _norm(i.part(i.backward_error, False))
     rounding = 2 * bounds.gamma(len(i.left), bounds.unit_roundoff("float64"))
     bound = (_norm(i.left) * a + _norm(i.right) * b) / i.values + rounding * _norm(i.left).square()
-    return _worst("|u| = |v|", found, bound[0])
+    return largest("|u| = |v|", found, bound[0])
 
 
 def _value_bound(i: _Images, norm: float) -> float:

@@ -17,6 +17,7 @@ import torch
 from checks.claim import Options
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence
+from checks.tensors.core.agreement import Agreement, Comparison, largest
 from checks.tensors.core.bounds import SAFETY
 from checks.tensors.core.formula import evaluate
 from checks.tensors.core.inputs import sampled_rows
@@ -105,43 +106,32 @@ def agree(
         allowed.append((value.error + here.error) * SAFETY)
         error.append((value.value - here.value).abs())
         truth.append(here.value)
-    ratio, worst, bound = worst_of(torch.cat(error), torch.cat(allowed))
+    bound, exact = torch.cat(allowed), torch.cat(truth)
 
-    def outside(other: Formula, term: Term | None = None) -> bool:
+    def judged(name: str, term: Term | None = None, other: Formula = formula) -> Comparison:
         values = torch.cat([other.at_rows(part, term, plain=True) for part in parts])
-        return worst_of((values - torch.cat(truth)).abs(), torch.cat(allowed))[0] > 1
+        return largest(name, (values - exact).abs(), bound)
 
-    alive, count = _survivors(formula, outside, n) if mutate else ([], 0)
-    alive += [name for name, other in (wrong or {}).items() if not outside(other)]
-    if worst_of(torch.cat(truth).abs(), torch.cat(allowed))[0] <= 1:
-        alive.append("zero")
-    count += len(wrong or {}) + 1
-    return Evidence(
-        "tensor",
-        "certified-float",
-        ratio <= 1 and not alive,
-        what,
-        error=worst,
-        bound=bound,
-        tokens=n,
-        dtype=options.dtype,
-        device=str(device),
-        backend="streamed",
-        wrong=count,
-        not_rejected=tuple(alive),
-    )
+    worst = largest("formula", torch.cat(error), bound)
+    rejected = wrong_versions(formula, judged, n) if mutate else {}
+    rejected |= {name: judged(name, other=other) for name, other in (wrong or {}).items()}
+    rejected["zero"] = largest("zero", exact.abs(), bound)
+    return Agreement((worst,), rejected, "streamed").evidence(what, exact, n, dtype=options.dtype)
 
 
-def _survivors(formula: Formula, outside: Callable[[Formula, Term], bool], n: int) -> tuple[list[str], int]:
-    """Mutants of the term that are not rejected and not provably the same, and how many were tried."""
-    tried = [
-        (what, m)
-        for what, m in mutants(formula.term, MUTANTS)
-        if _sized(formula.entry(m)) and (n <= ALL_PAIRS or not of_all_pairs(formula.entry(m), formula.at))
-    ]
-    alive = [(what, m) for what, m in tried if not outside(formula, m)]
-    same = [what for what, m in alive if nf.equal(formula.entry(m), formula.entry())]
-    return [what for what, _ in alive if what not in same], len(tried) - len(same)
+def wrong_versions(
+    formula: Formula, judged: Callable[[str, Term], Comparison], n: int
+) -> dict[str, Comparison]:
+    """Mutants of the term, less those that are not rejected because they are provably the same."""
+    own = formula.entry()
+    found: dict[str, Comparison] = {}
+    for what, m in mutants(formula.term, MUTANTS):
+        entry = formula.entry(m)
+        if _sized(entry) and (n <= ALL_PAIRS or not of_all_pairs(entry, formula.at)):
+            comparison = judged(what, m)
+            if comparison.ratio > 1 or not nf.equal(entry, own):
+                found[what if what not in found else f"{what} ({len(found)})"] = comparison
+    return found
 
 
 def of_all_pairs(expr: ix.Expr, at: tuple[Index, ...]) -> bool:
@@ -167,14 +157,6 @@ def _sized(expr: ix.Expr) -> bool:
     )
 
 
-def worst_of(error: Any, allowed: Any) -> tuple[float, float, float]:
-    """Largest error over bound, and the error and bound there; not a number counts as infinite."""
-    error = error.nan_to_num(nan=torch.inf, posinf=torch.inf)  # first: a comparison with NaN is false
-    ratio = torch.where(error > 0, error / allowed, 0.0).nan_to_num(nan=torch.inf, posinf=torch.inf).flatten()
-    at = int(ratio.argmax())
-    return float(ratio[at]), float(error.flatten()[at]), float(allowed.flatten()[at])
-
-
 # ---------------------------------------------------------------- two engines
 
 
@@ -193,23 +175,9 @@ def engines(
     A wrong system takes the places of queries in ``ours`` and gives its results there.
     """
     allowed = (ours.error + kernel.error) * SAFETY
-    ratio, error, bound = worst_of((ours.value - kernel.value).abs(), allowed)
     rows = sampled_rows(len(ours), QUERIES, options.seed).to(ours.value.device)
     truth, there = ours.value[rows], allowed[rows]
-    alive = [w for w, other in wrong.items() if worst_of((other(rows).value - truth).abs(), there)[0] <= 1]
-    if worst_of(truth.abs(), there)[0] <= 1:
-        alive.append("zero")
-    return Evidence(
-        "tensor",
-        "certified-float",
-        ratio <= 1 and not alive,
-        what,
-        error=error,
-        bound=bound,
-        tokens=n,
-        dtype=options.dtype,
-        device=str(ours.value.device),
-        backend=backend,
-        wrong=len(wrong) + 1,
-        not_rejected=tuple(alive),
-    )
+    rejected = {w: largest(w, (other(rows).value - truth).abs(), there) for w, other in wrong.items()}
+    rejected["zero"] = largest("zero", truth.abs(), there)
+    found = Agreement((largest(what, (ours.value - kernel.value).abs(), allowed),), rejected, backend)
+    return found.evidence(what, truth, n, dtype=options.dtype)

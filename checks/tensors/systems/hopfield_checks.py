@@ -4,38 +4,37 @@ forms, with bounds.
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass
 
 import torch
 
 from checks.tensors.core import bounds, stream
-from checks.tensors.core.agreement import TensorRecord, recorded
+from checks.tensors.core.agreement import Agreement, same
 from checks.tensors.core.arrays import resolve_device, resolve_dtype, slices, working_dtype
-from checks.tensors.core.inputs import sampled_rows
-from checks.tensors.energy.checks import against, kernel_attention, record
+from checks.tensors.energy.checks import instead, kernel_attention
+from checks.tensors.energy.descent import Head
 from checks.tensors.energy.operators import AttentionMap, Sized, exactly
 from checks.tensors.systems.hopfield import simplified_energy
 
 
-def check_retrieval(maps: AttentionMap, *, samples: int = 32, seed: int = 0) -> TensorRecord:
+def check_retrieval(head: Head) -> Agreement:
     """Minus the gradient of E = -(1/β) Σ_i log Σ_j exp(β q_i·k_j) is AK by the queries and AᵀQ by the keys, β
     the scale.
 
     Of the queries and keys of the maps. The closed forms are attention with keys as values (streamed, and
     torch's kernel) and a transpose product; the other side is automatic differentiation of log-sum-exp in
-    float64 at `samples` queries and keys.
+    float64 at some queries and keys.
     """
-    started = time.perf_counter()
-    maps = AttentionMap(maps.q, maps.k, maps.k, maps.scale, chunk=maps.chunk)
-    at = sampled_rows(len(maps), samples, seed).to(maps.q.device)
+    own, at = head.maps, head.tokens
+    maps = AttentionMap(own.q, own.k, own.k, own.scale, chunk=own.chunk)
     output, backend = kernel_attention(maps)
     ours, pulled = maps.attention_sized, maps.backward_sized(exactly(maps.q))
     by_query, by_key = _query_pull(maps, at), _key_pull(maps, at)
     query_at, key_at = (Sized(x.value[at].double(), x.error[at]) for x in (ours, pulled))
     comparisons = (
-        against("the update of the queries", query_at, by_query),
-        against("the same by torch's kernel", Sized(output.value[at], output.error[at]), by_query),
-        against("the update of the keys", key_at, by_key),
+        same("the update of the queries", query_at, by_query),
+        same("the same by torch's kernel", Sized(output.value[at], output.error[at]), by_query),
+        same("the update of the keys", key_at, by_key),
     )
     exchanged = maps.backward(maps.k, at)
     wrong = {
@@ -50,11 +49,7 @@ def check_retrieval(maps: AttentionMap, *, samples: int = 32, seed: int = 0) -> 
         "keys: doubled": (2 * key_at.value, key_at, by_key),
         "keys: no update": (torch.zeros_like(key_at.value), key_at, by_key),
     }
-    mutants = {
-        name: against(name, Sized(x.double(), allowed.error), truth)
-        for name, (x, allowed, truth) in wrong.items()
-    }
-    return record(maps, comparisons, mutants, backend, started)
+    return Agreement(comparisons, {name: instead(name, *x) for name, x in wrong.items()}, backend)
 
 
 def _derived(maps: AttentionMap, value: torch.Tensor, magnitude: torch.Tensor, largest: float) -> Sized:
@@ -92,31 +87,35 @@ def _key_pull(maps: AttentionMap, at: torch.Tensor) -> Sized:
     return _derived(maps, -slope, magnitude * (1 + 2.0**-10), float(q.abs().max()))
 
 
-def check_simplified(
-    entries: int,
-    beta: float = 0.8,
-    *,
-    dtype: str | torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
-    seed: int = 0,
-) -> TensorRecord:
+@dataclass(frozen=True)
+class State:
+    """A state x (n,) of the simplified energy (3), and its β."""
+
+    x: torch.Tensor
+    beta: float = 0.8
+
+
+def random_state(entries: int, dtype: str = "float64", device: str = "cpu", seed: int = 0) -> State:
+    """A state of normal entries, rounded to the dtype that is worked in."""
+    x = torch.randn(entries, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return State(x.to(device=resolve_device(device), dtype=working_dtype(resolve_dtype(dtype))))
+
+
+def check_simplified(state: State) -> Agreement:
     """The corrected energy (3), ‖x‖²/2 - log Σ exp(βx_i): its gradient is x - β softmax(βx), zero at x_i =
     β/n.
 
-    `entries` is the length n of x. One side by automatic differentiation in the working dtype, the other from
+    One side by automatic differentiation in the working dtype, the other from
     exponentials and their sum in float64. The mutants are the energy as printed and wrong right sides of (4).
     """
-    started = time.perf_counter()
-    work, place = working_dtype(resolve_dtype(dtype)), resolve_device(device)
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(entries, generator=generator, dtype=torch.float64).to(device=place, dtype=work)
+    x, beta, entries = state.x, state.beta, len(state.x)
     uniform = torch.full_like(x, beta / entries)
 
     def slope(at: torch.Tensor, form: str = "corrected") -> Sized:
         with torch.enable_grad():
             point = at.clone().requires_grad_(True)
             (found,) = torch.autograd.grad(simplified_energy(point, beta, form), point)
-        how = bounds.streamed(work, stream.Tile(1, entries))
+        how = bounds.streamed(x.dtype, stream.Tile(1, entries))
         return Sized(found.double(), _softmax_error(at, beta, how) + 4 * how.unit * at.double().abs())
 
     def formula(at: torch.Tensor, sharp: float = beta, factor: float = beta) -> Sized:
@@ -124,11 +123,11 @@ def check_simplified(
         how = bounds.streamed("float64", stream.Tile(1, entries))
         return Sized(at.double() - factor * odds / odds.sum(), _softmax_error(at, beta, how))
 
-    zero = torch.zeros(1, dtype=torch.float64, device=place)
-    rounded = Sized(zero.expand(entries), 2 * torch.finfo(work).eps * uniform.double())  # of β/n
+    zero = torch.zeros(1, dtype=torch.float64, device=x.device)
+    rounded = Sized(zero.expand(entries), 2 * torch.finfo(x.dtype).eps * uniform.double())  # of β/n
     comparisons = (
-        against("gradient", slope(x), formula(x)),
-        against("gradient at the uniform state", slope(uniform), rounded),
+        same("gradient", slope(x), formula(x)),
+        same("gradient at the uniform state", slope(uniform), rounded),
     )
     wrong = {
         "the energy as printed": (slope(x, "printed"), formula(x)),
@@ -138,8 +137,7 @@ def check_simplified(
         "the state alone": (slope(x), Sized(x.double(), zero)),
         "sign of the state": (slope(-x), formula(x)),
     }
-    mutants = {name: against(name, *pair) for name, pair in wrong.items()}
-    return recorded(x, entries, comparisons, mutants, "autograd", started)
+    return Agreement(comparisons, {name: same(name, *pair) for name, pair in wrong.items()})
 
 
 def _softmax_error(x: torch.Tensor, beta: float, how: bounds.Arithmetic) -> torch.Tensor:

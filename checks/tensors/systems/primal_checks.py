@@ -6,16 +6,15 @@ does the same operations in some order, so its own error has the same bound: bot
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass, replace
 
 import torch
 
-from checks.tensors.core.agreement import Comparison, TensorRecord, recorded
+from checks.tensors.core.agreement import Agreement, Comparison, same
 from checks.tensors.core.arrays import slices
-from checks.tensors.core.bounded import UNIT, Bounded, same, together
+from checks.tensors.core.bounded import UNIT, Bounded, together
 from checks.tensors.core.bounds import SAFETY
 from checks.tensors.core.inputs import make_instance, sampled_rows
-from checks.tensors.ksvd.explicit_features import wrong
 from checks.tensors.systems.primal import PrimalAttention, evenly
 
 WIDTH, DIRECTIONS, SAMPLES = 64, 30, 32
@@ -48,20 +47,45 @@ def prefix_means(x: Bounded, rows: torch.Tensor) -> Bounded:
     return Bounded(torch.stack(values), torch.stack(errors))
 
 
-def formula(
-    layer: PrimalAttention, x: torch.Tensor, rows: torch.Tensor, side: str, f_x: torch.Tensor | None
-) -> Bounded:
-    """One half of (9) at the given tokens: (f(X)ᵀ W)ᵀ φ(x_i), (len(rows), s), of a layer with one head."""
-    own, weight = (layer.query, layer.w_e) if side == "e" else (layer.key, layer.w_r)
-    assert weight is not None
-    if layer.causal:
-        whole = together([linear(own, x[part]) for part in slices(len(x), 8192)])
-        vectors = prefix_means(whole, rows)
-    else:
-        vectors = linear(own, x[rows])
-    w = Bounded(weight.detach()[0].double())
-    projected = w if f_x is None else Bounded(f_x.T.contiguous()) @ w
-    return unit_rows(vectors) @ projected
+@dataclass(frozen=True)
+class Posed:
+    """A layer with one head in float64 on tokens x (N, d), the rows at which it is evaluated, and f(X)."""
+
+    layer: PrimalAttention
+    x: torch.Tensor
+    rows: torch.Tensor
+    f_x: torch.Tensor | None
+
+    def formula(self, side: str, rows: torch.Tensor | None = None) -> Bounded:
+        """One half of (9) at the given tokens: (f(X)ᵀ W)ᵀ φ(x_i), (len(rows), s)."""
+        layer, x, rows = self.layer, self.x, self.rows if rows is None else rows
+        own, weight = (layer.query, layer.w_e) if side == "e" else (layer.key, layer.w_r)
+        assert weight is not None
+        if layer.causal:
+            whole = together([linear(own, x[part]) for part in slices(len(x), 8192)])
+            vectors = prefix_means(whole, rows)
+        else:
+            vectors = linear(own, x[rows])
+        w = Bounded(weight.detach()[0].double())
+        projected = w if self.f_x is None else Bounded(self.f_x.T.contiguous()) @ w
+        return unit_rows(vectors) @ projected
+
+
+def posed(
+    tokens: int, rows_of_f: int | None = 300, *, causal: bool = False, device: str = "cpu", seed: int = 0
+) -> Posed:
+    """A module with seeded weights on seeded tokens.
+
+    `rows_of_f`: how many tokens f(X) takes (None: data-independent). Raises TensorError as the module does.
+    """
+    torch.manual_seed(seed)
+    rows_of_f = None if causal or rows_of_f is None else min(rows_of_f, tokens)
+    layer = PrimalAttention(WIDTH, 1, DIRECTIONS, tokens=rows_of_f, causal=causal).double().to(device)
+    x = make_instance(tokens, WIDTH, seed=seed).v.to(device)
+    f_x = None
+    if rows_of_f is not None:
+        f_x = x[evenly(torch.tensor(tokens - 1, device=device), rows_of_f)]
+    return Posed(layer, x, sampled_rows(tokens, SAMPLES, seed).to(device), f_x)
 
 
 def _twice(name: str, found: torch.Tensor, expected: Bounded) -> Comparison:
@@ -69,45 +93,29 @@ def _twice(name: str, found: torch.Tensor, expected: Bounded) -> Comparison:
     return same(name, Bounded(found, expected.error), expected)
 
 
-def check_primal_attention(
-    tokens: int, *, rows_of_f: int | None = 300, causal: bool = False, device: str = "cpu", seed: int = 0
-) -> TensorRecord:
-    """(9) and Algorithm 1, or with `causal` the causal version, of a module with seeded weights and tokens.
+@torch.no_grad()
+def check_primal_attention(p: Posed) -> Agreement:
+    """(9) and Algorithm 1, or the causal version, against the module."""
+    layer, rows = p.layer, p.rows
+    out, scores = layer(p.x[None])
+    assert scores.r is not None
+    e, r = p.formula("e"), p.formula("r")
 
-    `rows_of_f`: how many tokens f(X) takes (None: data-independent). Raises TensorError as the module does.
-    """
-    started = time.perf_counter()
-    torch.manual_seed(seed)
-    rows_of_f = None if causal or rows_of_f is None else min(rows_of_f, tokens)
-    layer = PrimalAttention(WIDTH, 1, DIRECTIONS, tokens=rows_of_f, causal=causal).double().to(device)
-    x = make_instance(tokens, WIDTH, seed=seed).v.to(device)
-    rows = sampled_rows(tokens, SAMPLES, seed).to(device)
-    f_x = None
-    if rows_of_f is not None:
-        f_x = x[evenly(torch.tensor(tokens - 1, device=device), rows_of_f)]
-    with torch.no_grad():
-        out, scores = layer(x[None])
-        assert scores.r is not None
-        e, r = (formula(layer, x, rows, side, f_x) for side in "er")
+    def output(first: Bounded, second: Bounded) -> Bounded:
+        both = Bounded(torch.cat([first.value, second.value], 1), torch.cat([first.error, second.error], 1))
+        mixed = both @ _weight(layer.combine) + _bias(layer.combine, SAMPLES)
+        return mixed @ _weight(layer.output) + _bias(layer.output, SAMPLES)
 
-        def output(first: Bounded, second: Bounded) -> Bounded:
-            both = Bounded(
-                torch.cat([first.value, second.value], 1), torch.cat([first.error, second.error], 1)
-            )
-            mixed = both @ _weight(layer.combine) + _bias(layer.combine, SAMPLES)
-            return mixed @ _weight(layer.output) + _bias(layer.output, SAMPLES)
-
-        found_e, found_r = scores.e[0, 0, rows], scores.r[0, 0, rows]
-        comparisons = (
-            _twice("upper half of (9)", found_e, e),
-            _twice("lower half of (9)", found_r, r),
-            _twice("output of Algorithm 1", out[0, rows], output(e, r)),
-        )
-        others = _others(layer, x, rows, f_x, found_e, e)
-        others["halves exchanged"] = _twice("", out[0, rows], output(r, e))
-        others["second score left out"] = _twice("", out[0, rows], output(e, r * 0.0))
-        mutants = wrong(others)
-    return recorded(x, tokens, comparisons, mutants, "torch.nn module", started)
+    found_e, found_r = scores.e[0, 0, rows], scores.r[0, 0, rows]
+    comparisons = (
+        _twice("upper half of (9)", found_e, e),
+        _twice("lower half of (9)", found_r, r),
+        _twice("output of Algorithm 1", out[0, rows], output(e, r)),
+    )
+    others = {name: _twice("", found_e, other) for name, other in _others(p, e).items()}
+    others["halves exchanged"] = _twice("", out[0, rows], output(r, e))
+    others["second score left out"] = _twice("", out[0, rows], output(e, r * 0.0))
+    return Agreement(comparisons, others)
 
 
 def _weight(layer: torch.nn.Linear) -> Bounded:
@@ -118,47 +126,34 @@ def _bias(layer: torch.nn.Linear, rows: int) -> Bounded:
     return Bounded(layer.bias.detach().expand(rows, -1))
 
 
-def _others(
-    layer: PrimalAttention,
-    x: torch.Tensor,
-    rows: torch.Tensor,
-    f_x: torch.Tensor | None,
-    found: torch.Tensor,
-    right: Bounded,
-) -> dict[str, Comparison]:
-    """Wrong versions of the upper half, against the module's."""
-
-    def judged(other: Bounded) -> Comparison:
-        return _twice("", found, other)
-
+def _others(p: Posed, right: Bounded) -> dict[str, Bounded]:
+    """Wrong versions of the upper half."""
+    layer, x, rows = p.layer, p.x, p.rows
     later = (rows + 1).clamp(max=len(x) - 1)
     result = {
-        "keys for queries": judged(formula(layer, x, rows, "r", f_x)),
-        "the token after": judged(formula(layer, x, later.where(later > rows, rows - 1), "e", f_x)),
-        "features not normalised": judged(right * 2.0),
-        "zero scores": judged(right * 0.0),
+        "keys for queries": p.formula("r"),
+        "the token after": p.formula("e", later.where(later > rows, rows - 1)),
+        "features not normalised": right * 2.0,
+        "zero scores": right * 0.0,
     }
     if layer.causal:
         plain = torch.nn.functional.normalize(layer.query(x), dim=-1)
         averaged = (plain.cumsum(0) / torch.arange(1, len(x) + 1, device=x.device)[:, None])[rows]
-        result["means after the feature map"] = judged(Bounded(averaged @ layer.w_e[0], right.error))
-    elif f_x is not None and len(f_x) < len(x):
-        result["f(X) of the first tokens"] = judged(formula(layer, x, rows, "e", x[: len(f_x)]))
+        result["means after the feature map"] = Bounded(averaged @ layer.w_e[0], right.error)
+    elif p.f_x is not None and len(p.f_x) < len(x):
+        result["f(X) of the first tokens"] = replace(p, f_x=x[: len(p.f_x)]).formula("e")
     return result
 
 
-def check_causality(tokens: int, *, device: str = "cpu", seed: int = 0) -> TensorRecord:
+def check_causality(p: Posed) -> Agreement:
     """The score of token i changes with token u exactly for u <= i, with weights that do not depend on X.
 
     Token N/2 is changed: not one bit of an earlier score may change, and the scores from there on must. The
-    data-dependent layer of the same weights is the wrong reading: its earlier scores change.
+    data-dependent layer is the wrong reading: its earlier scores change.
     """
-    started = time.perf_counter()
-    torch.manual_seed(seed)
+    layer, x, tokens = p.layer, p.x, len(p.x)
     at = tokens // 2
-    layer = PrimalAttention(WIDTH, 1, DIRECTIONS, causal=True).double().to(device)
-    mixing = PrimalAttention(WIDTH, 1, DIRECTIONS, tokens=min(300, tokens)).double().to(device)
-    x = make_instance(tokens, WIDTH, seed=seed).v.to(device)
+    mixing = PrimalAttention(WIDTH, 1, DIRECTIONS, tokens=min(300, tokens)).double().to(x.device)
     changed = x.clone()
     changed[at] += 1
     # f(X) takes evenly spaced tokens: change one that it takes
@@ -178,4 +173,4 @@ def check_causality(tokens: int, *, device: str = "cpu", seed: int = 0) -> Tenso
         "data-dependent weights": moved(mixing, taken, early) / smallest,
         "scores from the changed token on": moved(layer, changed, slice(at, tokens)) / smallest,
     }
-    return recorded(x, tokens, (unmoved,), others, "torch.nn module", started)
+    return Agreement((unmoved,), others)

@@ -1,24 +1,28 @@
-"""An attention of a paper as one declared row, and the comparisons that follow from it.
+"""A system of a paper as one declared row, and the comparisons that follow from it.
 
-A row says what its heads are, how they are prepared, which formulas the paper prints for it, which
-expansions the dualiser derives, and how torch's own layers do the same; for each what a wrong version is. All
-sides carry proved error bounds.
+A `Row` says what is prepared and what is checked of it. An `Attention` says what its heads are, how they are
+prepared, which formulas the paper prints for it, which expansions the dualiser derives, and how torch's own
+layers do the same; for each what a wrong version is. All sides carry proved error bounds.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import torch
 
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import Climbing
+from checks.tensors.core.agreement import Agreement, merged
+from checks.tensors.core.arrays import peak_bytes
 from checks.tensors.core.bounded import Bounded
-from checks.tensors.core.inputs import sampled_rows
+from checks.tensors.core.inputs import Instance, make_instance, sampled_rows
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers
 from checks.tensors.systems.cases import in_bfloat16
@@ -30,6 +34,7 @@ from derivations.theories.svr.regression import d, i
 
 MASKED = 32  # queries at which torch's attention with a mask over all keys is tried
 
+T = TypeVar("T")
 Heads: TypeAlias = Sequence[Head]
 Tables: TypeAlias = tuple[dict[str, Any], ...]
 Kept: TypeAlias = tuple[int, str] | None
@@ -41,6 +46,82 @@ class Case(NamedTuple):
     n: int
     assumptions: Any
     options: Options
+
+    def instance(self) -> Instance:
+        """Queries, keys and values of one head, 64 wide, as they come."""
+        o = self.options
+        return make_instance(self.n, dtype=o.dtype, device=o.device, seed=o.seed)
+
+
+def with_failures(what: str, given: Any, found: Agreement, case: Case) -> str:
+    """The words for what a check found: what is outside its bound is named."""
+    failed = [c.name for c in found.comparisons if not c.passed]
+    return f"{what}; outside the bound: {', '.join(failed)}" if failed else what
+
+
+@dataclass(frozen=True, eq=False)
+class Row(Generic[T]):
+    """A system as one declaration: what is prepared for it, and by name what is checked of it: words, and
+    the checks of what is prepared whose findings make one piece of evidence.
+
+    ``says`` gives the detail of the evidence. ``on`` names the tensor of what is prepared that has the dtype
+    and device of the checks, ``backend`` what computes where a check does not say; ``refuses`` as in
+    `Climbing`.
+    """
+
+    prepared: Callable[[Case], T]
+    checked: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    says: Callable[[str, T, Agreement, Case], str] = with_failures
+    on: str = "q"
+    backend: str = ""
+    grade: str = "certified-float"
+    refuses: Callable[[Any, Options], str] = Climbing.refuses
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """What the system is compared with."""
+        return self.checked
+
+    def leg(self, *columns: str, longest: int | None = None, why: str = "", linear: bool = False) -> Climbing:
+        """The comparisons named, as a leg; see `Climbing` for the rest. Raises ValueError for an unknown
+        one.
+        """
+        return replace(compared((self,), *columns), linear=linear, longest=longest, why=why)
+
+    def evidence(self, column: str, case: Case) -> Iterator[Evidence]:
+        """What one comparison finds."""
+        started = time.perf_counter()
+        what, *checks = self.checked[column]
+        given = self.prepared(case)
+        found = merged([check(given) for check in checks])
+        on = attrgetter(self.on)(given)
+        yield found.evidence(
+            self.says(what, given, found, case),
+            on,
+            case.n,
+            grade=self.grade,
+            backend=found.backend or self.backend,
+            seconds=time.perf_counter() - started,
+            peak_bytes=peak_bytes(on.device),
+        )
+
+
+def compared(rows: Sequence[Row[Any]], *columns: str, all_up_to: int | None = None) -> Climbing:
+    """A leg that compares several rows, one after the other, beyond ``all_up_to`` tokens the first alone.
+    Raises ValueError for an unknown comparison.
+    """
+    if unknown := [name for name in columns if any(name not in row.columns for row in rows)]:
+        raise ValueError(f"a row is not compared with {', '.join(sorted(unknown))}")
+
+    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
+        for row in rows[: 1 if all_up_to and n > all_up_to else None]:
+            for column in columns:
+                yield from row.evidence(column, Case(n, assumptions, options))
+
+    return Climbing(check, refuses=rows[0].refuses)
+
+
+# ---------------------------------------------------------------- attentions
 
 
 @dataclass(frozen=True)
@@ -79,8 +160,8 @@ def one_head(case: Case, outs: Sequence[Bounded], rows: torch.Tensor | None) -> 
     return outs[0]
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, eq=False)
+class Attention(Row[Heads]):
     """One attention. ``prepared`` gives its heads, ``finish`` takes what they attend to (at the queries
     ``rows``, all where None) and gives the output; ``kept`` says how many keys a query keeps, and which.
 
@@ -89,7 +170,6 @@ class Row:
     for elu + 1, which torch does not have; ``scale`` that of torch's scores where it is not 1/sqrt(d).
     """
 
-    prepared: Callable[[Case], Heads]
     printed: Callable[[Case], Iterable[Line]] = lambda case: ()
     derived: Callable[[Case], Iterable[Line]] = lambda case: ()
     by_torch: Callable[[Case], Heads] | None = None
@@ -99,13 +179,8 @@ class Row:
     kernel: str = "softmax"
     kept: Callable[[Case], Kept] = lambda case: None
     scale: float | None = None
-
-    def leg(self, *columns: str, longest: int | None = None, why: str = "", linear: bool = False) -> Climbing:
-        """The comparisons named, of "printed", "derived" and "torch", as a leg; see `Climbing` for the rest.
-
-        Raises ValueError for an unknown comparison.
-        """
-        return replace(compared((self,), *columns), linear=linear, longest=longest, why=why)
+    refuses: Callable[[Any, Options], str] = in_bfloat16
+    columns = ("printed", "derived", "torch")
 
     def evidence(self, column: str, case: Case) -> Iterator[Evidence]:
         """What one comparison finds."""
@@ -146,21 +221,8 @@ class Row:
         return self.finish(case, [out for out, _ in found], rows), found[0][1]
 
 
-def compared(rows: Sequence[Row], *columns: str) -> Climbing:
-    """A leg that compares several rows, one after the other. Raises ValueError for an unknown comparison."""
-    if unknown := set(columns) - {"printed", "derived", "torch"}:
-        raise ValueError(f"a row is not compared with {', '.join(sorted(unknown))}")
-
-    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
-        for row in rows:
-            for column in columns:
-                yield from row.evidence(column, Case(n, assumptions, options))
-
-    return Climbing(check, refuses=in_bfloat16)
-
-
 @lru_cache(maxsize=4)
-def output(row: Row, case: Case) -> Bounded:
+def output(row: Attention, case: Case) -> Bounded:
     """A row's output at all queries by the streamed engine."""
     kept, pattern = row.kept(case) or (None, "strided")
     outs = [

@@ -17,13 +17,16 @@ from checks.papers.chen2023.legs import solvers as solver_legs
 from checks.papers.chen2023.legs import tensors as tensor_legs
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
+from checks.tensors.core import fused
 from checks.tensors.core.bounded import Bounded
 from checks.tensors.ksvd import explicit_features as ksvd_primal
 from checks.tensors.ksvd import lagrangian as ksvd_lagrangian
 from checks.tensors.ksvd import statements as ks
 from checks.tensors.ksvd.features import make_features
+from checks.tensors.systems import primal as systems_primal
 from checks.tensors.systems import primal_checks as systems_primal_checks
 from checks.tensors.systems.primal import PrimalAttention
+from checks.tensors.systems.row import Case
 from derivations.theories.ksvd import KsvdAssumptions
 from solvers.ksvd import feature_triplets
 
@@ -117,19 +120,19 @@ def test_automatic_differentiation_refuses_another_line(monkeypatch):
 
 @pytest.mark.parametrize("causal, rows", [(False, 30), (False, None), (True, None)])
 def test_a_module_that_computes_something_else_is_refused(monkeypatch, causal, rows):
-    record = systems_primal_checks.check_primal_attention(100, rows_of_f=rows, causal=causal)
+    p = systems_primal_checks.posed(100, rows, causal=causal)
+    record = systems_primal_checks.check_primal_attention(p)
     assert record.passed and min(record.mutants.values()) > 1e3
     right = PrimalAttention.features
     monkeypatch.setattr(PrimalAttention, "features", lambda self, x: right(self, x) * (1 + 1e-6))
-    assert not systems_primal_checks.check_primal_attention(100, rows_of_f=rows, causal=causal).passed
+    assert not systems_primal_checks.check_primal_attention(p).passed
 
 
 def test_a_causal_module_that_looks_ahead_is_refused(monkeypatch):
-    from checks.tensors.systems import primal as systems_primal
-
-    assert systems_primal_checks.check_causality(100).passed
+    p = systems_primal_checks.posed(100, causal=True)
+    assert systems_primal_checks.check_causality(p).passed
     monkeypatch.setattr(systems_primal, "cumulative_mean", lambda x: x.flip(-2).cumsum(-2).flip(-2))
-    assert not systems_primal_checks.check_causality(100).passed
+    assert not systems_primal_checks.check_causality(p).passed
 
 
 def test_unit_rows_are_within_their_bound():
@@ -182,6 +185,61 @@ def test_wrong_triplets_fail_the_legs(monkeypatch):
     assert solver_legs.other_decompositions(None, options)[0].passed is False
     tensor_legs.features.cache_clear()
     tensor_legs.solved.cache_clear()
+
+
+def off(scores):
+    """Scores off by a millionth, with their bound as it is."""
+    return Bounded(scores.value * (1 + 1e-6), scores.error)
+
+
+SPOILED = (ksvd_primal, "with_scores", lambda w: replace(w, e=off(w.e), r=off(w.r)))
+MODULE = (PrimalAttention, "features", lambda x: x * (1 + 1e-6))
+# what goes wrong where it is not the scores of a solution, by the check that must notice it
+SLIPS = {
+    "both_forms": (ksvd_primal, "_root", off),
+    "representations": (ksvd_primal, "dual_scores", off),
+    "kernel": (tensor_legs, "feature_triplets", lambda t: replace(t, values=t.values * (1 + 1e-6))),
+    "triplets": (tensor_legs, "feature_triplets", lambda t: replace(t, right=t.right * (1 + 1e-6))),
+    "lines of (14)": (ksvd_lagrangian, "lagrangian", lambda x: x * (1 + 1e-6)),
+    "engines": (fused, "attention", lambda r: r._replace(out=r.out * (1 + 1e-6))),
+    "formula": MODULE,
+    "changes": (systems_primal, "cumulative_mean", lambda x: x + x.mean(-2, keepdim=True)),
+}
+ROWS = {
+    "": (tensor_legs.SCALED, tensor_legs.UNIT_COLUMNS, tensor_legs.WHOLE, tensor_legs.WITHOUT),
+    "more": (tensor_legs.WEIGHTED, tensor_legs.ATTENTION, tensor_legs.DEPENDENT, tensor_legs.INDEPENDENT),
+    "lines of (14)": (tensor_legs.KSVD,),
+    "causal": (tensor_legs.CAUSAL,),
+}
+CHECKED = [(kind, row, column) for kind, rows in ROWS.items() for row in rows for column in row.columns]
+
+
+def forget():
+    tensor_legs.features.cache_clear()
+    tensor_legs.solved.cache_clear()
+
+
+@pytest.mark.parametrize(("kind", "row", "column"), CHECKED, ids=lambda x: x if isinstance(x, str) else "")
+def test_every_check_of_a_row_notices_what_goes_wrong(kind, row, column, monkeypatch):
+    case = Case(256, KsvdAssumptions(), SMALL)
+    assert all(e.passed for e in row.evidence(column, case))
+    where, name, wrong = SLIPS.get(kind) or SLIPS.get(column, SPOILED)
+    right = getattr(where, name)
+    monkeypatch.setattr(where, name, lambda *given, **more: wrong(right(*given, **more)))
+    forget()
+    try:
+        assert not any(e.passed for e in row.evidence(column, case))
+    finally:
+        forget()
+
+
+def test_wrong_triplets_of_the_softmax_matrix_are_noticed(monkeypatch):
+    right = tensor_legs.top_triplets
+    monkeypatch.setattr(
+        tensor_legs, "top_triplets", lambda *x: (t := right(*x)) and replace(t, values=t.values * (1 + 1e-8))
+    )
+    case = Case(128, KsvdAssumptions(), replace(SMALL, seed=4321))  # not in the cache
+    assert not any(e.passed for e in tensor_legs.TRIPLETS.evidence("triplets", case))
 
 
 REFUTED = {

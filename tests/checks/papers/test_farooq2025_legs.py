@@ -1,11 +1,18 @@
 """The legs of farooq2025: they pass, and they can fail."""
 
+from dataclasses import replace
+
 import pytest
 
 from checks.claim import Options
 from checks.papers.farooq2025.legs import solvers as solver_legs
 from checks.papers.farooq2025.legs import tensors as legs
+from checks.tensors.core import fused
+from checks.tensors.core.agreement import Agreement, Comparison
+from checks.tensors.energy import states
 from checks.tensors.energy.operators import AttentionMap
+from checks.tensors.systems import hopfield_checks
+from checks.tensors.systems.row import Case, compared
 
 SMALL = Options(max_tokens=256)
 CLIMBING = [
@@ -23,28 +30,52 @@ def test_a_leg_passes_and_says_what_it_ran_on(name):
         assert evidence.dtype == "float64" and evidence.wrong and not evidence.not_rejected
 
 
-@pytest.mark.parametrize("name", ["lift", "alignment", "descent_step", "self_adjoint", "retrieval"])
-def test_a_leg_notices_a_wrong_transpose_product(name, monkeypatch):
-    right = AttentionMap.backward_sized
-    monkeypatch.setattr(
-        AttentionMap,
-        "backward_sized",
-        lambda self, x: type(x)(right(self, x).value * (1 + 1e-4), right(self, x).error),
-    )
-    assert not all(e.passed for e in getattr(legs, name)(None, SMALL))
+def slip(result):
+    """A result off by a millionth, with its bound as it is."""
+    value = result.out if hasattr(result, "out") else result.value
+    moved = value * (1 + 1e-6)
+    return result._replace(out=moved) if hasattr(result, "out") else type(result)(moved, result.error)
 
 
-@pytest.mark.parametrize(
-    "name", ["update_rule", "loop_quadratic", "stationary_powers", "alignment", "attention"]
-)
-def test_a_leg_notices_a_wrong_kernel(name, monkeypatch):
-    from checks.tensors.core import fused
+BACKWARD = (AttentionMap, "backward_sized", slip)
+KERNEL = (fused, "attention", slip)
+# what goes wrong, by the check that must notice it
+SLIPS = {
+    "engines": KERNEL,
+    "lift": BACKWARD,
+    "alignment": BACKWARD,
+    "retrieval": BACKWARD,
+    "update rule": KERNEL,
+    "gradient": (AttentionMap, "forward_sized", slip),
+    "printed": (AttentionMap, "forward_sized", slip),
+    "stationary": KERNEL,
+    "loop": KERNEL,
+    # the law of a step holds for any linear maps
+    "law": (AttentionMap, "backward_sized", lambda x: type(x)(x.value + x.value**2 / 1000, x.error)),
+    "energy": BACKWARD,
+    "adjoint": BACKWARD,
+    "range": (states, "column_bound", lambda bound: bound / 100),
+    "rate": (states, "largest_eigenvalue", lambda found: replace(found, upper=found.upper / 100)),
+    "derivative": (hopfield_checks, "simplified_energy", lambda energy: energy * 1.001),
+}
+ROWS = [legs.ATTENTION, legs.STEP, legs.SIMPLIFIED, *legs.DESCENTS]
+CHECKED = [(row, column) for row in ROWS for column in row.columns]
+CHECKED += [(legs.ENERGIES[F], c) for F in ("quadratic", "cubic") for c in legs.ENERGIES[F].columns]
 
-    right = fused.attention
-    monkeypatch.setattr(
-        fused, "attention", lambda *a, **b: (r := right(*a, **b))._replace(out=r.out * (1 + 1e-6))
-    )
-    assert not all(e.passed for e in getattr(legs, name)(None, SMALL))
+
+@pytest.mark.parametrize(("row", "column"), CHECKED, ids=lambda x: x if isinstance(x, str) else "")
+def test_every_check_of_a_row_notices_what_goes_wrong(row, column, monkeypatch):
+    case = Case(256, None, SMALL)
+    assert all(e.passed for e in row.evidence(column, case))
+    where, name, wrong = SLIPS[column]
+    right = getattr(where, name)
+    monkeypatch.setattr(where, name, lambda *given, **more: wrong(right(*given, **more)))
+    assert not any(e.passed for e in row.evidence(column, case))
+
+
+def test_a_row_is_not_compared_with_what_it_does_not_have():
+    with pytest.raises(ValueError, match="not compared with torch"):
+        legs.ATTENTION.leg("lift", "torch")
 
 
 def test_memory_is_that_of_a_tile_and_a_dense_product_is_noticed(monkeypatch):
@@ -59,13 +90,14 @@ def test_memory_is_that_of_a_tile_and_a_dense_product_is_noticed(monkeypatch):
 def test_long_lengths_run_the_first_function_only():
     ran = []
 
-    def check(maps, F, seed):
-        ran.append((F, len(maps)))
-        return legs.check_retrieval(AttentionMap(maps.q[:8], maps.k[:8], maps.v[:8]), seed=seed)
+    def check(head):
+        ran.append((head.F.name, len(head.maps)))
+        return Agreement((Comparison("none", 0.0, 1.0),), {})
 
-    both = legs.on_heads("F {F}", check, "cubic", "quartic")
+    rows = [replace(legs.ENERGIES[F], checked={"none": (F, check)}) for F in ("cubic", "quartic")]
+    both = compared(rows, "none", all_up_to=legs.ALL_UP_TO)
     assert [len(both.at(n, None, Options())) for n in (1024, 4096, 32768)] == [2, 2, 1]
-    assert [F for F, _ in ran] == ["cubic", "quartic"] * 2 + ["cubic"]
+    assert [F for F, _ in ran] == ["u^3", "u^4"] * 2 + ["u^3"]
 
 
 # ---------------------------------------------------------------- solvers, exact arithmetic, balls

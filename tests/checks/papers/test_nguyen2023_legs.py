@@ -20,9 +20,10 @@ from checks.papers.nguyen2023.legs import attentions as variant_legs
 from checks.papers.nguyen2023.legs import heads as variant_heads
 from checks.papers.nguyen2023.legs import inputs as variant_inputs
 from checks.papers.nguyen2023.legs import optima as variant_optima
+from checks.tensors.core.agreement import largest
 from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.formulas import Formula, agree, engines, of_all_pairs, worst_of
+from checks.tensors.systems.formulas import Formula, agree, engines, of_all_pairs
 from checks.tensors.systems.row import Case, output
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import d, i
@@ -84,7 +85,7 @@ def test_a_blurred_system_cannot_pass_because_mutants_survive():
 
 def test_not_a_number_is_never_within_a_bound():
     error = torch.tensor([0.5, float("nan")], dtype=torch.float64)
-    assert worst_of(error, torch.ones(2, dtype=torch.float64))[0] == torch.inf
+    assert largest("nan", error, torch.ones(2, dtype=torch.float64)).ratio == torch.inf
 
 
 def test_two_engines_disagree_where_one_is_wrong():

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from checks.tensors.core import bounded
-from checks.tensors.core.bounded import Bounded, over_tokens, same, together
+from checks.tensors.core.agreement import same
+from checks.tensors.core.bounded import Bounded, over_tokens, together
 
 
 def drawn(*shape, seed=0, off=0.0):

@@ -3,7 +3,6 @@ rejected.
 """
 
 import math
-from functools import partial
 
 import pytest
 import torch
@@ -21,12 +20,12 @@ from checks.tensors.energy.checks import (
 )
 from checks.tensors.energy.descent import (
     POTENTIALS,
+    Head,
     bregman,
     descend,
     gradient,
     largest_eigenvalue,
     potential,
-    start,
 )
 from checks.tensors.energy.operators import AttentionMap, exactly
 from checks.tensors.energy.states import (
@@ -38,7 +37,7 @@ from checks.tensors.energy.states import (
     check_stable_range,
     column_bound,
 )
-from checks.tensors.systems.hopfield_checks import check_retrieval, check_simplified
+from checks.tensors.systems.hopfield_checks import check_retrieval, check_simplified, random_state
 
 # values small enough that exp and log cosh of alignments near 64 neither overflow nor saturate
 SIZE = {"exponential": 1 / 16, "logcosh": 1 / 16, "quartic": 1 / 4}
@@ -53,6 +52,10 @@ def maps_of(*shape, **how):
     return AttentionMap(*instance(*shape, **how))
 
 
+def head_of(tokens, F="quadratic", **how):
+    return Head(maps_of(tokens, F, **how), potential(F))
+
+
 def dense(maps):
     """A, and L as a matrix (n, n d_v) on the rows of Z one after the other."""
     A = torch.cat([block for _, block in stream.rows(maps.q, maps.k)])
@@ -62,7 +65,7 @@ def dense(maps):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("tokens, d", [(300, 16), (1024, 64)])
 def test_alignments_are_certified(tokens, d, dtype):
-    record = check_alignment(maps_of(tokens, d=d, dtype=dtype))
+    record = check_alignment(head_of(tokens, d=d, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
 
 
@@ -95,7 +98,7 @@ def test_float32_stays_within_its_bounds_of_float64():
 @pytest.mark.parametrize("F", POTENTIALS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_attention_is_stationary_with_the_matching_regulariser_only(F, dtype):
-    record = check_stationary(maps_of(300, F, dtype=dtype), F)
+    record = check_stationary(head_of(300, F, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
     assert ("2c as printed in (75)" in record.mutants) == (F != "quadratic")
 
@@ -103,7 +106,7 @@ def test_attention_is_stationary_with_the_matching_regulariser_only(F, dtype):
 @pytest.mark.parametrize("F", POTENTIALS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_gradients_are_certified(F, dtype):
-    record = check_gradient(maps_of(300, F, dtype=dtype), F)
+    record = check_gradient(head_of(300, F, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
 
 
@@ -114,7 +117,7 @@ def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
     _, L = dense(maps)
     c = maps.alignment
     w = {"matching": F.slope(c), "printed": 2 * c, "none": 0 * c}[regulariser]
-    z = start(maps, "random", 3).clone().requires_grad_(True)
+    z = Head(maps, seed=3).state().clone().requires_grad_(True)
     u = L @ z.flatten()
     total = (F.value(u) - w * u).sum()
     total.backward()
@@ -127,38 +130,38 @@ def test_the_gradient_is_the_derivative_of_the_energy(F, regulariser):
 def test_gradients_with_a_regulariser_are_certified(F, regulariser, dtype):
     if (F, regulariser) == ("linear", "matching"):
         return  # the gradient is zero, and so are its mutants
-    record = check_gradient(maps_of(300, F, dtype=dtype), F, regulariser=regulariser)
+    record = check_gradient(head_of(300, F, dtype=dtype), regulariser=regulariser)
     assert record.passed, (record.comparisons, record.mutants)
     assert {"regulariser left out", "half the regulariser", "sign of the regulariser"} <= set(record.mutants)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_alignments_of_a_state_are_certified(dtype):
-    record = check_lift(maps_of(300, dtype=dtype))
+    record = check_lift(head_of(300, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
 
 
 @pytest.mark.parametrize("F", [f for f in POTENTIALS if f != "linear"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_loop_started_at_attention_returns_it(F, dtype):
-    record = check_loop(maps_of(300, F, dtype=dtype), F)
+    record = check_loop(head_of(300, F, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
     assert ("2c as printed in (75)" in record.mutants) == (F != "quadratic")
 
 
 @pytest.mark.parametrize("check", [check_self_adjoint, check_energy_change, check_stable_range])
 def test_laws_of_the_quadratic_descent(check):
-    record = check(maps_of(300))
+    record = check(head_of(300))
     assert record.passed, (record.comparisons, record.mutants)
 
 
 @pytest.mark.parametrize("F", ["quadratic", "logcosh"])
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
 def test_descent_from_zero_has_the_rate_of_gradient_descent(F, dtype):
-    record = check_descent(maps_of(300, F, dtype=dtype), F)
+    record = check_descent(head_of(300, F, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
     with pytest.raises(TensorError, match="no bounded second derivative"):
-        check_descent(maps_of(20, d=4), "exponential")
+        check_descent(head_of(20, "exponential", d=4))
 
 
 def test_the_bound_from_column_sums_is_above_the_eigenvalue():
@@ -174,28 +177,28 @@ def test_the_bound_from_column_sums_is_above_the_eigenvalue():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_attention_is_a_gradient_by_the_queries_and_the_keys(dtype):
-    record = check_retrieval(maps_of(300, dtype=dtype))
+    record = check_retrieval(head_of(300, dtype=dtype))
     assert record.passed, (record.comparisons, record.mutants)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_simplified_energy_as_corrected(dtype):
-    record = check_simplified(5000, dtype=dtype)
+    record = check_simplified(random_state(5000, dtype))
     assert record.passed, (record.comparisons, record.mutants)
 
 
 def test_a_step_and_its_wrong_readings():
-    record = check_step(maps_of(300), 0.01)
+    record = check_step(head_of(300), 0.01)
     assert record.passed, (record.comparisons, record.mutants)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 @pytest.mark.parametrize("step", [0.3, 1.7])
 def test_the_update_rule_converges_and_the_printed_one_does_not(step, dtype):
-    record = check_update_rule(maps_of(300, dtype=dtype), step, 5)
+    record = check_update_rule(head_of(300, dtype=dtype), step, 5)
     assert record.passed, (record.comparisons, record.mutants)
     with pytest.raises(TensorError, match="0 < step < 2"):
-        check_update_rule(maps_of(300, dtype=dtype), 2.0)
+        check_update_rule(head_of(300, dtype=dtype), 2.0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -208,7 +211,7 @@ def test_the_stable_range_is_enclosed(seed):
     assert found.upper < 1.2 * true and found.lower > 0.98 * true
     assert float(maps.gram(found.vector).norm()) == pytest.approx(true, rel=0.05)
     inside, beyond = 0.99 * found.stable(), 1.05 * found.unstable()
-    early, late = (misfits(maps, start(maps, "random"), [inside, beyond], steps) for steps in (50, 200))
+    early, late = (misfits(maps, Head(maps).state(), [inside, beyond], steps) for steps in (50, 200))
     assert late[0] < early[0] and late[1] > 1e3 * late[0]
 
 
@@ -223,7 +226,7 @@ def misfits(maps, z, lengths, steps):
 def test_descent_from_a_random_state_keeps_what_the_map_does_not_see():
     maps = maps_of(6, d=8)
     _, L = dense(maps)
-    z = start(maps, "random", 1)
+    z = Head(maps, seed=1).state()
     c = maps.alignment.unsqueeze(1)
     step = c.new_tensor([0.99 * largest_eigenvalue(maps).stable()])
     ended, u = descend(maps, potential("quadratic"), z.unsqueeze(1), 2 * c, step, 800)
@@ -268,14 +271,14 @@ def test_the_printed_regulariser_drives_every_other_energy_away_from_attention(F
 
 def test_a_potential_of_ones_own():
     own = potential("quadratic").__class__("cosh u", torch.cosh, torch.sinh, torch.cosh, True)
-    maps = maps_of(200, "exponential")
-    assert check_stationary(maps, own).passed
-    assert check_gradient(maps, own).passed
+    head = Head(maps_of(200, "exponential"), own)
+    assert check_stationary(head).passed
+    assert check_gradient(head).passed
 
 
 def test_a_wrong_derivative_is_rejected():
     wrong = potential("quadratic").__class__("u²", lambda u: u**2, lambda u: u, lambda u: 1 + 0 * u, True)
-    record = check_gradient(maps_of(200), wrong)
+    record = check_gradient(Head(maps_of(200), wrong))
     assert [c.name for c in record.comparisons if not c.passed] == [
         "rows of the gradient",
         "derivative along a direction",
@@ -307,7 +310,7 @@ def test_a_wrong_product_is_rejected(name, check, monkeypatch):
         return type(found)(found.value * (1 + 1e-6), found.error)
 
     monkeypatch.setattr(AttentionMap, name, property(slipped) if hasattr(right, "func") else slipped)
-    assert not all(c.passed for c in check(maps_of(200)).comparisons)
+    assert not all(c.passed for c in check(head_of(200)).comparisons)
 
 
 def test_unusable_input_is_one_clear_line():
@@ -316,14 +319,12 @@ def test_unusable_input_is_one_clear_line():
     for call, message in (
         (lambda: potential("u**2"), "unknown F 'u\\*\\*2'; allowed: linear"),
         (lambda: gradient(maps, potential("cubic"), v, "half"), "allowed: matching, printed, none"),
-        (lambda: start(maps, "ones"), "allowed: attention, zero, random"),
-        (lambda: start(maps, v[:3]), r"shape \(3, 4\)"),
         (
             lambda: descend(maps, potential("quartic"), v[:, None], 0 * v[:, :1], v.new_tensor([9.0]), 50),
             "left the range of the dtype",
         ),
         (lambda: AttentionMap(q[None], k[None], v[None]), "one head"),
-        (lambda: check_step(maps, 0.0), "positive number"),
+        (lambda: check_step(Head(maps), 0.0), "positive number"),
     ):
         with pytest.raises(TensorError, match=message):
             call()
@@ -336,12 +337,13 @@ def test_unusable_input_is_one_clear_line():
     [
         check_alignment,
         check_gradient,
-        partial(check_stationary, F="cubic"),
+        check_stationary,
         check_update_rule,
     ],
 )
 def test_the_same_at_length(check, tokens):
-    assert check(AttentionMap(*make_instance(tokens))).passed
+    F = potential("cubic" if check is check_stationary else "quadratic")
+    assert check(Head(AttentionMap(*make_instance(tokens)), F)).passed
 
 
 @pytest.mark.slow
@@ -354,4 +356,4 @@ def test_the_stable_range_at_length(tokens):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_alignments_of_131072_tokens():
-    assert check_alignment(AttentionMap(*make_instance(131072, dtype="float32")), samples=16).passed
+    assert check_alignment(Head(AttentionMap(*make_instance(131072, dtype="float32")), samples=16)).passed

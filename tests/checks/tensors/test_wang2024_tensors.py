@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from checks.claim import ROOT, Options
+from checks.papers.wang2024.legs import tensors as legs
 from checks.papers.wang2024.legs import tensors as tensor_legs
 from checks.tensors.core.arrays import TensorError
 from checks.tensors.functional_descent import layers as descent_layers
@@ -19,7 +20,8 @@ from checks.tensors.functional_descent import steps as descent_steps
 from checks.tensors.functional_descent.features import Features, features
 from checks.tensors.functional_descent.kernels import PARAMETERS, Kernel
 from checks.tensors.functional_descent.layers import DescentTransformer, Reading, TrainedTransformer, codes
-from checks.tensors.functional_descent.steps import Descent, Task, check_steps, descend, make_task
+from checks.tensors.functional_descent.steps import Descent, Task, check_steps, descend, make_task, trial
+from checks.tensors.systems.row import Case
 
 KERNELS = tuple(PARAMETERS)
 CONSTANT = tuple(k for k in KERNELS if k not in ("linear", "cosine"))
@@ -249,21 +251,21 @@ def test_features_give_the_kernel_to_rounding(name: str) -> None:
 def test_layers_are_steps_in_the_parameters(name: str, n: int) -> None:
     values = {"rate": 0.5} if "rate" in PARAMETERS[name] else {"sigma": 2.0} if name == "rbf" else {}
     bias = name in CONSTANT and name != "softmax"
-    record = check_steps(Kernel(name, **values), n, bias=bias, queries=8)
-    assert record.passed and record.killed == len(record.mutants) >= 9
+    record = check_steps(trial(Kernel(name, **values), n, bias=bias, queries=8))
+    assert record.passed and len(record.mutants) >= 9
     assert 0 < record.worst.bound < 1e-7
 
 
 @pytest.mark.parametrize("settings", [{"categorical": True, "classes": 4}, {"entropy": True, "classes": 2}])
 def test_categories(settings: dict[str, Any]) -> None:
-    record = check_steps(Kernel("polynomial"), 200, bias=True, steps=5, **settings)
+    record = check_steps(trial(Kernel("polynomial"), 200, bias=True, steps=5, **settings))
     assert record.passed and len(record.comparisons) == 5
 
 
 def test_a_kernel_that_is_not_that_of_the_features_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     other = features(Kernel("rbf", sigma=1.0 + 1e-9), 2)
     monkeypatch.setattr(descent_steps, "features", lambda kernel, d: other)
-    assert not check_steps(Kernel("rbf"), 100, bias=True).passed
+    assert not check_steps(trial(Kernel("rbf"), 100, bias=True)).passed
 
 
 @pytest.mark.parametrize("change", ["rate", "value", "query"])
@@ -281,7 +283,24 @@ def test_layers_with_a_wrong_matrix_are_found(monkeypatch: pytest.MonkeyPatch, c
         return [(w, divide), *rest]
 
     monkeypatch.setattr(DescentTransformer, "heads", wrong)
-    assert not check_steps(Kernel("polynomial"), 100, bias=True).passed
+    assert not check_steps(trial(Kernel("polynomial"), 100, bias=True)).passed
+
+
+ROWS = (legs.SQUARED_LOSS, *legs.ONE_HEAD, *legs.TWO_HEADS, legs.CATEGORICAL, legs.LATENT, legs.SOFTMAX)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.backend)
+def test_every_row_notices_a_wrong_rate(row, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(100, None, Options())
+    assert all(e.passed for e in row.evidence("descent", case))
+    right = DescentTransformer.heads
+
+    def wrong(self: DescentTransformer, layer: int, count: int) -> list:
+        (w, divide), *rest = right(self, layer, count)
+        return [(replace(w, value=w.value * (1 + 1e-6)), divide), *rest]
+
+    monkeypatch.setattr(DescentTransformer, "heads", wrong)
+    assert not any(e.passed for e in row.evidence("descent", case))
 
 
 def test_no_block_of_weights_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +312,7 @@ def test_no_block_of_weights_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
         return forward(self, keys, queries)
 
     monkeypatch.setattr(Kernel, "forward", spy)
-    check_steps(Kernel("linear"), 3000, steps=1, queries=4)
+    check_steps(trial(Kernel("linear"), 3000, steps=1, queries=4))
     assert len(sizes) > 1 and max(sizes) * 8 <= descent_layers.BLOCK_BYTES
 
 

@@ -13,7 +13,7 @@ import scipy.sparse.linalg
 
 from checks.claim import Options
 from checks.evidence import Evidence
-from checks.papers.chen2023.legs.tensors import DIRECTIONS, features, first
+from checks.papers.chen2023.legs.tensors import DIRECTIONS, features
 from checks.tensors.ksvd.explicit_features import solution
 from checks.tensors.ksvd.statements import value_bound
 from solvers.krylov import Triplets
@@ -68,7 +68,7 @@ def _against(n: int, name: str, solver: Any, options: Options) -> Evidence:
 
     phi_q, phi_k, f, every = features(n, "any", "sampled", options.seed)
     theirs = solver(phi_q.numpy() @ f.numpy().T, phi_k.numpy() @ f.numpy().T)
-    ours = first(every, DIRECTIONS)
+    ours = every.first(DIRECTIONS)
     bounds = [value_bound(solution(phi_q, phi_k, f, t, dual_rows=1)) for t in (ours, theirs)]
     error = float(np.abs(ours.values - theirs.values).max())
     shifted = float(np.abs(ours.values[1:] - theirs.values[:-1]).min())

@@ -19,155 +19,127 @@ from torch.utils._pytree import tree_leaves
 from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import LADDER, Climbing, climbing, skipped
-from checks.tensors.core.agreement import TensorRecord, check_attention
-from checks.tensors.core.inputs import make_instance
+from checks.tensors.core.agreement import Agreement, check_attention
 from checks.tensors.core.stream import default_tile
 from checks.tensors.energy import checks, states
+from checks.tensors.energy.descent import POTENTIALS, Head, potential
 from checks.tensors.energy.descent import gradient as slope
-from checks.tensors.energy.descent import potential
 from checks.tensors.energy.operators import AttentionMap
-from checks.tensors.systems.hopfield_checks import check_retrieval, check_simplified
+from checks.tensors.systems.hopfield_checks import check_retrieval, check_simplified, random_state
+from checks.tensors.systems.row import Case, Row, compared
 
-WIDTH = 64
 # values so small that F and its slope of alignments of about |v|² neither overflow nor saturate
 SIZE = {"exponential": 1 / 16, "logcosh": 1 / 16, "quartic": 1 / 4}
 # every F costs as much as the first: beyond this length the first alone is run
 ALL_UP_TO = LADDER[1]
 
 
-def on_heads(
-    what: str, check: Callable[..., TensorRecord], *functions: str, grade: str = "certified-float"
-) -> Climbing:
-    """A leg from a check of a head's maps, with its F where there are any, and a seed: on heads with values
-    scaled for F, for each F at usual lengths, for the first alone at long ones. ``what`` may name {F}.
-    """
-
-    def at(n: int, assumptions: Any, options: Options) -> list[Evidence]:
-        found = []
-        for F in functions[: None if n <= ALL_UP_TO else 1] or ("",):
-            q, k, v = make_instance(n, WIDTH, dtype=options.dtype, device=options.device, seed=options.seed)
-            maps = AttentionMap(q, k, v * SIZE.get(F, 1.0))
-            record = check(maps, *([F] if F else []), seed=options.seed)
-            found.append(replace(_evidence(what.format(F=F), record), grade=grade))
-        return found
-
-    return Climbing(at)
+def head(case: Case, F: str = "quadratic") -> Head:
+    """A head with values scaled for F."""
+    q, k, v = case.instance()
+    return Head(AttentionMap(q, k, v * SIZE.get(F, 1.0)), potential(F), case.options.seed)
 
 
-def _evidence(what: str, found: TensorRecord) -> Evidence:
-    failed = [c.name for c in found.comparisons if not c.passed]
-    return found.evidence(f"{what}; outside the bound: {', '.join(failed)}" if failed else what)
+# ---------------------------------------------------------------- attention, alignments, linear map
 
 
-# ---------------------------------------------------------------- attention, alignments
+def engines(h: Head) -> Agreement:
+    """Rows of AV streamed, by torch's kernel and from the definition."""
+    return check_attention(h.maps.q, h.maps.k, h.maps.v, seed=h.seed)
 
-# rows of AV streamed, by torch's kernel and from the definition; wrong scales, axes and normalisers are
-# rejected
-attention = on_heads(
-    "attention by two engines and full rows",
-    lambda maps, seed: check_attention(maps.q, maps.k, maps.v, seed=seed),
+
+ATTENTION = Row(
+    head,
+    {
+        "engines": ("attention by two engines and full rows", engines),
+        "lift": ("u of a random state, and its sum as a trace", states.check_lift),
+        "alignment": ("c in two streamed products, no n x n array", checks.check_alignment),
+        "retrieval": (
+            "automatic differentiation of the energy against attention and the pull on the keys",
+            check_retrieval,
+        ),
+        "update rule": (
+            "the corrected rule against its closed form; the printed rule is among the rejected ones",
+            checks.check_update_rule,
+        ),
+    },
 )
-# u_j(Z) by a transpose product and from full columns, and Σ_j u_j = tr(ZᵀAV) with torch's AV
-lift = on_heads("u of a random state, and its sum as a trace", states.check_lift)
-# c_j as row j of Aᵀ(AV) times v_j: the definition, u_j(AV), the sum ‖AV‖², half ⟨AV, gradient⟩ = Σ c_j²
-alignment = on_heads("c in two streamed products, no n x n array", checks.check_alignment)
+attention, lift, alignment, retrieval, update_rule = (ATTENTION.leg(name) for name in ATTENTION.columns)
 
-# ---------------------------------------------------------------- gradients
+# ---------------------------------------------------------------- energies, each with its F
 
 
-def _gradient(*functions: str, regulariser: str = "none") -> Climbing:
-    name = {"none": "∇E", "printed": "∇E_R with weights 2c", "matching": "∇E_R with weights F'(c)"}[
-        regulariser
-    ]
-    return on_heads(
-        f"{name}, F {{F}}: rows from the definition, slope along a direction",
-        partial(checks.check_gradient, regulariser=regulariser),
-        *functions,
+def _energy(F: str) -> Row[Head]:
+    form = f"F {F}: rows from the definition, slope along a direction"
+    printed = partial(checks.check_gradient, regulariser="printed")
+    at_attention = f"the gradient at torch's AV vanishes, F {F}, weights F'(c)"
+    return Row(
+        partial(head, F=F),
+        {
+            "gradient": (f"∇E, {form}", checks.check_gradient),
+            "printed": (f"∇E_R with weights 2c, {form}", printed),
+            "stationary": (at_attention, checks.check_stationary),
+            "loop": (f"three steps from AV end at torch's AV, F {F}, weights F'(c)", states.check_loop),
+        },
+        backend=STREAMED,
     )
 
 
-# A diag(F'(u)) V at a random state; that of the regularised energy as printed is A diag(F'(u) - 2c) V
-gradient = _gradient("quadratic", "cubic", "exponential", "logcosh")
-gradient_quadratic = _gradient("quadratic")
-gradient_powers = _gradient("cubic", "quartic")
-gradient_exponential = _gradient("exponential")
-gradient_printed = _gradient("quadratic", "linear", "cubic", "exponential", regulariser="printed")
-
-# ---------------------------------------------------------------- stationarity and descent
+STREAMED = "streamed products"
+ENERGIES = {F: _energy(F) for F in POTENTIALS}
 
 
-def _stationary(*functions: str) -> Climbing:
-    """AV is stationary with the weights F'(c), and with no others."""
-    return on_heads(
-        "the gradient at torch's AV vanishes, F {F}, weights F'(c)", checks.check_stationary, *functions
-    )
+def of_energies(column: str, *functions: str) -> Climbing:
+    """A comparison for each F at usual lengths, for the first alone at long ones."""
+    return compared([ENERGIES[F] for F in functions], column, all_up_to=ALL_UP_TO)
 
 
-stationary = _stationary("cubic", "quadratic", "exponential", "logcosh", "linear")
-stationary_quadratic = _stationary("quadratic")
-stationary_powers = _stationary("cubic", "quartic")
-stationary_exponential = _stationary("exponential")
+gradient = of_energies("gradient", "quadratic", "cubic", "exponential", "logcosh")
+gradient_quadratic = of_energies("gradient", "quadratic")
+gradient_powers = of_energies("gradient", "cubic", "quartic")
+gradient_exponential = of_energies("gradient", "exponential")
+gradient_printed = of_energies("printed", "quadratic", "linear", "cubic", "exponential")
+stationary = of_energies("stationary", "cubic", "quadratic", "exponential", "logcosh", "linear")
+stationary_quadratic = of_energies("stationary", "quadratic")
+stationary_powers = of_energies("stationary", "cubic", "quartic")
+stationary_exponential = of_energies("stationary", "exponential")
+loop = of_energies("loop", "cubic", "quadratic", "exponential", "logcosh")
+loop_quadratic = of_energies("loop", "quadratic")
 
+# ---------------------------------------------------------------- descent
 
-def _loop(*functions: str) -> Climbing:
-    """The loop started at AV with the weights F'(c) returns AV; other weights and starts leave it."""
-    return on_heads(
-        "three steps from AV end at torch's AV, F {F}, weights F'(c)", states.check_loop, *functions
-    )
-
-
-loop = _loop("cubic", "quadratic", "exponential", "logcosh")
-loop_quadratic = _loop("quadratic")
-
-# a step for F = u² multiplies u - c by I - 2ηG, and changes the energy by -η‖W‖² + η²‖u(W)‖²; in float64
-step_law = on_heads("u - c after a step is (I - 2ηG)(u - c)", checks.check_step)
-energy_change = on_heads("the energy changes by -η‖W‖² + η²‖u(W)‖²", states.check_energy_change)
-
-
-@climbing()
-def descent_step(n: int, assumptions: Any, options: Options) -> list[Evidence]:
-    """The law of a step, and the change of the energy."""
-    return [*step_law.at(n, assumptions, options), *energy_change.at(n, assumptions, options)]
-
-
-# The energy falls for a step below 1/λ and rises beyond it, and λ is below its bound from column sums:
-# energies at two
-# states, without a bound of their rounding.
-stable_range = on_heads(
-    "the stable range of steps", lambda maps, **_: states.check_stable_range(maps), grade="measured"
+STEP = Row(
+    lambda case: head(case).in_float64(),
+    {
+        "law": ("u - c after a step is (I - 2ηG)(u - c)", checks.check_step),
+        "energy": ("the energy changes by -η‖W‖² + η²‖u(W)‖²", states.check_energy_change),
+        "adjoint": ("the step is self-adjoint", states.check_self_adjoint),
+    },
+    backend=STREAMED,
 )
-# The energy above that of AV is below the rate of gradient descent: a rate of exact arithmetic, rounding has
-# no bound here.
-descent = on_heads(
-    "four steps from zero, F {F}: energy above that of AV against ‖AV‖²/(8η)",
-    lambda maps, F, **_: states.check_descent(maps, F),
-    "quadratic",
-    "logcosh",
-    grade="measured",
+descent_step, self_adjoint = STEP.leg("law", "energy"), STEP.leg("adjoint")
+
+
+def _descent(F: str) -> Row[Head]:
+    """Energies along a descent: rates of exact arithmetic, whose rounding has no bound here."""
+    rate = f"four steps from zero, F {F}: energy above that of AV against ‖AV‖²/(8η)"
+    checked = {"range": ("the stable range of steps", states.check_stable_range)}
+    return replace(ENERGIES[F], checked={**checked, "rate": (rate, states.check_descent)}, grade="measured")
+
+
+DESCENTS = [_descent(F) for F in ("quadratic", "logcosh")]
+stable_range, descent = DESCENTS[0].leg("range"), compared(DESCENTS, "rate", all_up_to=ALL_UP_TO)
+
+# ---------------------------------------------------------------- the quoted Hopfield energy
+
+derivative = "derivative of the corrected energy, β = 0.8; the printed energy is among the rejected ones"
+SIMPLIFIED = Row(
+    lambda case: random_state(case.n, case.options.dtype, case.options.device, case.options.seed),
+    {"derivative": (derivative, check_simplified)},
+    on="x",
+    backend="autograd",
 )
-# the linear part of a step for F = u² is its own adjoint; in float64
-self_adjoint = on_heads("the step is self-adjoint", states.check_self_adjoint)
-# twenty steps Z + η(AV - Z), η = 0.3, with torch's AV, against AV + (1 - η)^k (Z_0 - AV)
-update_rule = on_heads(
-    "the corrected rule against its closed form; the printed rule is among the rejected ones",
-    checks.check_update_rule,
-)
-
-# ---------------------------------------------------------------- the quoted Hopfield energies
-
-
-@climbing(linear=True)
-def simplified(n: int, assumptions: Any, options: Options) -> Evidence:
-    """The gradient of the corrected energy (3) is x - β softmax(βx), and vanishes at the uniform state."""
-    what = "derivative of the corrected energy, β = 0.8; the printed energy is among the rejected ones"
-    record = check_simplified(n, dtype=options.dtype, device=options.device, seed=options.seed)
-    return _evidence(what, record)
-
-
-# minus the gradient of a log-sum-exp energy is attention by the queries, and AᵀQ by the keys
-retrieval = on_heads(
-    "automatic differentiation of the energy against attention and the pull on the keys", check_retrieval
-)
+simplified = SIMPLIFIED.leg("derivative", linear=True)
 
 
 # ---------------------------------------------------------------- memory
@@ -201,10 +173,10 @@ def memory(n: int, assumptions: Any, options: Options) -> Evidence:
     """The largest tensor on the way to c and to one gradient: a tile of scores or a few columns of n
     rows, never n x n.
     """
-    q, k, v = make_instance(n, WIDTH, dtype=options.dtype, device=options.device, seed=options.seed)
+    q, k, v = Case(n, assumptions, options).instance()
     tile = default_tile(q.device)
     # float64 for lengths of queries and errors; values with their absolute values and a column of ones
-    bound = 8 * max(tile.rows * tile.cols, n * (2 * WIDTH + 1))
+    bound = 8 * max(tile.rows * tile.cols, n * (2 * v.shape[1] + 1))
     dense = n * n * q.element_size()
     if bound >= dense:  # on a card, whose tiles are large
         return skipped(n, options, "one tile of scores is as large as all of them at this length")

@@ -23,7 +23,7 @@ from checks.tensors.systems import torch_layers as layers
 from checks.tensors.systems.cases import BN_EPS, WIDTH, choices, constant, in_bfloat16, raw_heads, table
 from checks.tensors.systems.formulas import Formula, agree, given
 from checks.tensors.systems.nguyen2023 import Head
-from checks.tensors.systems.row import Case, Heads, Line, Row, Wrong
+from checks.tensors.systems.row import Attention, Case, Heads, Line, Wrong
 from derivations.calculus.term import as_term, softmax, sum_over
 from derivations.theories.svr.regression import i, j
 
@@ -52,7 +52,7 @@ def _wrong_softmax(case: Case) -> dict[str, Wrong]:
     return {"queries and keys exchanged": [exchanged], "keys negative": [negative]}
 
 
-SOFTMAX = Row(
+SOFTMAX = Attention(
     prepared=lambda case: [raw(case)],
     printed=lambda case: [Line("(2)", theorem1.SUM_FORM, (table(raw(case)),))],
     derived=_softmax_expansion,
@@ -68,7 +68,7 @@ def _linear_expansion(case: Case) -> Iterable[Line]:
     yield Line("derived expansion", term, (of_query(case),), ("x",), wrong, mutate=False)
 
 
-LINEAR = Row(
+LINEAR = Attention(
     prepared=lambda case: [raw(case)],
     printed=lambda case: [
         Line("one pass over the keys", linear.katharopoulos().rhs, (of_query(case),), ("x",))
@@ -116,7 +116,7 @@ def _wrong_bn(case: Case) -> dict[str, Wrong]:
     return {name: [head] for name, head in wrong.items()}
 
 
-BN = Row(
+BN = Attention(
     prepared=lambda case: [systems.normalised(raw(case), BN_EPS)],
     printed=lambda case: [Line("(22) with (20)", bn.attention_bn(bn.q_[i]), (bn_table(case),))],
     derived=_bn_expansion,
@@ -126,7 +126,7 @@ BN = Row(
 )
 bn_definition, bn_expansion, bn_kernel = (BN.leg(column) for column in ("printed", "derived", "torch"))
 
-BY_COORDINATES = Row(
+BY_COORDINATES = Attention(
     prepared=lambda case: [systems.normalised(raw(case), BN_EPS, case.assumptions.statistics)],
     printed=lambda case: [Line("(24)", bn.LAST_LINE, (bn_table(case, case.assumptions),))],
 )
@@ -137,7 +137,14 @@ bn_by_coordinates = BY_COORDINATES.leg("printed")
 def bn_statistics(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
     """Mean and variance as declared, against what torch's batch normalisation keeps."""
     names = bn_table(Case(n, assumptions, options))
-    for rule, found in zip((bn.MEAN, bn.VARIANCE), layers.bounded_statistics(names["K"]), strict=True):
+    yield from statistics((bn.MEAN, bn.VARIANCE), names, layers.bounded_statistics(names["K"]), n, options)
+
+
+def statistics(
+    rules: Iterable[Any], names: dict[str, Any], by_torch: Iterable[Bounded], n: int, options: Options
+) -> Iterator[Evidence]:
+    """Declared statistics of the keys against torch's."""
+    for rule, found in zip(rules, by_torch, strict=True):
         formula = Formula(rule.value, rule.at, (names,), rows=False)
         yield agree(rule.reason, formula, found, n, options)
 
@@ -184,8 +191,8 @@ def _wrong_bias(case: Case) -> dict[str, Wrong]:
     return {"β negative": _biased(own, -beta), **wrong, "no bias": _biased(own, 0.0)} if beta else wrong
 
 
-BETA = Row(prepared=_centred, printed=_centred_formula)
-BIAS = Row(
+BETA = Attention(prepared=_centred, printed=_centred_formula)
+BIAS = Attention(
     prepared=_centred,
     printed=lambda case: [
         Line("softmax with a bias a key", ce.biased(ce.FREE), (beta_table(case),), mutate=beta_of(case) != 0)

@@ -16,7 +16,7 @@ from checks.evidence import Evidence
 from checks.leg import climbing
 from checks.papers.nguyen2023 import multihead_formulas as mh
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
-from checks.papers.nguyen2023.legs.attentions import beta_of, raw
+from checks.papers.nguyen2023.legs.attentions import beta_of, raw, statistics
 from checks.tensors.core.bounded import Bounded
 from checks.tensors.systems import nguyen2023 as systems
 from checks.tensors.systems import torch_layers as layers
@@ -32,9 +32,9 @@ from checks.tensors.systems.cases import (
     raw_heads,
     table,
 )
-from checks.tensors.systems.formulas import Formula, agree, engines, given
+from checks.tensors.systems.formulas import engines, given
 from checks.tensors.systems.nguyen2023 import Head
-from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong, output
+from checks.tensors.systems.row import Attention, Case, Heads, Line, Tables, Wrong, output
 from derivations.calculus.term import as_term
 from derivations.theories.svr.choices import DOWNSAMPLINGS
 from derivations.theories.svr.regression import i
@@ -75,7 +75,9 @@ def _head_by_head(case: Case) -> Iterable[Line]:
     yield Line("softmax in each head", at_x, tables, ("x^s",))
 
 
-MULTIHEAD = Row(prepared=_three, printed=_concatenation, derived=_head_by_head, finish=projected_and_added)
+MULTIHEAD = Attention(
+    prepared=_three, printed=_concatenation, derived=_head_by_head, finish=projected_and_added
+)
 multihead_expansion = MULTIHEAD.leg("derived")
 
 
@@ -153,7 +155,7 @@ def _wrong_pools(case: Case) -> dict[str, Wrong]:
     return wrong
 
 
-SH = Row(
+SH = Attention(
     prepared=pooled_heads,
     printed=lambda case: [Line("(25)", sh.SH, sh_tables(case))],
     derived=_one_too_many,
@@ -187,7 +189,7 @@ def _pooled_before(case: Case) -> Iterable[Line]:
 
 
 POOLED = 4  # tokens for a key
-pooling_matrix = Row(prepared=_pooled_after, printed=_pooled_before).leg(
+pooling_matrix = Attention(prepared=_pooled_after, printed=_pooled_before).leg(
     "printed",
     longest=DENSE,
     why=f"the declared pooling is a matrix of N_s by N entries, formed up to {DENSE} tokens",
@@ -221,7 +223,7 @@ def _normalised_and_pooled(own: Head, width: int, how: str) -> Head:
     return layers.pooled(layers.normalised(own, BN_EPS), width, how)
 
 
-BN_SH = Row(
+BN_SH = Attention(
     prepared=lambda case: normalised_heads(papers(case)),
     printed=lambda case: [Line("(49) with (50)", sh.BN_SH, sh_tables(papers(case), sh.STATISTICS_S))],
     derived=_bn_sh_expansion,
@@ -251,7 +253,7 @@ def _centred_formulas(case: Case) -> Iterable[Line]:
     yield Line("derived expansions", sh.derived_beta(free), tables, wrong=wrong, mutate=False)
 
 
-BETA_SH = Row(
+BETA_SH = Attention(
     prepared=_centred_heads,
     printed=_centred_formulas,
     by_torch=_centred_heads,
@@ -265,6 +267,5 @@ beta_sh_definition = BETA_SH.leg("printed", "torch")
 def head_statistics(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
     """Mean and variance of each head's keys as declared, against torch's batch normalisation."""
     names = sh_tables(Case(n, None, options), sh.STATISTICS_S)[1]
-    for rule, found in zip(sh.STATISTICS_S[:2], layers.bounded_statistics(names["k^s"][0]), strict=True):
-        formula = Formula(rule.value, rule.at, (names,), rows=False)
-        yield agree(rule.reason, formula, found[None], n, options)
+    found = (x[None] for x in layers.bounded_statistics(names["k^s"][0]))
+    yield from statistics(sh.STATISTICS_S[:2], names, found, n, options)

@@ -24,7 +24,7 @@ from checks.tensors.systems import torch_layers as layers
 from checks.tensors.systems.cases import WIDTH, choices, in_bfloat16, raw_heads, table
 from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import Head
-from checks.tensors.systems.row import Case, Heads, Line, Row, Wrong
+from checks.tensors.systems.row import Attention, Case, Heads, Line, Wrong
 from derivations.calculus.index import Index
 from derivations.theories.svr.regression import d
 
@@ -86,7 +86,7 @@ def _wrong_residual(case: Case) -> dict[str, Wrong]:
     }
 
 
-RESIDUAL = Row(
+RESIDUAL = Attention(
     prepared=_projected,
     printed=lambda case: [Line("projections and residual", re.outside().rhs, (_residual_names(case),))],
     derived=_residual_expansion,
@@ -185,7 +185,7 @@ def _convolution(planar: bool) -> Climbing:
         }
         return {name: [head] for name, head in heads.items()}
 
-    row = Row(
+    row = Attention(
         prepared=lambda case: [systems.convolved(raw(case), _taps(case, planar), _grid(case, planar))],
         printed=lambda case: lines(case, derived=False),
         derived=lambda case: lines(case, derived=True),
@@ -231,7 +231,7 @@ def _cvt_lines(case: Case, derived: bool) -> Iterable[Line]:
     yield Line("derived expansion", statement.lhs, (names,), wrong=wrong, mutate=False, at=(cv.i, d))
 
 
-CVT = Row(
+CVT = Attention(
     prepared=lambda case: [
         systems.projected_by_convolution(
             raw(case).k, tuple(conv_kernel_of(case.options, 3, 3, 3)), _grid(case, True)

@@ -26,9 +26,9 @@ from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023 import scaled_heads_formulas as sh
 from checks.papers.nguyen2023 import sparse_formulas as sparse
 from checks.tensors.core import bounds
+from checks.tensors.core.agreement import Agreement, largest
 from checks.tensors.core.bounded import UNIT, Bounded
 from checks.tensors.systems import nguyen2023 as systems
-from checks.tensors.systems.formulas import worst_of
 from derivations.calculus.components import evaluate as exactly
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Tensor
@@ -212,26 +212,16 @@ def against_system(
     ]
     target = nearest(fitted)
     allowed = output.error + target.error
-    ratio, error, bound = worst_of((output.value - target.value).abs(), allowed)
-    alive = [n for n, x in wrong.items() if worst_of((x.value - target.value).abs(), allowed)[0] <= 1]
+    found, *others = (
+        largest("fit", (x.value - target.value).abs(), allowed) for x in (output, *wrong.values())
+    )
     exact = "optimal solution; weights as the dualiser has them, fitted values as the expansion has them"
-    close = "the optimal fit against the system"
     sound = all(f.sound for f in fits)
+    agreement = Agreement((found,), dict(zip(wrong, others, strict=True)), "streamed")
+    close = f"{what}: the optimal fit against the system"
     return [
         Evidence("solver", "exact-rational", sound, f"{what}: {exact}", backend="KKT system in rationals"),
-        Evidence(
-            "solver",
-            "certified-float",
-            ratio <= 1 and not alive,
-            f"{what}: {close}",
-            error=error,
-            bound=bound,
-            dtype="float64",
-            device="cpu",
-            backend="streamed",
-            wrong=len(wrong),
-            not_rejected=tuple(alive),
-        ),
+        agreement.evidence(close, output.value, None, leg="solver"),
     ]
 
 

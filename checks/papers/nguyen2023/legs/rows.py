@@ -4,31 +4,30 @@ certificates; no solver is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import torch
 
 from checks.claim import Options
-from checks.engine.mutants import mutants
 from checks.evidence import Evidence
 from checks.leg import Climbing, climbing, skipped
 from checks.papers.nguyen2023.theorem1_formulas import SUM_FORM, softmax_lines
 from checks.tensors.core import bfloat16, bounds, fused, stream
-from checks.tensors.core.agreement import check_attention, compare
-from checks.tensors.core.formula import evaluate as on_tensors
-from checks.tensors.core.inputs import make_instance, sampled_rows
+from checks.tensors.core.agreement import Agreement, Comparison, check_attention, compare, largest
+from checks.tensors.core.bounded import Bounded
+from checks.tensors.core.inputs import sampled_rows
 from checks.tensors.svr.converse import certify, fit_keys
-from checks.tensors.systems.formulas import ALL_PAIRS, of_all_pairs
-from derivations.calculus import index as ix
-from derivations.calculus import normal as nf
+from checks.tensors.systems.formulas import Formula, wrong_versions
+from checks.tensors.systems.row import Case, Row
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions, d, i
+
+ENGINES = Row(Case.instance, {"engines": ("torch's kernel and full rows", lambda x: check_attention(*x))})
 
 
 @climbing()
@@ -36,9 +35,7 @@ def attention_engines(n: int, assumptions: Any, options: Options) -> Iterator[Ev
     """Streamed attention against torch's own kernel and float64 rows; in bfloat16 also by what factor
     the kernel is off.
     """
-    instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
-    record = check_attention(instance.q, instance.k, instance.v)
-    yield record.evidence("torch's kernel and full rows")
+    yield from ENGINES.evidence("engines", Case(n, assumptions, options))
     if options.dtype == "bfloat16":
         yield _kernel_factor(n, options)
 
@@ -76,38 +73,29 @@ def rows_against_engine(
     ``names`` maps the formula's symbols to q, k, v.
     """
 
-    @cache
-    def every() -> list[tuple[str, Term]]:
-        own = term.entry(*at[1:])
-        return [(what, m) for what, m in mutants(term, 12) if not nf.equal(m.entry(*at[1:]), own)]
-
     def check(n: int, assumptions: Any, options: Options) -> Evidence:
-        wrong = [(what, m) for what, m in every() if n <= ALL_PAIRS or not of_all_pairs(m.entry(*at[1:]), at)]
-        instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+        instance = Case(n, assumptions, options).instance()
         kernel = fused.attention(instance.q, instance.k, instance.v)
         rows = sampled_rows(n, 24, options.seed).to(instance.q.device)
-        tensors = {symbol: getattr(instance, part).double() for symbol, part in names.items()}
-        evaluator = _rows(at, query, tensors, rows)
-        allowed = _allowed(instance, kernel, rows, evaluator(term, absolute=True))
+        table = {symbol: Bounded(getattr(instance, part).double()) for symbol, part in names.items()}
+        sizes = {symbol: x.abs() if names[symbol] == "v" else x for symbol, x in table.items()}
+        own = (query.name,) if query else ()
+        formula = Formula(term, at, (table,), own)
+
+        def values(of: Formula, wrong: Term | None = None) -> torch.Tensor:
+            # a few queries at a time: each needs tensors of all keys by all columns
+            parts = rows.split(max(1, (1 << 23) // instance.k.numel()))
+            return torch.cat([of.at_rows(part, wrong, plain=True) for part in parts])
+
+        allowed = _allowed(instance, kernel, rows, values(Formula(term, at, (sizes,), own)))
         truth = kernel.out[rows].double()
-        worst = compare("formula", evaluator(term), truth, allowed)
-        alive = [what for what, m in wrong if compare(what, evaluator(m), truth, allowed).passed]
-        if float((truth.abs() / allowed).max()) <= 1:
-            alive.append("zero")
-        return Evidence(
-            "tensor",
-            "certified-float",
-            worst.passed and not alive,
-            f"formula at {len(rows)} queries",
-            error=worst.error,
-            bound=worst.bound,
-            tokens=n,
-            dtype=kernel.dtype,
-            device=kernel.device,
-            backend=kernel.backend,
-            wrong=len(wrong) + 1,
-            not_rejected=tuple(alive),
-        )
+
+        def judged(what: str, other: Term | None = None) -> Comparison:
+            return compare(what, values(formula, other), truth, allowed)
+
+        wrong = {**wrong_versions(formula, judged, n), "zero": largest("zero", truth.abs(), allowed)}
+        found = Agreement((judged("formula"),), wrong, kernel.backend)
+        return found.evidence(f"formula at {len(rows)} queries", instance.q, n)
 
     return Climbing(check)
 
@@ -123,29 +111,6 @@ def _allowed(instance: Any, kernel: Any, rows: Any, size: Any) -> Any:
     return own + other
 
 
-def _rows(
-    at: tuple[Index, ...], query: Tensor | None, tensors: dict[str, Any], rows: Any
-) -> Callable[..., Any]:
-    row = at[0]
-    standing = Tensor("query", (row.dim, svr.D))
-
-    def run(term: Term, absolute: bool = False) -> Any:
-        expr = term.entry(*at[1:])
-        if query is not None:
-            expr = ix.define(expr, query, lambda c: standing[row, c])
-        values = dict(tensors)
-        if query is not None:
-            values["query"] = values.pop(query.name)
-        if absolute:
-            values = {name: v.abs() if name in ("V", "v") else v for name, v in values.items()}
-        # a few queries at a time: each needs tensors of all keys by all columns
-        tokens, width = next(iter(tensors.values())).shape
-        parts = rows.split(max(1, (1 << 23) // (tokens * width)))
-        return torch.cat([on_tensors(expr, values, at, {row: part}) for part in parts])
-
-    return run
-
-
 eq2_rows = rows_against_engine(SUM_FORM, (i, d), None, {"Q": "q", "K": "k", "V": "v"})
 theorem_rows = rows_against_engine(softmax_lines(False)[1], (i, d), svr.x, {"x": "q", "k": "k", "v": "v"})
 
@@ -153,7 +118,7 @@ theorem_rows = rows_against_engine(softmax_lines(False)[1], (i, d), svr.x, {"x":
 @climbing()
 def attention_is_the_fit(n: int, assumptions: SvrAssumptions, options: Options) -> Evidence:
     """The optimality certificate on long sequences, streamed; a smaller C and wrong targets are rejected."""
-    instance = make_instance(n, dtype=options.dtype, device=options.device, seed=options.seed)
+    instance = Case(n, assumptions, options).instance()
     fit = fit_keys(instance.k, instance.v)
     record = certify(fit, 0.5)
     targets = fit.targets(0.5)

@@ -170,7 +170,7 @@ def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evi
             backend="active set in rationals",
         )
     ]
-    rounded = _float_problem(problem)
+    rounded = problem.as_float()
     size = max(abs(float(b)) for b in solution.beta.flat)
     for name, route in (
         ("scikit-learn SVR, polished", lambda p: polish(p, solve_libsvm(p))),
@@ -196,19 +196,6 @@ def exact_certificate(assumptions: SvrAssumptions, options: Options) -> list[Evi
             )
         )
     return found
-
-
-def _float_problem(problem: Any) -> Any:
-
-    return SvrProblem(
-        problem.M.astype(float),
-        problem.Y.astype(float),
-        float(problem.C),
-        float(problem.eps),
-        problem.loss,
-        problem.bias,
-        problem.box,
-    )
 
 
 def _attention_rows(gram: Any, solution: Any) -> Any:

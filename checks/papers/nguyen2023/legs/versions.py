@@ -29,7 +29,7 @@ from checks.tensors.systems import torch_layers as layers
 from checks.tensors.systems.cases import BN_EPS, choices, constant, heads_of_x, projections
 from checks.tensors.systems.formulas import given
 from checks.tensors.systems.nguyen2023 import kept_keys
-from checks.tensors.systems.row import Case, Heads, Line, Row, Tables, Wrong, compared
+from checks.tensors.systems.row import Attention, Case, Heads, Line, Tables, Wrong, compared
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, exp, sum_over
 from derivations.theories.svr.regression import SvrAssumptions
@@ -47,7 +47,7 @@ def _linear_row(
     own: tuple[str, ...],
     wrong: Callable[[Tables], dict[str, Term | Tables]],
     **more: Any,
-) -> Row:
+) -> Attention:
     """A linear version: the formula of the corrected statement and the expansion of its program."""
 
     def line(case: Case, derived: bool) -> Iterable[Line]:
@@ -57,7 +57,7 @@ def _linear_row(
         else:
             yield Line(name, statement.rhs, values, own)
 
-    return Row(
+    return Attention(
         prepared=lambda case: prepared(papers(case)),
         printed=partial(line, derived=False),
         derived=partial(line, derived=True),
@@ -175,7 +175,7 @@ def _wrong_masks(case: Case) -> dict[str, Wrong]:
     return {name: partial(masked, many) for name, many in other.items()}
 
 
-SPARSE = Row(
+SPARSE = Attention(
     prepared=lambda case: [raw(case)],
     printed=_masked,
     derived=_fit_to_the_subset,
@@ -190,7 +190,7 @@ sparse_definition, sparse_kernel = SPARSE.leg("printed", "derived"), SPARSE.leg(
 # ---------------------------------------------------------------- sparse versions
 
 
-def _sparse_row(name: str, scales: str | None, normalise: bool) -> Row:
+def _sparse_row(name: str, scales: str | None, normalise: bool) -> Attention:
     """A sparse version of one unscaled head (``scales`` "1") or of those that the assumptions name."""
 
     def chosen(case: Case) -> Case:
@@ -220,7 +220,7 @@ def _sparse_row(name: str, scales: str | None, normalise: bool) -> Row:
             found["all keys"] = lambda rows: row.attended(case, heads, rows, (case.n, pattern))[0]
         return found
 
-    row = Row(
+    row = Attention(
         prepared=prepared,
         printed=partial(lines, derived=False),
         derived=partial(lines, derived=True),

@@ -4,55 +4,48 @@ streamed, to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from checks.claim import Options
-from checks.evidence import Evidence
-from checks.leg import Climbing
 from checks.tensors.functional_descent.kernels import Kernel
-from checks.tensors.functional_descent.steps import check_steps
+from checks.tensors.functional_descent.steps import Trial, check_steps, trial
+from checks.tensors.systems.row import Case, Row, compared
 
 
-class Layers(NamedTuple):
-    """The attention of a head: its kernel with parameters, and the task and loss of the descent that three
-    layers carry out (the keywords of `check_steps`).
+def layers(kernel: str, parameters: Mapping[str, Any], **task: Any) -> Row[Trial]:
+    """Three layers of the attention of a kernel, and the task and loss of the descent that they carry out
+    (the keywords of `trial`): wrong descents must be further away than rounding explains.
     """
 
-    kernel: str
-    parameters: dict[str, Any]
-    task: dict[str, Any]
+    def prepared(case: Case) -> Trial:
+        own = Kernel(kernel, **parameters)
+        return trial(own, case.n, device=case.options.device, seed=case.options.seed, **task)
 
-
-def against_descent(*rows: Layers) -> Climbing:
-    """A leg: layers against as many steps; wrong descents must be further away than rounding explains."""
-
-    def check(n: int, assumptions: Any, options: Options) -> Iterator[Evidence]:
-        for row in rows:
-            kernel = Kernel(row.kernel, **row.parameters)
-            record = check_steps(kernel, n, device=options.device, seed=options.seed, **row.task)
-            yield record.evidence(f"{row.kernel} kernel, {len(record.comparisons)} steps")
-
-    return Climbing(check)
+    checked = {"descent": (f"{kernel} kernel, 3 steps", check_steps)}
+    return Row(prepared, checked, on="task.x", backend=f"layers, {kernel} kernel")
 
 
 RATE = {"rate": 0.5}
 OFFSET = {"c": 0.5}
-BIAS = {"bias": True}
 
 # equation (1) on the printed loss with the rate α/2: five categories' worth of outputs, and b
-squared_loss_steps = against_descent(Layers("polynomial", OFFSET, {**BIAS, "classes": 5, "d": 3}))
+SQUARED_LOSS = layers("polynomial", OFFSET, bias=True, classes=5, d=3)
 # head 1 alone: linear kernel with 64-wide covariates, and cosine
-one_head = against_descent(Layers("linear", {}, {"classes": 10, "d": 64}), Layers("cosine", {}, {}))
-two_heads = against_descent(
-    Layers("rbf", {"sigma": 2.0}, BIAS),
-    Layers("laplacian", {}, BIAS),
-    Layers("chi_squared", {}, BIAS),
-    Layers("exponential", RATE, BIAS),
+ONE_HEAD = layers("linear", {}, classes=10, d=64), layers("cosine", {})
+TWO_HEADS = (
+    layers("rbf", {"sigma": 2.0}, bias=True),
+    layers("laplacian", {}, bias=True),
+    layers("chi_squared", {}, bias=True),
+    layers("exponential", RATE, bias=True),
 )
 # codes of four categories from 1/C: descent on half the mean of squares with the rate α
-categorical_steps = against_descent(Layers("exponential", RATE, {**BIAS, "categorical": True, "classes": 4}))
+CATEGORICAL = layers("exponential", RATE, bias=True, categorical=True, classes=4)
 # equation (3): the latent function by kernel sums against descent on the mean cross-entropy
-latent_steps = against_descent(Layers("polynomial", OFFSET, {**BIAS, "entropy": True, "classes": 4}))
+LATENT = layers("polynomial", OFFSET, bias=True, entropy=True, classes=4)
 # softmax attention against descent on the weighted loss
-softmax_steps = against_descent(Layers("softmax", RATE, {}))
+SOFTMAX = layers("softmax", RATE)
+
+squared_loss_steps, categorical_steps, latent_steps, softmax_steps = (
+    row.leg("descent") for row in (SQUARED_LOSS, CATEGORICAL, LATENT, SOFTMAX)
+)
+one_head, two_heads = compared(ONE_HEAD, "descent"), compared(TWO_HEADS, "descent")
