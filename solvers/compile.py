@@ -20,7 +20,8 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Program, require_quadratic
+from derivations.calculus.losses import losses
+from derivations.calculus.program import Program, lifted, require_quadratic
 
 from .program import Layout, QuadraticProgram
 
@@ -32,8 +33,9 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
     """The exact quadratic program (entries are Fractions) of a symbolic one at given sizes and data.
 
     ``data(tensor, entry)`` gives the Fractions of everything that is not a variable. A maximisation is
-    negated. Raises KeyError for a size that is missing, ValueError for a program that is not quadratic with
-    affine constraints, or in which two constraints share a multiplier or a variable is promised something.
+    negated, and a loss that is quadratic in pieces gets variables and constraints of its own. Raises KeyError
+    for a size that is missing, ValueError for a program that is not quadratic with affine constraints, or in
+    which two constraints share a multiplier or a variable is promised something.
     """
     names = [c.multiplier.name for c in program.constraints]
     if len(set(names)) < len(names):
@@ -41,6 +43,10 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
     if any(v.positive or v.symmetric for v in program.variables):
         raise ValueError("what is promised of a variable must stand among the constraints")
     require_quadratic(program)
+    if any(losses(program.objective)):
+        program = lifted(program)
+        if left := [part.data for _, part in losses(program.objective)]:
+            raise ValueError(f"the loss {left[0]} is not quadratic: solvers.convex takes it")
     layout = _layout(program.variables, sizes)
     length = sum(int(np.prod(shape)) for _, shape in layout.values())
 

@@ -66,6 +66,8 @@ class _Dualised:
         self.program, result = s.program, dualise(s.program)
         if s.program.maximise or any(c.equality for c in s.program.constraints):
             raise NotCovered("the dual of a maximisation or of equalities")
+        if s.program.parted().charges:
+            raise NotCovered("a dual with conjugates")
         if result.program is None or set(dict(s.conditions)) != set(result.conditions):
             raise NotCovered("other conditions than those that are derived")
         self.at, self.solved = result.at, result.solved

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import lru_cache
 from itertools import groupby
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
+from derivations.calculus.conjugates import S, T, moved
+from derivations.calculus.constraint import Constraint as Constraint
+from derivations.calculus.constraint import Raw as Raw
 from derivations.calculus.differentiate import gradient
+from derivations.calculus.fenchel import Conjugate, conjugate, constrained, new_name, on_simplex, raw
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.printing import form_latex, latex, to_expr
+from derivations.calculus.losses import Charge, Loss, Parted, degree_in, losses, parted
+from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.term import (
-    Neg,
     Pick,
     Power,
     SquaredNorm,
@@ -36,51 +38,6 @@ from derivations.calculus.term import (
     sum_over,
     symbols,
 )
-
-
-class Raw(Term):
-    """A scalar that was derived rather than printed; ``data`` is its index expression."""
-
-    def shape(self) -> tuple[str, ...]:
-        return ()
-
-    def entry(self, *at: Index) -> ix.Expr:
-        return self.data
-
-    def latex(self) -> str:
-        return _shown(self.data)
-
-    level = 1
-
-
-@lru_cache(maxsize=256)
-def _shown(expr: ix.Expr) -> str:
-    return latex(expr)
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """``lhs <= rhs`` (or ``==``) for all values of the indices ``over``, with its Lagrange multiplier."""
-
-    lhs: Term
-    rhs: Term
-    multiplier: Tensor
-    over: tuple[Index, ...] = ()
-    equality: bool = False
-
-    def excess(self) -> ix.Expr:
-        """lhs - rhs as an index expression; <= 0 (or = 0) where the constraint holds."""
-        return self.lhs.entry() - self.rhs.entry()
-
-    def latex(self) -> str:
-        if self.of_sign():
-            return rf"{self.lhs.args[0].latex()} \ge 0"
-        relation = "=" if self.equality else r"\le"
-        return rf"{self.lhs.latex()} {relation} {self.rhs.latex()}"
-
-    def of_sign(self) -> bool:
-        """Whether it is -x <= 0, which is printed as x >= 0."""
-        return isinstance(self.lhs, Neg) and self.rhs == as_term(0) and not self.equality
 
 
 @dataclass(frozen=True)
@@ -116,6 +73,10 @@ class Program:
 
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"
+
+    def parted(self) -> Parted:
+        """The objective taken apart into losses of the table and the rest."""
+        return parted(self.objective, self.variables, self.maximise)
 
     def unknown(self) -> set[Tensor]:
         """All tensors that the objective and the constraints mention."""
@@ -156,6 +117,7 @@ class Dual:
 
     ``stationarity[v]`` is ∂L/∂v at the indices ``at[v]``; ``solved[v]`` the value that it gives the variable
     (where it determines it); ``conditions`` are the remaining equations (expression = 0, its free indices);
+    ``domain`` is where the conjugates of the losses are finite;
     ``complementarity`` the products that vanish; ``program`` the dual program, None where the program is not
     shown to be convex: the Lagrangian at its stationary points is then a value, and bounds nothing.
     """
@@ -168,6 +130,7 @@ class Dual:
     complementarity: list[tuple[Tensor, ix.Expr]] = field(default_factory=list)
     program: Program | None = None
     steps: list[Step] = field(default_factory=list)
+    domain: list[Constraint] = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"Dual({'; '.join(step.title for step in self.steps)})"
@@ -204,27 +167,13 @@ def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
     return all(degree_in(mono, variables) <= 1 for mono, _ in nf.normal(expr))
 
 
-def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
-    """The degree of a monomial in the variables; 99 or more where one stands in a function, root or
-    denominator.
-    """
-    degree = Fraction(0)
-    for atom, exponent in mono[2]:
-        if atom[0] == "T" and atom[1] in variables:
-            degree += exponent if exponent > 0 and exponent.denominator == 1 else Fraction(99)
-        elif atom[0] in ("C", "P") and any(
-            t in variables for t in ix.tensors(to_expr(((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)))
-        ):
-            degree += 99
-    return degree
-
-
 def convexity(program: Program) -> str:
     """Why a program is convex (a maximisation: its objective concave), or "" if this argument does not show
     it.
 
     The argument: constraints affine in the variables, and an objective whose terms of degree two are positive
-    multiples of squares of single entries, or x' P x with P promised positive semidefinite.
+    multiples of squares of single entries, or x' P x with P promised positive semidefinite; besides these,
+    positive multiples of losses of the table at affine arguments.
     """
     variables = program.variables
     if not variables or not set(variables) <= program.unknown():
@@ -233,7 +182,10 @@ def convexity(program: Program) -> str:
         ix.free_indices(c.excess()) - set(c.over) for c in program.constraints
     ):
         return ""  # an index that nothing explains: the formula is no number
-    written = (program.objective.entry(), *(c.excess() for c in program.constraints))
+    parts = program.parted()
+    if parts.refused:
+        return ""
+    written = (parts.rest, *(c.excess() for c in program.constraints))
     for demand in (d for e in written for d in sg.demands(e)):
         found = sg.signs(demand.base)
         if ix.tensors(demand.base) & set(variables) and not found <= demand.signs:
@@ -243,7 +195,7 @@ def convexity(program: Program) -> str:
     if not all(is_affine(c.excess(), variables) for c in program.constraints):
         return ""
     squares, sign = 0, -1 if program.maximise else 1
-    for mono, coefficient in nf.normal(program.objective.entry()):
+    for mono, coefficient in nf.normal(parts.rest):
         degree = degree_in(mono, variables)
         if degree <= 1:
             continue
@@ -252,6 +204,7 @@ def convexity(program: Program) -> str:
         squares += 1
     word = "nonpositive" if program.maximise else "nonnegative"
     kind = f"{squares} {word} quadratic term(s)" if squares else "a linear objective"
+    kind += f", {len(parts.charges)} {word} multiple(s) of convex losses" if parts.charges else ""
     return f"the constraints are affine and the objective is {kind} plus affine terms"
 
 
@@ -278,19 +231,27 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
 
 
 def with_residuals(program: Program) -> Program:
-    """The program with a new variable for each expression that its objective squares, and a constraint that
-    says so: ½‖Xw - y‖² becomes ½‖r‖² with Xw - y = r. A square of a variable alone stays.
+    """The program with a new variable for each expression that its objective squares or charges, and a
+    constraint that says so: ½‖Xw - y‖² becomes ½‖r‖² with Xw - y = r. A square of a variable alone stays, and
+    a loss of a variable of which the rest of the objective is affine.
     """
-    squares = [
+    charged = list(losses(program.objective))
+    squares: list[tuple[tuple[int, ...], Term]] = [
         (path, part)
         for path, part in subterms(program.objective)
         if isinstance(part, SquaredNorm) or (isinstance(part, Power) and part.data == 2)
         if symbols(part) & set(program.variables) and not _is_entry(part.args[0])
+        if not any(path[: len(outer)] == outer for outer, _ in charged)
     ]
+    if charged:
+        parts = program.parted()
+        others = zip(charged, parts.charges, strict=True)
+        squares += [found for found, charge in others if not _stands_alone(program, parts, charge)]
     objective, variables, constraints = program.objective, program.variables, program.constraints
     taken = {t.name for t in program.unknown()} | {c.multiplier.name for c in constraints}
     for path, part in squares:
-        base, outer = part.args[0], tuple(sorted(free(part), key=lambda i: i.name))
+        open_ones = free(part) | ix.free_indices(part.entry()) if isinstance(part, Loss) else free(part)
+        base, outer = part.args[0], tuple(sorted(open_ones, key=lambda i: i.name))
         letters = [letter for letter in "abcdefgh" if letter not in {i.name for i in outer}]
         inner = tuple(Index(letter, dim) for letter, dim in zip(letters, base.shape(), strict=False))
         names = [
@@ -300,7 +261,7 @@ def with_residuals(program: Program) -> Program:
         taken |= set(names)
         residual, multiplier = (Tensor(name, tuple(i.dim for i in (*outer, *inner))) for name in names)
         at = as_term(residual)[outer] if outer else as_term(residual)
-        objective = replace_at(objective, path, replace(part, args=(at,)))
+        objective = replace_at(objective, path, replace(part, args=(at, *part.args[1:])))
         left = base[inner] if inner else base
         right = as_term(residual)[(*outer, *inner)] if outer or inner else as_term(residual)
         constraints += (Constraint(left, right, multiplier, (*outer, *inner), equality=True),)
@@ -308,15 +269,54 @@ def with_residuals(program: Program) -> Program:
     return replace(program, variables=variables, objective=objective, constraints=constraints)
 
 
+def lifted(program: Program) -> Program:
+    """The program with each loss that the table can write with a quadratic value and affine constraints
+    written so. Raises ValueError where it is not shown to be convex.
+    """
+    found, parts = list(losses(program.objective)), program.parted()
+    if parts.refused:
+        raise ValueError(f"the program is not shown to be convex: {parts.refused}")
+    taken = {t.name for t in program.unknown()} | {c.multiplier.name for c in program.constraints}
+    objective, constraints, variables = program.objective, program.constraints, program.variables
+    for (path, part), charge in zip(found, parts.charges, strict=True):
+        if part.listed.lifted is None:
+            continue
+        inner, z = part.argument()
+        value = part.listed.lifted(z, inner, *(p.entry() for p in part.args[1:]))
+        own = {t: Tensor(new_name(t.name, taken), tuple(i.dim for i in charge.over)) for t in (T, S)}
+        limits = [constrained(m.moved(own, charge.over), charge.over, inner, taken) for m in value.limits]
+        plain = moved(value.plain, own, charge.over)
+        objective = replace_at(objective, path, raw(plain))
+        constraints += tuple(limits)
+        used = ix.tensors(plain).union(*(ix.tensors(c.excess()) for c in limits))
+        variables += tuple(t for t in own.values() if t in used)
+    return replace(program, variables=variables, objective=objective, constraints=constraints)
+
+
+def _stands_alone(program: Program, parts: Parted, charge: Charge) -> bool:
+    """Whether a loss is of a variable alone, of which no other loss is and the rest of the objective is
+    affine.
+    """
+    own = charge.variable()
+    if own is None or own[0] not in program.variables:
+        return False
+    others = [c for c in parts.charges if own[0] in ix.tensors(c.loss.argument()[1])]
+    rest = [mono for mono, _ in nf.normal(parts.rest) if _has(mono, own[0])]
+    return len(others) == 1 and all(degree_in(mono, program.variables) == 1 for mono in rest)
+
+
 def _says_the_same(split: Program, stated: Program) -> bool:
     """Whether the objective is the stated one once each residual is what its constraint says."""
-    objective = split.objective.entry()
+    pairs = [(split.objective.entry(), stated.objective.entry())]
+    for (_, new), (_, old) in zip(losses(split.objective), losses(stated.objective), strict=True):
+        (i, one), (k, two) = new.argument(), old.argument()  # a normal form need not show an indicator's
+        pairs.append((one, ix.rename(two, {k: i}) if i and k else two))
     added = split.constraints[len(stated.constraints) :]
     for variable, c in zip(split.variables[len(stated.variables) :], added, strict=True):
         if nf.normal(c.rhs.entry()) != nf.normal(ix.At(variable, c.over)):
             return False
-        objective = _substitute(objective, variable, c.over, c.lhs.entry())
-    return nf.is_zero(nf.normal(objective - stated.objective.entry()))
+        pairs = [(_substitute(one, variable, c.over, c.lhs.entry()), two) for one, two in pairs]
+    return all(nf.is_zero(nf.normal(one - two)) for one, two in pairs)
 
 
 def _is_entry(term: Term) -> bool:
@@ -331,23 +331,34 @@ def dualise(program: Program) -> Dual:
     and says that it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality
     holds for it.
 
-    Where squares of affine expressions hide the convexity, they get residual variables first, and a step says
-    so.
+    Where squares of affine expressions hide the convexity, and where losses of the table have arguments that
+    are no variables of their own, they get residual variables first, and a step says so. What a loss leaves
+    of the dual is its conjugate.
 
-    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a
-    matrix with a declared inverse is not symmetric.
+    Raises ValueError if a constraint is not affine or the objective neither quadratic in the variables nor
+    convex with losses of the table, or if a matrix with a declared inverse is not symmetric.
     """
     require_quadratic(program)
-    stated, split = program, with_residuals(program) if not convexity(program) else program
+    charged = bool(program.parted().charges)
+    stated, split = program, with_residuals(program) if charged or not convexity(program) else program
     program = split if convexity(split) and _says_the_same(split, stated) else stated
+    if charged and not convexity(program):
+        raise ValueError("the objective without its losses is not shown to be convex")
     for matrix, inverse in program.inverses:
         if not (matrix.symmetric and inverse.symmetric):
             raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
+    whole, (charges, kept) = program, on_simplex(program.parted().charges, program.constraints)
+    program = replace(program, constraints=tuple(c for c in program.constraints if c not in kept))
     result = Dual(lagrangian(program))
     result.steps.append(Step("Program", stated.latex(), "as stated"))
-    if program != stated:
+    if whole != stated:
         why = "each square gets a variable of its own, equal to what is squared: the same minimum"
-        result.steps.append(Step("Residuals", program.latex(), why, _says_the_same(program, stated)))
+        if charged:
+            why = "each square and each loss gets a variable of its own, equal to its argument: same optimum"
+        result.steps.append(Step("Residuals", whole.latex(), why, _says_the_same(whole, stated)))
+    if kept:
+        why = "they are kept in the domain of the entropy and get no multipliers"
+        result.steps.append(Step("Simplex", r",\quad ".join(c.spanned() for c in kept), why, True))
     result.steps.append(
         Step(
             "Lagrangian",
@@ -355,11 +366,14 @@ def dualise(program: Program) -> Dual:
             "one multiplier for each constraint",
         )
     )
-    whole = result.lagrangian.entry()
+    smooth = parted(result.lagrangian, program.variables, program.maximise).rest
+    own = {tensor for c in charges if (found := c.variable()) for tensor in found[:1]}
     for variable in program.variables:
         at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
         result.at[variable] = at
-        result.stationarity[variable] = to_expr(nf.normal(gradient(whole, variable, at)))
+        if variable in own:
+            continue
+        result.stationarity[variable] = to_expr(nf.normal(gradient(smooth, variable, at)))
         result.steps.append(
             Step(
                 f"Stationarity in {variable.name}",
@@ -370,7 +384,7 @@ def dualise(program: Program) -> Dual:
             )
         )
     _eliminate(program, result)
-    _finish(program, result)
+    _finish(program, result, smooth, charges)
     return result
 
 
@@ -381,9 +395,12 @@ def require_quadratic(program: Program) -> None:
             raise ValueError(
                 f"the constraint with multiplier {c.multiplier.name} is not affine in the variables"
             )
-    if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
+    parts = program.parted()
+    if parts.refused:
+        raise ValueError(f"the program is not shown to be convex: {parts.refused}")
+    if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(parts.rest)):
         raise ValueError("the objective is not quadratic in the variables")
-    for expr in (program.objective.entry(), *(c.excess() for c in program.constraints)):
+    for expr in (parts.rest, *(c.excess() for c in program.constraints)):
         if any(ix.tensors(d.base) & set(program.variables) for d in sg.demands(expr)):
             raise ValueError("the program is defined for some values of the variables only")
 
@@ -491,9 +508,39 @@ def contract_inverse(form: nf.Form, matrix: Tensor, inverse: Tensor) -> nf.Form:
     return nf.contract(form, inverse, matrix, lambda a, b: ("delta", *sorted((a[0], b[0]), key=repr)))
 
 
-def _finish(program: Program, result: Dual) -> None:
-    """The dual program: substitute, drop the variables that only multiply vanishing conditions."""
-    value = nf.normal(result.substitute(result.lagrangian.entry()))
+def _conjugates(
+    program: Program, charges: tuple[Charge, ...], result: Dual, smooth: ix.Expr
+) -> list[Conjugate]:
+    """The conjugate of each loss at what the rest of the Lagrangian multiplies its variable with."""
+    taken = {t.name for t in (*program.unknown(), *(c.multiplier for c in program.constraints))}
+    found, sign = [], 1 if program.maximise else -1
+    for charge in charges:
+        variable = charge.own()[0]
+        at, inside = result.at[variable], tuple(i.fresh() for i in result.at[variable])
+        slope = gradient(smooth, variable, inside, zero_because="a loss may stand alone")
+        slope = ix.rename(result.substitute(slope), dict(zip(inside, at, strict=True)))
+        y = to_expr(nf.scale(nf.normal(slope), sign))
+        if ix.tensors(y) & set(program.variables):
+            raise ValueError("a variable that stationarity does not determine stands in a conjugate")
+        found.append(conjugate(charge, at, y, taken))
+        shown = found[-1].latex()
+        reason = "the conjugate of the loss, from the table" + ("; 0 log 0 is 0" if r"\log" in shown else "")
+        result.steps.append(Step(f"Conjugate for {variable.name}", shown, reason, True))
+    for own in found:
+        result.domain += own.domain
+        if (value := own.solution()) is not None:
+            result.solved[own.variable] = value
+            shown = rf"{_named(own.variable, result.at[own.variable])} = {form_latex(nf.normal(value))}"
+            reason = "the only point at which the supremum is attained: the slope of the conjugate"
+            result.steps.append(Step(f"Solve for {own.variable.name}", shown, reason, True))
+    return found
+
+
+def _finish(program: Program, result: Dual, smooth: ix.Expr, charges: tuple[Charge, ...]) -> None:
+    """The dual program: substitute, drop the variables that only multiply vanishing conditions, put the
+    conjugates in the place of the losses.
+    """
+    value = nf.normal(result.substitute(smooth))
     for matrix, inverse in program.inverses:
         value = contract_inverse(value, matrix, inverse)
     left = tuple(v for v in program.variables if v not in result.solved)
@@ -505,8 +552,9 @@ def _finish(program: Program, result: Dual) -> None:
     for c in program.constraints:
         if not c.equality:
             result.complementarity.append((c.multiplier, c.excess()))
-    if convexity(program):
-        _dual_program(program, result, kept, left)
+    conjugates = _conjugates(program, charges, result, smooth)
+    if conjugates or convexity(program):
+        _dual_program(program, result, kept, left, conjugates)
     else:
         reason = (
             "the program is not shown to be convex: the Lagrangian at its stationary points, which "
@@ -524,7 +572,9 @@ def _finish(program: Program, result: Dual) -> None:
         )
 
 
-def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...]) -> None:
+def _dual_program(
+    program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...], conjugates: list[Conjugate]
+) -> None:
     """The dual of a convex program: the eliminated Lagrangian, the remaining conditions, the signs of
     multipliers.
     """
@@ -534,18 +584,27 @@ def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Ten
         )
         for v, condition in result.conditions.items()
     ]
+    constraints += [c for found in conjugates for c in found.domain]
     for c in program.constraints:
         if not c.equality:
             sign = as_term(c.multiplier)[c.over] if c.over else as_term(c.multiplier)
             constraints.append(
                 Constraint(-sign, as_term(0), Tensor(f"s_{{{c.multiplier.name}}}", c.multiplier.dims), c.over)
             )
-    objective = Raw((), to_expr(kept))
+    side = 1 if program.maximise else -1
+    kept = nf.add(kept, *(nf.scale(nf.normal(found.plain()), side) for found in conjugates))
+    objective: Term = Raw((), to_expr(kept))
+    for found in conjugates:
+        objective = found.added_to(objective, side)
     multipliers = tuple(c.multiplier for c in program.constraints)
+    multipliers += tuple(t for found in conjugates for t in found.auxiliary)
     result.program = Program(
         f"dual of {program.name}", multipliers, objective, tuple(constraints), maximise=not program.maximise
     )
     reason = "the solved variables are substituted"
+    left = tuple(v for v in left if v not in [found.variable for found in conjugates])
+    if conjugates:
+        reason += "; the losses leave their conjugates, and the domains of these"
     if left:
         reason += "; " + ", ".join(v.name for v in left) + " only multiply conditions that vanish"
     result.steps.append(Step("Dual program", result.program.latex(), reason))
