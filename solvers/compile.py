@@ -140,6 +140,28 @@ def _rows(
     return constraint.multiplier.name, matrix, right, tuple(sizes[i.dim] for i in constraint.over)
 
 
+def slope_at(
+    expr: ix.Expr,
+    program: Program,
+    qp: QuadraticProgram,
+    sizes: Mapping[str, int],
+    data: Lookup,
+    at: Mapping[Index, int],
+) -> tuple[Any, Fraction]:
+    """Coefficients (n,) and constant of an affine expression at values of its indices, as Fractions."""
+
+    def at_zero(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        return Fraction(0) if tensor in program.variables else data(tensor, entry)
+
+    row = np.array([Fraction(0)] * qp.q.size, dtype=object)
+    for variable in program.variables:
+        slope, places = _slope(expr, variable, "p")
+        for entry, position in _entries(variable, qp.variables, sizes):
+            here = {**at, **dict(zip(places, entry, strict=True))}
+            row[position] = Fraction(evaluate(slope, sizes, at_zero, EXACT_FUNCTIONS, here))
+    return row, Fraction(evaluate(expr, sizes, at_zero, EXACT_FUNCTIONS, at))
+
+
 def _stack(blocks: list[Any], length: int) -> tuple[Any, Any, Layout]:
     layout: dict[str, tuple[int, tuple[int, ...]]] = {}
     matrix: list[Any] = []
