@@ -66,7 +66,8 @@ class Value:
 class Entry:
     """One loss: ``value(z, i, *p)`` at a scalar z, or at the vector whose entry at the index i is z, with
     parameters p; ``conjugate(y, a, i, *p)`` is (a f)*(y), ``slope(y, a, i, *p)`` the only z (or its entry at
-    i) that attains it. ``requires`` says which signs of which expressions of p make the entry true,
+    i) that attains it. ``latex`` prints f and ``meaning(*p)`` what that
+    notation stands for. ``requires`` says which signs of which expressions of p make the entry true,
     ``lifted(z, i, *p)`` writes f(z) with a quadratic value and affine limits.
     """
 
@@ -81,6 +82,7 @@ class Entry:
     samples: tuple[Fraction, ...] = ()
     indicator: bool = False
     level: int = 3
+    meaning: Callable[..., str] | None = None
 
 
 def _log(z: Expr) -> Expr:
@@ -134,6 +136,17 @@ def _exponentials(z: Expr, i: Index) -> Expr:
     return ix.Sum(new, ix.exp(ix.rename(z, {i: new})))
 
 
+def _huber_meaning(delta: Term) -> str:
+    d, half = delta.wrapped(2, after=True), r"\tfrac{1}{2}\,"
+    return (
+        rf"\operatorname{{huber}}_{{{delta.latex()}}}\left(u\right) = {half}u^{{2}} \text{{ for }} "
+        rf"\left|u\right| \le {d}, \text{{ else }} {d}\,\left|u\right| - {half}{_tight(delta)}^{{2}}"
+    )
+
+
+_SIMPLEX = (
+    r"\iota_{\Delta}\left(u\right) = 0 \text{ for } u_{k} \ge 0,\ \sum_{k} u_{k} = 1, \text{ else } +\infty"
+)
 _LISTED = (
     Entry(
         "squared",
@@ -160,6 +173,10 @@ _LISTED = (
             T.scalar, limits=(*_within(z, eps + T.scalar), Limit(-T.scalar, ZERO))
         ),
         requires=lambda eps: ((eps, NONNEGATIVE),),
+        meaning=lambda eps: (
+            rf"{{\left|u\right|}}_{{{eps.latex()}}} = "
+            rf"\max\left(\left|u\right| - {eps.wrapped(2, after=True)}, 0\right)"
+        ),
         samples=(HALF,),
     ),
     Entry(
@@ -171,6 +188,7 @@ _LISTED = (
             HALF * S.scalar**2 + delta * T.scalar, limits=_within(z - S.scalar, T.scalar)
         ),
         requires=lambda delta: ((delta, POSITIVE),),
+        meaning=_huber_meaning,
         samples=(Fraction(3, 4),),
     ),
     Entry(
@@ -189,6 +207,7 @@ _LISTED = (
         lambda z: rf"{_tight(z)} \log {_tight(z)}",
         level=2,
         slope=lambda y, a, i: ix.exp(y / a - 1),
+        meaning=lambda: r"0 \log 0 = 0",
     ),
     Entry(
         "exponential",
@@ -203,6 +222,7 @@ _LISTED = (
         lambda z: _log_sum_exp_latex(z),
         vector=True,
         level=2,
+        meaning=lambda: r"\operatorname{logsumexp}\left(u\right) = \log \sum_{k} \exp\left(u_{k}\right)",
     ),
     Entry(
         "simplex_entropy",
@@ -212,6 +232,7 @@ _LISTED = (
         level=1,
         slope=lambda y, a, i: ix.exp(y / a) / _exponentials(y / a, i),
         vector=True,
+        meaning=lambda: _SIMPLEX,
     ),
     Entry(
         "box",
@@ -223,6 +244,10 @@ _LISTED = (
         lifted=lambda z, i, low, high: Value(limits=_between(low, z, high)),
         requires=lambda low, high: ((high - low, NONNEGATIVE),),
         samples=(Fraction(-1), Fraction(2)),
+        meaning=lambda low, high: (
+            rf"\iota_{{\left[{low.latex()}, {high.latex()}\right]}}\left(u\right) = 0 \text{{ for }} "
+            rf"{low.latex()} \le u \le {high.latex()}, \text{{ else }} +\infty"
+        ),
         indicator=True,
     ),
     Entry(
@@ -232,6 +257,7 @@ _LISTED = (
         lambda z: rf"\iota_{{\Delta}}\left({z.latex()}\right)",
         lifted=lambda z, i: Value(limits=_simplex(z, i)),
         vector=True,
+        meaning=lambda: _SIMPLEX,
         indicator=True,
     ),
 )

@@ -9,7 +9,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.conjugates import CONJUGATES, Limit, T, Value, moved, require_conjugate
 from derivations.calculus.constraint import Constraint, Raw
 from derivations.calculus.index import Expr, Index, Tensor
-from derivations.calculus.losses import Charge, Loss
+from derivations.calculus.losses import Charge, Loss, meanings
 from derivations.calculus.printing import to_expr
 from derivations.calculus.term import Term, as_term, level_of, stack, sum_over
 
@@ -113,6 +113,8 @@ class Conjugate:
         if limits:
             rows = rf"{value} & \text{{if }} {limits} \\ +\infty & \text{{otherwise}}"
             value = rf"\begin{{cases}} {rows} \end{{cases}}"
+        if self.loss.data == "simplex_entropy":  # which no program need have written
+            value += rf",\quad {meanings(self.loss)[0]}"
         return rf"{supremum} = {value}"
 
     def solution(self) -> Expr | None:

@@ -62,6 +62,12 @@ class Loss(Term):
         return self.listed.latex(*self.args)
 
 
+def meanings(term: Term) -> list[str]:
+    """What the notation of the losses in a term stands for."""
+    found = (part.listed.meaning(*part.args[1:]) for _, part in losses(term) if part.listed.meaning)
+    return list(dict.fromkeys(found))
+
+
 def loss(name: str, z: Any, *parameters: Any) -> Term:
     """The loss of that name in the table. Raises ValueError for another name or number of parameters."""
     if name not in CONJUGATES:

@@ -23,7 +23,7 @@ from derivations.calculus.constraint import Raw as Raw
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.fenchel import Conjugate, conjugate, constrained, new_name, on_simplex, raw
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.losses import Charge, Loss, Parted, degree_in, losses, parted
+from derivations.calculus.losses import Charge, Loss, Parted, degree_in, losses, meanings, parted
 from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.term import (
     Pick,
@@ -69,6 +69,7 @@ class Program:
             span = r",\ ".join(rf"{i.latex.strip()} = 1, \dots, {i.dim}" for i in over)
             shown = r",\quad ".join(c.latex() for c in group)
             rows.append(start + shown + (rf"\quad ({span})" if span else ""))
+        rows += [rf"\text{{where}}\quad & {meaning}" for meaning in meanings(self.objective)]
         return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
     def _repr_latex_(self) -> str:
