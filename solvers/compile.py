@@ -42,11 +42,10 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
         raise ValueError("two constraints share a multiplier")
     if any(v.positive or v.symmetric for v in program.variables):
         raise ValueError("what is promised of a variable must stand among the constraints")
+    program = lifted(program)
+    if left := [part.data for _, part in losses(program.objective)]:
+        raise ValueError(f"the loss {left[0]} is not quadratic: solvers.convex takes it")
     require_quadratic(program)
-    if any(losses(program.objective)):
-        program = lifted(program)
-        if left := [part.data for _, part in losses(program.objective)]:
-            raise ValueError(f"the loss {left[0]} is not quadratic: solvers.convex takes it")
     layout = _layout(program.variables, sizes)
     length = sum(int(np.prod(shape)) for _, shape in layout.values())
 

@@ -199,7 +199,7 @@ def duality_gap(program: Program, dual: Program, sizes: Mapping[str, int], data:
     `compile_convex`.
     """
     first, second = (dual, program) if program.maximise else (program, dual)
-    exact = not any(part.listed.lifted is None for p in (program, dual) for _, part in losses(p.objective))
+    exact = not any(any(losses(lifted(p).objective)) for p in (program, dual))
     high, low = (_value(p, sizes, data, exact) for p in (first, second))
     return DualityGap(high, low, "exact-rational" if exact else "interval")
 

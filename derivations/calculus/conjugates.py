@@ -165,6 +165,13 @@ _LISTED = (
         lifted=lambda z, i: Value(T.scalar, limits=_within(z, T.scalar)),
     ),
     Entry(
+        "relu",
+        lambda z, i: _relu(z),
+        lambda y, a, i: Value(limits=(Limit(-y, ZERO), Limit(y, a))),
+        lambda z: rf"\max\left({z.latex()}, 0\right)",
+        lifted=lambda z, i: Value(T.scalar, limits=(Limit(z, T.scalar), Limit(-T.scalar, ZERO))),
+    ),
+    Entry(
         "epsilon_insensitive",
         lambda z, i, eps: _relu(_abs(z) - eps),
         lambda y, a, i, eps: Value(pieces=((eps, "absolute", y, ()),), limits=_within(y, a)),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from derivations.calculus import index as ix
@@ -15,13 +16,20 @@ from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Expr, Index, Tensor
 from derivations.calculus.printing import to_expr
 from derivations.calculus.term import (
+    Apply,
+    Neg,
     NonConformable,
     Pick,
+    Product,
     Shape,
+    Stack,
+    Sum_,
+    SumOver,
     Symbol,
     Term,
     as_term,
     replace_at,
+    symbols,
 )
 
 
@@ -78,12 +86,63 @@ def loss(name: str, z: Any, *parameters: Any) -> Term:
 
 
 def losses(term: Term, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Loss]]:
-    """The losses that a term prints, with their paths; none inside another."""
+    """The losses that a term prints, with their paths; none inside another, and none inside what does more
+    with it than its entries show, such as a value put for a variable.
+    """
     if isinstance(term, Loss):
         yield path, term
-        return
-    for n, arg in enumerate(term.args):
-        yield from losses(arg, (*path, n))
+    elif _printed(term):
+        for n, arg in enumerate(term.args):
+            yield from losses(arg, (*path, n))
+
+
+def _printed(term: Term) -> bool:
+    """Whether a term is an operation of printed formulas: its entries are made of those of its arguments."""
+    return type(term).__module__ == Term.__module__
+
+
+def recognised(term: Term, variables: tuple[Tensor, ...]) -> Term:
+    """The term with losses of the table in the place of what says the same of the variables: |z|, max(z, 0),
+    exp z, z log z, log(1 + exp z) and log Σ exp z.
+    """
+    if isinstance(term, Loss) or not _printed(term) or not symbols(term) & set(variables):
+        return term
+    if (found := _recognised(term)) is not None:
+        return found
+    return replace(term, args=tuple(recognised(a, variables) for a in term.args))
+
+
+def _recognised(term: Term) -> Term | None:
+    if isinstance(term, Product):
+        factors = _factors(term)
+        for log in factors:
+            if _is(log, "log") and log.args[0] in factors:
+                rest = [f for f in factors if f is not log]
+                rest.remove(log.args[0])
+                return reduce(lambda a, b: Product((a, b)), [*rest, Loss(log.args, "entropy")])
+        return None
+    if not isinstance(term, Apply) or term.data[2] or term.args[0].shape():
+        return None
+    (z,), name = term.args, term.data[0]
+    if name != "log":
+        names = {"abs": "absolute", "relu": "relu", "exp": "exponential"}
+        return Loss((z,), names[name]) if name in names else None
+    if isinstance(z, SumOver) and _is(z.args[0], "exp"):
+        return Loss((Stack(z.args[0].args, z.data),), "log_sum_exp")
+    if isinstance(z, Sum_) and len(z.args) == 2 and as_term(1) in z.args:
+        (other,) = [a for a in z.args if a != as_term(1)] or [as_term(1)]
+        if _is(other, "exp"):
+            inner = other.args[0]
+            return Loss((inner.args[0] if isinstance(inner, Neg) else -inner,), "logistic")
+    return None
+
+
+def _is(term: Term, name: str) -> bool:
+    return isinstance(term, Apply) and term.data[0] == name and term.data[2] == 0 and not term.args[0].shape()
+
+
+def _factors(term: Term) -> list[Term]:
+    return [f for a in term.args for f in _factors(a)] if isinstance(term, Product) else [term]
 
 
 def without_losses(term: Term) -> Iterator[Term]:
@@ -145,6 +204,8 @@ def parted(objective: Term, variables: tuple[Tensor, ...], maximise: bool) -> Pa
     for mark, _, _ in marks:
         rest = ix.define(rest, mark, lambda *_: ix.as_expr(0))
     charges, wrong = [], ""
+    if marks and ix.free_indices(whole):
+        wrong = "an index stands in the objective that nothing explains"
     for mark, part, over in marks:
         at = tuple(i.fresh() for i in over)
         slope = gradient(whole, mark, at, zero_because="a loss may cancel: no factor is positive then")

@@ -23,7 +23,7 @@ from derivations.calculus.constraint import Raw as Raw
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.fenchel import Conjugate, conjugate, constrained, new_name, on_simplex, raw
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.losses import Charge, Loss, Parted, degree_in, losses, meanings, parted
+from derivations.calculus.losses import Charge, Loss, Parted, degree_in, losses, meanings, parted, recognised
 from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.term import (
     Pick,
@@ -270,10 +270,19 @@ def with_residuals(program: Program) -> Program:
     return replace(program, variables=variables, objective=objective, constraints=constraints)
 
 
+def with_losses(program: Program) -> Program:
+    """The program with its losses as those of the table; as it is where they do not say the same."""
+    objective = recognised(program.objective, program.variables)
+    if objective == program.objective or not nf.equal(objective.entry(), program.objective.entry()):
+        return program
+    return replace(program, objective=objective)
+
+
 def lifted(program: Program) -> Program:
     """The program with each loss that the table can write with a quadratic value and affine constraints
     written so. Raises ValueError where it is not shown to be convex.
     """
+    program = with_losses(program)
     found, parts = list(losses(program.objective)), program.parted()
     if parts.refused:
         raise ValueError(f"the program is not shown to be convex: {parts.refused}")
@@ -332,13 +341,14 @@ def dualise(program: Program) -> Dual:
     and says that it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality
     holds for it.
 
-    Where squares of affine expressions hide the convexity, and where losses of the table have arguments that
-    are no variables of their own, they get residual variables first, and a step says so. What a loss leaves
-    of the dual is its conjugate.
+    What says the same as a loss of the table is written as one. Where squares of affine expressions hide the
+    convexity, and where losses have arguments that are no variables of their own, these get residual
+    variables first, and a step says so. What a loss leaves of the dual is its conjugate.
 
     Raises ValueError if a constraint is not affine or the objective neither quadratic in the variables nor
     convex with losses of the table, or if a matrix with a declared inverse is not symmetric.
     """
+    printed, program = program, with_losses(program)
     require_quadratic(program)
     charged = bool(program.parted().charges)
     stated, split = program, with_residuals(program) if charged or not convexity(program) else program
@@ -351,7 +361,10 @@ def dualise(program: Program) -> Dual:
     whole, (charges, kept) = program, on_simplex(program.parted().charges, program.constraints)
     program = replace(program, constraints=tuple(c for c in program.constraints if c not in kept))
     result = Dual(lagrangian(program))
-    result.steps.append(Step("Program", stated.latex(), "as stated"))
+    result.steps.append(Step("Program", printed.latex(), "as stated"))
+    if stated != printed:
+        same = nf.equal(stated.objective.entry(), printed.objective.entry())
+        result.steps.append(Step("Losses", stated.latex(), "the losses of the table of conjugates", same))
     if whole != stated:
         why = "each square gets a variable of its own, equal to what is squared: the same minimum"
         if charged:

@@ -29,6 +29,7 @@ EPS, DELTA, LOW, HIGH = mp.mpf(1) / 2, mp.mpf(3) / 4, mp.mpf(-1), mp.mpf(2)
 OWN: dict[str, Callable[..., Any]] = {
     "squared": lambda z: z**2 / 2,
     "absolute": abs,
+    "relu": lambda z: max(z, mp.mpf(0)),
     "epsilon_insensitive": lambda z: max(abs(z) - EPS, mp.mpf(0)),
     "huber": lambda z: z**2 / 2 if abs(z) <= DELTA else DELTA * abs(z) - DELTA**2 / 2,
     "logistic": lambda z: mp.log1p(mp.exp(-z)),
@@ -166,8 +167,8 @@ CHANGES: dict[str, Callable[[Entry], Entry]] = {
 EVEN = {"squared", "absolute", "epsilon_insensitive", "huber"}
 SAME = {
     "shifted": {"box", "simplex"},  # the value is T, found from the limits alone
-    "doubled": {"absolute", "box", "simplex"},
-    "halved": {"absolute", "box", "simplex"},
+    "doubled": {"absolute", "relu", "box", "simplex"},
+    "halved": {"absolute", "relu", "box", "simplex"},
     "no domain": {
         "squared",
         "entropy",

@@ -16,8 +16,9 @@ from checks.kinds.programs import Convex, Dual
 from checks.statement import Identity
 from derivations.calculus import normal as nf
 from derivations.calculus import program as dualiser
+from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.losses import loss
+from derivations.calculus.losses import loss, losses
 from derivations.calculus.program import Constraint, Program, Raw, convexity, dualise, lifted, with_residuals
 from derivations.calculus.term import Term, apply, as_term, size, softmax, squared_norm, sum_over
 from solvers.compile import compile_program
@@ -50,6 +51,10 @@ EXACT = {
     "constrained": minimise(FIT + PENALTY, Constraint(sum_over(c_, w[c_]), as_term(1), MU)),
     "alone": minimise(sum_over(c_, loss("absolute", w[c_])), Constraint(as_term(2), sum_over(c_, w[c_]), MU)),
 }
+EXACT["hinge"] = minimise(RIDGE + sum_over(i, loss("relu", 1 - y[i] * (X[i].T @ w))))
+EXACT["printed"] = minimise(
+    FIT + lam * sum_over(c_, apply("abs", w[c_])) + sum_over(i, apply("relu", 1 - ERROR))
+)
 EXACT["maximised"] = replace(EXACT["svr"], objective=-EXACT["svr"].objective, maximise=True)
 SIZES = {"N": 3, "D": 2}
 
@@ -182,6 +187,62 @@ def test_an_entropy_weighted_along_the_row_is_not_softmax() -> None:
     assert len(result.program.variables) == 2
 
 
+# ---------------------------------------------------------------- losses that are printed otherwise
+
+exp_, log_ = (lambda z: apply("exp", z)), (lambda z: apply("log", z))
+SPELT = {
+    "absolute": (apply("abs", w[c_]), loss("absolute", w[c_])),
+    "relu": (apply("relu", 1 - w[c_]), loss("relu", 1 - w[c_])),
+    "exponential": (exp_(w[c_]), loss("exponential", w[c_])),
+    "entropy": (w[c_] * log_(w[c_]), loss("entropy", w[c_])),
+    "weighted entropy": (lam * (w[c_] * beta) * log_(w[c_]), lam * beta * loss("entropy", w[c_])),
+    "logistic": (log_(1 + exp_(-w[c_])), loss("logistic", w[c_])),
+    "logistic of -z": (log_(exp_(w[c_]) + 1), loss("logistic", -w[c_])),
+    "log-sum-exp": (log_(sum_over(i, exp_(X[i].T @ w))), loss("log_sum_exp", X @ w)),
+}
+
+
+@pytest.mark.parametrize("name", SPELT)
+def test_printed_losses_are_recognised_as_a_step(name: str) -> None:
+    printed, meant = SPELT[name]
+    if "sum" not in name:
+        printed, meant = sum_over(c_, printed), sum_over(c_, meant)
+    found, other = dualise(minimise(RIDGE + printed)), dualise(minimise(RIDGE + meant))
+    (step,) = [step for step in found.steps if step.title == "Losses"]
+    assert step.checked and found.program is not None and other.program is not None
+    assert nf.equal(found.program.objective.entry(), other.program.objective.entry())
+    assert "Losses" not in [step.title for step in other.steps]
+
+
+@pytest.mark.parametrize("objective", [
+    log_(2 + exp_(w[c_])),
+    log_(1 + exp_(w[c_]) ** 2),
+    w[c_] * log_(2 * w[c_]),
+    log_(w[c_]),
+    apply("exp", w[c_], order=1) * w[c_],
+    apply("F", w[c_]),
+])  # fmt: skip
+def test_what_only_looks_like_a_loss_is_not_recognised(objective: Term) -> None:
+    with pytest.raises(ValueError, match=r"not quadratic|not shown to be|affine"):
+        dualise(minimise(RIDGE + sum_over(c_, objective)))
+
+
+def test_softmax_follows_from_the_printed_entropy() -> None:
+    printed = replace(ATTENTION, objective=s.T @ p - sum_over(j, p[j] * log_(p[j])) / beta)
+    assert nf.equal(dualise(printed).solved[P], softmax(i, beta * s[i]).entry())
+    assert judge(Dual(printed, ())).holds
+
+
+def test_a_loss_for_whose_variable_a_value_is_put_is_none_of_the_variable() -> None:
+    """|w| at w = u does not depend on w: taken as a loss of w it would."""
+    value = as_term(Tensor("u", ("D",)))
+    for name, parameters in (("absolute", ()), ("box", (-lam, lam))):
+        moved = at_point(sum_over(c_, loss(name, w[c_], *parameters)), W, value)
+        assert not list(losses(moved))
+        with pytest.raises(ValueError):
+            dualise(minimise(RIDGE + at_point(sum_over(c_, loss(name, w[c_], *parameters)), W, w + value)))
+
+
 # ---------------------------------------------------------------- what has no dual
 
 FREE, VECTOR = Tensor("u"), Tensor("v", ("D",))
@@ -190,7 +251,9 @@ NOT_CONVEX = {
     "weight without a sign": (FIT + as_term(FREE) * sum_over(c_, loss("absolute", w[c_])), "not shown to be > 0"),
     "weight that is a variable": (FIT + sum_over(c_, w[c_] * loss("absolute", w[c_])), "not shown to be > 0"),
     "loss squared": (FIT + sum_over(c_, loss("absolute", w[c_]) ** 2), "not shown to be > 0"),
-    "loss in a function": (apply("exp", sum_over(c_, loss("absolute", w[c_]))), "not shown to be > 0"),
+    "loss in a function": (apply("F", sum_over(c_, loss("absolute", w[c_]))), "not shown to be > 0"),
+    "loss in a loss": (apply("exp", sum_over(c_, loss("absolute", w[c_]))), "not affine"),
+    "free index": (RIDGE + loss("absolute", w[c_]), "nothing explains"),
     "argument not affine": (sum_over(c_, loss("absolute", w[c_] ** 2 - 1)), "not affine"),
     "argument of a root": (sum_over(c_, loss("absolute", w[c_] ** Fraction(1, 2))), "not affine"),
     "loss of a loss": (sum_over(c_, loss("absolute", loss("absolute", w[c_]) - 1)), "not affine"),
