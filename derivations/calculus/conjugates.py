@@ -136,6 +136,14 @@ def _exponentials(z: Expr, i: Index) -> Expr:
     return ix.Sum(new, ix.exp(ix.rename(z, {i: new})))
 
 
+def _tube(z: str, eps: Term) -> str:
+    return rf"{{\left|{z}\right|}}_{{{eps.latex()}}}"
+
+
+def _tube_meaning(eps: Term) -> str:
+    return rf"{_tube('u', eps)} = \max\left(\left|u\right| - {eps.wrapped(2, after=True)}, 0\right)"
+
+
 def _huber_meaning(delta: Term) -> str:
     d, half = delta.wrapped(2, after=True), r"\tfrac{1}{2}\,"
     return (
@@ -175,16 +183,24 @@ _LISTED = (
         "epsilon_insensitive",
         lambda z, i, eps: _relu(_abs(z) - eps),
         lambda y, a, i, eps: Value(pieces=((eps, "absolute", y, ()),), limits=_within(y, a)),
-        lambda z, eps: rf"{{\left|{z.latex()}\right|}}_{{{eps.latex()}}}",
+        lambda z, eps: _tube(z.latex(), eps),
         lifted=lambda z, i, eps: Value(
             T.scalar, limits=(*_within(z, eps + T.scalar), Limit(-T.scalar, ZERO))
         ),
         requires=lambda eps: ((eps, NONNEGATIVE),),
-        meaning=lambda eps: (
-            rf"{{\left|u\right|}}_{{{eps.latex()}}} = "
-            rf"\max\left(\left|u\right| - {eps.wrapped(2, after=True)}, 0\right)"
-        ),
+        meaning=_tube_meaning,
         samples=(HALF,),
+    ),
+    Entry(
+        "squared_epsilon_insensitive",
+        lambda z, i, eps: HALF * _relu(_abs(z) - eps) ** 2,
+        lambda y, a, i, eps: Value(y**2 / (2 * a), pieces=((eps, "absolute", y, ()),)),
+        lambda z, eps: rf"\tfrac{{1}}{{2}}\,{_tube(z.latex(), eps)}^{{2}}",
+        lifted=lambda z, i, eps: Value(HALF * T.scalar**2, limits=_within(z, eps + T.scalar)),
+        requires=lambda eps: ((eps, NONNEGATIVE),),
+        meaning=_tube_meaning,
+        samples=(HALF,),
+        level=2,
     ),
     Entry(
         "huber",

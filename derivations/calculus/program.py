@@ -355,6 +355,8 @@ def dualise(program: Program) -> Dual:
     program = split if convexity(split) and _says_the_same(split, stated) else stated
     if charged and not convexity(program):
         raise ValueError("the objective without its losses is not shown to be convex")
+    if not all(_stands_alone(program, parts, c) for parts in (program.parted(),) for c in parts.charges):
+        raise ValueError("the losses are not shown to be of variables of their own")
     for matrix, inverse in program.inverses:
         if not (matrix.symmetric and inverse.symmetric):
             raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")

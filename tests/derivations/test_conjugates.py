@@ -31,6 +31,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "absolute": abs,
     "relu": lambda z: max(z, mp.mpf(0)),
     "epsilon_insensitive": lambda z: max(abs(z) - EPS, mp.mpf(0)),
+    "squared_epsilon_insensitive": lambda z: max(abs(z) - EPS, mp.mpf(0)) ** 2 / 2,
     "huber": lambda z: z**2 / 2 if abs(z) <= DELTA else DELTA * abs(z) - DELTA**2 / 2,
     "logistic": lambda z: mp.log1p(mp.exp(-z)),
     "entropy": xlogx,
@@ -119,7 +120,7 @@ def test_conjugates_are_the_suprema_that_a_search_finds(name: str, a: Fraction) 
         else:
             assert abs(best - said) < mp.mpf(10) ** -15, (name, exact, best, said)
             finite += 1
-    everywhere = ("squared", "entropy", "simplex_entropy", "box", "simplex")
+    everywhere = ("squared", "squared_epsilon_insensitive", "entropy", "simplex_entropy", "box", "simplex")
     assert finite > 2 and (infinite > 1) is (name not in everywhere)
 
 
@@ -164,20 +165,16 @@ CHANGES: dict[str, Callable[[Entry], Entry]] = {
     "loss of -z": lambda e: replace(e, value=lambda z, *p: e.value(-z, *p)),
     "negative loss": lambda e: replace(e, value=lambda *p: -e.value(*p)),
 }  # fmt: skip
-EVEN = {"squared", "absolute", "epsilon_insensitive", "huber"}
+EVEN = {"squared", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber"}
+WHOLE = {"squared", "squared_epsilon_insensitive", "entropy", "simplex_entropy", "exponential"}
+"""Their conjugates are finite everywhere, or y log y says where."""
 SAME = {
     "shifted": {"box", "simplex"},  # the value is T, found from the limits alone
     "doubled": {"absolute", "relu", "box", "simplex"},
     "halved": {"absolute", "relu", "box", "simplex"},
-    "no domain": {
-        "squared",
-        "entropy",
-        "simplex_entropy",
-        "exponential",
-        "logistic",
-    },  # none, or y log y has it
-    "domain doubled": {"squared", "entropy", "simplex_entropy", "exponential", "box", "simplex"},
-    "domain halved": {"squared", "entropy", "simplex_entropy", "exponential", "box", "simplex", "logistic"},
+    "no domain": WHOLE | {"logistic"},
+    "domain doubled": WHOLE | {"box", "simplex"},
+    "domain halved": WHOLE | {"box", "simplex", "logistic"},
     "without its scale": {"box", "simplex"},
     "of -y": EVEN,
     "slope doubled": set(CONJUGATES) - {"squared", "entropy", "simplex_entropy"},

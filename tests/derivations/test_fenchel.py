@@ -13,6 +13,7 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.kinds.programs import Convex, Dual
+from checks.papers.nguyen2023.legs import theorem1
 from checks.statement import Identity
 from derivations.calculus import normal as nf
 from derivations.calculus import program as dualiser
@@ -21,6 +22,8 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss, losses
 from derivations.calculus.program import Constraint, Program, Raw, convexity, dualise, lifted, with_residuals
 from derivations.calculus.term import Term, apply, as_term, size, softmax, squared_norm, sum_over
+from derivations.theories.svr import regression as svr
+from derivations.theories.svr.regression import SvrAssumptions
 from solvers.compile import compile_program
 from solvers.exact import NoExactCertificate, solve_exact
 
@@ -51,6 +54,7 @@ EXACT = {
     "constrained": minimise(FIT + PENALTY, Constraint(sum_over(c_, w[c_]), as_term(1), MU)),
     "alone": minimise(sum_over(c_, loss("absolute", w[c_])), Constraint(as_term(2), sum_over(c_, w[c_]), MU)),
 }
+EXACT["squared tube"] = minimise(RIDGE + lam * sum_over(i, loss("squared_epsilon_insensitive", ERROR, eps)))
 EXACT["hinge"] = minimise(RIDGE + sum_over(i, loss("relu", 1 - y[i] * (X[i].T @ w))))
 EXACT["printed"] = minimise(
     FIT + lam * sum_over(c_, apply("abs", w[c_])) + sum_over(i, apply("relu", 1 - ERROR))
@@ -127,6 +131,45 @@ def test_a_loss_of_a_variable_of_its_own_needs_no_residual() -> None:
     assert with_residuals(EXACT["alone"]) == EXACT["alone"]
     assert len(with_residuals(EXACT["elastic net"]).variables) == 3  # w is squared as well
     assert len(with_residuals(EXACT["two losses of one"]).variables) == 4
+
+
+def test_losses_that_are_not_of_variables_of_their_own_have_no_dual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dualiser, "_says_the_same", lambda *_: False)  # so that no residuals are made
+    with pytest.raises(ValueError, match="variables of their own"):
+        dualise(EXACT["svr"])
+
+
+MULTIPLES = {
+    "epsilon_insensitive": (as_term(svr.C), as_term(svr.epsilon)),
+    "squared_epsilon_insensitive": (as_term(svr.C), as_term(svr.epsilon)),
+    "least_squares": (as_term(svr.C), None),
+    "huber": (as_term(svr.C) / as_term(svr.delta), as_term(svr.delta)),
+}
+
+
+@pytest.mark.parametrize("name", MULTIPLES)
+def test_the_losses_of_the_regression_are_those_of_the_table(name: str) -> None:
+    """Its programs spell them with slacks; the optimal values and those of both duals are the same."""
+    assumptions = SvrAssumptions(loss=name)
+    factor, parameter = MULTIPLES[name]
+    spelt, given = svr.primal(assumptions), replace(svr.epsilon, positive=True)
+    if parameter is not None and "epsilon" in name:
+        parameter = as_term(given)
+    error = as_term(svr.y)[svr.j, svr.d] - svr.fit(svr.d, svr.j, assumptions)
+    own = loss(
+        "squared" if parameter is None else name, error, *([parameter] if parameter is not None else [])
+    )
+    ridge = as_term(Fraction(1, 2)) * sum_over(svr.d, squared_norm(as_term(svr.w)[svr.d]))
+    whole = Program(
+        "table", (svr.w, svr.b), ridge + sum_over(svr.j, svr.d, factor * own), nonzero=spelt.nonzero
+    )
+    found = {
+        -v if p.maximise else v
+        for p in (spelt, svr.dual(assumptions).program, whole, dualise(whole).program)
+        if p is not None
+        for v in [solve_exact(compile_program(p, theorem1.SIZES, theorem1.data)).certificate.primal_value]
+    }
+    assert len(found) == 1
 
 
 # ---------------------------------------------------------------- entropy and softmax
