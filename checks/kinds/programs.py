@@ -295,18 +295,21 @@ def _leaves(
             for changed in _vanishing(instance, conditions, at):
                 if not changed.admissible(program.nonzero) or not _all_vanish(changed, conditions):
                     continue
-                if all(_within(changed, c) for c in limits) and not _within(changed, other):
+                holds = all(sign in _allowed(c) for c in limits for sign in _signs(changed, c))
+                if holds and any(sign in {-1, 0, 1} - _allowed(other) for sign in _signs(changed, other)):
                     return True
     return False
 
 
-def _within(instance: Instance, c: Constraint) -> bool:
-    """Whether a constraint holds for all values of its indices."""
-    allowed = (0,) if c.equality else (-1, 0)
-    places = product(*(range(instance.sizes[i.dim]) for i in c.over))
-    return all(
-        instance.sign(c.excess(), dict(zip(c.over, place, strict=True))) in allowed for place in places
-    )
+def _allowed(c: Constraint) -> set[int]:
+    """The signs that lhs - rhs may have."""
+    return {0} if c.equality else {-1, 0}
+
+
+def _signs(instance: Instance, c: Constraint) -> Iterator[int | None]:
+    """The signs of lhs - rhs for all values of the indices; None where one is not certain."""
+    for place in product(*(range(instance.sizes[i.dim]) for i in c.over)):
+        yield instance.sign(c.excess(), dict(zip(c.over, place, strict=True)))
 
 
 def readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:

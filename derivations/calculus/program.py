@@ -348,33 +348,8 @@ def dualise(program: Program) -> Dual:
     Raises ValueError if a constraint is not affine or the objective neither quadratic in the variables nor
     convex with losses of the table, or if a matrix with a declared inverse is not symmetric.
     """
-    printed, program = program, with_losses(program)
-    require_quadratic(program)
-    charged = bool(program.parted().charges)
-    stated, split = program, with_residuals(program) if charged or not convexity(program) else program
-    program = split if convexity(split) and _says_the_same(split, stated) else stated
-    if charged and not convexity(program):
-        raise ValueError("the objective without its losses is not shown to be convex")
-    if not all(_stands_alone(program, parts, c) for parts in (program.parted(),) for c in parts.charges):
-        raise ValueError("the losses are not shown to be of variables of their own")
-    for matrix, inverse in program.inverses:
-        if not (matrix.symmetric and inverse.symmetric):
-            raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
-    whole, (charges, kept) = program, on_simplex(program.parted().charges, program.constraints)
-    program = replace(program, constraints=tuple(c for c in program.constraints if c not in kept))
-    result = Dual(lagrangian(program))
-    result.steps.append(Step("Program", printed.latex(), "as stated"))
-    if stated != printed:
-        same = nf.equal(stated.objective.entry(), printed.objective.entry())
-        result.steps.append(Step("Losses", stated.latex(), "the losses of the table of conjugates", same))
-    if whole != stated:
-        why = "each square gets a variable of its own, equal to what is squared: the same minimum"
-        if charged:
-            why = "each square and each loss gets a variable of its own, equal to its argument: same optimum"
-        result.steps.append(Step("Residuals", whole.latex(), why, _says_the_same(whole, stated)))
-    if kept:
-        why = "they are kept in the domain of the entropy and get no multipliers"
-        result.steps.append(Step("Simplex", r",\quad ".join(c.spanned() for c in kept), why, True))
+    program, charges, steps = _prepared(program)
+    result = Dual(lagrangian(program), steps=steps)
     result.steps.append(
         Step(
             "Lagrangian",
@@ -383,7 +358,7 @@ def dualise(program: Program) -> Dual:
         )
     )
     smooth = parted(result.lagrangian, program.variables, program.maximise).rest
-    own = {tensor for c in charges if (found := c.variable()) for tensor in found[:1]}
+    own = {c.own()[0] for c in charges}
     for variable in program.variables:
         at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
         result.at[variable] = at
@@ -402,6 +377,40 @@ def dualise(program: Program) -> Dual:
     _eliminate(program, result)
     _finish(program, result, smooth, charges)
     return result
+
+
+def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]]:
+    """The program whose Lagrangian is formed, its losses, and the steps that lead to it. Raises ValueError as
+    ``dualise`` does.
+    """
+    stated = with_losses(printed)
+    require_quadratic(stated)
+    charged = bool(stated.parted().charges)
+    split = with_residuals(stated) if charged or not convexity(stated) else stated
+    whole = split if convexity(split) and _says_the_same(split, stated) else stated
+    if charged and not convexity(whole):
+        raise ValueError("the objective without its losses is not shown to be convex")
+    parts = whole.parted()
+    if not all(_stands_alone(whole, parts, charge) for charge in parts.charges):
+        raise ValueError("the losses are not shown to be of variables of their own")
+    for matrix, inverse in whole.inverses:
+        if not (matrix.symmetric and inverse.symmetric):
+            raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
+    steps = [Step("Program", printed.latex(), "as stated")]
+    if stated != printed:
+        same = nf.equal(stated.objective.entry(), printed.objective.entry())
+        steps.append(Step("Losses", stated.latex(), "the losses of the table of conjugates", same))
+    if whole != stated:
+        why = "each square gets a variable of its own, equal to what is squared: the same minimum"
+        if charged:
+            why = "each square and each loss gets a variable of its own, equal to its argument: same optimum"
+        steps.append(Step("Residuals", whole.latex(), why, _says_the_same(whole, stated)))
+    charges, kept = on_simplex(parts.charges, whole.constraints)
+    if kept:
+        why = "they are kept in the domain of the entropy and get no multipliers"
+        steps.append(Step("Simplex", r",\quad ".join(c.spanned() for c in kept), why, True))
+    rest = tuple(c for c in whole.constraints if c not in kept)
+    return replace(whole, constraints=rest), charges, steps
 
 
 def require_quadratic(program: Program) -> None:
