@@ -21,7 +21,7 @@ from derivations.calculus.differentiate import gradient
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import losses
-from derivations.calculus.program import Program, lifted, require_quadratic
+from derivations.calculus.program import Program, curved, lifted, require_quadratic
 
 from .program import Layout, QuadraticProgram
 
@@ -46,6 +46,8 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
     if left := [part.data for _, part in losses(program.objective)]:
         raise ValueError(f"the loss {left[0]} is not quadratic: solvers.convex takes it")
     require_quadratic(program)
+    if bounds := [c.multiplier.name for c in program.constraints if curved(c)]:
+        raise ValueError(f"the constraint with multiplier {bounds[0]} bounds a norm: solvers.convex takes it")
     layout = _layout(program.variables, sizes)
     length = sum(int(np.prod(shape)) for _, shape in layout.values())
 

@@ -1,9 +1,9 @@
 """Programs with exponentials and logarithms: from a symbolic program to cvxpy, and a proved duality gap.
 
-A program is minimise 1/2 x'Px + q'x + r + sum of a f(Bx + c) subject to G x <= h, A x = b, with losses f of
-the table of conjugates. The solver's point is rounded to rationals and moved until it is exactly feasible;
-there the objective is evaluated in Arb balls. A feasible point of a program and one of its dual bound the
-distance of both optimal values, whatever the solver said of them.
+A program is minimise 1/2 x'Px + q'x + r + sum of a f(Bx + c) subject to G x <= h, A x = b and bounds of
+norms, with losses f of the table of conjugates. The solver's point is rounded to rationals and moved until it
+is exactly feasible; there the objective is evaluated in Arb balls. A feasible point of a program and one of
+its dual bound the distance of both optimal values, whatever the solver said of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from flint import arb
 from derivations.calculus.balls import Ball
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS
-from derivations.calculus.losses import Charge, losses
-from derivations.calculus.program import Program, Raw, lifted
+from derivations.calculus.index import Index
+from derivations.calculus.losses import Charge, Loss, losses
+from derivations.calculus.program import Constraint, Program, Raw, curved, lifted, require_quadratic
 
 from .compile import Lookup, compile_program, slope_at
 from .exact import NoExactCertificate, solve_exact, solve_rational
@@ -45,11 +46,22 @@ class Charged:
 
 
 @dataclass(frozen=True, eq=False)
+class Cone:
+    """The constraint ‖B x + c‖ <= g'x + d, in Fractions: B (k, n), c (k,), g (n,)."""
+
+    B: Array
+    c: Array
+    g: Array
+    d: Fraction
+
+
+@dataclass(frozen=True, eq=False)
 class Composite:
-    """A quadratic program and what its objective has besides."""
+    """A quadratic program, what its objective has besides, and bounds of norms."""
 
     qp: QuadraticProgram
     charged: tuple[Charged, ...]
+    cones: tuple[Cone, ...] = ()
 
     def value(self, x: Array) -> Ball:
         """The objective at x (n,), Fractions. Raises ZeroDivisionError outside its domain."""
@@ -59,9 +71,14 @@ class Composite:
         return total
 
     def slack(self, x: Array) -> Array:
-        """What may not be negative: h - G x, and the arguments of logarithms."""
+        """What may not be negative: h - G x, arguments of logarithms, bounds of norms, and by how much the
+        squares of these exceed those of the norms.
+        """
         arguments = [one.B @ x + one.c for one in self.charged if one.name == "entropy"]
-        return np.concatenate([self.qp.h - self.qp.G @ x, *arguments])
+        bounds = [(cone.g @ x + cone.d, cone.B @ x + cone.c) for cone in self.cones]
+        return np.concatenate(
+            [self.qp.h - self.qp.G @ x, *arguments, *([t, t * t - z @ z] for t, z in bounds)]
+        )
 
 
 def _entropy(z: list[Ball]) -> Ball:
@@ -75,12 +92,14 @@ _VALUES: dict[str, Callable[[list[Ball]], Ball]] = {
     "entropy": _entropy,
     "exponential": lambda z: Ball(z[0].value.exp()),
     "log_sum_exp": lambda z: Ball(sum((b.value.exp() for b in z), arb(0)).log()),
+    "norm": lambda z: Ball(sum((b.value * b.value for b in z), arb(0)).sqrt()),
 }
 _ATOMS: dict[str, Callable[[cp.Expression], cp.Expression]] = {
     "logistic": lambda z: cp.logistic(-z[0]),
     "entropy": lambda z: -cp.entr(z[0]),
     "exponential": lambda z: cp.exp(z[0]),
     "log_sum_exp": cp.log_sum_exp,
+    "norm": cp.norm,
 }
 
 
@@ -91,10 +110,45 @@ def compile_convex(program: Program, sizes: Mapping[str, int], data: Lookup) -> 
     is not shown to be convex, or with a loss that has no value here.
     """
     program = lifted(program)
+    require_quadratic(program)
     parts = program.parted()
-    qp = compile_program(replace(program, objective=Raw((), parts.rest)), sizes, data)
+    flat = tuple(c for c in program.constraints if not curved(c))
+    qp = compile_program(replace(program, objective=Raw((), parts.rest), constraints=flat), sizes, data)
+    bounds = [(c, found) for c in program.constraints if (found := curved(c)) is not None]
+    cones = tuple(one for c, found in bounds for one in _cones(c, found, program, qp, sizes, data))
     charged = tuple(one for charge in parts.charges for one in _charged(charge, program, qp, sizes, data))
-    return Composite(qp, charged)
+    return Composite(qp, charged, cones)
+
+
+def _cones(
+    c: Constraint,
+    bounded: Loss,
+    program: Program,
+    qp: QuadraticProgram,
+    sizes: Mapping[str, int],
+    data: Lookup,
+) -> list[Cone]:
+    found, rhs = [], c.rhs.entry()
+    for place in product(*(range(sizes[i.dim]) for i in c.over)):
+        here = dict(zip(c.over, place, strict=True))
+        g, d = slope_at(rhs, program, qp, sizes, data, here)
+        found.append(Cone(*_rows(bounded, program, qp, sizes, data, here), g, d))
+    return found
+
+
+def _rows(
+    loss: Loss,
+    program: Program,
+    qp: QuadraticProgram,
+    sizes: Mapping[str, int],
+    data: Lookup,
+    here: Mapping[Index, int],
+) -> tuple[Array, Array]:
+    """The argument of a loss as B x + c."""
+    inner, z = loss.argument()
+    rows = [{**here, inner: n} for n in range(sizes[inner.dim])] if inner else [here]
+    B, c = zip(*(slope_at(z, program, qp, sizes, data, at) for at in rows), strict=True)
+    return np.array(B), np.array(c, dtype=object)
 
 
 def _charged(
@@ -102,14 +156,12 @@ def _charged(
 ) -> list[Charged]:
     if charge.loss.data not in _VALUES:
         raise ValueError(f"the loss {charge.loss.data} is not evaluated here")
-    inner, z = charge.loss.argument()
     found = []
     for place in product(*(range(sizes[i.dim]) for i in charge.over)):
         here = dict(zip(charge.over, place, strict=True))
-        rows = [{**here, inner: n} for n in range(sizes[inner.dim])] if inner else [here]
-        B, c = zip(*(slope_at(z, program, qp, sizes, data, at) for at in rows), strict=True)
         factor = Fraction(evaluate(charge.factor, sizes, data, EXACT_FUNCTIONS, here))
-        found.append(Charged(charge.loss.data, factor, np.array(B), np.array(c, dtype=object)))
+        rows = _rows(charge.loss, program, qp, sizes, data, here)
+        found.append(Charged(charge.loss.data, factor, *rows))
     return found
 
 
@@ -122,8 +174,13 @@ def solve_convex(whole: Composite, tolerance: float = 1e-10) -> Array:
         objective += float(one.factor) * _ATOMS[one.name](to_float(one.B) @ x + to_float(one.c))
     limits = [qp.G @ x <= qp.h] if qp.h.size else []
     limits += [qp.A @ x == qp.b] if qp.b.size else []
+    limits += [_norm(cone, x) <= to_float(cone.g) @ x + float(cone.d) for cone in whole.cones]
     run_cvxpy(cp.Problem(cp.Minimize(objective), limits), "CLARABEL", tolerance)
     return to_float(x.value)
+
+
+def _norm(cone: Cone, x: cp.Variable) -> cp.Expression:
+    return cp.norm(to_float(cone.B) @ x + to_float(cone.c))
 
 
 def feasible_point(whole: Composite, near: Array) -> Array:
@@ -159,6 +216,7 @@ def _interior(whole: Composite) -> Array:
     limits = [qp.G @ x + t <= qp.h] if qp.h.size else []
     limits += [qp.A @ x == qp.b] if qp.b.size else []
     limits += [to_float(o.B) @ x + to_float(o.c) >= t for o in whole.charged if o.name == "entropy"]
+    limits += [_norm(cone, x) + t <= to_float(cone.g) @ x + float(cone.d) for cone in whole.cones]
     run_cvxpy(cp.Problem(cp.Maximize(t), [*limits, t <= 1, cp.norm_inf(x) <= 1e6]), "CLARABEL", 1e-8)
     return to_float(x.value)
 
@@ -199,7 +257,8 @@ def duality_gap(program: Program, dual: Program, sizes: Mapping[str, int], data:
     `compile_convex`.
     """
     first, second = (dual, program) if program.maximise else (program, dual)
-    exact = not any(any(losses(lifted(p).objective)) for p in (program, dual))
+    both = [lifted(p) for p in (program, dual)]
+    exact = not any(any(losses(p.objective)) or any(map(curved, p.constraints)) for p in both)
     high, low = (_value(p, sizes, data, exact) for p in (first, second))
     return DualityGap(high, low, "exact-rational" if exact else "interval")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
@@ -33,15 +33,18 @@ T, S = Tensor("t"), Tensor("s")
 
 @dataclass(frozen=True)
 class Limit:
-    """``lhs <= rhs`` (or ``==``), for each entry of a vector where its index is free."""
+    """``lhs <= rhs`` (or ``==``), for each entry of a vector where its index is free; ``norm_of`` is the
+    entry of the vector whose norm lhs is.
+    """
 
     lhs: Expr
     rhs: Expr
     equality: bool = False
+    norm_of: Expr | None = None
 
     def moved(self, own: dict[Tensor, Tensor], at: tuple[Index, ...]) -> Limit:
         """The same with T and S as tensors of their own at the indices ``at``."""
-        return Limit(moved(self.lhs, own, at), moved(self.rhs, own, at), self.equality)
+        return replace(self, lhs=moved(self.lhs, own, at), rhs=moved(self.rhs, own, at))
 
 
 def moved(expr: Expr, own: dict[Tensor, Tensor], at: tuple[Index, ...]) -> Expr:
@@ -66,9 +69,11 @@ class Value:
 class Entry:
     """One loss: ``value(z, i, *p)`` at a scalar z, or at the vector whose entry at the index i is z, with
     parameters p; ``conjugate(y, a, i, *p)`` is (a f)*(y), ``slope(y, a, i, *p)`` the only z (or its entry at
-    i) that attains it. ``latex`` prints f and ``meaning(*p)`` what that
-    notation stands for. ``requires`` says which signs of which expressions of p make the entry true,
-    ``lifted(z, i, *p)`` writes f(z) with a quadratic value and affine limits.
+    i) that attains it.
+
+    ``latex`` prints f and ``meaning(*p)`` what that notation stands for. ``requires`` says which signs of
+    which expressions of p make the entry true. ``lifted(z, i, *p)`` writes f(z) with a quadratic value and
+    affine limits. ``homogeneous``: f(t z) = t f(z) for t >= 0, so that a may also be 0.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Entry:
     samples: tuple[Fraction, ...] = ()
     indicator: bool = False
     level: int = 3
+    homogeneous: bool = False
     meaning: Callable[..., str] | None = None
 
 
@@ -95,6 +101,10 @@ def _relu(z: Expr) -> Expr:
 
 def _abs(z: Expr) -> Expr:
     return ix.Call("abs", z)
+
+
+def _norm(z: Expr, i: Index) -> Expr:
+    return ix.Pow(ix.Sum(i, z**2), HALF)
 
 
 def _between(low: Expr, z: Expr, high: Expr) -> tuple[Limit, ...]:
@@ -246,6 +256,14 @@ _LISTED = (
         vector=True,
         level=2,
         meaning=lambda: r"\operatorname{logsumexp}\left(u\right) = \log \sum_{k} \exp\left(u_{k}\right)",
+    ),
+    Entry(
+        "norm",
+        lambda z, i: _norm(z, i),
+        lambda y, a, i: Value(limits=(Limit(_norm(y, i), a, norm_of=y),)),
+        lambda z: rf"\left\|{z.latex()}\right\|",
+        vector=True,
+        homogeneous=True,
     ),
     Entry(
         "simplex_entropy",

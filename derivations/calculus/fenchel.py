@@ -34,11 +34,23 @@ def raw(expr: Expr) -> Term:
     return _Normal((), to_expr(nf.normal(expr)))
 
 
+def _vector(entry: Expr, at: Index) -> Term:
+    """The vector with an entry at an index: by its name where it has one."""
+    found = to_expr(nf.normal(entry))
+    if isinstance(found, ix.At) and found.indices[-1:] == (at,) and at not in found.indices[:-1]:
+        own = as_term(found.tensor)
+        return own[found.indices[:-1]] if found.indices[:-1] else own
+    return stack(at, raw(entry))
+
+
 def constrained(limit: Limit, over: tuple[Index, ...], inner: Index | None, taken: set[str]) -> Constraint:
     """A limit of the table as a constraint; for each entry of a vector where its index occurs."""
     if inner is not None and inner in ix.free_indices(limit.lhs - limit.rhs):
         over = (*over, inner)
     multiplier = Tensor(new_name(r"\zeta", taken), tuple(i.dim for i in over))
+    if limit.norm_of is not None and inner is not None:
+        norm = Loss((_vector(limit.norm_of, inner),), "norm")
+        return Constraint(norm, raw(limit.rhs), multiplier, over)
     negative = all(coefficient < 0 for _, coefficient in nf.normal(limit.lhs))
     of_sign = negative and not limit.equality and not nf.normal(limit.rhs)
     left = -raw(-limit.lhs) if of_sign else raw(limit.lhs)
@@ -78,7 +90,7 @@ class Conjugate:
         for factor, name, at, parameters in self.value.pieces:
             vector = CONJUGATES[name].vector
             inside = self.inner is not None and not vector and self.inner in ix.free_indices(at)
-            z = stack(self.inner, raw(at)) if self.inner is not None and vector else raw(at)
+            z = _vector(at, self.inner) if self.inner is not None and vector else raw(at)
             piece: Term = Loss((z, *map(raw, parameters)), name)
             piece = piece if nf.normal(factor) == nf.ONE else raw(factor) * piece
             found.append(sum_over(self.inner, piece) if self.inner is not None and inside else piece)

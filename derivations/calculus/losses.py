@@ -20,8 +20,10 @@ from derivations.calculus.term import (
     Neg,
     NonConformable,
     Pick,
+    Power,
     Product,
     Shape,
+    SquaredNorm,
     Stack,
     Sum_,
     SumOver,
@@ -103,7 +105,7 @@ def _printed(term: Term) -> bool:
 
 def recognised(term: Term, variables: tuple[Tensor, ...]) -> Term:
     """The term with losses of the table in the place of what says the same of the variables: |z|, max(z, 0),
-    exp z, z log z, log(1 + exp z) and log Σ exp z.
+    exp z, z log z, log(1 + exp z), log Σ exp z and the norm of a vector.
     """
     if isinstance(term, Loss) or not _printed(term) or not symbols(term) & set(variables):
         return term
@@ -113,6 +115,8 @@ def recognised(term: Term, variables: tuple[Tensor, ...]) -> Term:
 
 
 def _recognised(term: Term) -> Term | None:
+    if isinstance(term, Power) and term.data == Fraction(1, 2) and isinstance(term.args[0], SquaredNorm):
+        return Loss(term.args[0].args, "norm") if len(term.args[0].args[0].shape()) == 1 else None
     if isinstance(term, Product):
         factors = _factors(term)
         for log in factors:

@@ -1,11 +1,13 @@
 """Optimisation programs as data, and the symbolic dualiser.
 
-A ``Program`` has a quadratic objective and linear constraints over variables with symbolic dimensions. The
-dualiser forms the Lagrangian, differentiates it (``derivations.calculus.differentiate``), solves the
-stationarity conditions for every variable that they determine, and substitutes. What it cannot solve for
-stays as a constraint of the dual program. Where convexity is not shown there is no dual program, only the
-Lagrangian at its stationary points. Every step is recorded with its LaTeX and its reason. ``solvers.compile``
-turns the same object into numbers for cvxpy, so that derivation and solver cannot drift apart.
+A ``Program`` has a quadratic objective, perhaps with losses of the table of conjugates, and constraints that
+are affine or bound a norm, over variables with symbolic dimensions. The dualiser forms the Lagrangian,
+differentiates it (``derivations.calculus.differentiate``), solves the stationarity conditions for every
+variable that they determine, and substitutes. What it cannot solve for stays as a constraint of the dual
+program, a loss leaves its conjugate (``derivations.calculus.fenchel``). Where convexity is not shown there is
+no dual program, only the Lagrangian at its stationary points. Every step is recorded with its LaTeX and its
+reason. ``solvers.compile`` and ``solvers.convex`` turn the same object into numbers for cvxpy, so that
+derivation and solver cannot drift apart.
 """
 
 from __future__ import annotations
@@ -168,6 +170,17 @@ def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
     return all(degree_in(mono, variables) <= 1 for mono, _ in nf.normal(expr))
 
 
+def curved(c: Constraint) -> Loss | None:
+    """The left side of a constraint ‖z‖ <= rhs, None of any other."""
+    return c.lhs if isinstance(c.lhs, Loss) and c.lhs.listed.homogeneous and not c.equality else None
+
+
+def _affine_parts(c: Constraint) -> tuple[ix.Expr, ...]:
+    """What has to be affine in a constraint."""
+    found = curved(c)
+    return (c.excess(),) if found is None else (found.argument()[1], c.rhs.entry())
+
+
 def convexity(program: Program) -> str:
     """Why a program is convex (a maximisation: its objective concave), or "" if this argument does not show
     it.
@@ -186,14 +199,15 @@ def convexity(program: Program) -> str:
     parts = program.parted()
     if parts.refused:
         return ""
-    written = (parts.rest, *(c.excess() for c in program.constraints))
+    sides = [e for c in program.constraints for e in _affine_parts(c)]
+    written = (parts.rest, *sides)
     for demand in (d for e in written for d in sg.demands(e)):
         found = sg.signs(demand.base)
         if ix.tensors(demand.base) & set(variables) and not found <= demand.signs:
             return ""  # what cancels in a normal form may still cut the domain
         if not found & demand.signs:
             return ""  # no data make it defined
-    if not all(is_affine(c.excess(), variables) for c in program.constraints):
+    if not all(is_affine(e, variables) for e in sides):
         return ""
     squares, sign = 0, -1 if program.maximise else 1
     for mono, coefficient in nf.normal(parts.rest):
@@ -206,7 +220,8 @@ def convexity(program: Program) -> str:
     word = "nonpositive" if program.maximise else "nonnegative"
     kind = f"{squares} {word} quadratic term(s)" if squares else "a linear objective"
     kind += f", {len(parts.charges)} {word} multiple(s) of convex losses" if parts.charges else ""
-    return f"the constraints are affine and the objective is {kind} plus affine terms"
+    affine = "affine or bound norms" if any(map(curved, program.constraints)) else "affine"
+    return f"the constraints are {affine} and the objective is {kind} plus affine terms"
 
 
 def _is_square(mono: nf.Mono, program: Program) -> bool:
@@ -248,34 +263,47 @@ def with_residuals(program: Program) -> Program:
         parts = program.parted()
         others = zip(charged, parts.charges, strict=True)
         squares += [found for found, charge in others if not _stands_alone(program, parts, charge)]
-    objective, variables, constraints = program.objective, program.variables, program.constraints
+    objective, variables, constraints = program.objective, program.variables, list(program.constraints)
     taken = {t.name for t in program.unknown()} | {c.multiplier.name for c in constraints}
     for path, part in squares:
-        open_ones = free(part) | ix.free_indices(part.entry()) if isinstance(part, Loss) else free(part)
-        base, outer = part.args[0], tuple(sorted(open_ones, key=lambda i: i.name))
-        letters = [letter for letter in "abcdefgh" if letter not in {i.name for i in outer}]
-        inner = tuple(Index(letter, dim) for letter, dim in zip(letters, base.shape(), strict=False))
-        names = [
-            next(n for n in (letter, *(f"{letter}_{k}" for k in range(1, 99))) if n not in taken)
-            for letter in ("r", r"\rho")
-        ]
-        taken |= set(names)
-        residual, multiplier = (Tensor(name, tuple(i.dim for i in (*outer, *inner))) for name in names)
-        at = as_term(residual)[outer] if outer else as_term(residual)
-        objective = replace_at(objective, path, replace(part, args=(at, *part.args[1:])))
-        left = base[inner] if inner else base
-        right = as_term(residual)[(*outer, *inner)] if outer or inner else as_term(residual)
-        constraints += (Constraint(left, right, multiplier, (*outer, *inner), equality=True),)
-        variables += (residual,)
-    return replace(program, variables=variables, objective=objective, constraints=constraints)
+        new, equal, residual = _residual(part, taken)
+        objective, variables = replace_at(objective, path, new), (*variables, residual)
+        constraints.append(equal)
+    for n, c in enumerate(program.constraints):
+        if (bounded := curved(c)) is not None:
+            new, equal, residual = _residual(bounded, taken)
+            constraints[n] = replace(c, lhs=new)
+            constraints.append(equal)
+            variables += (residual,)
+    return replace(program, variables=variables, objective=objective, constraints=tuple(constraints))
+
+
+def _residual(part: Term, taken: set[str]) -> tuple[Term, Constraint, Tensor]:
+    """What is squared or charged with a variable in its place, what says so, and the variable."""
+    open_ones = free(part) | ix.free_indices(part.entry()) if isinstance(part, Loss) else free(part)
+    base, outer = part.args[0], tuple(sorted(open_ones, key=lambda i: i.name))
+    letters = [letter for letter in "abcdefgh" if letter not in {i.name for i in outer}]
+    inner = tuple(Index(letter, dim) for letter, dim in zip(letters, base.shape(), strict=False))
+    names = [new_name(letter, taken) for letter in ("r", r"\rho")]
+    residual, multiplier = (Tensor(name, tuple(i.dim for i in (*outer, *inner))) for name in names)
+    at = as_term(residual)[outer] if outer else as_term(residual)
+    left = base[inner] if inner else base
+    right = as_term(residual)[(*outer, *inner)] if outer or inner else as_term(residual)
+    equal = Constraint(left, right, multiplier, (*outer, *inner), equality=True)
+    return replace(part, args=(at, *part.args[1:])), equal, residual
 
 
 def with_losses(program: Program) -> Program:
     """The program with its losses as those of the table; as it is where they do not say the same."""
     objective = recognised(program.objective, program.variables)
-    if objective == program.objective or not nf.equal(objective.entry(), program.objective.entry()):
-        return program
-    return replace(program, objective=objective)
+    constraints = []
+    for c in program.constraints:
+        new = replace(c, lhs=recognised(c.lhs, program.variables))
+        same = curved(new) is not None and nf.equal(new.lhs.entry(), c.lhs.entry())
+        constraints.append(new if same else c)
+    if objective != program.objective and not nf.equal(objective.entry(), program.objective.entry()):
+        objective = program.objective
+    return replace(program, objective=objective, constraints=tuple(constraints))
 
 
 def lifted(program: Program) -> Program:
@@ -316,11 +344,19 @@ def _stands_alone(program: Program, parts: Parted, charge: Charge) -> bool:
 
 
 def _says_the_same(split: Program, stated: Program) -> bool:
-    """Whether the objective is the stated one once each residual is what its constraint says."""
+    """Whether objective and bounds are the stated ones once each residual is what its constraint says."""
     pairs = [(split.objective.entry(), stated.objective.entry())]
-    for (_, new), (_, old) in zip(losses(split.objective), losses(stated.objective), strict=True):
-        (i, one), (k, two) = new.argument(), old.argument()  # a normal form need not show an indicator's
-        pairs.append((one, ix.rename(two, {k: i}) if i and k else two))
+    alike = [(a, b) for (_, a), (_, b) in zip(losses(split.objective), losses(stated.objective), strict=True)]
+    for new_one, old_one in zip(split.constraints, stated.constraints, strict=False):
+        one, two = curved(new_one), curved(old_one)
+        if replace(new_one, lhs=old_one.lhs) != old_one or (one is None and new_one != old_one):
+            return False
+        alike += [(one, two)] if one is not None and two is not None else []
+    for new, old in alike:
+        if new.data != old.data:
+            return False
+        (i, z), (k, u) = new.argument(), old.argument()  # a normal form need not show an indicator's
+        pairs.append((z, ix.rename(u, {k: i}) if i and k else u))
     added = split.constraints[len(stated.constraints) :]
     for variable, c in zip(split.variables[len(stated.variables) :], added, strict=True):
         if nf.normal(c.rhs.entry()) != nf.normal(ix.At(variable, c.over)):
@@ -385,12 +421,15 @@ def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]
     """
     stated = with_losses(printed)
     require_quadratic(stated)
-    charged = bool(stated.parted().charges)
+    charged = bool(stated.parted().charges or any(map(curved, stated.constraints)))
     split = with_residuals(stated) if charged or not convexity(stated) else stated
     whole = split if convexity(split) and _says_the_same(split, stated) else stated
     if charged and not convexity(whole):
         raise ValueError("the objective without its losses is not shown to be convex")
     parts = whole.parted()
+    bounded = [(c, found) for c in whole.constraints if (found := curved(c)) is not None]
+    bounds = [Charge(found, ix.At(c.multiplier, c.over), c.over) for c, found in bounded]
+    parts = replace(parts, charges=(*parts.charges, *bounds))
     if not all(_stands_alone(whole, parts, charge) for charge in parts.charges):
         raise ValueError("the losses are not shown to be of variables of their own")
     for matrix, inverse in whole.inverses:
@@ -416,7 +455,7 @@ def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]
 def require_quadratic(program: Program) -> None:
     """Raise ValueError if a constraint is not affine or the objective not quadratic in the variables."""
     for c in program.constraints:
-        if not is_affine(c.excess(), program.variables):
+        if not all(is_affine(e, program.variables) for e in _affine_parts(c)):
             raise ValueError(
                 f"the constraint with multiplier {c.multiplier.name} is not affine in the variables"
             )
@@ -425,7 +464,7 @@ def require_quadratic(program: Program) -> None:
         raise ValueError(f"the program is not shown to be convex: {parts.refused}")
     if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(parts.rest)):
         raise ValueError("the objective is not quadratic in the variables")
-    for expr in (parts.rest, *(c.excess() for c in program.constraints)):
+    for expr in (parts.rest, *(e for c in program.constraints for e in _affine_parts(c))):
         if any(ix.tensors(d.base) & set(program.variables) for d in sg.demands(expr)):
             raise ValueError("the program is defined for some values of the variables only")
 

@@ -37,6 +37,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "entropy": xlogx,
     "exponential": mp.exp,
     "log_sum_exp": lambda u, v: mp.log(mp.exp(u) + mp.exp(v)),
+    "norm": lambda u, v: mp.hypot(u, v),
     "simplex_entropy": lambda u, v: xlogx(u) + xlogx(v),
     "box": lambda z: mp.mpf(0) if LOW <= z <= HIGH else INFINITY,
     "simplex": lambda u, v: mp.mpf(0) if min(u, v) >= 0 else INFINITY,
@@ -61,6 +62,9 @@ def searched(name: str, y: tuple[Any, ...], a: Any) -> Any:
         if abs(y[0] + y[1] - a) > mp.mpf(10) ** -30:
             return INFINITY
         return unbounded(lambda u: y[0] * u - a * f(u, 0))
+    if name == "norm":  # among points of one norm y z is largest along y
+        size = mp.hypot(*y)
+        return unbounded(lambda r: r * size - a * abs(r))
     if name in ("simplex", "simplex_entropy"):
         return largest(lambda q: y[0] * q + y[1] * (1 - q) - a * f(q, 1 - q), mp.mpf(0), mp.mpf(1))
     if name == "box":
@@ -81,7 +85,7 @@ def number(expr: ix.Expr, y: tuple[Any, ...], i: int = 0) -> Any:
         "log": lambda x, _: mp.log(x) if x else mp.mpf(-1),  # times zero
         "abs": lambda x, _: abs(x),
         "relu": lambda x, _: max(x, 0),
-        "root": lambda x, _: mp.mpf(0),
+        "root": lambda x, _: mp.sqrt(mp.mpf(x.numerator) / x.denominator) if x > 0 else mp.mpf(0),
     }
     found = evaluate(expr, {"n": 2}, lambda t, e: y[e[0] if e else 0], functions, {I: i})
     return mp.mpf(found.numerator) / found.denominator if isinstance(found, Fraction) else found
@@ -165,13 +169,13 @@ CHANGES: dict[str, Callable[[Entry], Entry]] = {
     "loss of -z": lambda e: replace(e, value=lambda z, *p: e.value(-z, *p)),
     "negative loss": lambda e: replace(e, value=lambda *p: -e.value(*p)),
 }  # fmt: skip
-EVEN = {"squared", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber"}
+EVEN = {"squared", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", "norm"}
 WHOLE = {"squared", "squared_epsilon_insensitive", "entropy", "simplex_entropy", "exponential"}
 """Their conjugates are finite everywhere, or y log y says where."""
 SAME = {
     "shifted": {"box", "simplex"},  # the value is T, found from the limits alone
-    "doubled": {"absolute", "relu", "box", "simplex"},
-    "halved": {"absolute", "relu", "box", "simplex"},
+    "doubled": {"absolute", "relu", "norm", "box", "simplex"},
+    "halved": {"absolute", "relu", "norm", "box", "simplex"},
     "no domain": WHOLE | {"logistic"},
     "domain doubled": WHOLE | {"box", "simplex"},
     "domain halved": WHOLE | {"box", "simplex", "logistic"},

@@ -19,8 +19,8 @@ from derivations.calculus.conjugates import CONJUGATES
 from derivations.calculus.functions import BALL_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
-from derivations.calculus.program import Constraint, Program, dualise
-from derivations.calculus.term import Term, as_term, exp, squared_norm, sum_over
+from derivations.calculus.program import Constraint, Program, convexity, dualise
+from derivations.calculus.term import Term, as_term, exp, sqrt, squared_norm, stack, sum_over
 from solvers.convex import (
     _ATOMS,
     _VALUES,
@@ -58,6 +58,10 @@ PROGRAMS = {
     "logistic, lasso": minimise(sum_over(i, loss("logistic", y[i] * (X[i].T @ w))) + lam * sum_over(c_, loss("absolute", w[c_]))),
     "log-sum-exp": minimise(RIDGE + lam * loss("log_sum_exp", X @ w - y)),
     "exponential": minimise(RIDGE + sum_over(i, loss("exponential", X[i].T @ w - y[i]))),
+    "group lasso": minimise(squared_norm(X @ w - y) / 2 + lam * loss("norm", w)),
+    "norm bounded": minimise(squared_norm(X @ w - y) / 2, Constraint(sqrt(squared_norm(w)), sum_over(c_, w[c_]) + lam, MU)),
+    "linear in a ball": minimise(sum_over(c_, w[c_]), Constraint(loss("norm", w), beta, MU)),
+    "rows in balls": Program("r", (A,), sum_over(i, m, g[i, m] * a[i, m]), (Constraint(loss("norm", a[i]), beta, NU, (i,)),), maximise=True),
 }  # fmt: skip
 SIZES = {"N": 3, "D": 2, "M": 2}
 
@@ -114,7 +118,12 @@ def test_a_conjugate_without_its_domain_or_scale_is_noticed() -> None:
 def drawn(seed: int) -> Program:
     """Two losses of the table at random arguments, with or without a constraint."""
     rng = random.Random(seed)
-    parameters = {"epsilon_insensitive": (lam,), "huber": (beta,), "box": (-lam, beta)}
+    parameters = {
+        "epsilon_insensitive": (lam,),
+        "squared_epsilon_insensitive": (beta,),
+        "huber": (beta,),
+        "box": (-lam, beta),
+    }
     objective = RIDGE if rng.random() < 0.5 else squared_norm(X @ w - y) / 2 + RIDGE / 9
     for name in rng.sample([n for n in CONJUGATES if n not in ("simplex_entropy", "simplex")], 2):
         factor, own = rng.choice([as_term(1), lam, 1 / beta]), parameters.get(name, ())
@@ -183,6 +192,41 @@ def test_without_a_feasible_point_there_is_no_gap() -> None:
     whole = replace(PROGRAMS["softmax"], constraints=(TOTAL, contradiction))
     with pytest.raises(NoExactCertificate, match="contradict"):
         feasible_point(compile_convex(whole, SIZES, data(0)), np.full(3, 1 / 3))
+
+
+def test_a_bound_of_a_norm_needs_its_bound_in_the_dual() -> None:
+    for name in ("group lasso", "norm bounded", "rows in balls"):
+        result = dualise(PROGRAMS[name])
+        assert result.program is not None and len(result.domain) == 1
+        wide = tuple(
+            replace(c, rhs=2 * c.rhs) if c in result.domain else c for c in result.program.constraints
+        )
+        wrong = replace(result.program, constraints=wide)
+        assert any(gap(PROGRAMS[name], wrong, seed).refuted for seed in range(6))
+
+
+@pytest.mark.parametrize("bound", [
+    Constraint(lam, loss("norm", w), MU),
+    Constraint(loss("norm", w), lam, MU, equality=True),
+    Constraint(loss("norm", w), w[c_] ** 2, Tensor("kappa", ("D",)), (c_,)),
+    Constraint(-loss("norm", w), lam, MU),
+    Constraint(loss("norm", stack(c_, w[c_] ** 2)), lam, MU),
+    Constraint(loss("squared", sum_over(c_, w[c_])), lam, MU),
+])  # fmt: skip
+def test_other_constraints_on_norms_are_refused(bound: Constraint) -> None:
+    whole = minimise(RIDGE, bound)
+    assert not convexity(whole)
+    for judge in (dualise, lambda p: compile_convex(p, SIZES, data(0))):
+        with pytest.raises(ValueError, match=r"not affine|some values only"):
+            judge(whole)
+
+
+def test_the_dual_of_a_dual_has_the_same_value() -> None:
+    for name in ("group lasso", "norm bounded"):
+        dual = dualise(PROGRAMS[name]).program
+        assert dual is not None and convexity(dual)
+        found = gap(dual, dualise(dual).program)
+        assert not found.refuted and found.bound < 1e-8
 
 
 def test_what_is_not_convex_is_not_compiled() -> None:
