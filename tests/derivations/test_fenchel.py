@@ -21,7 +21,7 @@ from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss, losses
 from derivations.calculus.program import Constraint, Program, Raw, convexity, dualise, lifted, with_residuals
-from derivations.calculus.term import Term, apply, as_term, size, softmax, squared_norm, sum_over
+from derivations.calculus.term import Term, apply, as_term, size, softmax, sqrt, squared_norm, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions
 from solvers.compile import compile_program
@@ -382,3 +382,16 @@ def test_convexity_of_a_program_with_losses() -> None:
     assert judge(Convex(ATTENTION)).holds
     assert judge(Convex(minimise(RIDGE - lam * sum_over(i, loss("absolute", ERROR))))).holds is None
     assert judge(Convex(minimise(RIDGE + size("N") * sum_over(i, loss("absolute", ERROR))))).holds
+
+
+@pytest.mark.parametrize("left, right, holds", [
+    (loss("norm", as_term(RHO1)), lam, True),
+    (sqrt(squared_norm(as_term(RHO1))), lam, True),
+    (squared_norm(as_term(RHO1)), lam * lam, None),  # the same, but not seen to be
+    (loss("norm", as_term(RHO1)), 2 * lam, False),
+    (loss("norm", as_term(RHO)), lam, False),
+])  # fmt: skip
+def test_the_dual_of_a_norm_is_bounded_by_its_factor(left: Term, right: Term, holds: bool | None) -> None:
+    whole = minimise(FIT + lam * loss("norm", w))
+    bound = Constraint(left, right, Tensor("z"))
+    assert judge(Dual(whole, ((W, CONDITION),), domain=(bound,))).holds is holds
