@@ -40,6 +40,7 @@ from checks.run.interactive import (
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
 from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import loss
 from derivations.calculus.program import Constraint, Program, Raw, Step, convexity, dualise, lagrangian
 from derivations.calculus.term import (
     Term,
@@ -144,6 +145,7 @@ __all__ = [
     "judged_records",
     "kronecker",
     "lagrangian",
+    "loss",
     "named",
     "part",
     "recorded_result",

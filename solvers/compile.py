@@ -20,7 +20,8 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Program, require_quadratic
+from derivations.calculus.losses import losses
+from derivations.calculus.program import Program, curved, lifted, require_quadratic
 
 from .program import Layout, QuadraticProgram
 
@@ -32,15 +33,21 @@ def compile_program(program: Program, sizes: Mapping[str, int], data: Lookup) ->
     """The exact quadratic program (entries are Fractions) of a symbolic one at given sizes and data.
 
     ``data(tensor, entry)`` gives the Fractions of everything that is not a variable. A maximisation is
-    negated. Raises KeyError for a size that is missing, ValueError for a program that is not quadratic with
-    affine constraints, or in which two constraints share a multiplier or a variable is promised something.
+    negated, and a loss that is quadratic in pieces gets variables and constraints of its own. Raises KeyError
+    for a size that is missing, ValueError for a program that is not quadratic with affine constraints, or in
+    which two constraints share a multiplier or a variable is promised something.
     """
     names = [c.multiplier.name for c in program.constraints]
     if len(set(names)) < len(names):
         raise ValueError("two constraints share a multiplier")
     if any(v.positive or v.symmetric for v in program.variables):
         raise ValueError("what is promised of a variable must stand among the constraints")
+    program = lifted(program)
+    if left := [part.data for _, part in losses(program.objective)]:
+        raise ValueError(f"the loss {left[0]} is not quadratic: solvers.convex takes it")
     require_quadratic(program)
+    if bounds := [c.multiplier.name for c in program.constraints if curved(c)]:
+        raise ValueError(f"the constraint with multiplier {bounds[0]} bounds a norm: solvers.convex takes it")
     layout = _layout(program.variables, sizes)
     length = sum(int(np.prod(shape)) for _, shape in layout.values())
 
@@ -132,6 +139,28 @@ def _rows(
         matrix.append(row)
         right.append(-value(excess, here))
     return constraint.multiplier.name, matrix, right, tuple(sizes[i.dim] for i in constraint.over)
+
+
+def slope_at(
+    expr: ix.Expr,
+    program: Program,
+    qp: QuadraticProgram,
+    sizes: Mapping[str, int],
+    data: Lookup,
+    at: Mapping[Index, int],
+) -> tuple[Any, Fraction]:
+    """Coefficients (n,) and constant of an affine expression at values of its indices, as Fractions."""
+
+    def at_zero(tensor: Tensor, entry: tuple[int, ...]) -> Any:
+        return Fraction(0) if tensor in program.variables else data(tensor, entry)
+
+    row = np.array([Fraction(0)] * qp.q.size, dtype=object)
+    for variable in program.variables:
+        slope, places = _slope(expr, variable, "p")
+        for entry, position in _entries(variable, qp.variables, sizes):
+            here = {**at, **dict(zip(places, entry, strict=True))}
+            row[position] = Fraction(evaluate(slope, sizes, at_zero, EXACT_FUNCTIONS, here))
+    return row, Fraction(evaluate(expr, sizes, at_zero, EXACT_FUNCTIONS, at))
 
 
 def _stack(blocks: list[Any], length: int) -> tuple[Any, Any, Layout]:

@@ -47,7 +47,7 @@ class Solution:
     seconds: float
 
 
-def _quadratic_term(P: Array, x: cp.Variable) -> cp.Expression:
+def quadratic_term(P: Array, x: cp.Variable) -> cp.Expression:
     """1/2 x'Px without cvxpy's numerical PSD test, which rejects semidefinite P by rounding."""
     diagonal = np.diag(P)
     if np.array_equal(P, np.diag(diagonal)):
@@ -97,7 +97,7 @@ def solve(qp: QuadraticProgram, solver: str = "CLARABEL", tolerance: float = 1e-
     x = cp.Variable(qp.q.size)
     inequality = [scipy.sparse.csr_array(qp.G) @ x <= qp.h] if qp.h.size else []
     equality = [scipy.sparse.csr_array(qp.A) @ x == qp.b] if qp.b.size else []
-    objective = _quadratic_term(qp.P, x) + qp.q @ x + qp.r
+    objective = quadratic_term(qp.P, x) + qp.q @ x + qp.r
     status, seconds = run_cvxpy(cp.Problem(cp.Minimize(objective), inequality + equality), solver, tolerance)
     return Solution(
         x=to_float(x.value),

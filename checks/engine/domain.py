@@ -21,6 +21,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.gradients import Moved
+from derivations.calculus.losses import recognised, without_losses
 from derivations.calculus.printing import form_latex
 from derivations.calculus.program import Program
 from derivations.calculus.term import Term, subterms
@@ -72,9 +73,11 @@ def hidden_demands(statement: Any) -> Iterator[sg.Demand]:
                     yield from sg.demands(expr)
     program = getattr(statement, "program", None)
     if isinstance(program, Program):
-        for term in terms_of((program.objective, program.constraints)):
-            for expr in entries(term):
-                yield from sg.demands(expr)
+        apart = getattr(statement, "extended", False)  # outside the domain of a loss the objective is ±∞
+        for whole in terms_of((program.objective, program.constraints)):
+            for term in without_losses(recognised(whole, program.variables)) if apart else (whole,):
+                for expr in entries(term):
+                    yield from sg.demands(expr)
 
 
 def _inside(term: Term) -> Iterator[sg.Demand]:

@@ -15,8 +15,9 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import degree_in
 from derivations.calculus.printing import to_expr
-from derivations.calculus.program import Constraint, Program, degree_in
+from derivations.calculus.program import Constraint, Program, curved
 from derivations.calculus.term import as_term
 
 SHARE = Tensor("t", ())
@@ -30,6 +31,8 @@ def convex(name: str, s: Convex) -> list[Theorem]:
     program = s.program
     if any(v.positive or v.symmetric for v in program.variables):
         raise NotCovered("a program over a variable with a promise")
+    if program.parted().charges or any(map(curved, program.constraints)):
+        raise NotCovered("a program with losses of the table of conjugates")
     mix = _Mix(program)
     context = Context(mix.everything(), mix.given, program.nonzero)
     lines, proof = _stated(name, context, mix)

@@ -23,7 +23,8 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Constraint, Program, Raw, dualise
+from derivations.calculus.losses import losses
+from derivations.calculus.program import Constraint, Program, Raw, dualise, with_losses
 
 STEP = Tensor("s", ())
 """How far a line is followed."""
@@ -66,6 +67,8 @@ class _Dualised:
         self.program, result = s.program, dualise(s.program)
         if s.program.maximise or any(c.equality for c in s.program.constraints):
             raise NotCovered("the dual of a maximisation or of equalities")
+        if result.domain or any(losses(with_losses(s.program).objective)):
+            raise NotCovered("a dual with conjugates")
         if result.program is None or set(dict(s.conditions)) != set(result.conditions):
             raise NotCovered("other conditions than those that are derived")
         self.at, self.solved = result.at, result.solved

@@ -13,15 +13,18 @@ from checks.engine.finding import Finding
 from checks.engine.instances import Instance, exact_instances, solved
 from checks.engine.judge import ENGINES, step
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus import program as dualiser
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Program, convexity, degree_in, dualise
+from derivations.calculus.losses import degree_in
+from derivations.calculus.program import Constraint, Program, convexity, dualise
 from derivations.calculus.term import Term
 
 
@@ -31,6 +34,7 @@ class Convex(Kind):
 
     program: Program
     label: str = ""
+    extended = True
 
     def statement_latex(self) -> str:
         """That the program is convex; without constraints, that its objective is."""
@@ -64,16 +68,20 @@ class Dual(Kind):
     """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
 
     ``conditions`` maps each primal variable that stationarity does not determine to the printed condition
-    (a term that vanishes for all values of its indices, at most one for each dimension of the variable).
+    (a term that vanishes for all values of its indices, at most one for each dimension of the variable);
+    ``domain`` are the printed constraints under which the conjugates of the program's losses are finite.
     """
 
     program: Program
     conditions: tuple[tuple[Tensor, Term], ...]
     label: str = ""
+    domain: tuple[Constraint, ...] = ()
+    extended = True
 
     def statement_latex(self) -> str:
         """The conditions, one after the other."""
         rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
+        rows += [c.spanned() for c in self.domain]
         rows = rows or [r"\text{no condition besides the signs of the multipliers}"]
         conditions = r",\quad ".join(rows)
         dual = rf"\text{{its dual has the conditions}}\quad {conditions}"
@@ -185,9 +193,12 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
         strong = all(_escapes(derived, e, statement.program, seed) for e in read[v])
         if strong or _escapes(exprs, result.conditions[v], statement.program, seed):
             wrong.append(f"the condition from {v.name} is another one")
+    outside, complete = _domain(statement, result, seed)
+    wrong += outside
     defined_ = all(sg.signs(d.base) <= d.signs for e in exprs for d in sg.demands(e))
     settled = (
         defined_
+        and complete
         and all(same.values())
         and set(printed) == set(result.conditions)
         and result.program is not None
@@ -201,6 +212,16 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     finding.evidence.append(Evidence("derivation", "exact-symbolic", passed, detail, settles=True))
     finding.counterexample = "; ".join(wrong) or None
     if with_mutants and passed:
+        for c in statement.domain:
+            for what, changed in _changed_limits(c):
+                finding.mutants.tried += 1
+                wrong_domain = tuple(changed if own == c else own for own in statement.domain)
+                if any(_unmatched(result.domain, wrong_domain)):
+                    finding.mutants.killed += 1
+                elif nf.equal(changed.excess(), c.excess()):
+                    finding.mutants.equivalent += 1
+                else:
+                    finding.mutants.survivors.append(f"domain: {what}")
         for variable, term in statement.conditions:
             for what, mutant in mutants(term, 12):
                 finding.mutants.tried += 1
@@ -214,6 +235,81 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
                 else:
                     finding.mutants.survivors.append(f"{variable.name}: {what}")
     return finding
+
+
+def _domain(statement: Dual, result: dualiser.Dual, seed: int) -> tuple[list[str], bool]:
+    """What is wrong with the printed domain of the conjugates, and whether it is the derived one."""
+    printed = [t.entry() for _, t in statement.conditions]
+    derived = list(result.conditions.values())
+    missing, extra = _unmatched(result.domain, statement.domain)
+    wrong = [
+        f"{words}: {unicode_math(c.latex())}"
+        for words, conditions, limits, others in (
+            ("not printed, and the conjugate is infinite without it", printed, statement.domain, missing),
+            ("no condition of the dual", derived, tuple(result.domain), extra),
+        )
+        for c in others
+        if _leaves(conditions, limits, c, statement.program, seed)
+    ]
+    return wrong, not missing and not extra
+
+
+def _unmatched(
+    derived: list[Constraint], printed: tuple[Constraint, ...]
+) -> tuple[list[Constraint], list[Constraint]]:
+    """The derived constraints that are not printed, and the printed ones that are not derived."""
+    return (
+        [c for c in derived if not any(_same_limit(c, p) for p in printed)],
+        [p for p in printed if not any(_same_limit(c, p) for c in derived)],
+    )
+
+
+def _same_limit(derived: Constraint, printed: Constraint) -> bool:
+    """Whether two constraints say the same, indices renamed."""
+    if derived.equality != printed.equality or len(derived.over) != len(printed.over):
+        return False
+    try:
+        read = readings(printed.excess(), derived.over)
+    except Malformed:
+        return False
+    return any(
+        nf.equal(derived.excess(), e) or (derived.equality and nf.equal(derived.excess(), -e)) for e in read
+    )
+
+
+def _changed_limits(c: Constraint) -> Iterator[tuple[str, Constraint]]:
+    """A constraint with a wrong side."""
+    for what, side in mutants(c.lhs, 6, whole=True):
+        yield what, replace(c, lhs=side)
+    for what, side in mutants(c.rhs, 6, whole=True):
+        yield what, replace(c, rhs=side)
+
+
+def _leaves(
+    conditions: list[ix.Expr], limits: tuple[Constraint, ...], other: Constraint, program: Program, seed: int
+) -> bool:
+    """Whether at an exact instance all conditions vanish, all limits hold and another one does not."""
+    everything = [*conditions, *(c.excess() for c in limits), other.excess()]
+    for instance, points in exact_instances(everything, (), seed, 60, True, nonzero=program.nonzero):
+        for at in points:
+            for changed in _vanishing(instance, conditions, at):
+                if not changed.admissible(program.nonzero) or not _all_vanish(changed, conditions):
+                    continue
+                holds = all(sign in _allowed(c) for c in limits for sign in _signs(changed, c))
+                if holds and any(sign in {-1, 0, 1} - _allowed(other) for sign in _signs(changed, other)):
+                    return True
+    return False
+
+
+def _allowed(c: Constraint) -> set[int]:
+    """The signs that lhs - rhs may have."""
+    return {0} if c.equality else {-1, 0}
+
+
+def _signs(instance: Instance, c: Constraint) -> Iterator[int | None]:
+    """The signs of lhs - rhs for all values of the indices; None where one is not certain."""
+    for place in product(*(range(instance.sizes[i.dim]) for i in c.over)):
+        yield instance.sign(c.excess(), dict(zip(c.over, place, strict=True)))
 
 
 def readings(condition: ix.Expr, at: tuple[Index, ...]) -> list[ix.Expr]:

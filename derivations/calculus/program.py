@@ -1,29 +1,33 @@
 """Optimisation programs as data, and the symbolic dualiser.
 
-A ``Program`` has a quadratic objective and linear constraints over variables with symbolic dimensions. The
-dualiser forms the Lagrangian, differentiates it (``derivations.calculus.differentiate``), solves the
-stationarity conditions for every variable that they determine, and substitutes. What it cannot solve for
-stays as a constraint of the dual program. Where convexity is not shown there is no dual program, only the
-Lagrangian at its stationary points. Every step is recorded with its LaTeX and its reason. ``solvers.compile``
-turns the same object into numbers for cvxpy, so that derivation and solver cannot drift apart.
+A ``Program`` has a quadratic objective, perhaps with losses of the table of conjugates, and constraints that
+are affine or bound a norm, over variables with symbolic dimensions. The dualiser forms the Lagrangian,
+differentiates it (``derivations.calculus.differentiate``), solves the stationarity conditions for every
+variable that they determine, and substitutes. What it cannot solve for stays as a constraint of the dual
+program, a loss leaves its conjugate (``derivations.calculus.fenchel``). Where convexity is not shown there is
+no dual program, only the Lagrangian at its stationary points. Every step is recorded with its LaTeX and its
+reason. ``solvers.compile`` and ``solvers.convex`` turn the same object into numbers for cvxpy, so that
+derivation and solver cannot drift apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import lru_cache
 from itertools import groupby
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
+from derivations.calculus.conjugates import S, T, moved
+from derivations.calculus.constraint import Constraint as Constraint
+from derivations.calculus.constraint import Raw as Raw
 from derivations.calculus.differentiate import gradient
+from derivations.calculus.fenchel import Conjugate, conjugate, constrained, new_name, on_simplex, raw
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.printing import form_latex, latex, to_expr
+from derivations.calculus.losses import Charge, Loss, Parted, degree_in, losses, meanings, parted, recognised
+from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.term import (
-    Neg,
     Pick,
     Power,
     SquaredNorm,
@@ -36,51 +40,6 @@ from derivations.calculus.term import (
     sum_over,
     symbols,
 )
-
-
-class Raw(Term):
-    """A scalar that was derived rather than printed; ``data`` is its index expression."""
-
-    def shape(self) -> tuple[str, ...]:
-        return ()
-
-    def entry(self, *at: Index) -> ix.Expr:
-        return self.data
-
-    def latex(self) -> str:
-        return _shown(self.data)
-
-    level = 1
-
-
-@lru_cache(maxsize=256)
-def _shown(expr: ix.Expr) -> str:
-    return latex(expr)
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """``lhs <= rhs`` (or ``==``) for all values of the indices ``over``, with its Lagrange multiplier."""
-
-    lhs: Term
-    rhs: Term
-    multiplier: Tensor
-    over: tuple[Index, ...] = ()
-    equality: bool = False
-
-    def excess(self) -> ix.Expr:
-        """lhs - rhs as an index expression; <= 0 (or = 0) where the constraint holds."""
-        return self.lhs.entry() - self.rhs.entry()
-
-    def latex(self) -> str:
-        if self.of_sign():
-            return rf"{self.lhs.args[0].latex()} \ge 0"
-        relation = "=" if self.equality else r"\le"
-        return rf"{self.lhs.latex()} {relation} {self.rhs.latex()}"
-
-    def of_sign(self) -> bool:
-        """Whether it is -x <= 0, which is printed as x >= 0."""
-        return isinstance(self.lhs, Neg) and self.rhs == as_term(0) and not self.equality
 
 
 @dataclass(frozen=True)
@@ -112,10 +71,15 @@ class Program:
             span = r",\ ".join(rf"{i.latex.strip()} = 1, \dots, {i.dim}" for i in over)
             shown = r",\quad ".join(c.latex() for c in group)
             rows.append(start + shown + (rf"\quad ({span})" if span else ""))
+        rows += [rf"\text{{where}}\quad & {meaning}" for meaning in meanings(self.objective)]
         return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"
+
+    def parted(self) -> Parted:
+        """The objective taken apart into losses of the table and the rest."""
+        return parted(self.objective, self.variables, self.maximise)
 
     def unknown(self) -> set[Tensor]:
         """All tensors that the objective and the constraints mention."""
@@ -156,6 +120,7 @@ class Dual:
 
     ``stationarity[v]`` is ∂L/∂v at the indices ``at[v]``; ``solved[v]`` the value that it gives the variable
     (where it determines it); ``conditions`` are the remaining equations (expression = 0, its free indices);
+    ``domain`` is where the conjugates of the losses are finite;
     ``complementarity`` the products that vanish; ``program`` the dual program, None where the program is not
     shown to be convex: the Lagrangian at its stationary points is then a value, and bounds nothing.
     """
@@ -168,6 +133,7 @@ class Dual:
     complementarity: list[tuple[Tensor, ix.Expr]] = field(default_factory=list)
     program: Program | None = None
     steps: list[Step] = field(default_factory=list)
+    domain: list[Constraint] = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"Dual({'; '.join(step.title for step in self.steps)})"
@@ -204,19 +170,15 @@ def is_affine(expr: ix.Expr, variables: tuple[Tensor, ...]) -> bool:
     return all(degree_in(mono, variables) <= 1 for mono, _ in nf.normal(expr))
 
 
-def degree_in(mono: nf.Mono, variables: tuple[Tensor, ...]) -> Fraction:
-    """The degree of a monomial in the variables; 99 or more where one stands in a function, root or
-    denominator.
-    """
-    degree = Fraction(0)
-    for atom, exponent in mono[2]:
-        if atom[0] == "T" and atom[1] in variables:
-            degree += exponent if exponent > 0 and exponent.denominator == 1 else Fraction(99)
-        elif atom[0] in ("C", "P") and any(
-            t in variables for t in ix.tensors(to_expr(((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)))
-        ):
-            degree += 99
-    return degree
+def curved(c: Constraint) -> Loss | None:
+    """The left side of a constraint ‖z‖ <= rhs, None of any other."""
+    return c.lhs if isinstance(c.lhs, Loss) and c.lhs.listed.homogeneous and not c.equality else None
+
+
+def _affine_parts(c: Constraint) -> tuple[ix.Expr, ...]:
+    """What has to be affine in a constraint."""
+    found = curved(c)
+    return (c.excess(),) if found is None else (found.argument()[1], c.rhs.entry())
 
 
 def convexity(program: Program) -> str:
@@ -224,7 +186,8 @@ def convexity(program: Program) -> str:
     it.
 
     The argument: constraints affine in the variables, and an objective whose terms of degree two are positive
-    multiples of squares of single entries, or x' P x with P promised positive semidefinite.
+    multiples of squares of single entries, or x' P x with P promised positive semidefinite; besides these,
+    positive multiples of losses of the table at affine arguments.
     """
     variables = program.variables
     if not variables or not set(variables) <= program.unknown():
@@ -233,17 +196,21 @@ def convexity(program: Program) -> str:
         ix.free_indices(c.excess()) - set(c.over) for c in program.constraints
     ):
         return ""  # an index that nothing explains: the formula is no number
-    written = (program.objective.entry(), *(c.excess() for c in program.constraints))
+    parts = program.parted()
+    if parts.refused:
+        return ""
+    sides = [e for c in program.constraints for e in _affine_parts(c)]
+    written = (parts.rest, *sides)
     for demand in (d for e in written for d in sg.demands(e)):
         found = sg.signs(demand.base)
         if ix.tensors(demand.base) & set(variables) and not found <= demand.signs:
             return ""  # what cancels in a normal form may still cut the domain
         if not found & demand.signs:
             return ""  # no data make it defined
-    if not all(is_affine(c.excess(), variables) for c in program.constraints):
+    if not all(is_affine(e, variables) for e in sides):
         return ""
     squares, sign = 0, -1 if program.maximise else 1
-    for mono, coefficient in nf.normal(program.objective.entry()):
+    for mono, coefficient in nf.normal(parts.rest):
         degree = degree_in(mono, variables)
         if degree <= 1:
             continue
@@ -252,7 +219,9 @@ def convexity(program: Program) -> str:
         squares += 1
     word = "nonpositive" if program.maximise else "nonnegative"
     kind = f"{squares} {word} quadratic term(s)" if squares else "a linear objective"
-    return f"the constraints are affine and the objective is {kind} plus affine terms"
+    kind += f", {len(parts.charges)} {word} multiple(s) of convex losses" if parts.charges else ""
+    affine = "affine or bound norms" if any(map(curved, program.constraints)) else "affine"
+    return f"the constraints are {affine} and the objective is {kind} plus affine terms"
 
 
 def _is_square(mono: nf.Mono, program: Program) -> bool:
@@ -278,45 +247,122 @@ def _is_square(mono: nf.Mono, program: Program) -> bool:
 
 
 def with_residuals(program: Program) -> Program:
-    """The program with a new variable for each expression that its objective squares, and a constraint that
-    says so: ½‖Xw - y‖² becomes ½‖r‖² with Xw - y = r. A square of a variable alone stays.
+    """The program with a new variable for each expression that its objective squares or charges, and a
+    constraint that says so: ½‖Xw - y‖² becomes ½‖r‖² with Xw - y = r. A square of a variable alone stays, and
+    a loss of a variable of which the rest of the objective is affine.
     """
-    squares = [
+    charged = list(losses(program.objective))
+    squares: list[tuple[tuple[int, ...], Term]] = [
         (path, part)
         for path, part in subterms(program.objective)
         if isinstance(part, SquaredNorm) or (isinstance(part, Power) and part.data == 2)
         if symbols(part) & set(program.variables) and not _is_entry(part.args[0])
+        if not any(path[: len(outer)] == outer for outer, _ in charged)
     ]
-    objective, variables, constraints = program.objective, program.variables, program.constraints
+    if charged:
+        parts = program.parted()
+        others = zip(charged, parts.charges, strict=True)
+        squares += [found for found, charge in others if not _stands_alone(program, parts, charge)]
+    objective, variables, constraints = program.objective, program.variables, list(program.constraints)
     taken = {t.name for t in program.unknown()} | {c.multiplier.name for c in constraints}
     for path, part in squares:
-        base, outer = part.args[0], tuple(sorted(free(part), key=lambda i: i.name))
-        letters = [letter for letter in "abcdefgh" if letter not in {i.name for i in outer}]
-        inner = tuple(Index(letter, dim) for letter, dim in zip(letters, base.shape(), strict=False))
-        names = [
-            next(n for n in (letter, *(f"{letter}_{k}" for k in range(1, 99))) if n not in taken)
-            for letter in ("r", r"\rho")
-        ]
-        taken |= set(names)
-        residual, multiplier = (Tensor(name, tuple(i.dim for i in (*outer, *inner))) for name in names)
-        at = as_term(residual)[outer] if outer else as_term(residual)
-        objective = replace_at(objective, path, replace(part, args=(at,)))
-        left = base[inner] if inner else base
-        right = as_term(residual)[(*outer, *inner)] if outer or inner else as_term(residual)
-        constraints += (Constraint(left, right, multiplier, (*outer, *inner), equality=True),)
-        variables += (residual,)
+        new, equal, residual = _residual(part, taken)
+        objective, variables = replace_at(objective, path, new), (*variables, residual)
+        constraints.append(equal)
+    for n, c in enumerate(program.constraints):
+        if (bounded := curved(c)) is not None:
+            new, equal, residual = _residual(bounded, taken)
+            constraints[n] = replace(c, lhs=new)
+            constraints.append(equal)
+            variables += (residual,)
+    return replace(program, variables=variables, objective=objective, constraints=tuple(constraints))
+
+
+def _residual(part: Term, taken: set[str]) -> tuple[Term, Constraint, Tensor]:
+    """What is squared or charged with a variable in its place, what says so, and the variable."""
+    open_ones = free(part) | ix.free_indices(part.entry()) if isinstance(part, Loss) else free(part)
+    base, outer = part.args[0], tuple(sorted(open_ones, key=lambda i: i.name))
+    letters = [letter for letter in "abcdefgh" if letter not in {i.name for i in outer}]
+    inner = tuple(Index(letter, dim) for letter, dim in zip(letters, base.shape(), strict=False))
+    names = [new_name(letter, taken) for letter in ("r", r"\rho")]
+    residual, multiplier = (Tensor(name, tuple(i.dim for i in (*outer, *inner))) for name in names)
+    at = as_term(residual)[outer] if outer else as_term(residual)
+    left = base[inner] if inner else base
+    right = as_term(residual)[(*outer, *inner)] if outer or inner else as_term(residual)
+    equal = Constraint(left, right, multiplier, (*outer, *inner), equality=True)
+    return replace(part, args=(at, *part.args[1:])), equal, residual
+
+
+def with_losses(program: Program) -> Program:
+    """The program with its losses as those of the table; as it is where they do not say the same."""
+    objective = recognised(program.objective, program.variables)
+    constraints = []
+    for c in program.constraints:
+        new = replace(c, lhs=recognised(c.lhs, program.variables))
+        same = curved(new) is not None and nf.equal(new.lhs.entry(), c.lhs.entry())
+        constraints.append(new if same else c)
+    if objective != program.objective and not nf.equal(objective.entry(), program.objective.entry()):
+        objective = program.objective
+    return replace(program, objective=objective, constraints=tuple(constraints))
+
+
+def lifted(program: Program) -> Program:
+    """The program with each loss that the table can write with a quadratic value and affine constraints
+    written so. Raises ValueError where it is not shown to be convex.
+    """
+    program = with_losses(program)
+    found, parts = list(losses(program.objective)), program.parted()
+    if parts.refused:
+        raise ValueError(f"the program is not shown to be convex: {parts.refused}")
+    taken = {t.name for t in program.unknown()} | {c.multiplier.name for c in program.constraints}
+    objective, constraints, variables = program.objective, program.constraints, program.variables
+    for (path, part), charge in zip(found, parts.charges, strict=True):
+        if part.listed.lifted is None:
+            continue
+        inner, z = part.argument()
+        value = part.listed.lifted(z, inner, *(p.entry() for p in part.args[1:]))
+        own = {t: Tensor(new_name(t.name, taken), tuple(i.dim for i in charge.over)) for t in (T, S)}
+        limits = [constrained(m.moved(own, charge.over), charge.over, inner, taken) for m in value.limits]
+        plain = moved(value.plain, own, charge.over)
+        objective = replace_at(objective, path, raw(plain))
+        constraints += tuple(limits)
+        used = ix.tensors(plain).union(*(ix.tensors(c.excess()) for c in limits))
+        variables += tuple(t for t in own.values() if t in used)
     return replace(program, variables=variables, objective=objective, constraints=constraints)
 
 
+def _stands_alone(program: Program, parts: Parted, charge: Charge) -> bool:
+    """Whether a loss is of a variable alone, of which no other loss is and the rest of the objective is
+    affine.
+    """
+    own = charge.variable()
+    if own is None or own[0] not in program.variables:
+        return False
+    others = [c for c in parts.charges if own[0] in ix.tensors(c.loss.argument()[1])]
+    rest = [mono for mono, _ in nf.normal(parts.rest) if _has(mono, own[0])]
+    return len(others) == 1 and all(degree_in(mono, program.variables) == 1 for mono in rest)
+
+
 def _says_the_same(split: Program, stated: Program) -> bool:
-    """Whether the objective is the stated one once each residual is what its constraint says."""
-    objective = split.objective.entry()
+    """Whether objective and bounds are the stated ones once each residual is what its constraint says."""
+    pairs = [(split.objective.entry(), stated.objective.entry())]
+    alike = [(a, b) for (_, a), (_, b) in zip(losses(split.objective), losses(stated.objective), strict=True)]
+    for new_one, old_one in zip(split.constraints, stated.constraints, strict=False):
+        one, two = curved(new_one), curved(old_one)
+        if replace(new_one, lhs=old_one.lhs) != old_one or (one is None and new_one != old_one):
+            return False
+        alike += [(one, two)] if one is not None and two is not None else []
+    for new, old in alike:
+        if new.data != old.data:
+            return False
+        (i, z), (k, u) = new.argument(), old.argument()  # a normal form need not show an indicator's
+        pairs.append((z, ix.rename(u, {k: i}) if i and k else u))
     added = split.constraints[len(stated.constraints) :]
     for variable, c in zip(split.variables[len(stated.variables) :], added, strict=True):
         if nf.normal(c.rhs.entry()) != nf.normal(ix.At(variable, c.over)):
             return False
-        objective = _substitute(objective, variable, c.over, c.lhs.entry())
-    return nf.is_zero(nf.normal(objective - stated.objective.entry()))
+        pairs = [(_substitute(one, variable, c.over, c.lhs.entry()), two) for one, two in pairs]
+    return all(nf.is_zero(nf.normal(one - two)) for one, two in pairs)
 
 
 def _is_entry(term: Term) -> bool:
@@ -331,23 +377,15 @@ def dualise(program: Program) -> Dual:
     and says that it is no dual: the infimum over the variables may be -∞ there, so that not even weak duality
     holds for it.
 
-    Where squares of affine expressions hide the convexity, they get residual variables first, and a step says
-    so.
+    What says the same as a loss of the table is written as one. Where squares of affine expressions hide the
+    convexity, and where losses have arguments that are no variables of their own, these get residual
+    variables first, and a step says so. What a loss leaves of the dual is its conjugate.
 
-    Raises ValueError if a constraint is not affine or the objective not quadratic in the variables, or if a
-    matrix with a declared inverse is not symmetric.
+    Raises ValueError if a constraint is not affine or the objective neither quadratic in the variables nor
+    convex with losses of the table, or if a matrix with a declared inverse is not symmetric.
     """
-    require_quadratic(program)
-    stated, split = program, with_residuals(program) if not convexity(program) else program
-    program = split if convexity(split) and _says_the_same(split, stated) else stated
-    for matrix, inverse in program.inverses:
-        if not (matrix.symmetric and inverse.symmetric):
-            raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
-    result = Dual(lagrangian(program))
-    result.steps.append(Step("Program", stated.latex(), "as stated"))
-    if program != stated:
-        why = "each square gets a variable of its own, equal to what is squared: the same minimum"
-        result.steps.append(Step("Residuals", program.latex(), why, _says_the_same(program, stated)))
+    program, charges, steps = _prepared(program)
+    result = Dual(lagrangian(program), steps=steps)
     result.steps.append(
         Step(
             "Lagrangian",
@@ -355,11 +393,14 @@ def dualise(program: Program) -> Dual:
             "one multiplier for each constraint",
         )
     )
-    whole = result.lagrangian.entry()
+    smooth = parted(result.lagrangian, program.variables, program.maximise).rest
+    own = {c.own()[0] for c in charges}
     for variable in program.variables:
         at = tuple(Index(c, d) for c, d in zip(fresh_letters(variable), variable.dims, strict=True))
         result.at[variable] = at
-        result.stationarity[variable] = to_expr(nf.normal(gradient(whole, variable, at)))
+        if variable in own:
+            continue
+        result.stationarity[variable] = to_expr(nf.normal(gradient(smooth, variable, at)))
         result.steps.append(
             Step(
                 f"Stationarity in {variable.name}",
@@ -370,20 +411,60 @@ def dualise(program: Program) -> Dual:
             )
         )
     _eliminate(program, result)
-    _finish(program, result)
+    _finish(program, result, smooth, charges)
     return result
+
+
+def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]]:
+    """The program whose Lagrangian is formed, its losses, and the steps that lead to it. Raises ValueError as
+    ``dualise`` does.
+    """
+    stated = with_losses(printed)
+    require_quadratic(stated)
+    charged = bool(stated.parted().charges or any(map(curved, stated.constraints)))
+    split = with_residuals(stated) if charged or not convexity(stated) else stated
+    whole = split if convexity(split) and _says_the_same(split, stated) else stated
+    if charged and not convexity(whole):
+        raise ValueError("the objective without its losses is not shown to be convex")
+    parts = whole.parted()
+    bounded = [(c, found) for c in whole.constraints if (found := curved(c)) is not None]
+    bounds = [Charge(found, ix.At(c.multiplier, c.over), c.over) for c, found in bounded]
+    parts = replace(parts, charges=(*parts.charges, *bounds))
+    if not all(_stands_alone(whole, parts, charge) for charge in parts.charges):
+        raise ValueError("the losses are not shown to be of variables of their own")
+    for matrix, inverse in whole.inverses:
+        if not (matrix.symmetric and inverse.symmetric):
+            raise ValueError(f"{matrix.name} and its inverse {inverse.name} must both be symmetric")
+    steps = [Step("Program", printed.latex(), "as stated")]
+    if stated != printed:
+        same = nf.equal(stated.objective.entry(), printed.objective.entry())
+        steps.append(Step("Losses", stated.latex(), "the losses of the table of conjugates", same))
+    if whole != stated:
+        why = "each square gets a variable of its own, equal to what is squared: the same minimum"
+        if charged:
+            why = "each square and each loss gets a variable of its own, equal to its argument: same optimum"
+        steps.append(Step("Residuals", whole.latex(), why, _says_the_same(whole, stated)))
+    charges, kept = on_simplex(parts.charges, whole.constraints)
+    if kept:
+        why = "they are kept in the domain of the entropy and get no multipliers"
+        steps.append(Step("Simplex", r",\quad ".join(c.spanned() for c in kept), why, True))
+    rest = tuple(c for c in whole.constraints if c not in kept)
+    return replace(whole, constraints=rest), charges, steps
 
 
 def require_quadratic(program: Program) -> None:
     """Raise ValueError if a constraint is not affine or the objective not quadratic in the variables."""
     for c in program.constraints:
-        if not is_affine(c.excess(), program.variables):
+        if not all(is_affine(e, program.variables) for e in _affine_parts(c)):
             raise ValueError(
                 f"the constraint with multiplier {c.multiplier.name} is not affine in the variables"
             )
-    if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(program.objective.entry())):
+    parts = program.parted()
+    if parts.refused:
+        raise ValueError(f"the program is not shown to be convex: {parts.refused}")
+    if any(degree_in(mono, program.variables) > 2 for mono, _ in nf.normal(parts.rest)):
         raise ValueError("the objective is not quadratic in the variables")
-    for expr in (program.objective.entry(), *(c.excess() for c in program.constraints)):
+    for expr in (parts.rest, *(e for c in program.constraints for e in _affine_parts(c))):
         if any(ix.tensors(d.base) & set(program.variables) for d in sg.demands(expr)):
             raise ValueError("the program is defined for some values of the variables only")
 
@@ -491,9 +572,39 @@ def contract_inverse(form: nf.Form, matrix: Tensor, inverse: Tensor) -> nf.Form:
     return nf.contract(form, inverse, matrix, lambda a, b: ("delta", *sorted((a[0], b[0]), key=repr)))
 
 
-def _finish(program: Program, result: Dual) -> None:
-    """The dual program: substitute, drop the variables that only multiply vanishing conditions."""
-    value = nf.normal(result.substitute(result.lagrangian.entry()))
+def _conjugates(
+    program: Program, charges: tuple[Charge, ...], result: Dual, smooth: ix.Expr
+) -> list[Conjugate]:
+    """The conjugate of each loss at what the rest of the Lagrangian multiplies its variable with."""
+    taken = {t.name for t in (*program.unknown(), *(c.multiplier for c in program.constraints))}
+    found, sign = [], 1 if program.maximise else -1
+    for charge in charges:
+        variable = charge.own()[0]
+        at, inside = result.at[variable], tuple(i.fresh() for i in result.at[variable])
+        slope = gradient(smooth, variable, inside, zero_because="a loss may stand alone")
+        slope = ix.rename(result.substitute(slope), dict(zip(inside, at, strict=True)))
+        y = to_expr(nf.scale(nf.normal(slope), sign))
+        if ix.tensors(y) & set(program.variables):
+            raise ValueError("a variable that stationarity does not determine stands in a conjugate")
+        found.append(conjugate(charge, at, y, taken))
+        shown = found[-1].latex()
+        reason = "the conjugate of the loss, from the table" + ("; 0 log 0 is 0" if r"\log" in shown else "")
+        result.steps.append(Step(f"Conjugate for {variable.name}", shown, reason, True))
+    for own in found:
+        result.domain += own.domain
+        if (value := own.solution()) is not None:
+            result.solved[own.variable] = value
+            shown = rf"{_named(own.variable, result.at[own.variable])} = {form_latex(nf.normal(value))}"
+            reason = "the only point at which the supremum is attained: the slope of the conjugate"
+            result.steps.append(Step(f"Solve for {own.variable.name}", shown, reason, True))
+    return found
+
+
+def _finish(program: Program, result: Dual, smooth: ix.Expr, charges: tuple[Charge, ...]) -> None:
+    """The dual program: substitute, drop the variables that only multiply vanishing conditions, put the
+    conjugates in the place of the losses.
+    """
+    value = nf.normal(result.substitute(smooth))
     for matrix, inverse in program.inverses:
         value = contract_inverse(value, matrix, inverse)
     left = tuple(v for v in program.variables if v not in result.solved)
@@ -505,8 +616,9 @@ def _finish(program: Program, result: Dual) -> None:
     for c in program.constraints:
         if not c.equality:
             result.complementarity.append((c.multiplier, c.excess()))
-    if convexity(program):
-        _dual_program(program, result, kept, left)
+    conjugates = _conjugates(program, charges, result, smooth)
+    if conjugates or convexity(program):
+        _dual_program(program, result, kept, left, conjugates)
     else:
         reason = (
             "the program is not shown to be convex: the Lagrangian at its stationary points, which "
@@ -524,7 +636,9 @@ def _finish(program: Program, result: Dual) -> None:
         )
 
 
-def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...]) -> None:
+def _dual_program(
+    program: Program, result: Dual, kept: nf.Form, left: tuple[Tensor, ...], conjugates: list[Conjugate]
+) -> None:
     """The dual of a convex program: the eliminated Lagrangian, the remaining conditions, the signs of
     multipliers.
     """
@@ -534,18 +648,27 @@ def _dual_program(program: Program, result: Dual, kept: nf.Form, left: tuple[Ten
         )
         for v, condition in result.conditions.items()
     ]
+    constraints += [c for found in conjugates for c in found.domain]
     for c in program.constraints:
         if not c.equality:
             sign = as_term(c.multiplier)[c.over] if c.over else as_term(c.multiplier)
             constraints.append(
                 Constraint(-sign, as_term(0), Tensor(f"s_{{{c.multiplier.name}}}", c.multiplier.dims), c.over)
             )
-    objective = Raw((), to_expr(kept))
+    side = 1 if program.maximise else -1
+    kept = nf.add(kept, *(nf.scale(nf.normal(found.plain()), side) for found in conjugates))
+    objective: Term = Raw((), to_expr(kept))
+    for found in conjugates:
+        objective = found.added_to(objective, side)
     multipliers = tuple(c.multiplier for c in program.constraints)
+    multipliers += tuple(t for found in conjugates for t in found.auxiliary)
     result.program = Program(
         f"dual of {program.name}", multipliers, objective, tuple(constraints), maximise=not program.maximise
     )
     reason = "the solved variables are substituted"
+    left = tuple(v for v in left if v not in [found.variable for found in conjugates])
+    if conjugates:
+        reason += "; the losses leave their conjugates, and the domains of these"
     if left:
         reason += "; " + ", ".join(v.name for v in left) + " only multiply conditions that vanish"
     result.steps.append(Step("Dual program", result.program.latex(), reason))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import api
 from checks.claim import CLAIMS, ROOT, Options
 from checks.run.verify import examine
 
@@ -78,3 +79,12 @@ def test_files_and_commands_that_the_documents_name_exist(name: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"^\s{4}make (\w+)", text, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_example_of_a_program_is_proved() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    first = next(n for n, line in enumerate(lines) if line.startswith("p, s, beta"))
+    names = dict(vars(api))
+    exec("\n".join(lines[first : first + 6]), names)
+    assert api.judge(names["statement"]).holds
