@@ -419,6 +419,7 @@ def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]
     """The program whose Lagrangian is formed, its losses, and the steps that lead to it. Raises ValueError as
     ``dualise`` does.
     """
+    require_multipliers(printed)
     stated = with_losses(printed)
     require_quadratic(stated)
     charged = bool(stated.parted().charges or any(map(curved, stated.constraints)))
@@ -450,6 +451,22 @@ def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]
         steps.append(Step("Simplex", r",\quad ".join(c.spanned() for c in kept), why, True))
     rest = tuple(c for c in whole.constraints if c not in kept)
     return replace(whole, constraints=rest), charges, steps
+
+
+def require_multipliers(program: Program) -> None:
+    """Raise ValueError where a multiplier is not a letter of its own: that of another constraint, of a variable
+    or of the data, by its name or as it is printed.
+    """
+    multipliers = [c.multiplier for c in program.constraints]
+    taken = program.unknown() | set(program.variables)
+    for n, multiplier in enumerate(multipliers):
+        others = [*taken, *multipliers[:n]]
+        if any(multiplier.name == t.name or _printed(multiplier) == _printed(t) for t in others):
+            raise ValueError(f"the multiplier {multiplier.name} is not a letter of its own")
+
+
+def _printed(tensor: Tensor) -> str:
+    return tensor.latex or tensor.name
 
 
 def require_quadratic(program: Program) -> None:

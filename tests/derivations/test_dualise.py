@@ -394,3 +394,14 @@ def test_what_is_affine() -> None:
                        ((q[i] / x[i]).entry(), False), (apply("F", x[i]).entry(), False), (apply("F", q[i]).entry(), True),
                        ((x[i] * sum_over(j, x[j])).entry(), False), ((x[i] ** 2 - x[i] * x[i]).entry(), True)):  # fmt: skip
         assert is_affine(expr, (X,)) is said
+
+
+@pytest.mark.parametrize("multiplier, constraints", [
+    (MU, (INEQUALITY, replace(INEQUALITY, lhs=-(g[m].T @ x)))),  # of two constraints
+    (H, (replace(INEQUALITY, multiplier=H),)),  # a number of the data
+    (Tensor("mu", ("M",), "h"), (replace(INEQUALITY, multiplier=Tensor("mu", ("M",), "h")),)),  # printed as one
+])  # fmt: skip
+def test_a_multiplier_is_a_letter_of_its_own(multiplier: Tensor, constraints: tuple[Constraint, ...]) -> None:
+    """min ½w² + 3w with -1 <= w <= 1 and one multiplier for both has the optimum -5/2, and "dual" -9/2."""
+    with pytest.raises(ValueError, match=f"the multiplier {multiplier.name} is not a letter of its own"):
+        dualise(program(*constraints))
