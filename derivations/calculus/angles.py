@@ -1,0 +1,91 @@
+"""Sines and cosines: a second normal form, by the addition theorems and sin² = 1 - cos².
+
+Every angle is taken apart into the monomials of its normal form: cos(a - b) and cos a cos b + sin a sin b are
+one polynomial in the sines and cosines of a and b. Only identities that hold for all real angles are used; an
+angle that is a large multiple stays whole.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+from derivations.calculus import index as ix
+from derivations.calculus import normal as nf
+from derivations.calculus.printing import to_expr
+
+_LARGEST = 8
+"""Steps up to which an angle is taken apart."""
+_TURNS = ((1, "cos"), (-1, "sin"), (-1, "cos"), (1, "sin"))
+"""The cosine and its derivatives, which repeat; the sine is the last of them."""
+
+
+def occur(*expressions: ix.Expr) -> bool:
+    """Whether a sine or cosine stands anywhere in them."""
+    return any(_is_turn(node) for expr in expressions for node in ix.walk(expr))
+
+
+def equal(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two expressions are proved equal where both are defined; False decides nothing. Raises
+    ZeroDivisionError for 1/0.
+    """
+    angles = [ix.children(n)[0] for n in ix.walk(one - two) if _is_turn(n)]
+    unit = lcm(*(c.denominator for angle in angles for _, c in nf.normal(angle)))
+    return nf.is_zero(nf.add(_form(one, unit), nf.scale(_form(two, unit), -1)))
+
+
+def _is_turn(node: ix.Expr) -> bool:
+    return isinstance(node, ix.Call) and node.function in ("sin", "cos")
+
+
+def _form(expr: ix.Expr, unit: int) -> nf.Form:
+    """The form of an expression, no sine in it squared."""
+    return _squares_of_sines(nf.normal(_apart(expr, unit)))
+
+
+def _apart(expr: ix.Expr, unit: int) -> ix.Expr:
+    """The expression with sums of angles taken apart, here and in what is inside functions and roots."""
+    match expr:
+        case ix.Call(function, arg, order):
+            inner = _form(arg, unit)
+            if _is_turn(expr):
+                return _taken_apart(inner, function, order, unit)
+            return ix.Call(function, to_expr(inner), order)
+        case ix.Pow(base, exponent) if exponent < 0 or exponent.denominator > 1:
+            return ix.Pow(to_expr(_form(base, unit)), exponent)
+    return ix.rebuild(expr, tuple(_apart(part, unit) for part in ix.children(expr)))
+
+
+def _taken_apart(angle: nf.Form, function: str, order: int, unit: int) -> ix.Expr:
+    sign, name = _TURNS[(order + (3 if function == "sin" else 0)) % 4]
+    steps = [(mono, int(c * unit)) if (c * unit).denominator == 1 else (mono, 0) for mono, c in angle]
+    if any(n == 0 for _, n in steps) or sum(abs(n) for _, n in steps) > _LARGEST:
+        return sign * ix.Call(name, to_expr(angle))
+    cosine, sine = nf.ONE, nf.ZERO
+    for mono, n in steps:
+        base = to_expr(((mono, Fraction(1, unit)),))
+        c, s = nf.normal(ix.Call("cos", base)), nf.normal(ix.Call("sin", base))
+        s = nf.scale(s, 1 if n > 0 else -1)
+        for _ in range(abs(n)):
+            cosine, sine = (
+                nf.add(nf.mul(cosine, c), nf.scale(nf.mul(sine, s), -1)),
+                nf.add(nf.mul(sine, c), nf.mul(cosine, s)),
+            )
+    return sign * to_expr(cosine if name == "cos" else sine)
+
+
+def _squares_of_sines(form: nf.Form) -> nf.Form:
+    """sin² = 1 - cos² wherever a sine stands squared in a monomial."""
+    parts = []
+    for (dims, height, factors), coefficient in form:
+        changed: list[tuple[nf.Atom, Fraction]] = []
+        for atom, exponent in factors:
+            pairs = exponent // 2 if atom[:3] == ("C", "sin", 0) and exponent.denominator == 1 else 0
+            if pairs > 0:
+                cosine = nf.Kept(("C", "cos", 0, atom[3]))
+                square = nf.multiplied_out((), 0, [(cosine, Fraction(2))])
+                changed.append((nf.Kept(("P", nf.add(nf.ONE, nf.scale(square, -1)))), Fraction(pairs)))
+            if exponent - 2 * max(pairs, 0):
+                changed.append((atom, exponent - 2 * max(pairs, 0)))
+        parts.append(nf.scale(nf.multiplied_out(dims, height, changed), coefficient))
+    return nf.add(*parts)
