@@ -18,6 +18,7 @@ from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
@@ -68,6 +69,7 @@ __all__ = [
     "Arithmetic",
     "Assign",
     "Assumption",
+    "AtLeast",
     "Audit",
     "Averages",
     "BadAssumption",

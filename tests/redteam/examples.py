@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from checks.statement import Identity
+from checks.kinds.inequality import AtLeast
+from checks.statement import Given, Identity
+from derivations.calculus.gradients import bregman
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, apply, as_term, exp, softmax, sum_over
 from redteam.pair import Pair
 
 HALF = Fraction(1, 2)
 j = Index("j", "N")
-x, y, t = (as_term(Tensor(name)) for name in "xyt")
+X, Y = Tensor("x"), Tensor("y")
+x, y, t = as_term(X), as_term(Y), as_term(Tensor("t"))
+p, q = (as_term(Tensor(name, positive=True)) for name in "pq")
+one = as_term(1)
 u, v, w = (as_term(Tensor(name, ("N",))) for name in "uvw")
 
 
 def cos(angle: Term, order: int = 0) -> Term:
     return apply("cos", angle, order=order)
+
+
+def log(arg: Term) -> Term:
+    return apply("log", arg)
+
+
+def relu(arg: Term, order: int = 0) -> Term:
+    return apply("relu", arg, order=order)
 
 
 def sin(angle: Term, order: int = 0) -> Term:
@@ -37,7 +50,7 @@ ANGLES = (
     Pair("identity/second-derivative-of-a-cosine", lambda: Identity(cos(x + y, 2), cos(x) * cos(y) - sin(x) * sin(y)), "x = y = 0",
          lambda: Identity(cos(x + y, 2), sin(x) * sin(y) - cos(x) * cos(y))),
     Pair("identity/cosine-below-a-fraction-bar", lambda: Identity(sin(x) ** 2 / cos(x) + cos(x), 1 / cos(x)), "x = π/2",
-         lambda: Identity((sin(x) ** 2 + cos(x) ** 2) / (2 + cos(x)), 1 / (2 + cos(x)))),
+         lambda: Identity((sin(x) ** 2 + cos(x) ** 2) / exp(cos(x)), exp(-cos(x)))),
     Pair("identity/squares-in-an-exponent", lambda: Identity(exp(sin(x) ** 2 - cos(x) ** 2), exp(-cos(2 * x) * t)), "t = 0",
          lambda: Identity(exp(sin(x) ** 2 - cos(x) ** 2), exp(-cos(2 * x)))),
     Pair("identity/weights-of-turned-keys", lambda: Identity(softmax(j, cos(x + t - v[j] + t)), softmax(j, cos(x - v[j]))), "t = 1",
@@ -45,4 +58,39 @@ ANGLES = (
     Pair("identity/many-turns", lambda: Identity(cos(20 * x), cos(10 * x) ** 2 + sin(10 * x) ** 2), "x = 1",
          lambda: Identity(cos(20 * x), cos(10 * x) ** 2 - sin(10 * x) ** 2)),
 )  # fmt: skip
-PAIRS = ANGLES
+LOGARITHMS = (
+    Pair("identity/exponential-of-a-logarithm", lambda: Identity(exp(log(x)), x), "x = -1", lambda: Identity(exp(log(p)), p)),
+    Pair("identity/exponential-of-two-logarithms", lambda: Identity(exp(2 * log(p)), 2 * p), "p = 1", lambda: Identity(exp(2 * log(p)), p**2)),
+    Pair("identity/exponential-of-a-product-of-logarithms", lambda: Identity(exp(log(p) * log(q)), p * q), "p = 1, q = 2",
+         lambda: Identity(exp(log(p) + log(q)), p * q)),
+    Pair("identity/exponential-of-minus-a-logarithm", lambda: Identity(exp(-log(x**2)), 1 / x**2), "x = 0",
+         lambda: Identity(exp(-log(p + q)), 1 / (p + q))),
+    Pair("identity/root-by-a-logarithm", lambda: Identity(exp(HALF * log(x**2)), x, nonzero=(X,)), "x = -1",
+         lambda: Identity(exp(HALF * log(p**2)), p)),
+    Pair("identity/exponential-of-a-sum-of-logarithms", lambda: Identity(exp(sum_over(j, log(exp(u[j]) + 1))), sum_over(j, exp(u[j]) + 1)), "N = 2, u = 0",
+         lambda: Identity(exp(log(sum_over(j, exp(u[j]) + 1))), sum_over(j, exp(u[j]) + 1))),
+)  # fmt: skip
+
+INEQUALITIES = (
+    Pair("at-least/square", lambda: AtLeast(x**2, x, (x - HALF) ** 2), "x = 1/2", lambda: AtLeast(x**2 + 1, 2 * x, (x - 1) ** 2)),
+    Pair("at-least/by-a-hair", lambda: AtLeast(x**2 + y**2, 2 * (x * y) + Fraction(1, 10**30), (x - y) ** 2), "x = y",
+         lambda: AtLeast(x**2 + y**2, 2 * (x * y), (x - y) ** 2)),
+    Pair("at-least/tangent", lambda: AtLeast(exp(x), 1 + 2 * x, bregman("exp", x, 0 * one)), "x = 1",
+         lambda: AtLeast(exp(x), 1 + x, bregman("exp", x, 0 * one))),
+    Pair("at-least/not-convex", lambda: AtLeast(sin(x), sin(y) + cos(y) * (x - y), bregman("sin", x, y)), "x = 3, y = 0",
+         lambda: AtLeast(apply("cosh", x), apply("cosh", y) + apply("cosh", y, order=1) * (x - y), bregman("cosh", x, y))),
+    Pair("at-least/logarithm-of-anything", lambda: AtLeast(x - 1, log(x), bregman("exp", log(x), 0 * one)), "x = -1",
+         lambda: AtLeast(p - 1, log(p), bregman("exp", log(p), 0 * one))),
+    Pair("at-least/quotient", lambda: AtLeast(x**2 / y, 0 * one, x**2 / y), "y = -1", lambda: AtLeast(x**2 / p, 0 * one, x**2 / p)),
+    Pair("at-least/quotient-undefined", lambda: AtLeast(x**2 / y**2, 0 * one, (x / y) ** 2), "y = 0",
+         lambda: AtLeast(x**2 / y**2, 0 * one, (x / y) ** 2, nonzero=(Y,))),
+    Pair("at-least/definition", lambda: AtLeast(y, 0 * one, y, (Given(Y, (), x**3, "defined"),)), "x = -1",
+         lambda: AtLeast(y, 0 * one, y, (Given(Y, (), x**4, "defined"),))),
+    Pair("at-least/each-index", lambda: AtLeast(sum_over(j, u[j]), u[j], sum_over(j, u[j] ** 2)), "N = 2, u = (1, -1)",
+         lambda: AtLeast(sum_over(j, u[j] ** 2) + u[j] ** 2, 0 * one, sum_over(j, u[j] ** 2) + u[j] ** 2)),
+    Pair("at-least/kink", lambda: AtLeast(relu(x), relu(y) + relu(y, 1) * (x - y), bregman("relu", x, y)), "undefined at y = 0",
+         lambda: AtLeast(relu(x), relu(p) + relu(p, 1) * (x - p), bregman("relu", x, p))),
+    Pair("at-least/negative-slope", lambda: AtLeast(-exp(x), -(1 + x), -bregman("exp", x, 0 * one)), "x = 1",
+         lambda: AtLeast(-(1 + x), -exp(x), bregman("exp", x, 0 * one))),
+)  # fmt: skip
+PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES)
