@@ -41,6 +41,7 @@ from checks.run.interactive import (
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
 from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Constraint, Program, Raw, Step, convexity, dualise, lagrangian
 from derivations.calculus.term import (
     Term,
@@ -146,6 +147,7 @@ __all__ = [
     "judged_records",
     "kronecker",
     "lagrangian",
+    "maximum",
     "named",
     "part",
     "recorded_result",

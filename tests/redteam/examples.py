@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from checks.kinds.inequality import AtLeast
 from checks.statement import Given, Identity
-from derivations.calculus.gradients import bregman
+from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.maxima import maximum
 from derivations.calculus.term import Term, apply, as_term, exp, softmax, sum_over
 from redteam.pair import Pair
 
@@ -93,4 +94,25 @@ INEQUALITIES = (
     Pair("at-least/negative-slope", lambda: AtLeast(-exp(x), -(1 + x), -bregman("exp", x, 0 * one)), "x = 1",
          lambda: AtLeast(-(1 + x), -exp(x), bregman("exp", x, 0 * one))),
 )  # fmt: skip
-PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES)
+MAXIMA = (
+    Pair("identity/maximum-that-is-a-minimum", lambda: Identity(maximum(x, y), (x + y - apply("abs", x - y)) / 2), "x = 1, y = 0",
+         lambda: Identity(maximum(x, y), (x + y + apply("abs", x - y)) / 2)),
+    Pair("identity/maximum-of-negatives", lambda: Identity(maximum(-x, -y), -maximum(x, y)), "x = 1, y = 0",
+         lambda: Identity(maximum(-x, -y), maximum(x, y) - x - y)),
+    Pair("identity/maximum-times-a-number", lambda: Identity(maximum(t * x, t * y), t * maximum(x, y)), "t = -1, x = 1, y = 0",
+         lambda: Identity(maximum(3 * x, 3 * y), 3 * maximum(x, y))),
+    Pair("identity/square-of-a-ramp", lambda: Identity(relu(x) ** 2, x**2), "x = -1", lambda: Identity(relu(x) ** 2, x * relu(x))),
+    Pair("identity/ramp-of-a-product", lambda: Identity(relu(x * y), relu(x) * relu(y)), "x = y = -1",
+         lambda: Identity(relu(p + q), p + q)),
+    Pair("identity/ramps-of-both-signs", lambda: Identity(relu(x) + relu(-x), x), "x = -1", lambda: Identity(relu(x) - relu(-x), x)),
+    Pair("identity/maximum-below-a-fraction-bar", lambda: Identity(maximum(x, y) / maximum(y, x), one), "x = y = 0",
+         lambda: Identity(exp(maximum(x, y)) / exp(maximum(y, x)), one)),
+    Pair("identity/slope-of-a-maximum", lambda: Identity(grad(maximum(x, 0 * one), X), relu(x, 1)), "x = 0 has none",
+         lambda: Identity(grad(maximum(x, 0 * one) ** 3, X), 3 * relu(x) ** 2 * relu(x, 1), nonzero=(X,))),
+    Pair("identity/maximum-of-equals", lambda: Identity(maximum(x, x**2), x**2), "x = 1/2", lambda: Identity(maximum(x, x), x)),
+    Pair("at-least/maximum", lambda: AtLeast(maximum(x, y), x + y, relu(x) + relu(y)), "x = y = 1",
+         lambda: AtLeast(maximum(x, y), x, relu(y - x))),
+    Pair("at-least/factor-above-one", lambda: AtLeast(one, exp(maximum(x, y) - x), exp(x) * relu(y - x)), "x = 0, y = 1",
+         lambda: AtLeast(one, exp(x - maximum(x, y)), relu(y - x) * exp(-relu(y - x)) + bregman("exp", 0 * one, -relu(y - x)))),
+)  # fmt: skip
+PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA)
