@@ -41,6 +41,7 @@ from checks.run.interactive import (
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
 from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import earlier, not_later, previous
 from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Constraint, Program, Raw, Step, convexity, dualise, lagrangian
 from derivations.calculus.term import (
@@ -139,6 +140,7 @@ __all__ = [
     "derive",
     "diag",
     "dualise",
+    "earlier",
     "exp",
     "eye",
     "formula",
@@ -149,7 +151,9 @@ __all__ = [
     "lagrangian",
     "maximum",
     "named",
+    "not_later",
     "part",
+    "previous",
     "recorded_result",
     "row_softmax",
     "show",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import NotLater, earlier
 from derivations.calculus.maxima import Maximum
 from derivations.calculus.term import (
     Apply,
@@ -128,6 +129,9 @@ def _changes(node: Term, scope: set[Index], names: set[Tensor]) -> Iterator[tupl
         case Maximum(args):
             yield "the first instead of the maximum", args[0]
             yield "the second instead of the maximum", args[1]
+        case NotLater():
+            yield "the mask without its diagonal", earlier(*node.data)
+            yield "no mask", as_term(1)
         case SumOver(args):
             yield "sum doubled", Product((as_term(2), node))
         case Apply(args):

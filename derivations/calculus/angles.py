@@ -13,6 +13,7 @@ from math import lcm
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.printing import to_expr
+from derivations.calculus.second_forms import inside
 
 _LARGEST = 8
 """Steps up to which an angle is taken apart."""
@@ -39,21 +40,17 @@ def _is_turn(node: ix.Expr) -> bool:
 
 
 def _form(expr: ix.Expr, unit: int) -> nf.Form:
-    """The form of an expression, no sine in it squared."""
-    return _squares_of_sines(nf.normal(_apart(expr, unit)))
+    """The form of an expression with sums of angles taken apart, and no sine squared."""
 
+    def form(inner: ix.Expr) -> nf.Form:
+        return _form(inner, unit)
 
-def _apart(expr: ix.Expr, unit: int) -> ix.Expr:
-    """The expression with sums of angles taken apart, here and in what is inside functions and roots."""
-    match expr:
-        case ix.Call(function, arg, order):
-            inner = _form(arg, unit)
-            if _is_turn(expr):
-                return _taken_apart(inner, function, order, unit)
-            return ix.Call(function, to_expr(inner), order)
-        case ix.Pow(base, exponent) if exponent < 0 or exponent.denominator > 1:
-            return ix.Pow(to_expr(_form(base, unit)), exponent)
-    return ix.rebuild(expr, tuple(_apart(part, unit) for part in ix.children(expr)))
+    def turn(node: ix.Expr) -> ix.Expr | None:
+        if not isinstance(node, ix.Call) or not _is_turn(node):
+            return None
+        return _taken_apart(form(node.arg), node.function, node.order, unit)
+
+    return _squares_of_sines(nf.normal(inside(expr, form, turn)))
 
 
 def _taken_apart(angle: nf.Form, function: str, order: int, unit: int) -> ix.Expr:

@@ -12,6 +12,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.index import Index
 from derivations.calculus.printing import to_expr
+from derivations.calculus.second_forms import inside
 from derivations.calculus.term import NonConformable, Shape, Term, as_term, show_shapes
 
 
@@ -56,18 +57,14 @@ def _is_piece(node: ix.Expr) -> bool:
 
 
 def _form(expr: ix.Expr) -> nf.Form:
-    return _squares(nf.normal(_rewritten(expr)))
+    return _squares(nf.normal(inside(expr, _form, _upright)))
 
 
-def _rewritten(expr: ix.Expr) -> ix.Expr:
-    """The expression with every ramp that of a form whose first coefficient is 1."""
-    match expr:
-        case ix.Call(function, arg, order):
-            inner = _form(arg)
-            return _ramp(inner, function) if _is_piece(expr) else ix.Call(function, to_expr(inner), order)
-        case ix.Pow(base, exponent) if exponent < 0 or exponent.denominator > 1:
-            return ix.Pow(to_expr(_form(base)), exponent)
-    return ix.rebuild(expr, tuple(map(_rewritten, ix.children(expr))))
+def _upright(node: ix.Expr) -> ix.Expr | None:
+    """A ramp as that of a form whose first coefficient is 1."""
+    if not isinstance(node, ix.Call) or not _is_piece(node):
+        return None
+    return _ramp(_form(node.arg), node.function)
 
 
 def _ramp(form: nf.Form, function: str) -> ix.Expr:

@@ -8,17 +8,19 @@ from checks.kinds.inequality import AtLeast
 from checks.statement import Given, Identity
 from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import earlier, not_later, previous
 from derivations.calculus.maxima import maximum
 from derivations.calculus.term import Term, apply, as_term, exp, softmax, sum_over
 from redteam.pair import Pair
 
 HALF = Fraction(1, 2)
-j = Index("j", "N")
+i, j, l, k = (*(Index(name, "N") for name in "ijl"), Index("k", "M"))
 X, Y = Tensor("x"), Tensor("y")
 x, y, t = as_term(X), as_term(Y), as_term(Tensor("t"))
 p, q = (as_term(Tensor(name, positive=True)) for name in "pq")
 one = as_term(1)
-u, v, w = (as_term(Tensor(name, ("N",))) for name in "uvw")
+U = Tensor("u", ("N",))
+u, v, w = as_term(U), *(as_term(Tensor(name, ("N",))) for name in "vw")
 
 
 def cos(angle: Term, order: int = 0) -> Term:
@@ -115,4 +117,31 @@ MAXIMA = (
     Pair("at-least/factor-above-one", lambda: AtLeast(one, exp(maximum(x, y) - x), exp(x) * relu(y - x)), "x = 0, y = 1",
          lambda: AtLeast(one, exp(x - maximum(x, y)), relu(y - x) * exp(-relu(y - x)) + bregman("exp", 0 * one, -relu(y - x)))),
 )  # fmt: skip
-PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA)
+S_ = Tensor("s", ("N",))
+s = as_term(S_)
+UPTO = sum_over(j, not_later(j, i) * u[j])
+PREFIX = (Given(S_, (i,), UPTO, "prefix sums"),)
+STRICT = (Given(S_, (i,), sum_over(j, earlier(j, i) * u[j]), "strict prefix sums"),)
+MASKS = (
+    Pair("identity/off-by-one", lambda: Identity(s[i], previous(s, i), PREFIX), "u = 1", lambda: Identity(s[i], previous(s, i) + u[i], PREFIX)),
+    Pair("identity/recurrence-of-strict-sums", lambda: Identity(s[i], previous(s, i) + u[i], STRICT), "i = 1, u = 1",
+         lambda: Identity(s[i], previous(s, i) + previous(u, i), STRICT)),
+    Pair("identity/mask-turned-around", lambda: Identity(sum_over(j, not_later(i, j) * u[j]), UPTO), "N = 2, i = 1, u = 1",
+         lambda: Identity(sum_over(j, earlier(j, i) * u[j]) + u[i], UPTO)),
+    Pair("identity/mask-on-the-diagonal", lambda: Identity(earlier(i, i), one), "i is not before itself", lambda: Identity(not_later(i, i), one)),
+    Pair("identity/all-but-the-last", lambda: Identity(sum_over(i, previous(u, i)), sum_over(i, u[i])), "N = 1, u = 1",
+         lambda: Identity(sum_over(j, earlier(j, i) ** 2 * u[j]), sum_over(j, earlier(j, i) * u[j]))),
+    Pair("identity/mask-that-is-dropped", lambda: Identity(UPTO, sum_over(j, u[j])), "N = 2, i = 1, u = 1",
+         lambda: Identity(sum_over(j, not_later(j, i) * not_later(j, i) * u[j]), UPTO)),
+    Pair("identity/mean-of-nothing", lambda: Identity(sum_over(j, earlier(j, i) * p) / sum_over(j, earlier(j, i) * p), one), "i = 1",
+         lambda: Identity(sum_over(j, not_later(j, i) * p) / sum_over(j, not_later(j, i) * p), one)),
+    Pair("identity/mask-in-an-exponent", lambda: Identity(exp(UPTO), sum_over(j, not_later(j, i) * exp(u[j]))), "u = 0, i = 2",
+         lambda: Identity(exp(UPTO), exp(sum_over(j, earlier(j, i) * u[j])) * exp(u[i]))),
+    Pair("identity/mask-between-ranges", lambda: Identity(sum_over(j, not_later(j, k) * u[j]), sum_over(j, not_later(j, k) * u[j]) + 0 * t), "no order",
+         lambda: Identity(sum_over(j, not_later(j, l) * u[j]), sum_over(j, earlier(j, l) * u[j]) + u[l])),
+    Pair("identity/gradient-of-later-tokens", lambda: Identity(grad(sum_over(i, w[i] * UPTO), U)[l], sum_over(i, not_later(i, l) * w[i])), "N = 2",
+         lambda: Identity(grad(sum_over(i, w[i] * UPTO), U)[l], sum_over(i, not_later(l, i) * w[i]))),
+    Pair("at-least/mask", lambda: AtLeast(sum_over(j, earlier(j, i) * u[j]), 0 * one, sum_over(j, earlier(j, i) * u[j])), "u = -1",
+         lambda: AtLeast(sum_over(j, earlier(j, i) * exp(u[j])), 0 * one, sum_over(j, earlier(j, i) * exp(u[j])))),
+)  # fmt: skip
+PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA, *MASKS)
