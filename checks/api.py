@@ -20,6 +20,7 @@ from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
+from checks.kinds.normal_mean import NormalMean
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
@@ -109,6 +110,7 @@ __all__ = [
     "Link",
     "Malformed",
     "Named",
+    "NormalMean",
     "Options",
     "Order",
     "Paper",

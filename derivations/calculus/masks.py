@@ -1,8 +1,8 @@
 """The order of tokens: causal masks, strict ones, and what a recurrence calls the value before.
 
-``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0, that
-a mask is its own square, and that the row before i of [l < i] is its row i less [l = i - 1]. All else holds for
-any array in its place.
+``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0,
+that a mask is its own square, and that the row before i of [l < i] is its row i less [l = i - 1]. All else
+holds for any array in its place.
 """
 
 from __future__ import annotations

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import sympy as sp
+
+from checks.kinds.gaussian import GaussianMean
 from checks.kinds.inequality import AtLeast
+from checks.kinds.normal_mean import NormalMean
 from checks.statement import Given, Identity
 from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.masks import earlier, not_later, previous
 from derivations.calculus.maxima import maximum
-from derivations.calculus.term import Term, apply, as_term, exp, softmax, sum_over
+from derivations.calculus.term import Term, apply, as_term, exp, size, softmax, squared_norm, sum_over
 from redteam.pair import Pair
 
 HALF = Fraction(1, 2)
@@ -144,4 +148,52 @@ MASKS = (
     Pair("at-least/mask", lambda: AtLeast(sum_over(j, earlier(j, i) * u[j]), 0 * one, sum_over(j, earlier(j, i) * u[j])), "u = -1",
          lambda: AtLeast(sum_over(j, earlier(j, i) * exp(u[j])), 0 * one, sum_over(j, earlier(j, i) * exp(u[j])))),
 )  # fmt: skip
-PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA, *MASKS)
+Z, DRAWS = Tensor("z", ("d",)), Tensor("Z", ("m", "d"))
+z, draws = as_term(Z), as_term(DRAWS)
+a, b = (as_term(Tensor(name, ("d",))) for name in "ab")
+r, o = Index("r", "m"), Index("o", "m")
+D_ = Tensor("h", ("m",))
+FEATURE = (Given(D_, (r,), exp(draws[r].T @ a), "a feature of each draw"),)
+h = as_term(D_)
+GROWN = exp(squared_norm(a) / 2)
+
+
+def normal(integrand: Term, value: Term, w: Tensor = Z, given: tuple[Given, ...] = ()) -> NormalMean:
+    return NormalMean(integrand, w, value, given)
+
+
+MEANS = (
+    Pair("normal-mean/exponential", lambda: normal(exp(z.T @ a), exp(squared_norm(a))), "half is missing", lambda: normal(exp(z.T @ a), GROWN)),
+    Pair("normal-mean/cosine", lambda: normal(cos(z.T @ a), GROWN), "a cosine is at most 1", lambda: normal(cos(z.T @ a), exp(-squared_norm(a) / 2))),
+    Pair("normal-mean/product-of-cosines", lambda: normal(cos(z.T @ a) * cos(z.T @ b), exp(-squared_norm(a - b) / 2)), "b = 0, a = 0 agree, others not",
+         lambda: normal(cos(z.T @ a) * cos(z.T @ b) + sin(z.T @ a) * sin(z.T @ b), exp(-squared_norm(a - b) / 2))),
+    Pair("normal-mean/one-draw-twice", lambda: normal(sum_over(r, sum_over(o, exp(draws[r].T @ a) * exp(draws[o].T @ a))), size("m") ** 2 * GROWN**2, DRAWS),
+         "the squares are not independent", lambda: normal(sum_over(r, sum_over(o, exp(draws[r].T @ a) * exp(draws[o].T @ a))),
+                                                           size("m") * (size("m") - 1) * GROWN**2 + size("m") * GROWN**4, DRAWS)),
+    Pair("normal-mean/square-of-a-mean", lambda: normal((sum_over(r, cos(draws[r].T @ a)) / size("m")) ** 2, exp(-squared_norm(a)), DRAWS), "m = 1",
+         lambda: normal((sum_over(r, cos(draws[r].T @ a)) / size("m")) ** 2,
+                        exp(-squared_norm(a)) + (1 - exp(-squared_norm(a))) ** 2 / (2 * size("m")), DRAWS)),
+    Pair("normal-mean/angle-in-an-exponent", lambda: normal(exp(z.T @ a) * cos(z.T @ b), exp((squared_norm(a) - squared_norm(b)) / 2)), "a = b",
+         lambda: normal(exp(z.T @ a) * cos(z.T @ b), exp((squared_norm(a) - squared_norm(b)) / 2) * cos(a.T @ b))),
+    Pair("normal-mean/shifted-sine", lambda: normal(sin(z.T @ a + t), 0 * t), "t = 1", lambda: normal(sin(z.T @ a + t), sin(t) * exp(-squared_norm(a) / 2))),
+    Pair("normal-mean/not-linear", lambda: normal(exp(z.T @ z), as_term(1)), "there is none", lambda: normal(exp(z.T @ a + t * x), GROWN * exp(t * x))),
+    Pair("normal-mean/polynomial-beside-it", lambda: normal((z.T @ a) * exp(z.T @ a), GROWN), "a = 0", lambda: normal(x * exp(z.T @ a), x * GROWN)),
+    Pair("normal-mean/undefined-factor", lambda: normal(exp(z.T @ a) / x * x, GROWN), "x = 0", lambda: normal(exp(z.T @ a) / p * p, GROWN)),
+    Pair("normal-mean/hyperbolic", lambda: normal(apply("cosh", z.T @ a), exp(-squared_norm(a) / 2)), "cosh is at least 1", lambda: normal(apply("cosh", z.T @ a), GROWN)),
+    Pair("normal-mean/by-a-definition", lambda: normal(sum_over(r, h[r]) / size("m"), GROWN**2, DRAWS, FEATURE), "half is missing",
+         lambda: normal(sum_over(r, h[r]) / size("m"), GROWN, DRAWS, FEATURE)),
+    Pair("normal-mean/value-that-is-drawn", lambda: normal(exp(z.T @ a), exp(z.T @ a)), "the mean is a number", lambda: normal(exp(z.T @ a) * t, GROWN * t)),
+)  # fmt: skip
+
+W_, BETA = sp.Symbol("w", real=True), sp.Symbol("beta", real=True)
+WAVES = (
+    Pair("gaussian/moment-of-a-wave", lambda: GaussianMean(W_**2 * sp.cos(BETA * W_), W_, sp.exp(-BETA**2 / 2)), "(1 - β²) is missing",
+         lambda: GaussianMean(W_**2 * sp.cos(BETA * W_), W_, (1 - BETA**2) * sp.exp(-BETA**2 / 2))),
+    Pair("gaussian/variance-of-a-wave", lambda: GaussianMean((sp.cos(BETA * W_) - sp.exp(-BETA**2 / 2)) ** 2, W_, (1 - sp.exp(-BETA**2)) / 2), "β = 1",
+         lambda: GaussianMean((sp.cos(BETA * W_) - sp.exp(-BETA**2 / 2)) ** 2, W_, (1 - sp.exp(-BETA**2)) ** 2 / 2)),
+    Pair("gaussian/shifted-wave", lambda: GaussianMean(sp.sin(W_ + BETA), W_, sp.Integer(0)), "β = 1",
+         lambda: GaussianMean(sp.sin(W_ + BETA), W_, sp.sin(BETA) * sp.exp(-sp.Rational(1, 2)))),
+    Pair("gaussian/wave-of-a-square", lambda: GaussianMean(sp.cos(W_**2), W_, sp.Integer(1)), "cos w² is below 1 somewhere",
+         lambda: GaussianMean(sp.cos(BETA) * W_**2, W_, sp.cos(BETA))),
+)  # fmt: skip
+PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA, *MASKS, *MEANS, *WAVES)
