@@ -119,12 +119,14 @@ def _quadrature(s: NormalMean, found: ix.Expr, seed: int) -> Evidence:
 def _small(
     s: NormalMean, inside: ix.Expr, found: ix.Expr, seed: int
 ) -> Iterator[tuple[Instance, dict[Index, int]]]:
-    """Instances with one or two variables, two for each choice of their sizes, with small values."""
-    dims = list(dict.fromkeys(s.w.dims))
+    """Instances with one variable, two of them, and one for each way to have two, with small values."""
+    dims = list(dict.fromkeys(d for d in s.w.dims if d != "1"))
     for sizes in product((1, 2), repeat=len(dims)):
-        drawn = exact_instances([inside, found], (), seed, 1, True, dict(zip(dims, sizes, strict=True)))
-        for instance, points in islice(drawn, 2):
-            if len(_places(s.w, instance.sizes)) in _NODES:
+        fixed = dict(zip(dims, sizes, strict=True))
+        if (count := len(_places(s.w, fixed))) in _NODES:
+            for instance, points in islice(
+                exact_instances([inside, found], (), seed, 1, True, fixed), 3 - count
+            ):
                 halves = {key: value / 2 for key, value in instance.values.items()}
                 yield Instance(instance.sizes, halves, ()), points[0]
 
