@@ -131,7 +131,7 @@ def _changes(node: Term, scope: set[Index], names: set[Tensor]) -> Iterator[tupl
             yield "the second instead of the maximum", args[1]
         case NotLater():
             yield "the mask without its diagonal", earlier(*node.data)
-            yield "no mask", as_term(1)
+            yield "the mask turned around", replace(node, data=node.data[::-1])
         case SumOver(args):
             yield "sum doubled", Product((as_term(2), node))
         case Apply(args):

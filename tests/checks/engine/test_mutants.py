@@ -13,6 +13,8 @@ from checks.engine.mutants import mutants
 from checks.kinds.implication import Implication
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import not_later
+from derivations.calculus.maxima import maximum
 from derivations.calculus.term import (
     Term,
     apply,
@@ -48,6 +50,8 @@ def words(term: Term) -> set[str]:
     (sum_over(i, x[i] * y[i]), {"sum doubled", "x replaced by y", "y replaced by x"}),
     (exp(s), {"negative argument"}),
     (a @ a.T, {"factors swapped"}),
+    (maximum(s, t), {"the first instead of the maximum", "the second instead of the maximum"}),
+    (sum_over(j, not_later(j, i) * x[j]), {"the mask without its diagonal", "the mask turned around"}),
     (row_softmax(a), {"row softmax without its normaliser", "softmax of the columns"}),
 ])  # fmt: skip
 def test_the_changes_that_a_formula_invites(term: Term, expected: set[str]) -> None:
