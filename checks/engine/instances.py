@@ -113,6 +113,10 @@ class Instance:
         """The exact value of an expression. Raises NotExact or ZeroDivisionError."""
         return self._evaluate(expr, at, False)
 
+    def ball(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Ball:
+        """The value of an expression in balls. Raises NotExact or ZeroDivisionError."""
+        return Ball.of(self._evaluate(expr, at, True))
+
     def value(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
         """The exact value of an expression, or a ball where it has none. Raises NotExact or
         ZeroDivisionError.

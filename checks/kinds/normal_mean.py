@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, product
 from math import prod
-from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, defined
@@ -22,9 +21,8 @@ from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Identity, Kind, Malformed
 from derivations.calculus import index as ix
-from derivations.calculus.balls import Ball
-from derivations.calculus.components import evaluate
-from derivations.calculus.functions import BALL_FUNCTIONS
+from derivations.calculus.components import NotExact
+from derivations.calculus.functions import EXPONENT
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal_means import NoClosedForm, mean
 from derivations.calculus.program import Raw
@@ -65,14 +63,13 @@ def normal_mean(statement: NormalMean, seed: int, with_mutants: bool) -> Finding
     _check(s)
     try:
         found = mean(_put(s.integrand, s), s.w)
-    except NoClosedForm as error:
+    except (NoClosedForm, ZeroDivisionError) as error:
         detail = f"no closed form is known: {error}"
         return Finding([shapes, Evidence("derivation", "exact-symbolic", None, detail)])
     definedness, _ = defined([s.integrand.entry()], s.given, (), seed)
-    quadrature = _quadrature(s, found, seed)
-    for needed in (definedness, quadrature):
-        if not needed.passed:
-            return Finding([shapes, replace(needed, passed=None)])
+    quadrature = _quadrature(s, found, seed) if definedness.passed else definedness
+    if not quadrature.passed:
+        return Finding([shapes, replace(quadrature, passed=None)])
     finding = identity(Identity(Raw((), found), s.value, s.given, reason=_REASON), seed, False)
     finding.evidence.append(quadrature)
     if with_mutants and finding.holds:
@@ -105,9 +102,12 @@ def _quadrature(s: NormalMean, found: ix.Expr, seed: int) -> Evidence:
     """The closed form against Gauss-Hermite quadrature, with one and two variables."""
     inside, worst, tried = _put(s.integrand, s), 0.0, 0
     for instance, at in _small(s, inside, found, seed):
-        target = _float(found, instance, at, {})
         rules = _NODES[len(_places(s.w, instance.sizes))]
-        (rough, _), (fine, size) = (_by_nodes(inside, s.w, instance, at, n) for n in rules)
+        try:
+            target = float(instance.ball(found, at).value.mid())
+            (rough, _), (fine, size) = (_by_nodes(inside, s.w, instance, at, n) for n in rules)
+        except (NotExact, ZeroDivisionError):
+            continue
         worst = max(worst, abs(fine - target) / size, abs(fine - rough) / size) if size else worst
         tried += bool(size)
     if not tried:
@@ -127,7 +127,7 @@ def _small(
             for instance, points in islice(
                 exact_instances([inside, found], (), seed, 1, True, fixed), 3 - count
             ):
-                halves = {key: value / 2 for key, value in instance.values.items()}
+                halves = {k: v if k[0] == EXPONENT else v / 2 for k, v in instance.values.items()}
                 yield Instance(instance.sizes, halves, ()), points[0]
 
 
@@ -144,20 +144,11 @@ def _by_nodes(
     nodes, weights = (values.tolist() for values in hermegauss(n))
     places, mean_, size, mass = _places(w, instance.sizes), 0.0, 0.0, sum(weights)
     for choice in product(range(n), repeat=len(places)):
-        drawn = {(w, place): Ball(Fraction(nodes[c])) for place, c in zip(places, choice, strict=True)}
-        value = prod(weights[c] / mass for c in choice) * _float(inside, instance, at, drawn)
+        drawn = {(w, place): Fraction(nodes[c]) for place, c in zip(places, choice, strict=True)}
+        whole = Instance(instance.sizes, {**instance.values, **drawn}, ()).ball(inside, at)
+        value = prod(weights[c] / mass for c in choice) * float(whole.value.mid())
         mean_, size = mean_ + value, size + abs(value)
     return mean_, size
-
-
-def _float(expr: ix.Expr, instance: Instance, at: dict[Index, int], drawn: dict[Any, Ball]) -> float:
-    """The value of an expression, with the drawn variables where they occur."""
-
-    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
-        return drawn[tensor, entry] if (tensor, entry) in drawn else instance.lookup(tensor, entry, True)
-
-    value = Ball.of(evaluate(expr, instance.sizes, lookup, BALL_FUNCTIONS, at))
-    return float(value.value.mid())
 
 
 def _mutate(s: NormalMean, found: ix.Expr, seed: int) -> Mutants:

@@ -114,6 +114,14 @@ def test_a_wave_of_a_square_is_left_open_with_the_reason() -> None:
     assert found.holds is None and "sines and cosines" in found.evidence[0].detail
 
 
+def test_what_is_undefined_somewhere_or_everywhere_is_left_open() -> None:
+    some, nowhere = as_term(X), as_term(X) - as_term(X)
+    assert judge(NormalMean(exp(as_term(W)) / some, W, exp(as_term(1) / 2) / some)).holds is not True
+    assert judge(NormalMean(exp(as_term(W)) / nowhere, W, as_term(1))).holds is None
+    unknown = apply("f", some) * exp(as_term(W))
+    assert judge(NormalMean(unknown, W, apply("f", some) * exp(as_term(1) / 2))).proved
+
+
 def test_a_mean_of_an_array_or_of_nothing_drawn_is_malformed() -> None:
     for statement in (
         NormalMean(as_term(X), W, as_term(X)),
