@@ -18,7 +18,9 @@ from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
+from checks.kinds.normal_mean import NormalMean
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
@@ -41,6 +43,8 @@ from checks.statement import All, Definition, Fact, Given, Identity, Link, Malfo
 from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
+from derivations.calculus.masks import earlier, not_later, previous
+from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Constraint, Program, Raw, Step, convexity, dualise, lagrangian
 from derivations.calculus.term import (
     Term,
@@ -69,6 +73,7 @@ __all__ = [
     "Arithmetic",
     "Assign",
     "Assumption",
+    "AtLeast",
     "Audit",
     "Averages",
     "BadAssumption",
@@ -106,6 +111,7 @@ __all__ = [
     "Link",
     "Malformed",
     "Named",
+    "NormalMean",
     "Options",
     "Order",
     "Paper",
@@ -137,6 +143,7 @@ __all__ = [
     "derive",
     "diag",
     "dualise",
+    "earlier",
     "exp",
     "eye",
     "formula",
@@ -146,8 +153,11 @@ __all__ = [
     "kronecker",
     "lagrangian",
     "loss",
+    "maximum",
     "named",
+    "not_later",
     "part",
+    "previous",
     "recorded_result",
     "row_softmax",
     "show",

@@ -15,7 +15,7 @@ from typing import Any
 
 from checks.engine.unicode import unicode_math
 from checks.statement import Given, Malformed
-from derivations.calculus import exact
+from derivations.calculus import exact, order
 from derivations.calculus import index as ix
 from derivations.calculus.balls import Ball, agree
 from derivations.calculus.components import Known, NotExact, evaluate
@@ -96,6 +96,8 @@ class Instance:
                 value = self._evaluate(meaning, where, balls)
                 self._computed[balls, tensor, entry] = value
             return self._computed[balls, tensor, entry]
+        if order.is_mask(tensor):
+            return order.value(tensor, entry)
         value = self.values[tensor, tuple(sorted(entry)) if tensor.symmetric else entry]
         return Ball.of(value) if balls else value
 
@@ -110,6 +112,10 @@ class Instance:
     def evaluate(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
         """The exact value of an expression. Raises NotExact or ZeroDivisionError."""
         return self._evaluate(expr, at, False)
+
+    def ball(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Ball:
+        """The value of an expression in balls. Raises NotExact or ZeroDivisionError."""
+        return Ball.of(self._evaluate(expr, at, True))
 
     def value(self, expr: ix.Expr, at: Mapping[Index, int] | None = None) -> Any:
         """The exact value of an expression, or a ball where it has none. Raises NotExact or
@@ -176,7 +182,7 @@ def base_tensors(expressions: list[ix.Expr], given: tuple[Given, ...]) -> list[T
         seen.add(tensor)
         if tensor in rules:
             todo += list(ix.tensors(rules[tensor].value.entry()))
-        else:
+        elif not order.is_mask(tensor):
             found.add(tensor)
     return sorted(found, key=lambda t: (t.name, t.dims))
 

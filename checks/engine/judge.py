@@ -22,6 +22,7 @@ from checks.engine.mutants import mutants
 from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import check, check_definition, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
+from derivations.calculus import angles, masks, maxima
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -181,10 +182,12 @@ def step(
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
-    """Whether two expressions are proved equal where both are defined, known functions by exponentials
-    if need be.
+    """Whether two expressions are proved equal where both are defined: by the normal forms of angles,
+    maxima and masks where there are any, known functions by exponentials if need be.
     """
     try:
+        if any(second.occur(one, two) and second.equal(one, two) for second in (angles, maxima, masks)):
+            return True
         return nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
     except ZeroDivisionError:  # one of them divides by what is identically zero
         return False

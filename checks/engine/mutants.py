@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import NotLater, earlier
+from derivations.calculus.maxima import Maximum
 from derivations.calculus.term import (
     Apply,
     Frac,
@@ -124,6 +126,12 @@ def _changes(node: Term, scope: set[Index], names: set[Tensor]) -> Iterator[tupl
             yield "factors swapped", MatMul((args[1], args[0]))
         case Pick():
             yield from _other_indices(node, scope)
+        case Maximum(args):
+            yield "the first instead of the maximum", args[0]
+            yield "the second instead of the maximum", args[1]
+        case NotLater():
+            yield "the mask without its diagonal", earlier(*node.data)
+            yield "the mask turned around", replace(node, data=node.data[::-1])
         case SumOver(args):
             yield "sum doubled", Product((as_term(2), node))
         case Apply(args):

@@ -12,6 +12,7 @@ from checks.statement import Kind, Malformed, tensors_of, terms_of
 from derivations.calculus.functions import KNOWN, is_unknown
 from derivations.calculus.gradients import Differential, Formula, Gradient, SymbolicPower
 from derivations.calculus.index import Tensor
+from derivations.calculus.masks import Previous
 from derivations.calculus.naming import is_function_name
 from derivations.calculus.parse import parse
 from derivations.calculus.program import Raw
@@ -106,6 +107,8 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
         yield "d", rf"\text{{the slope along }} {tensor} + t\,{direction}"
     if isinstance(term, Named):
         yield term.data, term.args[0].latex()
+    if isinstance(term, Previous):
+        yield rf"{{{term.args[0].latex()}}}_{{0}}", "0"
     if isinstance(term, Formula):
         yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
     if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.order import is_mask
 
 Function = tuple[str, int]
 """A function of one number by its name, and the order of its derivative."""
@@ -66,7 +67,9 @@ class Symbols:
             self.dims.append(dim)
 
     def add_tensor(self, tensor: Tensor) -> None:
-        """Number a tensor and its dimensions."""
+        """Number a tensor and its dimensions. Raises NotCovered for a mask, whose values are not any."""
+        if is_mask(tensor):
+            raise NotCovered("a mask")
         for dim in tensor.dims:
             self.add_dim(dim)
         if tensor not in self.tensors:

@@ -109,6 +109,10 @@ def _of_arb(name: str) -> Callable[[Any], Any]:
 _ARB = {name: _of_arb(name) for name in ("exp", "tanh", "sinh", "cosh", "sin", "cos", "log")}
 
 
+_TURNS = (_ARB["sin"], _ARB["cos"], lambda x: -x.sin(), lambda x: -x.cos())
+"""The sine and its derivatives."""
+
+
 def _pieces(
     below: Callable[[Any, int], Any], above: Callable[[Any, int], Any], kink: int, at_zero: Any
 ) -> Value:
@@ -195,8 +199,8 @@ def _tanh_by_exp(x: ix.Expr) -> ix.Expr:
 _LISTED = (
     Function("exp", ex.exact_exp, _derivatives(_ARB["exp"]), sp.exp, POSITIVE, POSITIVE, convex=True),
     Function("log", _exact_log, _log_ball, sp.log, slopes=POSITIVE, domain=POSITIVE),
-    Function("sin", _inexact({Fraction(0): Fraction(0)}), _by_sympy(sp.sin, _ARB), sp.sin),
-    Function("cos", _inexact({Fraction(0): Fraction(1)}), _by_sympy(sp.cos, _ARB), sp.cos),
+    Function("sin", _inexact({Fraction(0): Fraction(0)}), _derivatives(*_TURNS), sp.sin),
+    Function("cos", _inexact({Fraction(0): Fraction(1)}), _derivatives(*_TURNS[1:], _TURNS[0]), sp.cos),
     Function(
         "cosh",
         ex.exact_cosh,

@@ -446,9 +446,25 @@ def _factors(value: int) -> list[tuple[int, Fraction]]:
 
 
 def _exponential(form: Form) -> Form:
-    """exp of a sum is the product of the exps of its monomials."""
-    factors = [(Kept(("C", "exp", 0, ((mono, Fraction(1)),))), coefficient) for mono, coefficient in form]
-    return _finish(Fraction(1), [], factors)
+    """exp of a sum is the product of the exps of its monomials; exp(c log u) is u to the power c."""
+    result, factors = ONE, []
+    for mono, coefficient in form:
+        inside = _inside_logarithm(mono)
+        if inside is None:
+            factors.append((Kept(("C", "exp", 0, ((mono, Fraction(1)),))), coefficient))
+        else:
+            result = mul(result, power(inside, coefficient))
+    rest = _finish(Fraction(1), [], factors)
+    return rest if result is ONE else mul(result, rest)
+
+
+def _inside_logarithm(mono: Mono) -> Form | None:
+    """u where a monomial is log u alone, which is defined for u > 0; else None."""
+    dims, _, factors = mono
+    if not dims and len(factors) == 1 and factors[0][1] == 1 and factors[0][0][:3] == ("C", "log", 0):
+        inner: Form = factors[0][0][3]
+        return inner
+    return None
 
 
 def _logarithm(form: Form) -> Form:

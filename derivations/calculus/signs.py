@@ -14,6 +14,7 @@ from fractions import Fraction
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE, domain_of, signs_of
+from derivations.calculus.order import is_mask
 
 Signs = frozenset[int]
 ZERO: Signs = frozenset((0,))
@@ -39,6 +40,10 @@ class Facts:
 
 
 NONE = Facts()
+
+
+def _promised(tensor: ix.Tensor) -> Signs:
+    return POSITIVE if tensor.positive else NONNEGATIVE if is_mask(tensor) else ANY
 
 
 def _times(one: Signs, two: Signs) -> Signs:
@@ -86,7 +91,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
         case ix.Delta(left, right):
             return POSITIVE if left == right else NONNEGATIVE
         case ix.At(tensor, _):
-            return known & facts.tensors.get(tensor, ANY) & (POSITIVE if tensor.positive else ANY)
+            return known & facts.tensors.get(tensor, ANY) & _promised(tensor)
         case ix.Add(args):
             total = ZERO
             for arg in args:
@@ -148,7 +153,7 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
         case "T":
             single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
             known = facts.tensors.get(atom[1], ANY) & facts.forms.get(single, ANY)
-            return known & (POSITIVE if atom[1].positive else ANY)
+            return known & _promised(atom[1])
         case "C":
             return signs_of(atom[1], atom[2])
         case "P":

@@ -200,7 +200,7 @@ class Pick(Term):
 
     def latex(self) -> str:
         inner, picked = self.args[0], self.data
-        while isinstance(inner, Pick):  # X[s][j] prints as X[s, j]
+        while type(inner) is Pick:  # X[s][j] prints as X[s, j]
             inner, picked = inner.args[0], inner.data + picked
         if isinstance(inner, Symbol):
             full = len(picked) == len(inner.data.dims)

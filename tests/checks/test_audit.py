@@ -315,6 +315,12 @@ def test_the_template_names_itself_nowhere_else_than_it_is_renamed(tmp_path) -> 
     assert (tmp_path / "x" / ".github" / "workflows" / "audit.yml").is_file()
 
 
+def test_the_examples_come_with_the_distribution(installed, tmp_path) -> None:
+    words = ("-m", "attention_audit", "--package", "attention_audit.checks.examples.hopfield", "verify")
+    found = run(installed, *words, "hopfield/gradient", "--workers", "1", folder=tmp_path)
+    assert found.returncode == 0 and "1 proved" in found.stdout, found.stdout + found.stderr
+
+
 def test_the_package_of_the_readme_is_short_and_proved(installed, tmp_path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf8"), re.DOTALL)
     _, first, second = re.split(r"^# merge/.*\n", example, flags=re.MULTILINE)

@@ -12,6 +12,7 @@ from redteam import (
     counts,
     displays,
     edges,
+    examples,
     formulas,
     identities,
     names,
@@ -33,6 +34,7 @@ MODULES = (
     formulas,
     edges,
     twins,
+    examples,
 )
 PAIRS = {p.name: p for module in MODULES for p in module.PAIRS}
 

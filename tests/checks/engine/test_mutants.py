@@ -13,6 +13,8 @@ from checks.engine.mutants import mutants
 from checks.kinds.implication import Implication
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.masks import not_later
+from derivations.calculus.maxima import maximum
 from derivations.calculus.term import (
     Term,
     apply,
@@ -48,6 +50,8 @@ def words(term: Term) -> set[str]:
     (sum_over(i, x[i] * y[i]), {"sum doubled", "x replaced by y", "y replaced by x"}),
     (exp(s), {"negative argument"}),
     (a @ a.T, {"factors swapped"}),
+    (maximum(s, t), {"the first instead of the maximum", "the second instead of the maximum"}),
+    (sum_over(j, not_later(j, i) * x[j]), {"the mask without its diagonal", "the mask turned around"}),
     (row_softmax(a), {"row softmax without its normaliser", "softmax of the columns"}),
 ])  # fmt: skip
 def test_the_changes_that_a_formula_invites(term: Term, expected: set[str]) -> None:
@@ -96,8 +100,8 @@ def test_a_formula_that_is_checked_for_nothing_rejects_no_mutant() -> None:
 
 
 def test_survivors_are_listed_with_their_formula() -> None:
-    """No rule knows that |-s| is |s|: such a mutant is neither rejected nor proved equal."""
-    finding = judge(Identity(apply("abs", s) + t, t + apply("abs", s)))
+    """No rule knows that clip is odd: such a mutant is neither rejected nor proved equal."""
+    finding = judge(Identity(apply("clip", s) ** 2 + t, t + apply("clip", s) ** 2))
     assert finding.proved and finding.mutants.survivors
     assert all(": " in text for text in finding.mutants.survivors)
     assert (

@@ -1,0 +1,120 @@
+"""AtLeast: one number is never below another. Settled by a formula for their difference whose sign can be
+seen, refuted by an instance at which the difference is certainly negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from checks.engine.finding import Finding
+from checks.engine.hypotheses import apply_definitions, signs_under
+from checks.engine.instances import describe, exact_instances
+from checks.engine.judge import ENGINES, ENOUGH, conformable, identity, rejects, step
+from checks.engine.mutants import mutants
+from checks.evidence import Evidence, Mutants
+from checks.kinds.extremum import nonnegative
+from checks.statement import Given, Identity, Kind, Malformed
+from derivations.calculus import normal as nf
+from derivations.calculus.functions import KNOWN, NONNEGATIVE
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import Term
+
+_CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
+
+
+@dataclass(frozen=True)
+class AtLeast(Kind):
+    """``lhs >= rhs`` for all values of the symbols and free indices, under the given definitions.
+
+    ``above`` is lhs - rhs in a form whose sign is visible: sums and products of squares, of what is promised
+    or known to be positive, and of Bregman differences of convex functions. Without it nothing is proved.
+    """
+
+    lhs: Term
+    rhs: Term
+    above: Term | None = None
+    given: tuple[Given, ...] = ()
+    nonzero: tuple[Tensor, ...] = ()
+    label: str = ""
+
+    def statement_latex(self) -> str:
+        """The inequality as printed."""
+        return rf"{self.lhs.latex()} \ge {self.rhs.latex()}"
+
+
+def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
+    """A counterexample among instances, or the difference as an identity whose right side has a sign."""
+    s = statement
+    shapes = conformable(s.lhs, s.rhs)
+    if not shapes.passed:
+        return Finding([shapes], counterexample=shapes.detail)
+    if s.lhs.shape():
+        raise Malformed("an inequality is between two numbers")
+    sampled = _sampled(s, seed)
+    if sampled.passed is False:
+        return Finding([shapes, sampled], counterexample=sampled.detail)
+    if s.above is None or not _visible(s.above, s):
+        detail = "no formula for the difference is given, or its sign is not visible"
+        return Finding([Evidence("derivation", "exact-symbolic", None, detail), sampled])
+    finding = identity(_difference(s), seed, False)
+    if finding.holds is False:  # a wrong formula for the difference is no counterexample
+        detail = f"the difference is something else than {s.above.latex()}"
+        return Finding([Evidence("derivation", "exact-symbolic", None, detail), sampled])
+    finding.evidence.append(
+        Evidence("derivation", "exact-symbolic", True, "the sign of the difference is visible")
+    )
+    finding.evidence.append(sampled)
+    reason = "squares, positive factors and Bregman differences of convex functions"
+    finding.steps.append(step("sign", rf"{s.above.latex()} \ge 0", reason, True))
+    if with_mutants and finding.holds:
+        finding.mutants = _mutate(s, seed)
+    return finding
+
+
+def _difference(s: AtLeast) -> Identity:
+    assert s.above is not None
+    return Identity(s.lhs - s.rhs, s.above, s.given, nonzero=s.nonzero, reason="the difference, normal form")
+
+
+def _visible(above: Term, s: AtLeast) -> bool:
+    if above.shape():
+        return False
+    return nonnegative(above, _CONVEX) or signs_under(above.entry(), s.given, s.nonzero) <= NONNEGATIVE
+
+
+def _sampled(s: AtLeast, seed: int) -> Evidence:
+    """The sign of lhs - rhs at random instances, exact or in balls."""
+    difference, checked = (s.lhs - s.rhs).entry(), 0
+    for small in (True, False):
+        for instance, points in exact_instances([difference], s.given, seed, 4, small, nonzero=s.nonzero):
+            for at in points[:3]:
+                sign = instance.sign(difference, at)
+                checked += sign is not None
+                if sign == -1:
+                    left, right = (instance.value(side.entry(), at) for side in (s.lhs, s.rhs))
+                    where = f"{describe(instance, at)}: left side {left}, right side {right}"
+                    return Evidence("exact", "exact-rational", False, where)
+    if checked < ENOUGH:
+        return Evidence("exact", "exact-rational", None, not_run=f"only {checked} instances had a sign")
+    return Evidence("exact", "exact-rational", True, f"the sign agrees at {checked} exact instances")
+
+
+def _mutate(s: AtLeast, seed: int) -> Mutants:
+    """Changed sides, each against the same formula for the difference."""
+    assert s.above is not None
+    result, above = Mutants(), s.above.entry()
+    for side in ("lhs", "rhs"):
+        for what, mutant in mutants(getattr(s, side), 16):
+            changed = replace(s, lhs=mutant) if side == "lhs" else replace(s, rhs=mutant)
+            difference = (changed.lhs - changed.rhs).entry()
+            result.tried += 1
+            if rejects(difference, above, s.given, seed, nonzero=s.nonzero):
+                result.killed += 1
+            elif nf.equal(apply_definitions(difference, s.given), apply_definitions(above, s.given)):
+                result.equivalent += 1
+            else:
+                result.survivors.append(f"{side}: {what}: {mutant.latex()}")
+    return result
+
+
+ENGINES[AtLeast] = at_least

@@ -1,0 +1,45 @@
+"""AtLeast: what is shown of an inequality, what refutes it, and what is left open."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.engine.judge import judge
+from checks.kinds.inequality import AtLeast
+from checks.statement import Malformed
+from derivations.calculus.gradients import bregman
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import as_term, exp, squared_norm
+
+x, y = as_term(Tensor("x")), as_term(Tensor("y"))
+u = as_term(Tensor("u", ("N",)))
+SQUARE = AtLeast(x**2 + y**2, 2 * (x * y), (x - y) ** 2)
+
+
+def test_a_square_proves_it_and_every_mutant_is_rejected() -> None:
+    found = judge(SQUARE)
+    assert found.proved and found.mutants.tried and not found.mutants.survivors
+    assert found.steps[-1]["latex"].endswith(r"\ge 0")
+
+
+def test_an_instance_refutes_it_whatever_is_said_of_the_difference() -> None:
+    found = judge(AtLeast(x**2, y**2, (x - y) ** 2))
+    assert found.holds is False and "left side" in (found.counterexample or "")
+
+
+@pytest.mark.parametrize(
+    "above", [None, (x + y) ** 2, x**2 + y**2 - 2 * (x * y), squared_norm(u), u], ids=str
+)
+def test_without_a_visible_difference_it_is_open(above) -> None:
+    assert judge(AtLeast(SQUARE.lhs, SQUARE.rhs, above)).holds is None
+
+
+def test_the_tangent_of_an_exponential_lies_below_it() -> None:
+    assert judge(AtLeast(exp(x), exp(y) * (1 + x - y), bregman("exp", x, y))).proved
+    assert judge(AtLeast(exp(x), exp(y) * (1 + x + y), bregman("exp", x, y))).holds is False
+
+
+def test_sides_are_numbers_of_one_shape() -> None:
+    assert judge(AtLeast(u, x)).holds is False
+    with pytest.raises(Malformed, match="between two numbers"):
+        judge(AtLeast(u, u + u))

@@ -1,0 +1,104 @@
+"""The second normal forms: of angles, of maxima, of masks. Each is compared with values, not with itself."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from derivations.calculus import angles, masks, maxima
+from derivations.calculus import index as ix
+from derivations.calculus.balls import Ball
+from derivations.calculus.components import evaluate
+from derivations.calculus.functions import BALL_FUNCTIONS, KNOWN
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.order import before, is_mask, step, value
+from derivations.calculus.term import NonConformable, as_term
+
+X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
+x, y = X.scalar, Y.scalar
+i, j = Index("i", "N"), Index("j", "N")
+
+
+def call(name: str, arg: ix.Expr, order: int = 0) -> ix.Expr:
+    return ix.Call(name, arg, order)
+
+
+def drawn(rng: random.Random) -> ix.Expr:
+    """A random angle in x, y and a sum."""
+    return Fraction(rng.randint(-2, 2), rng.choice((1, 2))) * x + rng.randint(-1, 1) * y + ix.Sum(i, U[i])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_the_form_of_angles_calls_equal_has_equal_values(seed: int) -> None:
+    rng = random.Random(seed)
+    a, b = drawn(rng), drawn(rng)
+    order = rng.randint(0, 3)
+    first, second = call("cos", a + b, order), call("sin", a + b, order + 1)
+    assert angles.equal(first, second)
+    product_ = call("cos", a) * call("cos", b) - call("sin", a) * call("sin", b)
+    assert angles.equal(call("cos", a + b), product_) and not angles.equal(call("cos", a - b), product_ + x)
+    values = {t: Ball(Fraction(rng.randint(-9, 9), 7)) for t in (X, Y)}
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Ball:
+        return values.get(tensor, Ball(Fraction(entry[0] + 1, 3)) if entry else Ball(0))
+
+    one, two = (evaluate(e, {"N": 2}, lookup, BALL_FUNCTIONS) for e in (call("cos", a + b), product_))
+    assert (Ball.of(one) - Ball.of(two)).value.contains(0)
+
+
+@pytest.mark.parametrize("name, reference", [("sin", math.sin), ("cos", math.cos)])
+def test_balls_of_waves_are_those_of_their_derivatives(name: str, reference) -> None:
+    for order, at in product(range(6), (Fraction(1, 3), Fraction(-5, 2))):
+        shifted = reference(float(at) + order * math.pi / 2)
+        assert float(KNOWN[name].ball(at, order).value.mid()) == pytest.approx(shifted, abs=1e-12)
+
+
+def test_an_angle_of_many_turns_stays_whole() -> None:
+    assert angles.equal(call("cos", 20 * x), 2 * call("cos", 10 * x) ** 2 - 1)  # two turns of 10 x
+    assert not angles.equal(call("cos", 10 * x), 2 * call("cos", 5 * x) ** 2 - 1 + 0 * call("cos", x))
+
+
+def test_indices_of_other_names_have_the_same_turns() -> None:
+    double = ix.Sum(i, call("cos", 2 * x * U[i]))
+    assert angles.equal(double, ix.Sum(j, 1 - 2 * call("sin", x * U[j]) ** 2))
+
+
+def test_the_form_of_maxima() -> None:
+    one, two = as_term(X), as_term(Y)
+    assert maxima.equal(maxima.maximum(one, two).entry(), maxima.maximum(two, one).entry())
+    assert not maxima.equal(maxima.maximum(one, two).entry(), x)
+    assert maxima.equal(call("abs", -3 * x), 3 * call("relu", x) + 3 * call("relu", -x))
+    assert not maxima.equal(call("relu", -x), -call("relu", x))
+    with pytest.raises(NonConformable):
+        maxima.maximum(one, as_term(U)).shape()
+
+
+def test_masks_have_the_values_that_their_names_say() -> None:
+    strict, one_before = before("N"), step("N")
+    assert is_mask(strict) and is_mask(one_before) and not is_mask(U)
+    for row, column in product(range(4), repeat=2):
+        assert value(strict, (row, column)) == int(column < row)
+        assert value(one_before, (row, column)) == int(column == row - 1)
+    # what the form uses: Σ_p [p = i-1] [l < p] = [l < i] - [l = i-1]
+    for row, column in product(range(4), repeat=2):
+        total = sum(value(one_before, (row, p)) * value(strict, (p, column)) for p in range(4))
+        assert total == value(strict, (row, column)) - value(one_before, (row, column))
+
+
+def test_the_form_of_masks() -> None:
+    upto = masks.not_later(j, i).entry() * U[j]
+    strict = masks.earlier(j, i).entry() * U[j]
+    assert masks.equal(ix.Sum(j, upto), ix.Sum(j, strict) + U[i])
+    assert not masks.equal(ix.Sum(j, upto), ix.Sum(j, strict))
+    assert masks.equal(masks.earlier(i, i).entry(), ix.Num(Fraction(0)))
+    # a sum over the row before is only taken where nothing else depends on that row
+    p = Index("p", "N")
+    stepped = ix.At(step("N"), (i, p)) * ix.At(before("N"), (p, j))
+    assert masks.equal(ix.Sum(p, stepped), ix.At(before("N"), (i, j)) - ix.At(step("N"), (i, j)))
+    assert not masks.equal(
+        ix.Sum(p, stepped * U[p]), (ix.At(before("N"), (i, j)) - ix.At(step("N"), (i, j))) * U[i]
+    )
