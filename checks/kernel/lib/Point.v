@@ -275,15 +275,59 @@ Proof.
   - revert H. apply isum_spec. auto.
 Qed.
 
+(* the expression with the values of the point put in and its sums written out: nothing is left to be known *)
+Fixpoint horner (c : list Q) (x : expr) : expr :=
+  match c with [] => Num 0 | a :: r => Add (qnum a) (Mul x (horner r x)) end.
+Fixpoint adds (n : nat) (f : nat -> expr) : expr := match n with O => Num 0 | S m => Add (adds m f) (f m) end.
+Fixpoint closed (s : nat -> nat) (e : expr) : expr :=
+  match e with
+  | Num z => Num z
+  | Dim d => Num (Z.of_nat (nth d (p_dims P) 1%nat))
+  | At t ix => qnum (nth t (p_ten P) (fun _ => 1%Q) (map s ix))
+  | Delta i j => Num (if Nat.eqb (s i) (s j) then 1 else 0)
+  | Add a b => Add (closed s a) (closed s b)
+  | Mul a b => Mul (closed s a) (closed s b)
+  | Inv a => Inv (closed s a) | Sqrt a => Sqrt (closed s a) | Exp a => Exp (closed s a)
+  | Call f a => horner (nth f (p_fn P) []) (closed s a)
+  | Sum d a => adds (nth d (p_dims P) 1%nat) (fun v => closed (scons v s) a)
+  end.
+Lemma horner_spec M s c x : eval M s (horner c x) = poly c (eval M s x).
+Proof. induction c as [|a r IH]; cbn [horner eval poly]; [reflexivity|]. now rewrite qnum_spec, IH. Qed.
+Lemma adds_spec M s n f : eval M s (adds n f) = sum n (fun v => eval M s (f v)).
+Proof. induction n; cbn [adds eval sum]; [reflexivity|]. now rewrite IHn. Qed.
+Lemma closed_spec M s0 e : forall s, eval M s0 (closed s e) = eval (at_point P) s e.
+Proof.
+  induction e; intros s; cbn [closed eval]; try (now rewrite IHe1, IHe2); try (now rewrite IHe);
+    try reflexivity.
+  - now rewrite INR_IZR_INZ.
+  - apply qnum_spec.
+  - destruct (Nat.eqb _ _); reflexivity.
+  - rewrite horner_spec. now rewrite IHe.
+  - rewrite adds_spec. apply sum_ext; intros; apply IHe.
+Qed.
+Definition nothing : flags := {| posT := fun _ => false; nzT := fun _ => false; posF := fun _ => false;
+  sym := fun _ => false; facts := [] |}.
+Definition nowhere : model := {| dims := fun _ => 1%nat; ten := fun _ _ => 0; fn := fun _ x => x |}.
+Definition exactly_equal (s : nat -> nat) (a b : expr) : bool :=
+  check nothing 6 4 [] (closed s a) (closed s b).
+Lemma exactly_equal_spec s a b : exactly_equal s a b = true -> eval (at_point P) s a = eval (at_point P) s b.
+Proof.
+  intros H. rewrite <- (closed_spec nowhere origin a s), <- (closed_spec nowhere origin b s).
+  apply (check_spec nothing nowhere) with (k := 6%nat) (n := 4%nat) (G := []); auto.
+  - split; simpl; intros; try discriminate; try contradiction; auto.
+  - intros [|k] d E; discriminate.
+Qed.
+
 (* ---- what is decided at the point *)
 Definition differ (s : nat -> nat) (a b : expr) : bool :=
   match bounds s a, bounds s b with Some i, Some j => lt (snd i) (fst j) ||| lt (snd j) (fst i) | _,
     _ => false end.
 Definition above (s : nat -> nat) (a b : expr) : bool :=
   match bounds s a, bounds s b with Some i, Some j => lt (snd j) (fst i) | _, _ => false end.
+(* both have a value, which is one number by their bounds or by their form *)
 Definition agree_at (s : nat -> nat) (a b : expr) : bool :=
   match bounds s a, bounds s b with
-  | Some i, Some j => Qle_bool (snd i) (fst j) &&& Qle_bool (snd j) (fst i)
+  | Some i, Some j => (Qle_bool (snd i) (fst j) &&& Qle_bool (snd j) (fst i)) ||| exactly_equal s a b
   | _, _ => false end.
 Ltac both a b A B := destruct (bounds _ a) as [[]|] eqn:A; [|discriminate];
   destruct (bounds _ b) as [[]|] eqn:B; [|discriminate]; apply bounds_spec in A, B; unfold contains in *;
@@ -294,7 +338,8 @@ Lemma above_spec s a b : above s a b = true -> eval (at_point P) s b < eval (at_
 Proof. unfold above. both a b A B. intros H. apply lt_spec in H; lra. Qed.
 Lemma agree_spec s a b : agree_at s a b = true -> eval (at_point P) s a = eval (at_point P) s b.
 Proof.
-  unfold agree_at. both a b A B. intros H. apply lazy_and in H as [H1 H2]. apply le_spec in H1, H2. lra.
+  unfold agree_at. both a b A B. intros H. apply lazy_or in H as [H|H]; [|now apply exactly_equal_spec].
+  apply lazy_and in H as [H1 H2]. apply le_spec in H1, H2. lra.
 Qed.
 
 Fixpoint upto (n : nat) (f : nat -> bool) : bool := match n with O => true | S m => upto m f &&& f m end.
