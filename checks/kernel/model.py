@@ -9,7 +9,7 @@ from checks.statement import Given
 
 
 def setup(context: Context, says: str = "meets the_data the_model") -> list[str]:
-    """Lines of a proof: what the checker is told, the model, and that it keeps the promises, as ``says`` has it."""
+    """Lines of a proof: what the checker is told, the model, and that it keeps the promises (``says``)."""
     s = context.symbols
     facts = [g for g in context.given if g.tensor in context.nonzero]
     sizes = listed(listed(s.dims.index(d) for d in plain_dims(t)) for t in s.tensors)

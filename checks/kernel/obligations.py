@@ -11,11 +11,12 @@ from checks.engine.hypotheses import apply_definitions
 from checks.engine.wellformed import check
 from checks.kernel.consequences import follows
 from checks.kernel.convexity import convex
+from checks.kernel.counterexamples import REFUTERS, differs, failing, pieces
 from checks.kernel.definedness import defined
 from checks.kernel.derivatives import derivatives, joined, stationary
 from checks.kernel.duality import derived, dual
 from checks.kernel.equalities import equalities
-from checks.kernel.falsity import example, failing
+from checks.kernel.falsity import example
 from checks.kernel.figures import arithmetic, averages
 from checks.kernel.gradients import related
 from checks.kernel.implications import implication, implication_defined
@@ -27,6 +28,7 @@ from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
+from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum, square_multiple
 from checks.kinds.family import Family
@@ -143,6 +145,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Dual: dual,
     Limit: limit,
     Order: order,
+    Differs: differs,
 }
 BESIDES: dict[type, str] = {
     Arithmetic: "how the compared numbers come from the tables: they are computed before"
@@ -156,7 +159,6 @@ WITHOUT = {
     "Counted": "a count of the operations of a routine, which the library does not describe",
     "Grows": "how counts grow, which the library does not describe",
     "GaussianMean": "a mean over normal variables: the library has no integrals",
-    "Differs": "that two formulas differ somewhere: theorems are made of equalities that fail, not of these",
     "SigmoidNegative": "signs of polynomials in exponentials, which the library has no word for",
 }
 """Why kinds of statements have no theorems."""
@@ -178,20 +180,14 @@ def export(name: str, statement: Any) -> list[Exported]:
     return found
 
 
-REFUTED = {"Identity", "Stacked", "Rule", "Family", "Arithmetic", "Averages"}
-"""The kinds of statements that theorems refute, if they fail."""
-
-
 def refuted(name: str, statement: Any) -> list[Exported]:
     """The theorems that parts of a statement fail, and why there is none where there is none."""
     whole = Exported(kind(statement))
     whole.theorems, whole.missing = failing(name, statement)
     if not whole.theorems and not whole.missing:
-        inside = {type(p).__name__ for p in parts(statement)} & REFUTED
-        own = (
-            "no exact instance refutes it" if inside else "theorems refute equalities, rules and figures only"
-        )
-        whole.missing.append(own)
+        kinds = {type(p).__name__ for p in parts(statement) if type(p) not in REFUTERS}
+        whole.missing += [WITHOUT.get(k, f"no theorem refutes a statement of the kind {k}") for k in kinds]
+        whole.missing += ["no exact instance refutes it"] if any(True for _ in pieces(statement)) else []
     return [whole]
 
 

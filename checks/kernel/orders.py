@@ -26,7 +26,8 @@ def order(name: str, s: Order) -> list[Theorem]:
     context = Context((s.small.scalar, gap), s.choice, first=at)
     context.base = [t for t in context.base if t != s.small]
     context.alias(s.small, lambda _: "0")
-    lines = [f"Theorem {name} :", *context.header(), filled(f"{context.everywhere()}{grows(context, s, gap)}.")]
+    lines = [f"Theorem {name} :", *context.header()]
+    lines.append(filled(f"{context.everywhere()}{grows(context, s, gap)}."))
     number = context.symbols.tensors.index(s.small)
     logarithms = listed(n for n, f in enumerate(context.symbols.functions) if f == ("log", 0))
     proof = [

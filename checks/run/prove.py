@@ -19,7 +19,8 @@ VERDICTS = ("proved", "corrected", "refuted")
 """The verdicts of claims that have theorems."""
 SOUNDNESS = (
     "identity positive nonnegative nonvanishing certificate replaced gradient psd_product psd_exp psd_overlap"
-    " geometric same_slope big_o_next no_average strong_duality approximates not_approximate exactly_equal_spec"
+    " geometric same_slope big_o_next no_average strong_duality"
+    " approximates not_approximate exactly_equal_spec"
 )
 """The theorems of the library that generated proofs apply."""
 

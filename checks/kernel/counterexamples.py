@@ -1,0 +1,177 @@
+"""Theorems that what is printed fails, kind by kind: each from the counterexample that the engine finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from checks.engine.instances import Instance
+from checks.kernel.context import loose
+from checks.kernel.derivatives import derivatives
+from checks.kernel.equalities import equalities, places
+from checks.kernel.falsity import (
+    ASKED,
+    Relation,
+    broken,
+    by_point,
+    fails,
+    refutation,
+    related,
+    undefined,
+)
+from checks.kernel.figures import false_figures
+from checks.kernel.theorem import Theorem
+from checks.kernel.trees import NotCovered
+from checks.kinds import implication as implications
+from checks.kinds import positive as kernels
+from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.averages import Averages
+from checks.kinds.differs import Differs, difference
+from checks.kinds.examples import Rule
+from checks.kinds.family import Family
+from checks.kinds.implication import Implication
+from checks.kinds.positive import Negative, Positive
+from checks.kinds.stacked import Pruned, Stacked
+from checks.statement import Definition, Identity, Malformed, parts
+from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
+from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.term import NonConformable, Part
+
+
+def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
+    """Theorems for every part of a statement that fails; and why something that may fail has none."""
+    found: list[Theorem] = []
+    missing: list[str] = []
+    for n, piece in enumerate(pieces(statement), 1):
+        try:
+            found += REFUTERS[type(piece)](f"{name}_fails{n}", piece)
+        except (NotCovered, NonConformable, Malformed) as why:
+            missing.append(str(why))
+        except KeyError as what:
+            missing.append(f"a point without a value for {what}")
+    return found, missing
+
+
+def pieces(statement: Any) -> Iterator[Any]:
+    """The parts of a statement of which there may be a theorem that they fail."""
+    for part in parts(statement):
+        if type(part) in REFUTERS:
+            yield part
+        elif isinstance(part, Stacked):
+            for dims in product(*(summands(dim) for dim in part.lhs.shape())):
+                left, right = (Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs))
+                yield Identity(left, right, part.given, nonzero=part.nonzero)
+        elif isinstance(part, Family):
+            for _, case in part.cases:
+                yield from pieces(case)
+
+
+def _listed(theorem: Theorem | None) -> list[Theorem]:
+    return [] if theorem is None else [theorem]
+
+
+def _definition(name: str, s: Definition) -> list[Theorem]:
+    """The defining formula has no value somewhere."""
+    if s.name.shape() != s.meaning.shape():
+        raise NotCovered("the sides have different shapes: there is nothing that a theorem could say")
+    meaning = s.meaning.entry(*places("e", s.meaning.shape()))
+    return _listed(undefined(name, [meaning], s.given, s.nonzero))
+
+
+def _implication(name: str, s: Implication) -> list[Theorem]:
+    offered = implications.witness(s)
+    found = (offered, {}) if offered else implications.satisfied(s, 0)[2]
+    if found is None:
+        return []
+    conclusion, hypotheses = related(s.conclusion), [*map(related, s.hypotheses)]
+    where = {i: found[1].get(i, 0) for i in loose([conclusion[0]])}
+    return [by_point(name, (), found[0], where, hypotheses, conclusion)]
+
+
+def _differs(name: str, s: Differs) -> list[Theorem]:
+    """Both sides are equal everywhere."""
+    if difference(s, 0) is not None:
+        return []
+    return [*equalities(name, Identity(s.lhs, s.rhs, s.given)), *derivatives(name, s)]
+
+
+def differs(name: str, s: Differs) -> list[Theorem]:
+    """The sides are not equal everywhere, by the instance that the engine finds. Raises NotCovered."""
+    found = difference(s, 0)
+    if found is None:
+        raise NotCovered("no exact instance at which the formulas differ")
+    at = places("e", s.lhs.shape())
+    sides = s.lhs.entry(*at), s.rhs.entry(*at)
+    point = dict(zip(at, found[1].values(), strict=True)) if at else found[1]
+    return [refutation(name, Identity(s.lhs, s.rhs, s.given), at, sides, found[0], point)]
+
+
+_RANGES = {"real": (), ">= 0": (">=",), "> 0": (">",)}
+
+
+def _positive(name: str, s: Positive) -> list[Theorem]:
+    """A quadratic form is negative at points of the domain, or the kernel has no value there."""
+    s = kernels.ranged(s)
+    _, found = kernels.search(s)
+    if found is None:
+        return []
+    kernel, weights = s.kernel.entry(), _weights(s)
+    instance = _form(s, found, weights)
+    hypotheses: list[Relation] = [
+        (t.scalar, relation) for t, words in s.ranges if not t.positive for relation in _RANGES[words]
+    ]
+    hypotheses += [] if s.points.positive else _domain(s)
+    if found.weights:
+        pair = ix.At(weights, (s.i,)) * ix.At(weights, (s.j,)) * kernel
+        return [by_point(name, (), instance, {}, hypotheses, (ix.total(pair, s.i, s.j), ">="))]
+    for demand in sg.demands(kernel):
+        own = loose([demand.base])
+        for place in product(*(range(instance.sizes[i.dim]) for i in own)):
+            where = dict(zip(own, place, strict=True))
+            sign = instance.sign(demand.base, where)
+            if sign is not None and sign not in demand.signs and demand.signs in ASKED:
+                return [by_point(name, (), instance, where, hypotheses, (demand.base, ASKED[demand.signs]))]
+    return []
+
+
+def _weights(s: Positive) -> Tensor:
+    taken = {s.points.name, *(t.name for t, _ in s.ranges)}
+    return Tensor(next(letter for letter in "wvuc" if letter not in taken), s.points.dims[:1])
+
+
+def _form(s: Positive, found: Negative, weights: Tensor) -> Instance:
+    """The parameters, the points and the weights."""
+    sizes = dict(zip(s.points.dims, (len(found.points), len(found.points[0])), strict=True))
+    values: dict[tuple[Tensor, tuple[int, ...]], Any] = {(t, ()): v for t, v in found.parameters.items()}
+    values |= {(s.points, (n, a)): v for n, row in enumerate(found.points) for a, v in enumerate(row)}
+    values |= {(weights, (n,)): Fraction(v) for n, v in enumerate(found.weights)}
+    return Instance(sizes, values, ())
+
+
+def _domain(s: Positive) -> list[Relation]:
+    """That the points lie in the domain."""
+    n, a = (Index(letter, dim).fresh() for letter, dim in zip("ia", s.points.dims, strict=True))
+    entry = ix.At(s.points, (n, a))
+    inside: dict[str, list[Relation]] = {
+        "R^d": [],
+        "[-1, 1]^d": [(entry + 1, ">="), (1 - entry, ">=")],
+        "(0, inf)^d": [(entry, ">")],
+        "R^d without 0": [(ix.Sum(a, entry**2), ">")],
+    }
+    return inside[s.domain]
+
+
+REFUTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
+    Arithmetic: false_figures,
+    Averages: false_figures,
+    Identity: lambda name, s: _listed(fails(name, s)),
+    Rule: lambda name, s: _listed(broken(name, s)),
+    Definition: _definition,
+    Implication: _implication,
+    Differs: _differs,
+    Positive: _positive,
+}
+"""The kinds of statements that theorems refute, if they fail."""
