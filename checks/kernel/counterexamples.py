@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import sympy as sp
+
 from checks.engine.instances import Instance
 from checks.kernel.context import loose
 from checks.kernel.derivatives import derivatives
@@ -22,21 +24,33 @@ from checks.kernel.falsity import (
     undefined,
 )
 from checks.kernel.figures import false_figures
+from checks.kernel.orbits import astray
+from checks.kernel.slopes import not_of_order, steep
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
+from checks.kernel.unsolvable import bounded, solvable
+from checks.kinds import extremum as extrema
 from checks.kinds import implication as implications
 from checks.kinds import positive as kernels
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.differs import Differs, difference
-from checks.kinds.examples import Rule
+from checks.kinds.examples import Rule, point_entries
+from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
+from checks.kinds.feasible import Solvable
 from checks.kinds.implication import Implication
+from checks.kinds.limit import Limit
+from checks.kinds.order import Order
 from checks.kinds.positive import Negative, Positive
 from checks.kinds.stacked import Pruned, Stacked
+from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded
 from checks.statement import Definition, Identity, Malformed, parts
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
+from derivations.calculus.components import NotExact
+from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.term import NonConformable, Part
 
@@ -164,6 +178,39 @@ def _domain(s: Positive) -> list[Relation]:
     return inside[s.domain]
 
 
+def _extremum(name: str, s: Extremum) -> list[Theorem]:
+    """Along the offered direction the energy is better than at the point; of the only such point, as good."""
+    if s.witness is None:
+        return []
+    if "global" not in s.says or s.convex:
+        raise NotCovered(f"a refutation that a point is {s.says}: only global extrema are refuted")
+    if s.variable.positive or s.variable.symmetric:
+        raise NotCovered("an extremum over a variable with a promise")
+    try:
+        rise = extrema.polynomial(s)
+    except NotExact as why:
+        raise NotCovered(str(why)) from None
+    sign = -1 if "maximum" in s.says else 1
+    t = extrema.rival(rise, sign, strict="only" not in s.says)
+    if t is None:
+        return []
+    base, at = s.witness.instance(s.given), places("z", s.variable.dims)
+    point, moved = s.point.entry(*at), {}
+    for entry, step in point_entries(s.variable, s.direction):
+        there = base.evaluate(point, dict(zip(at, entry, strict=True)))
+        moved[s.variable, entry] = Fraction(there) + t * Fraction(step)
+    instance = Instance(base.sizes, {**base.values, **moved}, s.given)
+    gap = s.energy.entry() - at_point(s.energy, s.variable, s.point).entry()
+    if sign * rise.eval(sp.Rational(t)) < 0:
+        return [by_point(name, s.given, instance, {}, (), (sign * gap, ">="))]
+    distance = ix.At(s.variable, at) - point
+    for entry, step in point_entries(s.variable, s.direction):
+        if step:
+            where = dict(zip(at, entry, strict=True))
+            return [by_point(name, s.given, instance, where, [(gap, "=")], (distance, "="))]
+    return []
+
+
 REFUTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Arithmetic: false_figures,
     Averages: false_figures,
@@ -173,5 +220,11 @@ REFUTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Implication: _implication,
     Differs: _differs,
     Positive: _positive,
+    Extremum: _extremum,
+    Stationary: steep,
+    Order: not_of_order,
+    Limit: astray,
+    Solvable: solvable,
+    Bounded: bounded,
 }
 """The kinds of statements that theorems refute, if they fail."""

@@ -265,6 +265,12 @@ def number(value: Fraction) -> tuple[str, int]:
     return (top, ATOM) if value.denominator == 1 else (f"{top} / {value.denominator}", PRODUCT)
 
 
+def exact(value: Fraction) -> str:
+    """A rational number as an argument."""
+    text, level = number(value)
+    return text if level == ATOM else f"({text})"
+
+
 def joined(parts: list[str], sign: str, level: int, unit: str) -> tuple[str, int]:
     """Parts with a sign between them, on the level of the sign; without parts the unit."""
     return (sign.join(parts), level) if parts else (unit, ATOM)

@@ -2,7 +2,7 @@
   and proofs that a
    statement fails there. Where the bounds exist, the expression is defined. *)
 Require Import Reals QArith Qreals List Lia Lra Bool ZArith Ranalysis.
-Require Import Attest.Sums Attest.Expr Attest.Norm Attest.Sound Attest.Claim.
+Require Import Attest.Sums Attest.Expr Attest.Paper Attest.Norm Attest.Sound Attest.Claim.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -412,3 +412,26 @@ Proof.
   - apply above_spec in H. simpl in H. lra.
   - apply at_most_spec in H. simpl in H. lra.
 Qed.
+
+(* a quadratic function that bends upwards has no upper bound *)
+Lemma no_bound g s b : 0 < g -> (forall t, t ^ 2 * g + t * s <= b) -> False.
+Proof.
+  intros G H. set (t := (Rabs s + Rabs b + 1 + g) / g).
+  assert (P : 0 <= Rabs s /\ 0 <= Rabs b) by (split; apply Rabs_pos). destruct P as [P1 P2].
+  assert (T : t * g = Rabs s + Rabs b + 1 + g) by (unfold t; field; lra).
+  assert (L : 1 <= t).
+  { apply (Rmult_le_reg_r g); [exact G|]. rewrite T. lra. }
+  specialize (H t). assert (S : - Rabs s <= s) by (destruct (Rle_or_lt 0 s);
+    [rewrite Rabs_right; lra|rewrite Rabs_left; lra]).
+  pose proof (RRle_abs b). replace (t ^ 2 * g + t * s) with (t * (t * g + s)) in H by ring.
+  rewrite T in H. assert (W : Rabs b + 1 + g <= Rabs s + Rabs b + 1 + g + s) by lra.
+  pose proof (Rmult_le_compat 1 t (Rabs b + 1 + g) _ ltac:(lra) ltac:(lra) L W). lra.
+Qed.
+
+(* What the generated proofs run: arrays at a point become their numbers; an index below 1 is 0. *)
+Ltac numbers :=
+  unfold transpose, product, times_vector, vector_times, inner, outer, trace, diag, norm_squared,
+    frobenius_squared, softmax, row_softmax, delta, array0, array1, array2, array3 in *;
+  cbn [sum nth Nat.eqb INR] in *; unfold Q2R in *; cbn [Qnum Qden] in *.
+Ltac first_entries := intros; repeat match goal with
+  | H : (?i < 1)%nat |- _ => let E := fresh in assert (E : i = 0%nat) by lia; clear H; subst i end.
