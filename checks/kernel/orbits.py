@@ -1,4 +1,4 @@
-"""Theorems that iterations do not converge as is said: from a start they stay elsewhere, or go on for ever."""
+"""Theorems that iterations do not converge as is said: from a start they stay elsewhere, or move for ever."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def astray(name: str, s: Limit) -> list[Theorem]:
     lines += iteration(context, s, step)
     lines.append(filled(f"{converges(context, s, goes)})."))
     run = f"(fun the_step {'_ ' * len(plain_dims(s.state))}=> {exact(start)} + INR the_step * {exact(drift)})"
-    steps = "ltac:(first_entries; rewrite ?S_INR; numbers; lra)"
+    steps = "ltac:(cbv zeta beta; first_entries; rewrite ?S_INR; numbers; lra)"
     proof = [
         "Proof.",
         "  intros claim.",
@@ -84,9 +84,10 @@ def _orbit(
 
 
 def _contradiction(start: Fraction, drift: Fraction) -> list[str]:
+    states = f"(fun the_step => {exact(start)} + INR the_step * {exact(drift)})"
     if drift:
         sign = "Rgt_not_eq" if drift > 0 else "Rlt_not_eq"
         moves = "ltac:(intros; cbv beta; rewrite S_INR; lra)"
-        return [filled(f"exact (drifting {exact(drift)} _ _ ltac:(apply {sign}; lra) {moves} goes).")]
+        return [filled(f"exact (drifting {exact(drift)} {states} _ ltac:(apply {sign}; lra) {moves} goes).")]
     stays = "ltac:(intros; cbv beta; lra)"
-    return [f"  apply (still {exact(start)} _ _ {stays}) in goes. numbers. lra."]
+    return [filled(f"pose proof (still {exact(start)} {states} _ {stays} goes). numbers. lra.")]
