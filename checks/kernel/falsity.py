@@ -91,12 +91,17 @@ def example(name: str, s: Example) -> list[Theorem]:
     fixed = {i: n - 1 for i, n in s.point.at}
     if unknown(s.given, tuple(f.term.entry() for f in s.facts)):
         raise NotCovered("an example with an unknown function")
-    if any(True for g in s.given for _ in sg.demands(g.value.entry())):
-        raise NotCovered("an example with a definition that need not have a value everywhere")
     try:
-        return [by_point(name, s.given, s.point.instance(s.given), fixed, [*map(related, s.facts)], None)]
+        facts = [*map(related, s.facts), *_demanded(s.given)]
+        return [by_point(name, s.given, s.point.instance(s.given), fixed, facts, None)]
     except KeyError as missing:
         raise NotCovered(f"a point without a value for {missing}") from None
+
+
+def _demanded(given: tuple[Given, ...]) -> list[Relation]:
+    """That definitions have a value, also those that no fact shows."""
+    demands = dict.fromkeys(d for g in given for d in sg.demands(g.value.entry()))
+    return [(d.base, ASKED[d.signs]) for d in demands if d.signs in ASKED]
 
 
 def by_point(
@@ -112,7 +117,7 @@ def by_point(
     exprs = (*([conclusion[0]] if conclusion else []), *(e for e, _ in hypotheses))
     if any(order for _, order in unknown(given, exprs)):
         raise NotCovered("a point for a statement about derivatives")
-    context = Context(exprs, given, nonzero, expanded=True)
+    context = Context(exprs, given, nonzero, expanded=True, pieces=True)
     shared = context.free = [i for i in context.free if i in where]
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
     if shared:
@@ -186,7 +191,7 @@ def refutation(
     """The theorem that two sides are not equal for all values, by the instance at which they differ."""
     called = unknown(s.given, sides)
     mentioned = tuple(ix.Call(name, ix.Num(Fraction(0)), order) for name, order in called)
-    context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True)
+    context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True, pieces=True)
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
     proofs: dict[str, str] = {}
     for function, order in called:

@@ -28,7 +28,7 @@ def astray(name: str, s: Limit) -> list[Theorem]:
     if found is None:
         return []
     start, drift = found
-    context = Context((ix.At(s.state, at), *exprs), s.given, first=at)
+    context = Context((ix.At(s.state, at), *exprs), s.given, first=at, expanded=True, pieces=True)
     context.base = [t for t in context.base if t != s.state]
     header = context.header()
     before = [*context.arguments]
@@ -39,7 +39,7 @@ def astray(name: str, s: Limit) -> list[Theorem]:
     lines += iteration(context, s, step)
     lines.append(filled(f"{converges(context, s, goes)})."))
     run = f"(fun the_step {'_ ' * len(plain_dims(s.state))}=> {exact(start)} + INR the_step * {exact(drift)})"
-    steps = "ltac:(cbv zeta beta; first_entries; rewrite ?S_INR; numbers; lra)"
+    steps = "ltac:(cbv zeta beta; first_entries; rewrite ?S_INR; numbers; by_cases)"
     proof = [
         "Proof.",
         "  intros claim.",
