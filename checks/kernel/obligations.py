@@ -24,6 +24,7 @@ from checks.kernel.induction import recurrence
 from checks.kernel.limits import limit
 from checks.kernel.orders import order
 from checks.kernel.semidefinite import positive
+from checks.kernel.tangents import sigmoid_negative
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
 from checks.kinds.arithmetic import Arithmetic
@@ -36,7 +37,7 @@ from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
-from checks.kinds.positive import Positive
+from checks.kinds.positive import Positive, SigmoidNegative
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import Recurrence
 from checks.kinds.stacked import Pruned, Stacked
@@ -146,6 +147,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Limit: limit,
     Order: order,
     Differs: differs,
+    SigmoidNegative: sigmoid_negative,
 }
 BESIDES: dict[type, str] = {
     Arithmetic: "how the compared numbers come from the tables: they are computed before"
@@ -159,7 +161,6 @@ WITHOUT = {
     "Counted": "a count of the operations of a routine, which the library does not describe",
     "Grows": "how counts grow, which the library does not describe",
     "GaussianMean": "a mean over normal variables: the library has no integrals",
-    "SigmoidNegative": "signs of polynomials in exponentials, which the library has no word for",
 }
 """Why kinds of statements have no theorems."""
 

@@ -357,11 +357,18 @@ def _form(region: Region, gamma: str) -> sp.Expr:
     )
 
 
+def quotient(region: Region, gamma: str) -> tuple[sp.Expr, sp.Expr]:
+    """The quadratic form as numerator and denominator, the latter with a positive first coefficient."""
+    a, b = sp.symbols("a b", positive=True)
+    top, bottom = map(sp.expand, sp.fraction(sp.together(_form(region, gamma))))
+    sign = sp.sign(sp.Poly(bottom, a, b).coeffs()[0])
+    return sp.expand(sign * top), sp.expand(sign * bottom)
+
+
 def _negative(region: Region, gamma: str) -> bool:
-    top, bottom = sp.fraction(sp.together(_form(region, gamma)))
     a, b = sp.symbols("a b", positive=True)
     signs = []
-    for poly in (sp.Poly(sp.expand(top), a, b), sp.Poly(sp.expand(bottom), a, b)):
+    for poly in (sp.Poly(part, a, b) for part in quotient(region, gamma)):
         found = {sp.sign(x) for x in poly.coeffs() if x != 0}
         signs.append(found.pop() if len(found) == 1 else sp.Integer(0))
     return signs[0] * signs[1] == -1
