@@ -28,7 +28,7 @@ from checks.kernel.orbits import astray
 from checks.kernel.slopes import not_of_order, steep
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
-from checks.kernel.unsolvable import bounded, solvable
+from checks.kernel.unsolvable import bounded, nearby, solvable
 from checks.kinds import extremum as extrema
 from checks.kinds import implication as implications
 from checks.kinds import positive as kernels
@@ -182,14 +182,16 @@ def _extremum(name: str, s: Extremum) -> list[Theorem]:
     """Along the offered direction the energy is better than at the point; of the only such point, as good."""
     if s.witness is None:
         return []
-    if "global" not in s.says or s.convex:
-        raise NotCovered(f"a refutation that a point is {s.says}: only global extrema are refuted")
+    if s.convex or s.says == "bounded below":
+        raise NotCovered(f"that a point is not {s.says}")
     if s.variable.positive or s.variable.symmetric:
         raise NotCovered("an extremum over a variable with a promise")
     try:
         rise = extrema.polynomial(s)
     except NotExact as why:
         raise NotCovered(str(why)) from None
+    if "local" in s.says:
+        return nearby(name, s, rise)
     sign = -1 if "maximum" in s.says else 1
     t = extrema.rival(rise, sign, strict="only" not in s.says)
     if t is None:

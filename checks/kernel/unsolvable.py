@@ -1,19 +1,27 @@
-"""Theorems that there is none of what is said to exist: a solution of equations, a bound of an objective."""
+"""Theorems that there is none of what is said to exist: a solution of equations, a bound of an objective, a
+neighbourhood in which a point is best.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
 
+import sympy as sp
+
 from checks.engine.instances import Instance, base_tensors, dimensions, entries_of
 from checks.kernel.context import Context, loose
+from checks.kernel.equalities import places
 from checks.kernel.falsity import at_instance
 from checks.kernel.points import in_range, point_line
 from checks.kernel.theorem import Theorem, filled
 from checks.kernel.trees import NotCovered, exact, plain_dims
+from checks.kinds.examples import point_entries
+from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import Solvable
 from checks.kinds.unbounded import Bounded, ray_error
 from derivations.calculus import index as ix
+from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
 
 
@@ -101,6 +109,53 @@ def bounded(name: str, s: Bounded) -> list[Theorem]:
         filled(f"apply (no_bound {exact(growth + squares)} {exact(slope)} {end}); [lra | intros the_t]."),
         filled(f"pose proof (holds {arrays} {kept})."),
         "  clear claim holds. numbers. lra.",
+        "Qed.",
+    ]
+    return [Theorem(name, "\n".join(lines), "\n".join(proof))]
+
+
+def nearby(name: str, s: Extremum, rise: sp.Poly) -> list[Theorem]:
+    """However near one stays, the energy is better along the offered direction, where it rises by ``rise``.
+
+    Raises NotCovered.
+    """
+    assert s.witness is not None
+    instance, sign = s.witness.instance(s.given), -1 if "maximum" in s.says else 1
+    ((_, step),) = moves = point_entries(s.variable, s.direction)[:1]
+    ((power,), first), *more = rise.terms()
+    if more or any(n != 1 for n in instance.sizes.values()) or len(moves) > 1:
+        raise NotCovered("a local extremum of an energy that is not along one number a multiple of a power")
+    if power % 2 == 0 and sign * first > 0:
+        return []
+    at = places("z", s.variable.dims)
+    gap = s.energy.entry() - at_point(s.energy, s.variable, s.point).entry()
+    away = ix.At(s.variable, at) - s.point.entry(*at)
+    context = Context((gap, away), s.given, expanded=True)
+    context.base, context.free = [t for t in context.base if t != s.variable], []
+    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    delta = context.symbols.index(Index("radius", "1"), context.scope)
+    names = {i: context.symbols.index(i, {}) for i in loose([away])}
+    inside = context.within([*names.values()], [i.dim for i in names])
+    variable, relation = context.symbols.tensor(s.variable), ">=" if sign > 0 else "<="
+    lines += [
+        f"  exists {delta} : R, (0 < {delta}) /\\ forall {variable} : {kind(s.variable)},",
+        filled(f"({inside}Rabs ({context.readable(away, names)}) < {delta}) ->"),
+        filled(f"{context.readable(gap, level=49)} {relation} 0)."),
+    ]
+    start, step = instance.evaluate(s.point.entry(*at), dict.fromkeys(at, 0)), Fraction(step)
+    move = -step if power % 2 and sign * first > 0 else step
+    array = f"(fun {'_ ' * len(plain_dims(s.variable))}=> {exact(start)} + the_t * {exact(move)})"
+    twice, applied = exact(2 * abs(step)), " ".join(at_instance(context, instance, {}))
+    proof = [
+        "Proof.",
+        "  intros claim.",
+        *point_line(context, _still(instance, (s.variable,))),
+        filled(f"destruct (claim {applied}) as [{delta} [positive near]]."),
+        f"  set (the_t := {delta} / {twice}). assert (small : 0 < the_t) by (unfold the_t; lra).",
+        f"  assert (the_t * {twice} = {delta}) by (unfold the_t; field).",
+        f"  pose proof (pow_lt the_t {power} small).",
+        filled(f"pose proof (near {array} ltac:(first_entries; numbers; apply Rabs_def1; lra))."),
+        "  clear claim near. numbers. lra.",
         "Qed.",
     ]
     return [Theorem(name, "\n".join(lines), "\n".join(proof))]

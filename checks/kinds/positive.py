@@ -206,7 +206,7 @@ class Negative:
 
     parameters: dict[Tensor, Fraction]
     points: tuple[tuple[Any, ...], ...]
-    weights: tuple[Fraction, ...] = ()
+    weights: tuple[int, ...] = ()
     gram: tuple[tuple[Any, ...], ...] = ()
 
     def words(self) -> str:
@@ -244,7 +244,7 @@ def search(s: Positive) -> tuple[int, Negative | None]:
                 for weights in _WEIGHTS[count]:
                     tried += 1
                     if Exponential.of(_weighed(weights, gram)).sign() < 0:
-                        return tried, Negative(chosen, points, tuple(weights), tuple(map(tuple, gram)))
+                        return tried, Negative(chosen, points, weights, tuple(map(tuple, gram)))
     return tried, None
 
 
