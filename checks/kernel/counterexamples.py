@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from checks.engine.domain import hidden_demands
 from checks.engine.instances import Instance
 from checks.kernel.context import loose
 from checks.kernel.derivatives import derivatives
@@ -29,6 +30,7 @@ from checks.kernel.slopes import not_of_order, steep
 from checks.kernel.theorem import Theorem
 from checks.kernel.trees import NotCovered
 from checks.kernel.unsolvable import bounded, nearby, solvable
+from checks.kinds import differs as differing
 from checks.kinds import extremum as extrema
 from checks.kinds import implication as implications
 from checks.kinds import positive as kernels
@@ -96,6 +98,9 @@ def _definition(name: str, s: Definition) -> list[Theorem]:
 
 
 def _implication(name: str, s: Implication) -> list[Theorem]:
+    """All hypotheses hold at a point, and the conclusion does not."""
+    if any(hidden_demands(s)):
+        raise NotCovered("a point may be excluded by what the entries of a formula do not show")
     offered = implications.witness(s)
     found = (offered, {}) if offered else implications.satisfied(s, 0)[2]
     if found is None:
@@ -117,10 +122,8 @@ def differs(name: str, s: Differs) -> list[Theorem]:
     found = difference(s, 0)
     if found is None:
         raise NotCovered("no exact instance at which the formulas differ")
-    at = places("e", s.lhs.shape())
-    sides = s.lhs.entry(*at), s.rhs.entry(*at)
-    point = dict(zip(at, found[1].values(), strict=True)) if at else found[1]
-    return [refutation(name, Identity(s.lhs, s.rhs, s.given), at, sides, found[0], point)]
+    same = Identity(s.lhs, s.rhs, s.given)
+    return [refutation(name, same, differing.places(s), differing.entries(s), *found)]
 
 
 _RANGES = {"real": (), ">= 0": (">=",), "> 0": (">",)}

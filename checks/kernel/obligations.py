@@ -166,7 +166,8 @@ WITHOUT = {
 
 
 BEYOND = {
-    "farooq2025_prose_gradient_nonzero": "an identity between sums over twenty indices: the checker takes too long",
+    "farooq2025_prose_gradient_nonzero": "an identity between sums over twenty indices:"
+    " the checker takes too long",
 }
 """Theorems that the library does not prove yet, by name, and what it lacks."""
 

@@ -66,8 +66,13 @@ def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:
 
 def entries(statement: Differs) -> tuple[ix.Expr, ix.Expr]:
     """An entry of each side, at the same indices each time."""
-    at = tuple(Index(f"e{n}#", d) for n, d in enumerate(statement.lhs.shape()))
+    at = places(statement)
     return statement.lhs.entry(*at), statement.rhs.entry(*at)
+
+
+def places(statement: Differs) -> tuple[Index, ...]:
+    """Indices for an entry of either side."""
+    return tuple(Index(f"e{n}#", d) for n, d in enumerate(statement.lhs.shape()))
 
 
 def difference(statement: Differs, seed: int) -> tuple[Instance, dict[Index, int]] | None:
