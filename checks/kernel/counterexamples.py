@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.domain import hidden_demands
+from checks.engine.hypotheses import signs_under
 from checks.engine.instances import Instance
 from checks.kernel.context import loose
 from checks.kernel.derivatives import derivatives
@@ -119,6 +120,8 @@ def _differs(name: str, s: Differs) -> list[Theorem]:
 
 def differs(name: str, s: Differs) -> list[Theorem]:
     """The sides are not equal everywhere, by the instance that the engine finds. Raises NotCovered."""
+    if any(not signs_under(d.base, s.given, ()) <= d.signs for d in hidden_demands(s)):
+        raise NotCovered("a formula inside another is not shown to be defined")
     found = difference(s, 0)
     if found is None:
         raise NotCovered("no exact instance at which the formulas differ")

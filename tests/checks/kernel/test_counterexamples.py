@@ -14,6 +14,7 @@ import pytest
 from agreement import Meant, disagreement
 from points import KNOWN
 from reading import read
+from redteam.test_redteam import PAIRS
 
 from checks.claim import built
 from checks.engine.instances import Instance
@@ -250,6 +251,12 @@ def test_formulas_differ_at_a_point_or_nowhere() -> None:
     assert not failing("right", right)[0] and not export("equal", equal)[0].covered
     same = [changed(shown.theorems[:1], r"\n  (.*?)\n  = .*\)\.$", r"\n  \1\n  = \1).", "same")]
     assert outcomes(same) == ["failed"]
+
+
+@pytest.mark.parametrize("name", ["order/choice-that-makes-both-sides-vanish", "differs/defined-nowhere"])
+def test_what_says_nothing_or_is_nowhere_defined_has_no_theorem(name: str) -> None:
+    pair = PAIRS[name]
+    assert not export("false", pair.false())[0].covered and export("true", pair.true())[0].theorems
 
 
 @needs_rocq
