@@ -9,9 +9,10 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.domain import hidden_demands
-from checks.engine.hypotheses import signs_under
+from checks.engine.domain import not_shown
 from checks.engine.instances import Instance
+from checks.engine.judge import is_differentiated
+from checks.engine.wellformed import defined_elsewhere
 from checks.kernel.context import loose
 from checks.kernel.derivatives import derivatives
 from checks.kernel.equalities import equalities, places
@@ -49,7 +50,7 @@ from checks.kinds.positive import Negative, Positive
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded
-from checks.statement import Definition, Identity, Malformed, parts
+from checks.statement import Definition, Identity, Malformed, leaves, parts
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
@@ -62,8 +63,13 @@ def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
     """Theorems for every part of a statement that fails; and why something that may fail has none."""
     found: list[Theorem] = []
     missing: list[str] = []
+    every = tuple(leaves(statement))
     for n, piece in enumerate(pieces(statement), 1):
         try:
+            if not getattr(piece, "exists", False) and defined_elsewhere(piece, every):
+                raise NotCovered("a part about what another part defines")
+            if not getattr(piece, "at_points", False) and not_shown(piece):
+                raise NotCovered("a point may be excluded by what the entries of a formula do not show")
             found += REFUTERS[type(piece)](f"{name}_fails{n}", piece)
         except (NotCovered, NonConformable, Malformed) as why:
             missing.append(str(why))
@@ -94,14 +100,14 @@ def _definition(name: str, s: Definition) -> list[Theorem]:
     """The defining formula has no value somewhere."""
     if s.name.shape() != s.meaning.shape():
         raise NotCovered("the sides have different shapes: there is nothing that a theorem could say")
+    if is_differentiated(s.meaning):
+        raise NotCovered("where the formula of a derivative has no value, the derivative may have one")
     meaning = s.meaning.entry(*places("e", s.meaning.shape()))
     return _listed(undefined(name, [meaning], s.given, s.nonzero))
 
 
 def _implication(name: str, s: Implication) -> list[Theorem]:
     """All hypotheses hold at a point, and the conclusion does not."""
-    if any(hidden_demands(s)):
-        raise NotCovered("a point may be excluded by what the entries of a formula do not show")
     offered = implications.witness(s)
     found = (offered, {}) if offered else implications.satisfied(s, 0)[2]
     if found is None:
@@ -120,7 +126,7 @@ def _differs(name: str, s: Differs) -> list[Theorem]:
 
 def differs(name: str, s: Differs) -> list[Theorem]:
     """The sides are not equal everywhere, by the instance that the engine finds. Raises NotCovered."""
-    if any(not signs_under(d.base, s.given, ()) <= d.signs for d in hidden_demands(s)):
+    if not_shown(s):
         raise NotCovered("a formula inside another is not shown to be defined")
     found = difference(s, 0)
     if found is None:

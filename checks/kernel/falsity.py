@@ -12,13 +12,13 @@ from types import MappingProxyType
 
 from checks.engine.hypotheses import check_given, open_demands, violation
 from checks.engine.instances import Instance
-from checks.engine.judge import drawn
+from checks.engine.judge import drawn, is_differentiated
 from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
 from checks.kernel.points import in_range, kept, point_line, polynomial, put_in, unknown
 from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
-from checks.kinds.examples import Example, Rule
+from checks.kinds.examples import Example, Rule, defined_at
 from checks.statement import Fact, Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
@@ -35,6 +35,8 @@ def fails(name: str, s: Identity) -> Theorem | None:
     at = places("e", s.lhs.shape())
     left, right = s.lhs.entry(*at), s.rhs.entry(*at)
     found = _instance(left, right, s)
+    if found is None and is_differentiated(s.lhs, s.rhs):
+        return None  # where the formula of a derivative has no value, the derivative may have one
     if found is None:
         return undefined(name, [left, right], s.given, s.nonzero)
     return refutation(name, s, at, (left, right), *found)
@@ -81,7 +83,7 @@ def broken(name: str, s: Rule) -> Theorem | None:
     """The theorem that a rule does not hold, by its own point."""
     instance = s.point.instance(s.given)
     where = _where(s, instance, loose([s.conclusion.term.entry()]))
-    if where is None:
+    if where is None or not defined_at(s, s.point):
         return None
     return by_point(name, s.given, instance, where, [*map(related, s.hypotheses)], related(s.conclusion))
 

@@ -259,6 +259,26 @@ def test_what_says_nothing_or_is_nowhere_defined_has_no_theorem(name: str) -> No
     assert not export("false", pair.false())[0].covered and export("true", pair.true())[0].theorems
 
 
+def test_what_may_be_excluded_by_another_part_or_inside_a_formula_is_not_refuted() -> None:
+    """True statements of the red team that are false where formulas are taken without what defines them."""
+    names = ("all/an-example-against-a-definition", "all/what-differs-from-its-definition",
+             "rule/conclusion-that-fails-where-nothing-is-undefined", "identity/gradient-at-a-removable-kink",
+             "solvable/refuted-outside-a-logarithm", "bounded/refuted-outside-a-root")  # fmt: skip
+    assert all(not failing("true", PAIRS[name].true())[0] for name in names)
+
+
+@needs_rocq
+@pytest.mark.slow
+def test_nothing_true_is_refuted() -> None:
+    made = []
+    for n, pair in enumerate(PAIRS.values()):
+        try:
+            made += [[t] for t in failing(f"true{n}", pair.true())[0]]
+        except (ValueError, ArithmeticError, TypeError, LookupError):
+            continue  # it cannot be written down, or our engine refuses it as well
+    assert len(made) > 10 and set(outcomes(made)) == {"failed"}
+
+
 @needs_rocq
 def test_an_example_with_exponentials_holds_exactly_at_its_point_and_others_do_not() -> None:
     x = as_term(Tensor("x", ()))
