@@ -35,10 +35,7 @@ def guard(statement: Any, finding: Finding) -> Finding:
     refuted &= not any(e.detail.endswith(UNDEFINED) for e in finding.evidence if e.passed is False)
     if not finding.proved and not refuted:
         return finding
-    try:
-        open_ones = [d for d in hidden_demands(statement) if not _signs(d.base, statement) <= d.signs]
-    except ZeroDivisionError:
-        open_ones = [sg.Demand(ix.as_expr(0), sg.NONZERO)]
+    open_ones = not_shown(statement)
     if open_ones:
         shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in open_ones[:3])
         detail = f"not shown inside a derived formula: {shown}"
@@ -52,6 +49,14 @@ def guard(statement: Any, finding: Finding) -> Finding:
         if finding.unproved_parts is not None:
             finding.unproved_parts, finding.open_parts = 1, [("", frozenset())]
     return finding
+
+
+def not_shown(statement: Any) -> list[sg.Demand]:
+    """What the terms inside a statement need in order to be defined, and are not shown to have."""
+    try:
+        return [d for d in hidden_demands(statement) if not _signs(d.base, statement) <= d.signs]
+    except ZeroDivisionError:
+        return [sg.Demand(ix.as_expr(0), sg.NONZERO)]
 
 
 def _signs(base: ix.Expr, statement: Any) -> sg.Signs:

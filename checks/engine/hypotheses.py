@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from checks.engine.instances import describe, exact_instances
+from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
 from checks.statement import Fact, Given, Malformed
@@ -150,23 +150,25 @@ def defined(
     for demand in still_open:
         if not demand.signs:  # where it is defined is not known: no place where it is not
             continue
-        found = _violation(demand, given, nonzero, seed)
+        found = violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
-            return Evidence("exact", "exact-rational", False, UNDEFINED), f"{found}: {what}"
+            where = describe(*found) or "always"
+            return Evidence("exact", "exact-rational", False, UNDEFINED), f"{where}: {what}"
 
     shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in still_open)
     return Evidence("derivation", "exact-symbolic", None, f"not shown: {shown}"), None
 
 
-def _violation(
+def violation(
     demand: sg.Demand, given: tuple[Given, ...], nonzero: tuple[Tensor, ...], seed: int
-) -> str | None:
+) -> tuple[Instance, dict[Index, int]] | None:
+    """The first exact instance, and values of the indices, at which a demand is not met."""
     for instance, points in exact_instances([demand.base], given, seed, _TRIES, True, nonzero=nonzero):
         for at in points:
             sign = instance.sign(demand.base, at)
             if sign is not None and sign not in demand.signs:
-                return describe(instance, at) or "always"
+                return instance, at
     return None
 
 

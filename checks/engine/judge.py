@@ -116,7 +116,7 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     links = [link.term.entry(*at) for link in statement.chain]
     evidence, where = defined([*sides, *links], statement.given, statement.nonzero, seed)
     terms = (statement.lhs, statement.rhs, *(link.term for link in statement.chain))
-    if evidence.passed is False and _differentiated(*terms):
+    if evidence.passed is False and is_differentiated(*terms):
         # a derivative that is written with a quotient may exist where the quotient does not
         evidence, where = replace(evidence, passed=None, detail=f"not shown to be defined: {where}"), None
     finding.evidence.append(evidence)
@@ -144,7 +144,7 @@ def identity(statement: st.Identity, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _differentiated(*terms: Term) -> bool:
+def is_differentiated(*terms: Term) -> bool:
     """Whether a derivative occurs in a formula, also in one that is put into it."""
     todo: list[Any] = list(terms)
     while todo:
@@ -342,7 +342,7 @@ def definition(statement: st.Definition, seed: int, with_mutants: bool) -> Findi
     if evidence.passed and loose:
         stray = ", ".join(sorted(i.name for i in loose))
         evidence = replace(evidence, passed=None, detail=f"the name leaves {stray} unexplained")
-    if evidence.passed is False and _differentiated(statement.meaning):
+    if evidence.passed is False and is_differentiated(statement.meaning):
         detail = (
             f"the derivative's formula is undefined somewhere; the derivative may not be: {evidence.detail}"
         )

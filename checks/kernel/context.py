@@ -61,7 +61,8 @@ class Context:
     come first among the free ones. ``aliases`` are tensors of the model only: names for formulas, as text
     from the names of their indices. ``vanishing`` has expressions without indices that do not vanish, and
     the proofs.
-    ``expanded``: whether functions with a formula by exponentials are written by it.
+    ``expanded``: whether functions with a formula by exponentials are written by it; ``pieces``: whether
+    those of `PIECES` are defined, and not any functions of that name.
     """
 
     exprs: tuple[ix.Expr, ...]
@@ -69,6 +70,7 @@ class Context:
     nonzero: tuple[Tensor, ...] = ()
     first: tuple[Index, ...] = ()
     expanded: bool = False
+    pieces: bool = False
     aliases: dict[Tensor, Callable[[list[str]], str]] = field(default_factory=dict)
     symbols: Symbols = field(default_factory=Symbols)
     intros: list[str] = field(default_factory=list)
@@ -201,7 +203,7 @@ class Context:
         """The lines of a theorem up to its own hypotheses: symbols, promises, definitions."""
         s = self.symbols
         self.intros, self.arguments, self.promises, self.about = [], [], {}, {}
-        functions = [f for f in s.functions if f != ("log", 0)]
+        functions = [f for f in s.functions if f != ("log", 0) and f not in self.by_pieces()]
         binders = [(s.dim(d), "nat") for d in s.dims]
         binders += [(s.tensor(t), " -> ".join(["nat"] * len(plain_dims(t)) + ["R"])) for t in self.base]
         binders += [(s.function(f), "R -> R") for f in functions]
@@ -237,8 +239,16 @@ class Context:
         names = [f"i{n}" for n, _ in enumerate(plain_dims(tensor))]
         return self.within(names, plain_dims(tensor)) + says.format(self.entry(tensor, names))
 
+    def by_pieces(self) -> list[Function]:
+        """The functions that the statement defines on both sides of numbers."""
+        return [f for f in self.symbols.functions if f in PIECES] if self.pieces else []
+
     def _definitions(self) -> list[str]:
         lines = []
+        for f in self.by_pieces():
+            own, x = self.symbols.function(f), self.symbols.tensor(_VARIABLE)
+            lines.append(filled(f"let {own} := fun {x} => {PIECES[f][0].format(x=x)} in"))
+            self.intros.append(own)
         for name, order in self.by_exponentials():
             own, x = self.symbols.function((name, order)), self.symbols.tensor(_VARIABLE)
             body = self.readable(fn.by_exponentials(ix.Call(name, _VARIABLE.scalar)), {})
@@ -260,7 +270,8 @@ class Context:
 
     def positive_functions(self) -> list[tuple[str, int]]:
         """The functions that take positive values only."""
-        return [f for f in self.symbols.functions if f[0] in POSITIVE_FUNCTIONS and f[1] == 0]
+        own = [f for f in self.symbols.functions if f not in self.by_pieces()]
+        return [f for f in own if f[0] in POSITIVE_FUNCTIONS and f[1] == 0]
 
     def intro(self) -> str:
         """The line of a proof that names what the statement quantifies."""
@@ -268,6 +279,20 @@ class Context:
 
 
 _VARIABLE = Tensor("x", ())
+_IS, _EXP = "(Plain (At 0 []))", "(Plain (Exp (At 0 [])))"
+PIECES: dict[Function, tuple[str, str]] = {
+    ("sign", 0): ("cases {x} 0 (-1) 0 1", "(Cases 0 (Plain (Num (-1))) (Plain (Num 0)) (Plain (Num 1)))"),
+    ("relu", 0): ("cases {x} 0 0 0 {x}", f"(Cases 0 (Plain (Num 0)) (Plain (Num 0)) {_IS})"),
+    ("elu1", 0): (
+        "cases {x} 0 (exp {x}) (exp {x}) ({x} + 1)",
+        f"(Cases 0 {_EXP} {_EXP} (Plain (Add (At 0 []) (Num 1))))",
+    ),
+    ("clip", 0): (
+        "cases {x} (-1) (-1) (-1) (cases {x} 1 {x} 1 1)",
+        f"(Cases (-1) (Plain (Num (-1))) (Plain (Num (-1))) (Cases 1 {_IS} (Plain (Num 1)) (Plain (Num 1))))",
+    ),
+}
+"""Functions by what they are below a number, at it and above: in a statement, and for the checker."""
 
 
 def _by_exp(name: str) -> bool:

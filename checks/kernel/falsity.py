@@ -5,75 +5,57 @@ Rocq bounds both sides there by rationals, exponentials and roots included, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from types import MappingProxyType
 
-from checks.engine.hypotheses import check_given
+from checks.engine.hypotheses import check_given, open_demands, violation
 from checks.engine.instances import Instance
-from checks.engine.judge import drawn
+from checks.engine.judge import drawn, is_differentiated
 from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
-from checks.kernel.figures import false_figures
 from checks.kernel.points import in_range, kept, point_line, polynomial, put_in, unknown
 from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
-from checks.kinds.arithmetic import Arithmetic
-from checks.kinds.averages import Averages
-from checks.kinds.examples import Example, Rule
-from checks.kinds.family import Family
-from checks.kinds.stacked import Pruned, Stacked
-from checks.statement import Fact, Given, Identity, Malformed, parts
+from checks.kinds.examples import Example, Rule, defined_at
+from checks.statement import Fact, Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
-from derivations.calculus.index import Index, summands
-from derivations.calculus.term import NonConformable, Part
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
+from derivations.calculus.index import Index, Tensor
+
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def failing(name: str, statement: Any) -> tuple[list[Theorem], list[str]]:
-    """A theorem for every equality of a statement that fails at an exact instance, and for every rule that
-    its offered point breaks; and why something that may fail has none.
-    """
-    found: list[Theorem] = []
-    missing: list[str] = []
-    for n, piece in enumerate(parts(statement), 1):
-        if isinstance(piece, Arithmetic | Averages):
-            found += false_figures(f"{name}_figures{n}", piece)
-    for n, piece in enumerate(_pieces(statement), 1):
-        try:
-            own = f"{name}_fails{n}"
-            theorem = _broken(own, piece) if isinstance(piece, Rule) else _fails(own, piece)
-        except (NotCovered, NonConformable, Malformed) as why:
-            missing.append(str(why))
-        except KeyError as what:
-            missing.append(f"a point without a value for {what}")
-        else:
-            found += [theorem] if theorem else []
-    return found, missing
-
-
-def _pieces(statement: Any) -> Iterator[Identity | Rule]:
-    """The equalities and rules that a statement asserts."""
-    for part in parts(statement):
-        if isinstance(part, Identity | Rule):
-            yield part
-        elif isinstance(part, Stacked):
-            for dims in product(*(summands(dim) for dim in part.lhs.shape())):
-                left, right = (Pruned((Part((side,), dims),)) for side in (part.lhs, part.rhs))
-                yield Identity(left, right, part.given, nonzero=part.nonzero)
-        elif isinstance(part, Family):
-            for _, case in part.cases:
-                yield from _pieces(case)
-
-
-def _fails(name: str, s: Identity) -> Theorem | None:
+def fails(name: str, s: Identity) -> Theorem | None:
+    """The theorem that an equality fails at an exact instance, or that it has no value at one."""
     if s.lhs.shape() != s.rhs.shape():
         raise NotCovered("the sides have different shapes: there is no equality to refute")
     at = places("e", s.lhs.shape())
     left, right = s.lhs.entry(*at), s.rhs.entry(*at)
     found = _instance(left, right, s)
-    return None if found is None else _refutation(name, s, at, (left, right), *found)
+    if found is None and is_differentiated(s.lhs, s.rhs):
+        return None  # where the formula of a derivative has no value, the derivative may have one
+    if found is None:
+        return undefined(name, [left, right], s.given, s.nonzero)
+    return refutation(name, s, at, (left, right), *found)
+
+
+def undefined(
+    name: str, exprs: list[ix.Expr], given: tuple[Given, ...], nonzero: tuple[Tensor, ...]
+) -> Theorem | None:
+    """The theorem that what formulas divide by, or take roots and logarithms of, has not everywhere the sign
+    that these ask for.
+    """
+    try:
+        demands = [d for d in open_demands(exprs, given, nonzero) if d.signs in ASKED]
+    except ZeroDivisionError:
+        raise NotCovered("a formula that divides by 0 everywhere") from None
+    for demand in demands:
+        if found := violation(demand, given, nonzero, 0):
+            return by_point(name, given, *found, (), (demand.base, ASKED[demand.signs]), nonzero)
+    return None
 
 
 def _instance(left: ix.Expr, right: ix.Expr, s: Identity) -> tuple[Instance, dict[Index, int]] | None:
@@ -86,62 +68,86 @@ def _instance(left: ix.Expr, right: ix.Expr, s: Identity) -> tuple[Instance, dic
     return None
 
 
-def _broken(name: str, s: Rule) -> Theorem | None:
+ASKED = {sg.NONZERO: "!=", POSITIVE: ">", NONNEGATIVE: ">="}
+"""What asking for signs says of a number."""
+Relation = tuple[ix.Expr, str]
+"""A number, and how it stands to 0."""
+
+
+def related(fact: Fact) -> Relation:
+    """What a fact says."""
+    return fact.term.entry(), fact.relation
+
+
+def broken(name: str, s: Rule) -> Theorem | None:
     """The theorem that a rule does not hold, by its own point."""
     instance = s.point.instance(s.given)
     where = _where(s, instance, loose([s.conclusion.term.entry()]))
-    return None if where is None else _by_point(name, s.given, instance, where, s.hypotheses, s.conclusion)
+    if where is None or not defined_at(s, s.point):
+        return None
+    return by_point(name, s.given, instance, where, [*map(related, s.hypotheses)], related(s.conclusion))
 
 
 def example(name: str, s: Example) -> list[Theorem]:
     """The theorem that the facts of an example cannot all fail to hold together: its own point has them."""
     fixed = {i: n - 1 for i, n in s.point.at}
-    equations = [n for f in s.facts if f.relation == "=" for n in ix.walk(f.term.entry())]
-    if any(isinstance(n, ix.Call) for n in equations):
-        raise NotCovered("an equation between exponentials at a point, which bounds do not show")
     if unknown(s.given, tuple(f.term.entry() for f in s.facts)):
         raise NotCovered("an example with an unknown function")
-    if any(True for g in s.given for _ in sg.demands(g.value.entry())):
-        raise NotCovered("an example with a definition that need not have a value everywhere")
     try:
-        return [_by_point(name, s.given, s.point.instance(s.given), fixed, s.facts, None)]
+        facts = [*map(related, s.facts), *_demanded(s.given)]
+        return [by_point(name, s.given, s.point.instance(s.given), fixed, facts, None)]
     except KeyError as missing:
         raise NotCovered(f"a point without a value for {missing}") from None
 
 
-def _by_point(
+def _demanded(given: tuple[Given, ...]) -> list[Relation]:
+    """That definitions have a value, also those that no fact shows."""
+    demands = dict.fromkeys(d for g in given for d in sg.demands(g.value.entry()))
+    return [(d.base, ASKED[d.signs]) for d in demands if d.signs in ASKED]
+
+
+def by_point(
     name: str,
     given: tuple[Given, ...],
     instance: Instance,
-    where: dict[Index, int],
-    hypotheses: tuple[Fact, ...],
-    conclusion: Fact | None,
+    where: Mapping[Index, int],
+    hypotheses: Sequence[Relation],
+    conclusion: Relation | None,
+    nonzero: tuple[Tensor, ...] = (),
 ) -> Theorem:
     """That the conclusion does not follow for all values of the symbols, or without one a contradiction."""
-    facts = [(h.term.entry(), h.relation) for h in hypotheses]
-    exprs = (*([conclusion.term.entry()] if conclusion else []), *(e for e, _ in facts))
+    exprs = (*([conclusion[0]] if conclusion else []), *(e for e, _ in hypotheses))
     if any(order for _, order in unknown(given, exprs)):
         raise NotCovered("a point for a statement about derivatives")
-    context = Context(exprs, given, expanded=True)
+    context = Context(exprs, given, nonzero, expanded=True, pieces=True)
     shared = context.free = [i for i in context.free if i in where]
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
-    proofs, values = kept(context), put_in(context, instance)
-    applied = [values.get(a) or proofs[a] for a in context.arguments]
     if shared:
         lines.append(filled(context.everywhere()))
-    applied += [in_range(where[i], instance.sizes[i.dim]) for i in shared]
+    applied = at_instance(context, instance, where)
     tail = f"{listed(where[i] for i in shared)}%nat"
-    for expr, relation in facts:
+    for expr, relation in hypotheses:
         line, proof = _fact(context, expr, relation, shared, tail)
         lines.append(line)
         applied.append(proof)
     whole, end = f"(claim {' '.join(applied)})", "False"
     if conclusion:
-        expr, relation = conclusion.term.entry(), conclusion.relation
+        expr, relation = conclusion
         end = f"{context.readable(expr, level=49)} {_SIGNS[relation]} 0"
         whole = f"(broken the_point {tail} {_NUMBERS[relation]}%nat {context.deep(expr)} {YES} {whole})"
     told = ["Proof.", "  intros claim.", *point_line(context, instance), filled(f"exact {whole}."), "Qed."]
     return Theorem(name, "\n".join([*lines, filled(f"{end}).")]), "\n".join(told))
+
+
+def at_instance(
+    context: Context, instance: Instance, where: Mapping[Index, int], more: Mapping[str, str] = NONE
+) -> list[str]:
+    """The arguments of a statement at an instance: values, proofs that promises are kept (``more``: of other
+    hypotheses), and the free indices.
+    """
+    found = {**kept(context), **put_in(context, instance), **more}
+    applied = [found[a] for a in context.arguments]
+    return applied + [in_range(where.get(i, 0), instance.sizes[i.dim]) for i in context.free]
 
 
 _SIGNS = {"=": "=", "!=": "<>", ">=": ">=", ">": ">"}
@@ -176,7 +182,7 @@ def _fact(context: Context, expr: ix.Expr, relation: str, shared: list[Index], t
     return line, f"(holding the_point {dims} {tail} {_NUMBERS[relation]}%nat {tree} {YES})"
 
 
-def _refutation(
+def refutation(
     name: str,
     s: Identity,
     at: tuple[Index, ...],
@@ -184,11 +190,12 @@ def _refutation(
     instance: Instance,
     point: dict[Index, int],
 ) -> Theorem:
+    """The theorem that two sides are not equal for all values, by the instance at which they differ."""
     called = unknown(s.given, sides)
     mentioned = tuple(ix.Call(name, ix.Num(Fraction(0)), order) for name, order in called)
-    context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True)
+    context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True, pieces=True)
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
-    proofs = kept(context)
+    proofs: dict[str, str] = {}
     for function, order in called:
         if (function, order + 1) in called:
             one, two = (context.symbols.function((function, n)) for n in (order, order + 1))
@@ -198,10 +205,8 @@ def _refutation(
     if context.free:
         lines.append(filled(context.everywhere()))
     lines += [filled(context.readable(sides[0])), filled(f"= {context.readable(sides[1])}).")]
-    values = put_in(context, instance)
-    applied = [values.get(a) or proofs[a] for a in context.arguments]
     where = [f"{point.get(i, 0)}%nat" for i in context.free]
-    applied += [in_range(point.get(i, 0), instance.sizes[i.dim]) for i in context.free]
+    applied = at_instance(context, instance, point, proofs)
     proof = [
         "Proof.",
         "  intros claim.",

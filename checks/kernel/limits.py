@@ -25,21 +25,13 @@ def limit(name: str, s: Limit) -> list[Theorem]:
     error, next_error = rate * (state - goes), step - goes
     context = Context((state, next_error, error), s.given, first=at)
     context.base = [t for t in context.base if t != s.state]
-    lines = [f"Theorem {name} :", *context.header(), *_sizes(context, s)]
-    own, names = context.symbols.tensor(s.state), [context.scope[i] for i in context.free]
-    run, k = (context.symbols.index(Index(word, "1"), context.scope) for word in (f"{own}_run", "k"))
-    kind = " -> ".join(["nat"] * (1 + len(plain_dims(s.state))) + ["R"])
-    lines.append(f"  forall {run} : {kind},")
-    entries = application(f"{run} (S {k})", names), application(f"{run} {k}", names)
-    says = f"{context.everywhere()}{entries[0]} = {context.readable(step)}"
-    iterates, line = context.hypothesis(f"forall {k}, let {own} := {run} {k} in {says}")
-    context.intros.insert(-1, run)
-    lines += [line, *([filled(context.everywhere())] if names else [])]
-    lines.append(filled(f"Un_cv (fun {k} => {entries[1]}) ({context.readable(goes)})."))
+    lines = [f"Theorem {name} :", *context.header(), *sizes(context, s), *iteration(context, s, step)]
+    (own, run, k), iterates = _names(context, s), context.intros[-1]
+    lines.append(filled(f"{converges(context, s, goes)}."))
     proof = [
         "Proof.",
         context.intro(),
-        *([f"  intros {context.places()}."] if names else []),
+        *([f"  intros {context.places()}."] if context.free else []),
         filled(f"apply (geometric ({context.readable(rate)})); [apply Rabs_def1; lra|]."),
         f"  intros {k}. rewrite {iterates} by assumption. set ({own} := {run} {k}).",
         *setup(context),
@@ -54,7 +46,37 @@ def limit(name: str, s: Limit) -> list[Theorem]:
     return [whole, *where_defined(f"{name}_defined", demands, s.given, ())]
 
 
-def _sizes(context: Context, s: Limit) -> list[str]:
+def iteration(context: Context, s: Limit, step: ix.Expr) -> list[str]:
+    """The lines that say of all states that each follows from the one before, and the quantifiers over
+    entries.
+    """
+    own, run, k = _names(context, s)
+    names = [context.scope[i] for i in context.free]
+    kind = " -> ".join(["nat"] * (1 + len(plain_dims(s.state))) + ["R"])
+    says = f"{context.everywhere()}{application(f'{run} (S {k})', names)} = {context.readable(step)}"
+    _, line = context.hypothesis(f"forall {k}, let {own} := {run} {k} in {says}")
+    context.intros.insert(-1, run)
+    return [f"  forall {run} : {kind},", line, *([filled(context.everywhere())] if names else [])]
+
+
+def converges(context: Context, s: Limit, goes: ix.Expr | None) -> str:
+    """That an entry of the state has a limit, or one that is named."""
+    _, run, k = _names(context, s)
+    entry = application(f"{run} {k}", [context.scope[i] for i in context.free])
+    if goes is None:
+        goal = context.symbols.index(Index("goal", "1"), context.scope)
+        return f"exists {goal}, Un_cv (fun {k} => {entry}) {goal}"
+    return f"Un_cv (fun {k} => {entry}) ({context.readable(goes)})"
+
+
+def _names(context: Context, s: Limit) -> tuple[str, str, str]:
+    """Those of a state, of all states, and of the number of a state."""
+    own = context.symbols.tensor(s.state)
+    run, k = (context.symbols.index(Index(word, "1"), context.scope) for word in (f"{own}_run", "k"))
+    return own, run, k
+
+
+def sizes(context: Context, s: Limit) -> list[str]:
     """The lines of the range of the step size, where no promise says it."""
     own = context.symbols.tensor(s.size)
     says = [] if s.size.positive and s.low == 0 else [f"{s.low} < {own}"]

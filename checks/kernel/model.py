@@ -8,8 +8,8 @@ from checks.kernel.trees import deep, plain, plain_dims
 from checks.statement import Given
 
 
-def setup(context: Context) -> list[str]:
-    """Lines of a proof: what the checker is told, the model, and that it keeps the promises."""
+def setup(context: Context, says: str = "meets the_data the_model") -> list[str]:
+    """Lines of a proof: what the checker is told, the model, and that it keeps the promises (``says``)."""
     s = context.symbols
     facts = [g for g in context.given if g.tensor in context.nonzero]
     sizes = listed(listed(s.dims.index(d) for d in plain_dims(t)) for t in s.tensors)
@@ -29,7 +29,7 @@ def setup(context: Context) -> list[str]:
         filled(f"dims := fun the_dim => nth the_dim {listed(map(s.dim, s.dims))} 1%nat;", "    "),
         *[filled(line, "    ") for line in _values(context)],
         f"  set (the_ranges := ({ranges} : list nat)%nat).",
-        "  assert (promises : meets the_data the_model).",
+        f"  assert (promises : {says}).",
         *[filled(line) for line in _kept(context, facts)],
     ]
 
@@ -64,6 +64,6 @@ def _kept(context: Context, facts: list[Given]) -> list[str]:
         stated.append(f"(fun s v => {context.promises['nonzero', g.tensor]}{entries})")
     stated += [f"(fun _ _ => {proof})" for _, proof in context.vanishing]
     return [
-        f"{{ split; [sizes | exact {proofs['positive']} | exact {proofs['nonzero']} |",
+        f"{{ intros; split; [sizes | exact {proofs['positive']} | exact {proofs['nonzero']} |",
         f"exact {proofs['symmetric']} | functions | exact {conjunction(stated)}]. }}",
     ]

@@ -7,7 +7,7 @@ from math import factorial
 from typing import Any
 
 from checks.engine.instances import FUNCTIONS, Instance
-from checks.kernel.context import Context
+from checks.kernel.context import PIECES, Context
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, filled, listed
 from checks.kernel.trees import Function, NotCovered, plain, plain_dims
@@ -22,13 +22,15 @@ _DEGREE = 4
 
 def unknown(given: tuple[Given, ...], sides: tuple[ix.Expr, ...]) -> list[Function]:
     """The unknown functions with all derivatives up to the highest that occurs. Raises NotCovered for a known
-    function that is not written by exponentials.
+    function that is written neither by exponentials nor by pieces.
     """
     orders: dict[str, int] = {}
     for expr in (*sides, *(g.value.entry() for g in given)):
         for node in ix.walk(expr):
             if isinstance(node, ix.Call) and node.function != "exp":
                 by_exp = node.function in fn.KNOWN and fn.KNOWN[node.function].by_exp and node.order == 0
+                if (node.function, node.order) in PIECES:
+                    continue
                 if not by_exp and not fn.is_unknown(node.function):
                     raise NotCovered(f"an instance with the function {node.function}")
                 if not by_exp:
@@ -74,7 +76,8 @@ def put_in(context: Context, instance: Instance) -> dict[str, str]:
     for t in context.base:
         values[own.tensor(t)] = f"(array{len(plain_dims(t))} {_array(t, instance)})"
     for f in own.functions:
-        values[own.function(f)] = f"(poly {polynomial(f)})"
+        if f not in PIECES:
+            values[own.function(f)] = f"(poly {polynomial(f)})"
     return values
 
 
@@ -120,6 +123,6 @@ def point_line(context: Context, instance: Instance) -> list[str]:
             value = f"(nth {name} {value} {zero if n == len(names) - 1 else '[]'})"
         tensors.append(f"fun the_entry => match the_entry with {listed(names)} => {value} | _ => 1%Q end")
     sizes = listed(instance.sizes[d] for d in own.dims)
-    functions = listed(map(polynomial, own.functions))
+    functions = listed(PIECES[f][1] if f in PIECES else f"Poly {polynomial(f)}" for f in own.functions)
     point = f"p_dims := {sizes}%nat; p_ten := {listed(tensors)}; p_fn := {functions}"
     return [filled(f"set (the_point := {{| {point} |}}).")]

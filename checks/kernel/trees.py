@@ -23,7 +23,7 @@ RESERVED = frozenset(
         " Inv Sqrt Exp Call Sum dims ten fn the_data the_model the_ranges promises the_dim the_tensor"
         " the_function the_entry h i0 i1 i2 i3 at0 at1 at2 at3"
         " transpose product times_vector vector_times inner outer trace diag norm_squared frobenius_squared"
-        " softmax row_softmax"
+        " softmax row_softmax cases big_o Un_cv derivable_pt_lim"
     ).split()
 )
 """Words of Rocq, and names of its library and of the generated proofs, that no symbol may have."""
@@ -266,6 +266,12 @@ def number(value: Fraction) -> tuple[str, int]:
     """A rational number."""
     top = _integer(value.numerator)
     return (top, ATOM) if value.denominator == 1 else (f"{top} / {value.denominator}", PRODUCT)
+
+
+def exact(value: Fraction) -> str:
+    """A rational number as an argument."""
+    text, level = number(value)
+    return text if level == ATOM else f"({text})"
 
 
 def joined(parts: list[str], sign: str, level: int, unit: str) -> tuple[str, int]:

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import check_given
-from checks.engine.instances import describe, exact_instances
+from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, conformable, identity
 from checks.engine.notation import all_terms
 from checks.evidence import Evidence
 from checks.statement import Given, Identity, Kind, Malformed
+from derivations.calculus import index as ix
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.gradients import Bregman
 from derivations.calculus.index import Index
@@ -54,21 +55,34 @@ def differs(statement: Differs, seed: int, with_mutants: bool) -> Finding:
         return finding
     found = difference(statement, seed)
     if found:
-        return Finding([Evidence("exact", "exact-rational", True, f"they differ: {found}", settles=True)])
+        instance, where = found
+        sides = (instance.value(side, where) for side in entries(statement))
+        values = f"left side {next(sides)}, right side {next(sides)}"
+        detail = f"they differ: {describe(instance, where)}: {values}"
+        return Finding([Evidence("exact", "exact-rational", True, detail, settles=True)])
     detail = "neither equal nor different could be shown"
     return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
 
 
-def difference(statement: Differs, seed: int) -> str | None:
-    """An instance at which both sides are defined and differ, in words."""
+def entries(statement: Differs) -> tuple[ix.Expr, ix.Expr]:
+    """An entry of each side, at the same indices each time."""
+    at = places(statement)
+    return statement.lhs.entry(*at), statement.rhs.entry(*at)
+
+
+def places(statement: Differs) -> tuple[Index, ...]:
+    """Indices for an entry of either side."""
+    return tuple(Index(f"e{n}#", d) for n, d in enumerate(statement.lhs.shape()))
+
+
+def difference(statement: Differs, seed: int) -> tuple[Instance, dict[Index, int]] | None:
+    """An instance, and indices, at which both sides are defined and differ."""
     check_given(statement.given)
-    at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(statement.lhs.shape()))
-    sides = statement.lhs.entry(*at), statement.rhs.entry(*at)
+    sides = entries(statement)
     for instance, points in exact_instances(list(sides), statement.given, seed, 6, True):
         for where in points:
             if instance.same(*sides, where) is False:
-                left, right = (instance.value(side, where) for side in sides)
-                return f"{describe(instance, where)}: left side {left}, right side {right}"
+                return instance, where
     return None
 
 

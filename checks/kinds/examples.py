@@ -193,7 +193,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
     pinned = tuple((i, n) for i, n in statement.point.at if i in shared)
     everywhere = replace(statement.point, at=pinned)  # an index of a hypothesis alone takes all its values
     kept = [true_at(h, everywhere, statement.given) for h in statement.hypotheses]
-    kept.append(_defined(statement, statement.point))
+    kept.append(defined_at(statement, statement.point))
     if all(kept) and true_at(statement.conclusion, statement.point, statement.given) is False:
         got = values_of(statement.conclusion.term, statement.point, statement.given)
         shown = ", ".join(map(str, got))
@@ -208,7 +208,7 @@ def rule(statement: Rule, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _defined(statement: Any, point: Point) -> bool:
+def defined_at(statement: Any, point: Point) -> bool:
     """Whether at a point every definition has a value, also where no fact uses it, and every formula inside
     another, for all values of its indices.
     """
@@ -242,7 +242,7 @@ def example(statement: Example, seed: int, with_mutants: bool) -> Finding:
     missing = [f.name for f, holds in zip(statement.facts, held, strict=True) if holds is None]
     ends = {"fails": wrong, "undefined or not decided": missing}
     said = "; ".join(f"{words}: {', '.join(names)}" for words, names in ends.items() if names)
-    if not said and not _defined(statement, point):
+    if not said and not defined_at(statement, point):
         said, missing = "not shown to be defined", ["a definition"]
     detail = f"{point.words(given)}: {said or 'all facts hold exactly'}"
     whole = None if wrong or missing else True

@@ -312,7 +312,8 @@ def _along(s: Extremum) -> str | None:
             lead = q.LC()
             why = "which has no lower bound" if q.degree() % 2 or lead < 0 else ""
         else:
-            why = _rival(q, sign, strict="only" not in s.says) if not s.variable.positive else ""
+            t = rival(q, sign, strict="only" not in s.says) if not s.variable.positive else None
+            why = "" if t is None else f"which is {q.eval(sp.Rational(t))} at t = {t}"
     if not why:
         return None
     assert s.witness is not None
@@ -321,12 +322,13 @@ def _along(s: Extremum) -> str | None:
     return f"{base}: the energy exceeds its value at the point by {q.as_expr()}, {why}"
 
 
-def _rival(q: sp.Poly, sign: int, strict: bool) -> str:
+def rival(q: sp.Poly, sign: int, strict: bool) -> Fraction | None:
+    """Where along a direction the energy is better than at the point (``strict``), or as good."""
     for t in _REACH:
         value = sign * q.eval(sp.Rational(t))
         if value < 0 or (value == 0 and not strict):
-            return f"which is {sign * value} at t = {t}"
-    return ""
+            return t
+    return None
 
 
 def _nested(value: Any) -> str:

@@ -10,7 +10,6 @@ from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import facts_of
 from checks.engine.instances import (
-    FUNCTIONS,
     Instance,
     describe,
     dimensions,
@@ -28,9 +27,9 @@ from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
-from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.components import NotExact
 from derivations.calculus.exact import Exponential
-from derivations.calculus.index import Index, Tensor
+from derivations.calculus.index import Index
 from derivations.calculus.term import Term
 
 _RELATIONS = ("=", ">=", ">")
@@ -85,17 +84,21 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
         finding.counterexample = shapes.detail
         return finding
     unseen = any(hidden_demands(statement))  # a point may be excluded by what its entries do not show
-    refuted = "" if unseen else _witness(statement)
-    if refuted:
-        finding.counterexample = refuted
+    offered = None if unseen else witness(statement)
+    if offered:
+        shown = ", ".join(f"{n} = {v}" for n, v in statement.witness)
+        got = offered.evaluate(statement.conclusion.term.entry(), _first(statement.conclusion))
+        held = f"every hypothesis holds, but {statement.conclusion.name} has value {got}"
+        finding.counterexample = f"all dimensions 1; {shown}: {held}"
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
     why = certificate_error(statement) or _undefined(statement)
     reason = why or "identity of normal forms; signs of the multipliers as required"
     finding.steps.append(step("certificate", _implication_latex(statement), reason, not why))
-    holding, count, broken = _satisfied(statement, seed)
+    holding, count, broken = satisfied(statement, seed)
     if broken and not unseen:
-        finding.counterexample = broken
+        held = f"every hypothesis holds, but {statement.conclusion.name} does not"
+        finding.counterexample = f"{describe(*broken)}: {held}"
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
     if not why and (broken or not holding):
@@ -145,9 +148,9 @@ def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
 _WANTED = 20
 
 
-def _satisfied(statement: Implication, seed: int) -> tuple[str, int, str | None]:
-    """A point at which all hypotheses hold, in words, how many were tried, and a counterexample if one
-    was met.
+def satisfied(statement: Implication, seed: int) -> tuple[str, int, tuple[Instance, dict[Index, int]] | None]:
+    """A point at which all hypotheses hold, in words, how many were tried, and a counterexample with its
+    indices if one was met.
     """
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
     shown, count = "", 0
@@ -160,10 +163,7 @@ def _satisfied(statement: Implication, seed: int) -> tuple[str, int, str | None]
             if sign is not None and not _allowed(sign, statement.conclusion.relation):
                 if not _everywhere(point, statement, at):
                     continue
-                text = (
-                    f"{describe(point, at)}: every hypothesis holds, but {statement.conclusion.name} does not"
-                )
-                return "", count, text
+                return "", count, (point, at)
             shown, count = shown or describe(point, at), count + (sign is not None)
         if count >= _WANTED:
             break
@@ -280,36 +280,30 @@ def _implication_latex(statement: Implication) -> str:
     return f"{left} = {right or '0'}"
 
 
-def _witness(statement: Implication) -> str | None:
-    """The counterexample in words if it is one: all hypotheses hold exactly and the conclusion fails."""
+def witness(statement: Implication) -> Instance | None:
+    """The offered point, if all hypotheses hold there exactly and the conclusion fails."""
     if not statement.witness:
         return None
     values = dict(statement.witness)
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
-    sizes = ones(dimensions(terms, ()))
-    promised = {t.name for e in terms for t in ix.tensors(e) if t.positive}
-    if any(values.get(name, 1) <= 0 for name in promised):
+    tensors = sorted(set().union(*map(ix.tensors, terms)), key=repr)
+    if any(values.get(t.name, 1) <= 0 for t in tensors if t.positive):
         return None  # a promise is a hypothesis as well
-
-    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Any:
-        return values[tensor.name]  # sizes are all one: a name is an entry
-
-    def value(term: Term) -> Any:
-        expr = term.entry()
-        return evaluate(expr, sizes, lookup, FUNCTIONS, {i: 0 for i in ix.free_indices(expr)})
-
     try:
-        if not all(_true(value(h.term), h.relation) for h in statement.hypotheses):
+        entries = {(t, (0,) * len(t.dims)): values[t.name] for t in tensors}
+        point = Instance(ones(dimensions(terms, ())), entries, ())
+        held = (point.evaluate(h.term.entry(), _first(h)) for h in statement.hypotheses)
+        if not all(_true(value, h.relation) for value, h in zip(held, statement.hypotheses, strict=True)):
             return None
-        got = value(statement.conclusion.term)
+        got = point.evaluate(statement.conclusion.term.entry(), _first(statement.conclusion))
     except (KeyError, ZeroDivisionError, NotExact):
         return None
-    if _true(got, statement.conclusion.relation):
-        return None
-    shown = ", ".join(f"{n} = {v}" for n, v in statement.witness)
-    return (
-        f"all dimensions 1; {shown}: every hypothesis holds, but {statement.conclusion.name} has value {got}"
-    )
+    return None if _true(got, statement.conclusion.relation) else point
+
+
+def _first(fact: Fact) -> dict[Index, int]:
+    """The indices of a fact where all dimensions are 1."""
+    return {i: 0 for i in ix.free_indices(fact.term.entry())}
 
 
 def _true(value: Any, relation: str) -> bool:

@@ -105,7 +105,7 @@ def order(statement: Order, seed: int, with_mutants: bool) -> Finding:
 def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
     """Statements that differ in their label only are judged once."""
     finding = Finding()
-    _check(statement)
+    check_order(statement)
     shapes = conformable(statement.exact, statement.approximate)
     finding.evidence.append(shapes)
     if not shapes.passed:
@@ -130,7 +130,7 @@ def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _check(s: Order) -> None:
+def check_order(s: Order) -> None:
     """Raise Malformed where nothing is compared: no power, or a choice that empties the formula."""
     if not isinstance(s.order, int) or s.order < 1:
         raise Malformed("an order is a whole number from 1 on")

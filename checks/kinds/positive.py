@@ -80,16 +80,14 @@ class Positive(Kind):
 def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     """Search for an exact counterexample; else verify the certificate and that the kernel is defined."""
     finding = Finding()
-    listed = {t for t, _ in statement.ranges} | {statement.points}
-    promised = sorted({t for t in ix.tensors(statement.kernel.entry()) if t.positive} - listed, key=repr)
-    statement = replace(statement, ranges=(*statement.ranges, *((t, "> 0") for t in promised)))
+    statement = ranged(statement)
     _check(statement)
     shapes = conformable(statement.kernel)
     finding.evidence.append(shapes)
     if not shapes.passed:
         finding.counterexample = shapes.detail
         return finding
-    tried, found = _search(statement)
+    tried, found = search(statement)
     detail = f"{tried} quadratic forms of Gram matrices in exact arithmetic"
     if tried < ENOUGH and not found:
         why = f"only {tried} quadratic forms had a value"
@@ -97,7 +95,7 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     else:
         finding.evidence.append(Evidence("exact", "exact-rational", not found, detail))
     if found:
-        finding.counterexample = found
+        finding.counterexample = found.words()
         return finding
     why = _flaw(statement) or ("too few quadratic forms had a value" if tried < ENOUGH else "")
     rules = "; ".join(dict.fromkeys(statement.certificate.reasons())) if statement.certificate else ""
@@ -193,8 +191,42 @@ def _met(demand: sg.Demand, s: Positive) -> bool:
     return sg.signs(demand.base, facts) <= demand.signs
 
 
-def _search(s: Positive) -> tuple[int, str | None]:
-    """How many forms were evaluated, and the first that is negative or not defined, in words."""
+def ranged(s: Positive) -> Positive:
+    """The statement with the ranges that promises give parameters."""
+    listed = {t for t, _ in s.ranges} | {s.points}
+    promised = sorted({t for t in ix.tensors(s.kernel.entry()) if t.positive} - listed, key=repr)
+    return replace(s, ranges=(*s.ranges, *((t, "> 0") for t in promised)))
+
+
+@dataclass(frozen=True)
+class Negative:
+    """Parameters and points at which a kernel is not defined, or with weights and a Gram matrix a negative
+    form.
+    """
+
+    parameters: dict[Tensor, Fraction]
+    points: tuple[tuple[Any, ...], ...]
+    weights: tuple[int, ...] = ()
+    gram: tuple[tuple[Any, ...], ...] = ()
+
+    def words(self) -> str:
+        """The counterexample."""
+        where = _words(self.parameters, self.points)
+        if not self.weights:
+            return f"{where}: the kernel divides by 0"
+        shown = "; ".join(", ".join(map(str, row)) for row in self.gram)
+        weights, value = ", ".join(map(str, self.weights)), _weighed(self.weights, self.gram)
+        return f"{where}: Gram matrix [{shown}], w = ({weights}), w'Gw = {value} < 0"
+
+
+def _weighed(weights: Any, gram: Any) -> Any:
+    return sum(
+        (w * v * gram[a][b] for a, w in enumerate(weights) for b, v in enumerate(weights)), Fraction(0)
+    )
+
+
+def search(s: Positive) -> tuple[int, Negative | None]:
+    """How many forms were evaluated, and the first that is negative or not defined."""
     tried = 0
     for parameters in product(*(_RANGES[r] for _, r in s.ranges)):
         chosen = {t: Fraction(v) for (t, _), v in zip(s.ranges, parameters, strict=True)}
@@ -206,22 +238,13 @@ def _search(s: Positive) -> tuple[int, str | None]:
                 try:
                     gram = _gram(s, chosen, points)
                 except ZeroDivisionError:
-                    return tried, f"{_words(chosen, points)}: the kernel divides by 0"
+                    return tried, Negative(chosen, points)
                 except NotExact:
                     continue
                 for weights in _WEIGHTS[count]:
                     tried += 1
-                    value = sum(
-                        (w * v * gram[a][b] for a, w in enumerate(weights) for b, v in enumerate(weights)),
-                        Fraction(0),
-                    )
-                    if Exponential.of(value).sign() < 0:
-                        shown = "; ".join(", ".join(map(str, row)) for row in gram)
-                        return (
-                            tried,
-                            f"{_words(chosen, points)}: Gram matrix [{shown}], "
-                            f"w = ({', '.join(map(str, weights))}), w'Gw = {value} < 0",
-                        )
+                    if Exponential.of(_weighed(weights, gram)).sign() < 0:
+                        return tried, Negative(chosen, points, weights, tuple(map(tuple, gram)))
     return tried, None
 
 
@@ -334,11 +357,18 @@ def _form(region: Region, gamma: str) -> sp.Expr:
     )
 
 
+def quotient(region: Region, gamma: str) -> tuple[sp.Expr, sp.Expr]:
+    """The quadratic form as numerator and denominator, the latter with a positive first coefficient."""
+    a, b = sp.symbols("a b", positive=True)
+    top, bottom = map(sp.expand, sp.fraction(sp.together(_form(region, gamma))))
+    sign = sp.sign(sp.Poly(bottom, a, b).coeffs()[0])
+    return sp.expand(sign * top), sp.expand(sign * bottom)
+
+
 def _negative(region: Region, gamma: str) -> bool:
-    top, bottom = sp.fraction(sp.together(_form(region, gamma)))
     a, b = sp.symbols("a b", positive=True)
     signs = []
-    for poly in (sp.Poly(sp.expand(top), a, b), sp.Poly(sp.expand(bottom), a, b)):
+    for poly in (sp.Poly(part, a, b) for part in quotient(region, gamma)):
         found = {sp.sign(x) for x in poly.coeffs() if x != 0}
         signs.append(found.pop() if len(found) == 1 else sp.Integer(0))
     return signs[0] * signs[1] == -1

@@ -20,6 +20,7 @@ VERDICTS = ("proved", "corrected", "refuted")
 SOUNDNESS = (
     "identity positive nonnegative nonvanishing certificate replaced gradient psd_product psd_exp psd_overlap"
     " geometric same_slope big_o_next no_average strong_duality"
+    " approximates not_approximate refuted holding broken no_bound still drifting negative_quotient"
 )
 """The theorems of the library that generated proofs apply."""
 

@@ -181,25 +181,21 @@ End Rules.
 
 (* [js]: the free indices at which the entry of tensor [t] is moved;
   [Fd]: functions that are differentiable *)
-Theorem gradient (D : data) (M : model) (df : nat -> nat) (Fd logs : list nat) (t : nat) (js G : list nat)
-  (e g : expr) :
-  (sane D &&& wt (shapeD D) G e &&& wt (shapeD D) G (deriv df logs t js e) &&& wt (shapeD D) G g &&&
-   safe logs t (flags_of D) Fd G e &&& check (flags_of D) 6 4 G (deriv df logs t js e) g) = true ->
-  meets D M ->
+Definition derivable_visibly (D : data) (df : nat -> nat) (Fd logs : list nat) (t : nat) (js G : list nat)
+  (e : expr) : bool :=
+  sane D &&& wt (shapeD D) G e &&& wt (shapeD D) G (deriv df logs t js e) &&& safe logs t (flags_of D) Fd G e.
+Theorem own_gradient (D : data) (M : model) (df : nat -> nat) (Fd logs : list nat) (t : nat)
+  (js G : list nat) (e : expr) :
+  derivable_visibly D df Fd logs t js G e = true -> meets D M ->
   fold_right (fun f rest => (forall x, derivable_pt_lim (fn M f) x (fn M (df f) x)) /\ rest) True Fd ->
   (forall f, inb logs f = true -> forall x, fn M f x = ln x) ->
   all_in (dims M) G (fun ix =>
     derivable_pt_lim (fun h => eval (bump M t (map (cat ix origin) js) h) (cat ix origin) e) 0
-      (eval M (cat ix origin) g)).
+      (eval M (cat ix origin) (deriv df logs t js e))).
 Proof.
-  intros H P Dd Lg. apply lazy_and in H as [H Hc]. apply lazy_and in H as [H Hs].
-    apply lazy_and in H as [H Hg].
+  unfold derivable_visibly. intros H P Dd Lg. apply lazy_and in H as [H Hs].
   apply lazy_and in H as [H Hd]. apply lazy_and in H as [H He].
   apply all_in_spec; intros ix Hi. pose proof (at_valid _ _ _ Hi) as V.
-  pose proof (proj1 (all_in_spec _ _ _) (identity D M G (deriv df logs t js e) g ltac:(now rewrite H, Hd,
-    Hg,
-    Hc) P) ix Hi) as E.
-  cbv beta in E. rewrite <- E.
   pose proof (meets_keeps _ _ H P) as K.
   assert (Sm : smooth df logs t (extend (shapeD D) M) (cat ix origin) e).
   { apply (safe_smooth df logs t (flags_of D) Fd _ K) with (G := G); auto.
@@ -210,6 +206,26 @@ Proof.
   rewrite (wt_eval (shapeD D) M (extend (shapeD D) M) (extend_agree _ M) (deriv df logs t js e) G); auto.
   revert L. apply lim_ext. intros y. symmetry. apply (wt_eval (shapeD D)) with (G := G); auto.
   split; auto. intros u jx Hj. simpl. apply inside_spec in Hj. simpl in Hj. now rewrite Hj.
+Qed.
+Theorem gradient (D : data) (M : model) (df : nat -> nat) (Fd logs : list nat) (t : nat) (js G : list nat)
+  (e g : expr) :
+  (derivable_visibly D df Fd logs t js G e &&& wt (shapeD D) G g &&&
+   check (flags_of D) 6 4 G (deriv df logs t js e) g) = true ->
+  meets D M ->
+  fold_right (fun f rest => (forall x, derivable_pt_lim (fn M f) x (fn M (df f) x)) /\ rest) True Fd ->
+  (forall f, inb logs f = true -> forall x, fn M f x = ln x) ->
+  all_in (dims M) G (fun ix =>
+    derivable_pt_lim (fun h => eval (bump M t (map (cat ix origin) js) h) (cat ix origin) e) 0
+      (eval M (cat ix origin) g)).
+Proof.
+  intros H P Dd Lg. apply lazy_and in H as [H Hc]. apply lazy_and in H as [H Hg].
+  pose proof (own_gradient D M df Fd logs t js G e H P Dd Lg) as O.
+  unfold derivable_visibly in H. apply lazy_and in H as [H _]. apply lazy_and in H as [H Hd].
+  apply lazy_and in H as [H He].
+  pose proof (identity D M G (deriv df logs t js e) g ltac:(now rewrite H, Hd, Hg, Hc) P) as E.
+  apply all_in_spec; intros ix Hi.
+  pose proof (proj1 (all_in_spec _ _ _) E ix Hi) as Ei. pose proof (proj1 (all_in_spec _ _ _) O ix Hi) as Oi.
+  cbv beta in Ei, Oi. now rewrite <- Ei.
 Qed.
 
 (* What the generated proofs run: the only function in the list of logarithms is the logarithm. *)

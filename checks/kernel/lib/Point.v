@@ -2,7 +2,7 @@
   and proofs that a
    statement fails there. Where the bounds exist, the expression is defined. *)
 Require Import Reals QArith Qreals List Lia Lra Bool ZArith Ranalysis.
-Require Import Attest.Sums Attest.Expr Attest.Norm Attest.Sound Attest.Claim.
+Require Import Attest.Sums Attest.Expr Attest.Paper Attest.Norm Attest.Sound Attest.Claim.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -35,10 +35,22 @@ Proof.
     apply (derivable_pt_lim_mult id (poly r)); [apply derivable_pt_lim_id|exact IH].
 Qed.
 
-Record point := { p_dims : list nat; p_ten : list (list nat -> Q); p_fn : list (list Q) }.
+(* functions: polynomials, formulas in one number, and such on both sides of a number and at it *)
+Inductive known := Poly (c : list Q) | Plain (e : expr) | Cases (b : Z) (low mid high : known).
+Definition cases (x b low mid high : R) : R :=
+  match total_order_T x b with inleft (left _) => low | inleft (right _) => mid | inright _ => high end.
+Definition only (x : R) : model := {| dims := fun _ => 1%nat; ten := fun _ _ => x; fn := fun _ y => y |}.
+Fixpoint value (k : known) (x : R) : R :=
+  match k with
+  | Poly c => poly c x
+  | Plain e => eval (only x) origin e
+  | Cases b low mid high => cases x (IZR b) (value low x) (value mid x) (value high x)
+  end.
+
+Record point := { p_dims : list nat; p_ten : list (list nat -> Q); p_fn : list known }.
 Definition at_point (P : point) : model :=
   {| dims := fun d => nth d (p_dims P) 1%nat; ten := fun t ix => Q2R (nth t (p_ten P) (fun _ => 1%Q) ix);
-     fn := fun f => poly (nth f (p_fn P) []) |}.
+     fn := fun f => value (nth f (p_fn P) (Poly [])) |}.
 
 (* ---- intervals *)
 Definition interval := (Q * Q)%type.
@@ -233,6 +245,56 @@ Definition bind (a : option interval) (f : interval -> option interval) : option
 Fixpoint isum (n : nat) (f : nat -> option interval) : option interval :=
   match n with O => Some (exactly 0) | S m => lift2 iadd (isum m f) (f m) end.
 
+Fixpoint iformula (i : interval) (e : expr) : option interval :=
+  match e with
+  | Num z => Some (exactly (inject_Z z))
+  | At _ _ => Some i
+  | Add a b => lift2 iadd (iformula i a) (iformula i b)
+  | Mul a b => lift2 imul (iformula i a) (iformula i b)
+  | Exp a => bind (iformula i a) iexp
+  | _ => None
+  end.
+Definition side {A} (i : interval) (b : Q) (low mid high : option A) : option A :=
+  if lt (snd i) b then low else if lt b (fst i) then high
+  else if Qeq_bool (fst i) b &&& Qeq_bool (snd i) b then mid else None.
+Fixpoint iknown (k : known) (i : interval) : option interval :=
+  match k with
+  | Poly c => Some (ipoly c i)
+  | Plain e => iformula i e
+  | Cases b low mid high => side i (inject_Z b) (iknown low i) (iknown mid i) (iknown high i)
+  end.
+Lemma iformula_spec i e x : contains i x -> forall j, iformula i e = Some j -> contains j (eval (only x) origin e).
+Proof.
+  intros C. induction e; intros r H; cbn [iformula eval] in *; try discriminate;
+    try (destruct (iformula i e1) eqn:E1; [|discriminate]; destruct (iformula i e2) eqn:E2; [|discriminate];
+         injection H as <-; first [apply iadd_spec|apply imul_spec]; auto; fail).
+  - injection H as <-. rewrite <- Q2R_Z. apply exactly_spec.
+  - injection H as <-. exact C.
+  - destruct (iformula i e) eqn:E; [|discriminate]. eapply iexp_spec; eauto.
+Qed.
+Lemma side_spec {A} i b (low mid high : option A) r x : contains i x -> side i (inject_Z b) low mid high = Some r ->
+  (x < IZR b /\ low = Some r) \/ (x = IZR b /\ mid = Some r) \/ (IZR b < x /\ high = Some r).
+Proof.
+  intros [C1 C2] H. unfold side in H. rewrite <- Q2R_Z.
+  destruct (lt (snd i) (inject_Z b)) eqn:E1; [apply lt_spec in E1; left; split; [lra|exact H]|].
+  destruct (lt (inject_Z b) (fst i)) eqn:E2; [apply lt_spec in E2; right; right; split; [lra|exact H]|].
+  destruct (Qeq_bool (fst i) (inject_Z b) &&& Qeq_bool (snd i) (inject_Z b)) eqn:E3; [|discriminate].
+  apply lazy_and in E3 as [E3 E4]. apply Qeq_bool_eq, Qeq_eqR in E3, E4. right; left. split; [lra|exact H].
+Qed.
+Lemma cases_spec x b low mid high :
+  (x < b -> cases x b low mid high = low) /\ (x = b -> cases x b low mid high = mid) /\
+  (b < x -> cases x b low mid high = high).
+Proof. unfold cases. destruct (total_order_T x b) as [[|]|]; repeat split; intros; auto; lra. Qed.
+Lemma iknown_spec k i x : contains i x -> forall j, iknown k i = Some j -> contains j (value k x).
+Proof.
+  intros C. induction k; intros r H; cbn [iknown value] in *.
+  - injection H as <-. now apply ipoly_spec.
+  - now apply (iformula_spec i).
+  - destruct (cases_spec x (IZR b) (value k1 x) (value k2 x) (value k3 x)) as [L [M U]].
+    destruct (side_spec i b _ _ _ r x C H) as [[W E]|[[W E]|[W E]]];
+      [rewrite (L W)|rewrite (M W)|rewrite (U W)]; auto.
+Qed.
+
 Section Point.
 Variable P : point.
 Fixpoint bounds (s : nat -> nat) (e : expr) : option interval :=
@@ -246,7 +308,7 @@ Fixpoint bounds (s : nat -> nat) (e : expr) : option interval :=
   | Inv a => bind (bounds s a) iinv
   | Sqrt a => bind (bounds s a) isqrt
   | Exp a => bind (bounds s a) iexp
-  | Call f a => bind (bounds s a) (fun i => Some (ipoly (nth f (p_fn P) []) i))
+  | Call f a => bind (bounds s a) (iknown (nth f (p_fn P) (Poly [])))
   | Sum d a => isum (nth d (p_dims P) 1%nat) (fun v => bounds (scons v s) a)
   end.
 
@@ -271,8 +333,102 @@ Proof.
   - eapply iinv_spec; eauto.
   - eapply isqrt_spec; eauto.
   - eapply iexp_spec; eauto.
-  - injection H as <-. apply ipoly_spec; auto.
+  - eapply iknown_spec; eauto.
   - revert H. apply isum_spec. auto.
+Qed.
+
+(* the expression with the values of the point put in and its sums written out: nothing is left to be known *)
+Fixpoint horner (c : list Q) (x : expr) : expr :=
+  match c with [] => Num 0 | a :: r => Add (qnum a) (Mul x (horner r x)) end.
+Fixpoint at_number (x e : expr) : expr :=
+  match e with
+  | At _ _ => x
+  | Add a b => Add (at_number x a) (at_number x b) | Mul a b => Mul (at_number x a) (at_number x b)
+  | Exp a => Exp (at_number x a) | _ => e
+  end.
+Fixpoint formula (e : expr) : bool :=
+  match e with Num _ | At _ _ => true | Add a b | Mul a b => formula a &&& formula b | Exp a => formula a | _ => false end.
+Fixpoint written (k : known) (i : interval) (x : expr) : option expr :=
+  match k with
+  | Poly c => Some (horner c x)
+  | Plain e => if formula e then Some (at_number x e) else None
+  | Cases b low mid high => side i (inject_Z b) (written low i x) (written mid i x) (written high i x)
+  end.
+Definition with_both (f : expr -> expr -> expr) (a b : option expr) : option expr :=
+  match a, b with Some x, Some y => Some (f x y) | _, _ => None end.
+Definition with_one (f : expr -> expr) (a : option expr) : option expr :=
+  match a with Some x => Some (f x) | None => None end.
+Fixpoint adds (n : nat) (f : nat -> option expr) : option expr :=
+  match n with O => Some (Num 0) | S m => with_both Add (adds m f) (f m) end.
+Fixpoint closed (s : nat -> nat) (e : expr) : option expr :=
+  match e with
+  | Num z => Some (Num z)
+  | Dim d => Some (Num (Z.of_nat (nth d (p_dims P) 1%nat)))
+  | At t ix => Some (qnum (nth t (p_ten P) (fun _ => 1%Q) (map s ix)))
+  | Delta i j => Some (Num (if Nat.eqb (s i) (s j) then 1 else 0))
+  | Add a b => with_both Add (closed s a) (closed s b)
+  | Mul a b => with_both Mul (closed s a) (closed s b)
+  | Inv a => with_one Inv (closed s a) | Sqrt a => with_one Sqrt (closed s a) | Exp a => with_one Exp (closed s a)
+  | Call f a =>
+      match bounds s a, closed s a with
+      | Some i, Some x => written (nth f (p_fn P) (Poly [])) i x
+      | _, _ => None
+      end
+  | Sum d a => adds (nth d (p_dims P) 1%nat) (fun v => closed (scons v s) a)
+  end.
+Lemma horner_spec M s c x : eval M s (horner c x) = poly c (eval M s x).
+Proof. induction c as [|a r IH]; cbn [horner eval poly]; [reflexivity|]. now rewrite qnum_spec, IH. Qed.
+Lemma at_number_spec M s x e : formula e = true -> eval M s (at_number x e) = eval (only (eval M s x)) origin e.
+Proof.
+  induction e; cbn [formula at_number eval]; intros H; try discriminate; auto;
+    try (apply lazy_and in H as [H1 H2]); try (now rewrite IHe1, IHe2); now rewrite IHe.
+Qed.
+Lemma written_spec M s x k i : contains i (eval M s x) -> forall r, written k i x = Some r ->
+  eval M s r = value k (eval M s x).
+Proof.
+  intros C. induction k; intros r H; cbn [written value] in *.
+  - injection H as <-. apply horner_spec.
+  - destruct (formula e) eqn:F; [|discriminate]. injection H as <-. now apply at_number_spec.
+  - destruct (cases_spec (eval M s x) (IZR b) (value k1 (eval M s x)) (value k2 (eval M s x))
+      (value k3 (eval M s x))) as [L [N U]].
+    destruct (side_spec i b _ _ _ r _ C H) as [[W E]|[[W E]|[W E]]];
+      [rewrite (L W)|rewrite (N W)|rewrite (U W)]; auto.
+Qed.
+Lemma adds_spec M s n : forall f g r, (forall v x, f v = Some x -> eval M s x = g v) -> adds n f = Some r ->
+  eval M s r = sum n g.
+Proof.
+  induction n; cbn [adds sum]; intros f g r H E; [injection E as <-; reflexivity|].
+  destruct (adds n f) eqn:A; [|discriminate]. destruct (f n) eqn:B; [|discriminate]. injection E as <-.
+  cbn [eval]. now rewrite (IHn f g _ H A), (H _ _ B).
+Qed.
+Lemma closed_spec M s0 e : forall s r, closed s e = Some r -> eval M s0 r = eval (at_point P) s e.
+Proof.
+  induction e; intros s r H; cbn [closed eval] in *;
+    try (destruct (closed s e1) eqn:E1; [|discriminate]; destruct (closed s e2) eqn:E2; [|discriminate];
+         injection H as <-; cbn [eval]; now rewrite (IHe1 _ _ E1), (IHe2 _ _ E2));
+    try (destruct (closed s e) eqn:E; [|discriminate]; injection H as <-; cbn [eval]; now rewrite (IHe _ _ E)).
+  - now injection H as <-.
+  - injection H as <-. cbn [eval]. now rewrite INR_IZR_INZ.
+  - injection H as <-. apply qnum_spec.
+  - injection H as <-. cbn [eval]. destruct (Nat.eqb _ _); reflexivity.
+  - destruct (bounds s e) as [i|] eqn:B; [|discriminate]. destruct (closed s e) as [x|] eqn:E; [|discriminate].
+    cbn [fn at_point]. rewrite <- (IHe _ _ E). apply (written_spec M s0 x _ i); [|exact H].
+    rewrite (IHe _ _ E). now apply bounds_spec.
+  - revert H. apply adds_spec. intros v x. apply IHe.
+Qed.
+Definition nothing : flags := {| posT := fun _ => false; nzT := fun _ => false; posF := fun _ => false;
+  sym := fun _ => false; facts := [] |}.
+Definition nowhere : model := {| dims := fun _ => 1%nat; ten := fun _ _ => 0; fn := fun _ x => x |}.
+Definition exactly_equal (s : nat -> nat) (a b : expr) : bool :=
+  match closed s a, closed s b with Some x, Some y => check nothing 6 4 [] x y | _, _ => false end.
+Lemma exactly_equal_spec s a b : exactly_equal s a b = true -> eval (at_point P) s a = eval (at_point P) s b.
+Proof.
+  unfold exactly_equal. destruct (closed s a) as [x|] eqn:A; [|discriminate].
+  destruct (closed s b) as [y|] eqn:B; [|discriminate]. intros H.
+  rewrite <- (closed_spec nowhere origin a s x A), <- (closed_spec nowhere origin b s y B).
+  apply (check_spec nothing nowhere) with (k := 6%nat) (n := 4%nat) (G := []); auto.
+  - split; simpl; intros; try discriminate; try contradiction; auto.
+  - intros [|k] d E; discriminate.
 Qed.
 
 (* ---- what is decided at the point *)
@@ -281,9 +437,10 @@ Definition differ (s : nat -> nat) (a b : expr) : bool :=
     _ => false end.
 Definition above (s : nat -> nat) (a b : expr) : bool :=
   match bounds s a, bounds s b with Some i, Some j => lt (snd j) (fst i) | _, _ => false end.
+(* both have a value, which is one number by their bounds or by their form *)
 Definition agree_at (s : nat -> nat) (a b : expr) : bool :=
   match bounds s a, bounds s b with
-  | Some i, Some j => Qle_bool (snd i) (fst j) &&& Qle_bool (snd j) (fst i)
+  | Some i, Some j => (Qle_bool (snd i) (fst j) &&& Qle_bool (snd j) (fst i)) ||| exactly_equal s a b
   | _, _ => false end.
 Ltac both a b A B := destruct (bounds _ a) as [[]|] eqn:A; [|discriminate];
   destruct (bounds _ b) as [[]|] eqn:B; [|discriminate]; apply bounds_spec in A, B; unfold contains in *;
@@ -294,7 +451,8 @@ Lemma above_spec s a b : above s a b = true -> eval (at_point P) s b < eval (at_
 Proof. unfold above. both a b A B. intros H. apply lt_spec in H; lra. Qed.
 Lemma agree_spec s a b : agree_at s a b = true -> eval (at_point P) s a = eval (at_point P) s b.
 Proof.
-  unfold agree_at. both a b A B. intros H. apply lazy_and in H as [H1 H2]. apply le_spec in H1, H2. lra.
+  unfold agree_at. both a b A B. intros H. apply lazy_or in H as [H|H]; [|now apply exactly_equal_spec].
+  apply lazy_and in H as [H1 H2]. apply le_spec in H1, H2. lra.
 Qed.
 
 Fixpoint upto (n : nat) (f : nat -> bool) : bool := match n with O => true | S m => upto m f &&& f m end.
@@ -367,3 +525,27 @@ Proof.
   - apply above_spec in H. simpl in H. lra.
   - apply at_most_spec in H. simpl in H. lra.
 Qed.
+
+(* a quadratic function that bends upwards has no upper bound *)
+Lemma no_bound g s b : 0 < g -> (forall t, t ^ 2 * g + t * s <= b) -> False.
+Proof.
+  intros G H. set (t := (Rabs s + Rabs b + 1 + g) / g).
+  assert (P : 0 <= Rabs s /\ 0 <= Rabs b) by (split; apply Rabs_pos). destruct P as [P1 P2].
+  assert (T : t * g = Rabs s + Rabs b + 1 + g) by (unfold t; field; lra).
+  assert (L : 1 <= t).
+  { apply (Rmult_le_reg_r g); [exact G|]. rewrite T. lra. }
+  specialize (H t). assert (S : - Rabs s <= s) by (destruct (Rle_or_lt 0 s);
+    [rewrite Rabs_right; lra|rewrite Rabs_left; lra]).
+  pose proof (RRle_abs b). replace (t ^ 2 * g + t * s) with (t * (t * g + s)) in H by ring.
+  rewrite T in H. assert (W : Rabs b + 1 + g <= Rabs s + Rabs b + 1 + g + s) by lra.
+  pose proof (Rmult_le_compat 1 t (Rabs b + 1 + g) _ ltac:(lra) ltac:(lra) L W). lra.
+Qed.
+
+(* What the generated proofs run: arrays at a point become their numbers; an index below 1 is 0. *)
+Ltac numbers :=
+  unfold transpose, product, times_vector, vector_times, inner, outer, trace, diag, norm_squared,
+    frobenius_squared, softmax, row_softmax, delta, array0, array1, array2, array3 in *;
+  cbn [sum nth Nat.eqb INR] in *; unfold Q2R in *; cbn [Qnum Qden] in *.
+Ltac by_cases := unfold cases; repeat destruct (total_order_T _ _) as [[?|?]|?]; lra.
+Ltac first_entries := intros; repeat match goal with
+  | H : (?i < 1)%nat |- _ => let E := fresh in assert (E : i = 0%nat) by lia; clear H; subst i end.

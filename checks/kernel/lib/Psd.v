@@ -296,3 +296,26 @@ Qed.
 (* sums are equal in every term *)
 Ltac termwise :=
   rewrite <- ?sum_scal, <- ?sum_plus; apply sum_ext; intros; field; nonzero_signs.
+
+(* the hyperbolic tangent by an exponential, and numbers on either side of 1 *)
+Lemma tanh_quotient (u v : R) : v = exp (2 * u) ->
+  (exp u + (-1) * exp ((-1) * u)) / (exp u + exp ((-1) * u)) = (v - 1) / (v + 1).
+Proof.
+  intros ->. replace ((-1) * u) with (- u) by ring. replace (2 * u) with (u + u) by ring.
+  rewrite exp_Ropp, exp_plus. pose proof (exp_pos u). field. split; nra.
+Qed.
+Lemma power_of_exp (n : nat) (y : R) : exp (INR n * y) = exp y ^ n.
+Proof.
+  induction n; [simpl; rewrite Rmult_0_l; apply exp_0|].
+  rewrite S_INR, Rmult_plus_distr_r, Rmult_1_l, exp_plus, IHn. simpl. ring.
+Qed.
+Lemma above_one (y : R) : 0 < y -> exists a, 0 < a /\ exp y = 1 + a.
+Proof. intros Y. exists (exp y - 1). pose proof (exp_increasing 0 y Y). rewrite exp_0 in *. split; lra. Qed.
+Lemma below_one (y : R) : y < 0 -> exists a, 0 < a /\ exp y = / (1 + a).
+Proof.
+  intros Y. exists (exp (- y) - 1). pose proof (exp_increasing 0 (- y) ltac:(lra)). rewrite exp_0 in *.
+  split; [lra|]. replace (1 + (exp (- y) - 1)) with (exp (- y)) by ring. rewrite exp_Ropp.
+  symmetry. apply Rinv_inv.
+Qed.
+Lemma negative_quotient (f t b : R) : f * b = - t -> 0 < t -> 0 < b -> f < 0.
+Proof. intros E T B. nra. Qed.

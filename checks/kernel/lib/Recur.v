@@ -91,3 +91,17 @@ Ltac no_zero := match goal with
 Ltac closed_form := unfold Gamma; do 2 (rewrite <- ?plus_n_Sm, ?Nat.add_0_r; cbn [Nat.add pred]);
   rewrite ?fact_simpl, ?mult_INR, ?S_INR, ?plus_INR; change (INR 0) with 0; change (fact 0) with 1%nat;
   change (INR 1) with 1; cbn [pow]; field; repeat split; no_zero.
+
+(* what stays has its own value as limit, and what moves by the same amount for ever has none *)
+Lemma still (c : R) (a : nat -> R) (l : R) : (forall k, a k = c) -> Un_cv a l -> l = c.
+Proof.
+  intros E L. apply (UL_sequence a); [exact L|]. intros e He. exists 0%nat. intros n _. rewrite E.
+  unfold R_dist. rewrite Rminus_diag_eq by reflexivity. now rewrite Rabs_R0.
+Qed.
+Lemma drifting (b : R) (a : nat -> R) (l : R) : b <> 0 -> (forall k, a (S k) = a k + b) -> Un_cv a l -> False.
+Proof.
+  intros N E L. destruct (L (Rabs b / 2)) as [n H]; [pose proof (Rabs_pos_lt b N); lra|].
+  pose proof (H n ltac:(lia)) as H1. pose proof (H (S n) ltac:(lia)) as H2. unfold R_dist in *. rewrite E in H2.
+  pose proof (Rabs_triang (a n + b - l) (- (a n - l))) as T. rewrite Rabs_Ropp in T.
+  replace (a n + b - l + - (a n - l)) with b in T by ring. lra.
+Qed.

@@ -338,6 +338,7 @@ def _shares(n: int, score: Callable[[int], Any], j: int) -> Any:
 
 
 LIBRARY: Env = {
+    "cases": Function(5, lambda x, b, low, mid, high: low if x < b else mid if x == b else high),
     "exp": mpmath.exp, "sqrt": _root, "ln": _log, "INR": mpmath.mpf, "sum": Function(2, _sum),
     "delta": Function(2, lambda a, b: mpmath.mpf(int(a == b))), **{f"moved{n}": _moved(n) for n in range(4)},
     "transpose": Function(3, lambda a, i, j: a(j, i)),

@@ -1,0 +1,176 @@
+"""Theorems that there is none of what is said to exist: a solution of equations, a bound of an objective, a
+neighbourhood in which a point is best.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import sympy as sp
+
+from checks.engine.instances import Instance, base_tensors, dimensions, entries_of
+from checks.kernel.context import Context, loose
+from checks.kernel.equalities import places
+from checks.kernel.falsity import at_instance
+from checks.kernel.points import in_range, point_line
+from checks.kernel.theorem import Theorem, filled
+from checks.kernel.trees import NotCovered, exact, plain_dims
+from checks.kinds.examples import point_entries
+from checks.kinds.extremum import Extremum
+from checks.kinds.feasible import Solvable
+from checks.kinds.unbounded import Bounded, ray_error
+from derivations.calculus import index as ix
+from derivations.calculus.gradients import at_point
+from derivations.calculus.index import Index, Tensor
+
+
+def kind(tensor: Tensor) -> str:
+    """The type of an array."""
+    return " -> ".join(["nat"] * len(plain_dims(tensor)) + ["R"])
+
+
+def quantified(context: Context, expr: ix.Expr, relation: str, but: tuple[Index, ...] = ()) -> str:
+    """A relation to 0 for all values of the free indices, but those that have a name already."""
+    own = [i for i in loose([expr]) if i not in but]
+    scope = dict(context.scope)
+    for i in own:
+        scope.setdefault(i, context.symbols.index(i, scope))
+    ranges = context.within([scope[i] for i in own], [i.dim for i in own])
+    return f"{ranges}{context.readable(expr, scope, 49)} {relation} 0"
+
+
+def solvable(name: str, s: Solvable) -> list[Theorem]:
+    """At the offered values no unknown satisfies all equations."""
+    instance, fixed = s.point.instance(s.given), {i: n - 1 for i, n in s.point.at}
+    equations = [e.term.entry() for e in s.equations]
+    context = Context(tuple(equations), s.given, expanded=True)
+    context.base = [t for t in context.base if t != s.unknown]
+    context.free = [i for i in context.free if i in fixed]
+    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    lines += [filled(context.everywhere())] if context.free else []
+    unknown = context.symbols.tensor(s.unknown)
+    names = [f"equation{n}" for n, _ in enumerate(equations)]
+    says = " /\\ ".join(f"({quantified(context, e, '=', (*fixed,))})" for e in equations)
+    lines.append(filled(f"exists {unknown} : {kind(s.unknown)}, {says})."))
+    pattern = " & ".join([unknown, *names])
+    applied = " ".join(at_instance(context, instance, fixed))
+    proof = ["Proof.", "  intros claim.", *point_line(context, _still(instance, (s.unknown,)))]
+    proof.append(filled(f"destruct (claim {applied}) as ({pattern})."))
+    for known, e in zip(names, equations, strict=True):
+        own = [i for i in loose([e]) if i not in fixed]
+        for place in product(*(range(instance.sizes[i.dim]) for i in own)):
+            places = " ".join(in_range(n, instance.sizes[i.dim]) for i, n in zip(own, place, strict=True))
+            proof.append(filled(f"pose proof ({known} {places})."))
+    proof += [f"  clear claim {' '.join(names)}. numbers. lra.", "Qed."]
+    return [Theorem(name, "\n".join(lines), "\n".join(proof))]
+
+
+def _still(instance: Instance, variables: tuple[Tensor, ...]) -> Instance:
+    """The instance with 0 for what the proof chooses itself."""
+    zero = {(v, at): Fraction(0) for v in variables for at in entries_of(v.dims, instance.sizes)}
+    return Instance(instance.sizes, {**zero, **instance.values}, instance.given)
+
+
+def bounded(name: str, s: Bounded) -> list[Theorem]:
+    """No number bounds the objective where all dimensions and all data are 1, along the offered ray.
+
+    Raises NotCovered.
+    """
+    program, ray = s.program, s.ray
+    if ray is None or ray_error(program, ray):
+        return []
+    if program.semidefinite or program.inverses:
+        raise NotCovered("a program whose data are semidefinite or inverse to each other")
+    excesses, objective = [c.excess() for c in program.constraints], program.objective.entry()
+    rays = [x.entry() for x in (ray.growth, ray.squares, ray.slope, *(value for _, _, value in ray.values))]
+    context = Context((objective, *excesses), (), program.nonzero)
+    context.base = [t for t in context.base if t not in program.variables]
+    context.free = []
+    data = {*context.base, *base_tensors(rays, ())} - {ray.t}
+    sizes = dict.fromkeys(dimensions([objective, *excesses, *rays], ()), 1)
+    instance = Instance(sizes, {(t, (0,) * len(t.dims)): Fraction(1) for t in data}, ())
+    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    bound = context.symbols.index(Index("bound", "1"), context.scope)
+    moving = " ".join(f"({context.symbols.tensor(v)} : {kind(v)})" for v in program.variables)
+    lines.append(filled(f"exists {bound} : R, forall {moving},"))
+    lines += [filled(f"({quantified(context, e, '=')}) ->") for e in excesses]
+    lines.append(filled(f"{context.readable(objective)} {'<=' if program.maximise else '>='} {bound})."))
+    growth, squares, slope, *_ = (_value(e, ray.t, 0, instance) for e in rays)
+    values = {v: value.entry() for v, _, value in ray.values}
+    arrays = " ".join(_array(v, values[v], ray.t, instance) for v in program.variables)
+    kept = " ".join(["ltac:(first_entries; numbers; lra)"] * len(excesses))
+    end = bound if program.maximise else f"(- {bound})"
+    proof = [
+        "Proof.",
+        "  intros claim.",
+        *point_line(context, _still(instance, program.variables)),
+        filled(f"destruct (claim {' '.join(at_instance(context, instance, {}))}) as [{bound} holds]."),
+        filled(f"apply (no_bound {exact(growth + squares)} {exact(slope)} {end}); [lra | intros the_t]."),
+        filled(f"pose proof (holds {arrays} {kept})."),
+        "  clear claim holds. numbers. lra.",
+        "Qed.",
+    ]
+    return [Theorem(name, "\n".join(lines), "\n".join(proof))]
+
+
+def nearby(name: str, s: Extremum, rise: sp.Poly) -> list[Theorem]:
+    """However near one stays, the energy is better along the offered direction, where it rises by ``rise``.
+
+    Raises NotCovered.
+    """
+    assert s.witness is not None
+    instance, sign = s.witness.instance(s.given), -1 if "maximum" in s.says else 1
+    ((_, step),) = moves = point_entries(s.variable, s.direction)[:1]
+    ((power,), first), *more = rise.terms()
+    if more or any(n != 1 for n in instance.sizes.values()) or len(moves) > 1:
+        raise NotCovered("a local extremum of an energy that is not along one number a multiple of a power")
+    if power % 2 == 0 and sign * first > 0:
+        return []
+    at = places("z", s.variable.dims)
+    gap = s.energy.entry() - at_point(s.energy, s.variable, s.point).entry()
+    away = ix.At(s.variable, at) - s.point.entry(*at)
+    context = Context((gap, away), s.given, expanded=True)
+    context.base, context.free = [t for t in context.base if t != s.variable], []
+    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    delta = context.symbols.index(Index("radius", "1"), context.scope)
+    names = {i: context.symbols.index(i, {}) for i in loose([away])}
+    inside = context.within([*names.values()], [i.dim for i in names])
+    variable, relation = context.symbols.tensor(s.variable), ">=" if sign > 0 else "<="
+    lines += [
+        f"  exists {delta} : R, (0 < {delta}) /\\ forall {variable} : {kind(s.variable)},",
+        filled(f"({inside}Rabs ({context.readable(away, names)}) < {delta}) ->"),
+        filled(f"{context.readable(gap, level=49)} {relation} 0)."),
+    ]
+    start, step = instance.evaluate(s.point.entry(*at), dict.fromkeys(at, 0)), Fraction(step)
+    move = -step if power % 2 and sign * first > 0 else step
+    array = f"(fun {'_ ' * len(plain_dims(s.variable))}=> {exact(start)} + the_t * {exact(move)})"
+    twice, applied = exact(2 * abs(step)), " ".join(at_instance(context, instance, {}))
+    proof = [
+        "Proof.",
+        "  intros claim.",
+        *point_line(context, _still(instance, (s.variable,))),
+        filled(f"destruct (claim {applied}) as [{delta} [positive near]]."),
+        f"  set (the_t := {delta} / {twice}). assert (small : 0 < the_t) by (unfold the_t; lra).",
+        f"  assert (the_t * {twice} = {delta}) by (unfold the_t; field).",
+        f"  pose proof (pow_lt the_t {power} small).",
+        filled(f"pose proof (near {array} ltac:(first_entries; numbers; apply Rabs_def1; lra))."),
+        "  clear claim near. numbers. lra.",
+        "Qed.",
+    ]
+    return [Theorem(name, "\n".join(lines), "\n".join(proof))]
+
+
+def _value(expr: ix.Expr, t: Tensor, at: int, instance: Instance) -> Fraction:
+    moved = Instance(instance.sizes, {**instance.values, (t, ()): Fraction(at)}, ())
+    value = moved.evaluate(expr, {i: 0 for i in ix.free_indices(expr)})
+    if not isinstance(value, Fraction | int):
+        raise NotCovered("an objective whose growth along the ray is not rational")
+    return Fraction(value)
+
+
+def _array(variable: Tensor, expr: ix.Expr, t: Tensor, instance: Instance) -> str:
+    """The values of a variable along the ray, which are affine in the parameter."""
+    start, end = (_value(expr, t, at, instance) for at in (0, 1))
+    places = f"fun {' '.join('_' for _ in plain_dims(variable))} => " if plain_dims(variable) else ""
+    return f"({places}{exact(start)} + the_t * {exact(end - start)})"
