@@ -454,8 +454,8 @@ def _prepared(printed: Program) -> tuple[Program, tuple[Charge, ...], list[Step]
 
 
 def require_multipliers(program: Program) -> None:
-    """Raise ValueError where a multiplier is not a letter of its own: that of another constraint, of a variable
-    or of the data, by its name or as it is printed.
+    """Raise ValueError where a multiplier is no letter of its own, by its name or as it is printed: that of
+    another constraint, of a variable or of the data.
     """
     multipliers = [c.multiplier for c in program.constraints]
     taken = program.unknown() | set(program.variables)
