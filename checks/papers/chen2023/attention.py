@@ -18,6 +18,7 @@ from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
 from checks.leg import Legs, Named
+from checks.papers.chen2023 import setting
 from checks.papers.chen2023.setting import DQ, DV, D
 from checks.papers.chen2023.symbols import (
     NOTATION,
@@ -92,18 +93,30 @@ claim(
 )
 
 
+def _mapped(name: str) -> Term:
+    """g_q or g_k of the query or key of token i."""
+    row = rf"g_{name}({name}(\boldsymbol{{x}}_{{%1}}))"
+    return as_term(Tensor(f"g_{name}", (N, P), f"g_{name}({name}(X))", row, f"{row}[%2]"))[i]
+
+
 def _algorithm(a: KsvdAssumptions) -> All:
-    parts = []
+    x = as_term(X)[i]
+    parts = [
+        Definition(as_term(setting.q)[i], as_term(setting.W_q) @ x, label="query"),
+        Definition(as_term(setting.k)[i], as_term(setting.W_k) @ x, label="key"),
+    ]
     for words, own in (
         ("data-dependent", printed(a)),
         ("data-independent", replace(printed(a), f_X="identity")),
     ):
-        (first, second), outer = _halves(own), (Tensor(f"W_o^{c}", (DV, S), f"W_o^{{{c}}}") for c in "er")
-        joined = as_term(next(outer)) @ first + as_term(next(outer)) @ second
+        first, second = (
+            ksvd.projected(own, w).T @ _mapped(n) for w, n in zip(ksvd.weights(own), "qk", strict=True)
+        )
+        outer_e, outer_r = (as_term(Tensor(f"W_o^{c}", (DV, S), f"W_o^{{{c}}}")) for c in "er")
         parts += [
-            Definition(as_term(o_e)[i], first, label=f"{words}: e"),
-            Definition(as_term(o_r)[i], second, label=f"{words}: r"),
-            Definition(as_term(out)[i], joined, label=f"{words}: output"),
+            Definition(e_rows[i], first, label=f"{words}: e"),
+            Definition(r_rows[i], second, label=f"{words}: r"),
+            Definition(as_term(out)[i], outer_e @ first + outer_r @ second, label=f"{words}: output"),
         ]
     return All(*parts)
 
@@ -119,7 +132,8 @@ claim(
     literal=_algorithm,
     rests_on=("chen2023/eq9",),
     legs=(tensor_legs.module_dependent, tensor_legs.module_independent),
-    where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$.",
+    where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$; $g_q(q(\boldsymbol{x}))$ and "
+    r"$g_k(k(\boldsymbol{x}))$ are $\phi_q(\boldsymbol{x})$ and $\phi_k(\boldsymbol{x})$.",
     notes="A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
     "Weights with one row for each row of f(X) tie the parameters to one sequence length unless the number "
     "of rows is fixed by sampling. The output differs from (9) by W_o.",

@@ -164,8 +164,8 @@ claim(
     "Eq. (24)",
     "Attention-BN with key-key similarity",
     theory="svr",
-    words="Each score of (22) is that of the raw query and key, less the mean similarity of the key with all "
-    "keys.",
+    words="Attention with the scores of (22) is attention with the products of query and key less the mean "
+    "product of the key with all keys, each coordinate divided by σ² + ε.",
     literal=lambda a: Identity(
         attention_bn(q_[i], POSITIVE_SCALE), LAST_LINE, (mean_of(a), ANY_SCALE), sizes=SIZES
     ),
