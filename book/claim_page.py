@@ -293,10 +293,7 @@ def _head(claim: Claim, ledger: Ledger) -> str:
     kind = f"{text(claim.kind)}; " if claim.kind else ""
     partly = claim.verdict == "empirical" and claim.literal_holds
     holds = RECOMPUTED if partly else LITERAL[claim.literal_holds]
-    lines = [
-        f"{' '.join(labels)} {text(paper_name(claim.paper))}, {text(claim.reference)}. "
-        f"{kind}{holds}."
-    ]
+    lines = [f"{' '.join(labels)} {text(paper_name(claim.paper))}, {text(claim.reference)}. {kind}{holds}."]
     if shaky := ledger.shaky(claim):
         lines.append(
             ":::{admonition} Rests on what was not right as printed\n:class: warning\n"

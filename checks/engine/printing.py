@@ -40,7 +40,12 @@ def conditions_latex(part: Any) -> str:
     for tensor, inverse in getattr(program, "inverses", ()):
         lines.append(rf"{as_term(inverse).latex()} = {as_term(tensor).latex()}^{{-1}}")
     lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
-    shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
+    # ranges and the domain of points are printed with them
+    shown = (
+        {t for t, *_ in getattr(part, "ranges", ())}
+        | {g.tensor for g in given}
+        | {getattr(part, "points", None)}
+    )
     # a limit whose step has no step size promises nothing of it
     idle = {getattr(part, "size", None)} - st.tensors_of(tuple(st.terms_of(part)))
     tensors = sorted(st.tensors_of(part) - shown - idle, key=lambda t: (t.name, t.dims))

@@ -82,7 +82,9 @@ def compare(words: str, value: Fraction, relation: str, other: Fraction | int) -
     return Figure(words, value, relation, Fraction(other), 1)
 
 
-def off_and_allowed(base: Fraction, value: Fraction, ratio: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+def off_and_allowed(
+    base: Fraction, value: Fraction, ratio: Fraction, digits: int
+) -> tuple[Fraction, Fraction]:
     """How far a printed ratio (one decimal) is from base/value, and how far the rounding of all three allows
     on that side. Where the first is at most the second, four decimals are kept that show it.
     """
@@ -647,7 +649,6 @@ table(
     notes="On LRA the width 32 agrees if the 'embedding dimension 64' is the width of the model and 128 that "
     "of the feed-forward part; for UEA and D4RL the same words mean 64 per head.",
 )
-
 
 
 def _above_1(name: str) -> Fraction:

@@ -78,7 +78,9 @@ class Variant:
     @property
     def phi(self) -> Tensor:
         """Φ at the training points."""
-        return Tensor(f"Phi[{self.name}]", (self.count, DPHI), self.features, self.train, rf"{self.train}_{{%2}}")
+        return Tensor(
+            f"Phi[{self.name}]", (self.count, DPHI), self.features, self.train, rf"{self.train}_{{%2}}"
+        )
 
     @property
     def phi_x(self) -> Tensor:
