@@ -79,7 +79,8 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.lagrangian,),
-    where=NOTATION,
+    where=NOTATION
+    + " The right side is not printed: the Lagrangian that the dualiser forms from (12), by entries.",
     notes="Neither supremum nor infimum of this function over the primal variables is finite, for any "
     "multipliers (see chen2023/prose-dual-problem): only its stationary points are used.",
 )
@@ -198,8 +199,8 @@ claim(
     "Eq. (7)",
     "The shifted eigenvalue problem of KSVD",
     theory="ksvd",
-    words="The KKT conditions (14) give K H_r = H_e Σ and KᵀH_e = H_r Σ, Σ = Λ⁻¹. The constraints, into which "
-    "the dualiser's weights and scores are put, are these equations.",
+    words="The KKT conditions (14) give K H_r = H_e Σ and KᵀH_e = H_r Σ, Σ = Λ⁻¹. The constraints, into "
+    "which the dualiser's weights and scores are put, are these equations.",
     literal=eigen_problem,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
@@ -234,8 +235,8 @@ claim(
     "Section 3, before (6)",
     "The kernel without f(X)",
     theory="ksvd",
-    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩. With it the constraints, into "
-    "which weights and scores are put, would be (7).",
+    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩. With it the constraints, "
+    "into which weights and scores are put, would be (7).",
     literal=_without_f,
     corrected=eigen_problem,
     correction_words="K_ij = ⟨f(X)φ_q(x_i), f(X)φ_k(x_j)⟩, as Theorem 3.2 has it.",
@@ -362,7 +363,9 @@ claim(
     ),
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.representations,),
-    where=NOTATION,
+    where=NOTATION
+    + " The left sides of (c) and (f) are not printed: the scores with the weights that the dualiser "
+    "finds, by entries.",
 )
 
 

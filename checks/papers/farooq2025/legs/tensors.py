@@ -98,9 +98,7 @@ gradient_printed = _gradient("quadratic", "linear", "cubic", "exponential", regu
 
 def _stationary(*functions: str) -> Climbing:
     """AV is stationary with the weights F'(c), and with no others."""
-    return on_heads(
-        "the gradient at torch's AV vanishes, F {F}, weights F'(c)", checks.check_stationary, *functions
-    )
+    return on_heads("∇E - A diag(F'(c)) V at torch's AV is 0, F {F}", checks.check_stationary, *functions)
 
 
 stationary = _stationary("cubic", "quadratic", "exponential", "logcosh", "linear")
@@ -149,7 +147,7 @@ descent = on_heads(
 self_adjoint = on_heads("the step is self-adjoint", states.check_self_adjoint)
 # twenty steps Z + η(AV - Z), η = 0.3, with torch's AV, against AV + (1 - η)^k (Z_0 - AV)
 update_rule = on_heads(
-    "the corrected rule against its closed form; the printed rule is among the rejected ones",
+    "steps Z + η(AV - Z) against their closed form; steps Z + η AV are among the rejected versions",
     checks.check_update_rule,
 )
 
