@@ -404,17 +404,17 @@ claim(
         "that of the map if d_v ≤ p."
     ),
     legs=(Named("checks.papers.chen2023.costs", "counted_operations"),),
-    where=r"$N$ tokens; $n$ rows of $f(X)=F$; features of width $p$; $s$ directions; keys and values of widths "
-    r"$d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; $X_q,X_k\in\mathbb{R}^{N\times p}$: what the "
-    r"feature map is applied to, entry by entry a function $g$ that costs no multiplication; "
+    where=r"$N$ tokens; $n$ rows of $f(X)=F$; features of width $p$; $s$ directions; keys and values of "
+    r"widths $d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; $X_q,X_k\in\mathbb{R}^{N\times p}$: "
+    r"what the feature map is applied to, entry by entry a function $g$ that costs no multiplication; "
     r"$P_q$: the features of the queries; $U_e=F^\top W_e$; $E,R\in\mathbb{R}^{N\times s}$: the scores; "
-    r"$[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need negligible memory and counted by itself, where "
-    r"negligible is read as of no higher order. Counted are multiplications, without those of the softmax, and "
-    r"numbers stored besides the inputs.",
-    notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of the "
-    "order of Np, which keeps the bounds; random exponential features need the products of every query and "
-    "key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections to "
-    "queries, keys and values are in no count. The N² of memory is not needed when attention is streamed. "
+    r"$[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need negligible memory and counted by itself, "
+    r"where negligible is read as of no higher order. Counted are multiplications, without those of the "
+    r"softmax, and numbers stored besides the inputs.",
+    notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
+    "the order of Np, which keeps the bounds; random exponential features need the products of every query "
+    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections "
+    "to queries, keys and values are in no count. The N² of memory is not needed when attention is streamed. "
     "Where s > p the scores take more memory than the features.",
 )
 

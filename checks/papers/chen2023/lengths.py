@@ -179,8 +179,8 @@ claim(
         text(*(_layers(*s) for s in SETTINGS if s != (2, "time")), label="more layers"),
         text(*_baselines(False), label="over the baselines"),
     ),
-    correction_words="Table 6 shows a loss of time and no gain of memory, and Table 2 prints the same average "
-    "time for one layer and for two; the rest holds.",
+    correction_words="Table 6 shows a loss of time and no gain of memory, and Table 2 prints the same "
+    "average time for one layer and for two; the rest holds.",
     rests_on=("chen2023/tab2", "chen2023/tab4", "chen2023/tab6", "chen2023/tab7"),
     where="Primal. has two layers of Primal-Attention in Tables 2 and 4, Primal.+Trans. one. The gains over "
     "the Transformer in Tables 2 and 4 are judged with these tables.",

@@ -170,14 +170,14 @@ def _replaced(values: Row, **new: str) -> Row:
 table(
     1,
     "UEA accuracies: averages",
-    "Eleven averages over ten data sets; Primal. no worse than Flowformer, Primal.+Trans. best, 1.2 above the "
-    "Transformer.",
+    "Eleven averages over ten data sets; Primal. no worse than Flowformer, Primal.+Trans. best, 1.2 above "
+    "the Transformer.",
     _table_1(data.TABLE_1_AVERAGES),
     _table_1(_replaced(data.TABLE_1_AVERAGES, at3="72.3", at4="71.7")),
-    correction_words="The printed accuracies of Longformer and Performer have the averages 72.3 and 71.7; the "
-    "other nine and the text hold.",
-    notes="The ranking at the top does not change. More than half of the gain over the Transformer comes from "
-    "PEMS-SF alone. Two entries of Primal. occur in Table 9 only without the KSVD loss: chen2023/tab9.",
+    correction_words="The printed accuracies of Longformer and Performer have the averages 72.3 and 71.7; "
+    "the other nine and the text hold.",
+    notes="The ranking at the top does not change. More than half of the gain over the Transformer comes "
+    "from PEMS-SF alone. Two entries of Primal. occur in Table 9 only without the KSVD loss: chen2023/tab9.",
     legs=(rerun(BASE, {name: _gain(name) for name in (OWN, PLUS)}),),
 )
 
@@ -258,8 +258,8 @@ table(
     "Transformer.",
     _table_2(),
     _table_2_on_average(),
-    correction_words="On average both are faster than the Transformer, and Primal. than Flowformer, not on every "
-    "data set; both need less memory.",
+    correction_words="On average both are faster than the Transformer, and Primal. than Flowformer, not on "
+    "every data set; both need less memory.",
     notes="Where two printed times differ, the unrounded ones differ the same way. The printed times do not "
     "tell whether Primal. is faster than Flowformer on most data sets, nor whether it is faster than "
     "Primal.+Trans. in total; it needs less memory than either.",

@@ -40,8 +40,8 @@ variant_legs = Legs("checks.papers.nguyen2023.legs.attentions")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 
 OWN = (
-    " The last line is not printed: a key as the theory of svr normalises it, beside the printed statistics put "
-    "into each other."
+    " The last line is not printed: a key as the theory of svr normalises it, beside the printed statistics "
+    "put into each other."
 )
 
 claim(

@@ -39,9 +39,9 @@ PAPER = SvrAssumptions()
 class Variant:
     """One program: ``count`` training points whose features print as ``train`` (%1 the point) and ``query``.
 
-    ``height`` and ``height_query`` print the normaliser h at the two, ``features`` and ``heights`` both at all
-    training points, ``target`` a target; ``mark`` is a
-    superscript of the fit's own symbols (the head); ``residual`` adds the coordinate x_j(d) to the fit;
+    ``height`` and ``height_query`` print the normaliser h at the two, ``features`` and ``heights`` Φ and h at
+    all training points, ``target`` a target; ``mark`` is a superscript of the fit's own symbols (the head);
+    ``residual`` adds the coordinate x_j(d) to the fit;
     ``penalty`` is a constant of the objective; ``bias`` says whether b is a variable, ``loss`` and ``box``
     are as in ``SvrAssumptions``.
     """
