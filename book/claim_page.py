@@ -27,6 +27,7 @@ from book.markup import (
 from checks.evidence import finding as said
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
+RECOMPUTED = "what is recomputed of it holds as printed; what it reports of experiments is not decided"
 
 
 def anchor(name: str) -> str:
@@ -290,10 +291,9 @@ def _head(claim: Claim, ledger: Ledger) -> str:
     labels = [badge(claim.verdict)] + ([badge(claim.severity, "severity")] if claim.severity else [])
     labels += [kernel.label(claim)] if kernel.checked(claim) else []
     kind = f"{text(claim.kind)}; " if claim.kind else ""
-    lines = [
-        f"{' '.join(labels)} {text(paper_name(claim.paper))}, {text(claim.reference)}. "
-        f"{kind}{LITERAL[claim.literal_holds]}."
-    ]
+    partly = claim.verdict == "empirical" and claim.literal_holds
+    holds = RECOMPUTED if partly else LITERAL[claim.literal_holds]
+    lines = [f"{' '.join(labels)} {text(paper_name(claim.paper))}, {text(claim.reference)}. {kind}{holds}."]
     if shaky := ledger.shaky(claim):
         lines.append(
             ":::{admonition} Rests on what was not right as printed\n:class: warning\n"

@@ -9,7 +9,7 @@ from checks.engine.notation import notation
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term, subterms
+from derivations.calculus.term import Pick, as_term, subterms
 
 
 def part_latex(part: Any, name: str = "") -> str:
@@ -39,18 +39,35 @@ def conditions_latex(part: Any) -> str:
         lines.append(rf"{as_term(tensor).latex()} \succeq 0")
     for tensor, inverse in getattr(program, "inverses", ()):
         lines.append(rf"{as_term(inverse).latex()} = {as_term(tensor).latex()}^{{-1}}")
-    lines += [rf"{_name(t)} \ne 0" for t in (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))]
-    shown = {t for t, *_ in getattr(part, "ranges", ())} | {g.tensor for g in given}
+    nonzero = (*getattr(part, "nonzero", ()), *getattr(program, "nonzero", ()))
+    lines += [rf"{_name(t, _place(part, t))} \ne 0" for t in nonzero]
+    # ranges and the domain of points are printed with them
+    shown = (
+        {t for t, *_ in getattr(part, "ranges", ())}
+        | {g.tensor for g in given}
+        | {getattr(part, "points", None)}
+    )
     # a limit whose step has no step size promises nothing of it
     idle = {getattr(part, "size", None)} - st.tensors_of(tuple(st.terms_of(part)))
     tensors = sorted(st.tensors_of(part) - shown - idle, key=lambda t: (t.name, t.dims))
     if any(isinstance(t, SymbolicPower) for term in st.terms_of(part) for _, t in subterms(term)):
         lines.append(r"p \in \{1, 2, 3, \dots\}")
         tensors = [t for t in tensors if t != EXPONENT]
-    lines += [f"{_name(t)} > 0" for t in tensors if t.positive]
+    lines += [f"{_name(t, _place(part, t))} > 0" for t in tensors if t.positive]
     lines += [rf"{t.latex or t.name}^\top = {t.latex or t.name}" for t in tensors if t.symmetric]
     lines = [*notation(part), *lines]
     return r"\text{where}\quad " + r",\quad ".join(lines) if lines else ""
+
+
+def _place(part: Any, tensor: Tensor) -> tuple[Index, ...] | None:
+    """The letters at which a statement first has an entry of an array; None where it has none."""
+    entries = (
+        node.data
+        for term in st.terms_of(part)
+        for _, node in subterms(term)
+        if isinstance(node, Pick) and node.args[0].data == tensor and len(set(node.data)) == len(tensor.dims)
+    )
+    return next(entries, None)
 
 
 def _name(tensor: Tensor, at: tuple[Index, ...] | None = None) -> str:

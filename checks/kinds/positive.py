@@ -325,18 +325,32 @@ class SigmoidNegative(Kind):
 
     def statement_latex(self) -> str:
         """One line for each region."""
-        lines = []
+        lines = [r"\kappa_{ij} = \tanh(\gamma\,x_i^\top x_j + c),\quad h \ne 0"]
         for r in self.regions:
-            points = ", ".join(f"{p}h" for p in r.points)
-            weights = ", ".join(map(str, r.weights)) or r"\kappa_{12}, -\kappa_{11}"
+            points = ",\\ ".join(map(_multiple, r.points))
+            weights = ",\\ ".join(map(str, r.weights)) or r"\kappa_{12},\ -\kappa_{11}"
             signs = " ,\\ ".join(rf"\gamma {_relation(g)}" for g in r.gamma)
-            form = r"\sum_{i,j} w_i w_j \tanh(\gamma x_i x_j + c) < 0"
+            form = r"\sum_{i,j} w_i w_j\,\kappa_{ij} < 0"
             lines.append(rf"c {_relation(r.c)},\ {signs}:\quad x = ({points}),\ w = ({weights}):\ {form}")
         return r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
 
 
+def _multiple(factor: Fraction) -> str:
+    """A multiple of h."""
+    if not factor:
+        return "0"
+    whole = "" if abs(factor.numerator) == 1 else str(abs(factor.numerator))
+    number = (
+        whole if factor.denominator == 1 else rf"\tfrac{{{abs(factor.numerator)}}}{{{factor.denominator}}}"
+    )
+    return f"{'-' if factor < 0 else ''}{number}h"
+
+
 def _relation(sign: str) -> str:
     return {"-": "< 0", "0": "= 0", "+": "> 0"}[sign]
+
+
+_SHORT = "a = e^{2|c|} - 1 > 0, b = e^{|γ|‖h‖²/2} - 1 > 0"
 
 
 def _form(region: Region, gamma: str) -> sp.Expr:
@@ -393,7 +407,7 @@ def sigmoid_negative(statement: SigmoidNegative, seed: int, with_mutants: bool) 
                 "grade": "exact-symbolic",
             }
             finding.steps.append(
-                {**step, "reason": "all coefficients have the needed sign for a, b > 0", "passed": holds}
+                {**step, "reason": f"all coefficients have the needed sign, {_SHORT}", "passed": holds}
             )
     detail = (
         "negative in every region, and the regions cover all γ ≠ 0 and c"

@@ -173,7 +173,7 @@ def _reading(found: Difference, paper: Fraction) -> str:
     """What an interval says of a printed difference."""
     if not found.holds(float(paper)):
         return "which lies outside the interval"
-    return "which the interval tells from zero no more" if found.holds(0) else "which the interval holds"
+    return "which lies inside the interval" + (", as 0 does" if found.holds(0) else ", 0 outside")
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,8 @@ class Recorded:
             return [Evidence("tensor", "measured", None, not_run=why)]
         result = json.loads(self.path.read_text(encoding="utf-8"))
         said = "; ".join(self.says(result))
-        differs = "; ".join(filter(None, (self.differs, result["reduction"])))
+        less = result["reduction"] and f"against our own full size: {result['reduction']}"
+        differs = "; ".join(filter(None, (self.differs, less)))
         detail = (
             f"attest experiment {self.experiment}, {result['size']} size: {said}. Not as in the paper: "
             f"{differs}."

@@ -57,7 +57,7 @@ class Features(Certificate):
     at: Index
     over: Index | None = None
 
-    rule = "Σ_ij c_i c_j Σ_a g_a(x_i) g_a(x_j) = Σ_a (Σ_i c_i g_a(x_i))² ≥ 0"
+    rule = "Σ_ij w_i w_j Σ_a g_a(x_i) g_a(x_j) = Σ_a (Σ_i w_i g_a(x_i))² ≥ 0"
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         body = self.feature.entry()
@@ -82,7 +82,7 @@ class Scaled(Certificate):
     at: Index
     inner: Certificate
 
-    rule = "u(x_i) u(x_j) κ: put c_i u(x_i) for c_i"
+    rule = "u(x_i) u(x_j) κ(x_i, x_j) for a function u: put w_i u(x_i) for w_i"
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         u = self.factor.entry()

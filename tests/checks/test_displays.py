@@ -35,6 +35,7 @@ from reader import (
 )
 
 from checks.claim import built
+from checks.engine.judge import unbound
 from checks.engine.notation import ENTRYWISE
 from checks.engine.printing import conditions_latex, part_latex
 from checks.kinds import follows, implication
@@ -505,16 +506,22 @@ def _whole(given: Any) -> Term:
     return value
 
 
-def _consistent(statement: Any, said: Vocabulary, seed: int) -> Point:
-    """A point at which definitions hold, and residuals are what they are the residuals of."""
+def _consistent(
+    statement: Any, said: Vocabulary, scope: dict[str, str], seed: int
+) -> tuple[Point, dict[str, int]]:
+    """A point at which definitions hold, and residuals are what they are the residuals of; those of a
+    hypothesis for each value of an index at the value of that index.
+    """
     point = draw(said.dims, said.tensors, seed)
+    at = _at(point, scope, seed)
     for _ in range(4):  # a definition may rest on others
         for g in getattr(statement, "given", ()):
             point.arrays[g.tensor] = point.value(_whole(g), {})
         for h in statement.hypotheses if isinstance(statement, Follows) else ():
-            gap = point.value(h.lhs, {}) - point.value(h.rhs, {})
+            loose = {i: at["".join(words(i.latex))] for side in (h.lhs, h.rhs) for i in unbound(side)}
+            gap = point.value(h.lhs, loose) - point.value(h.rhs, loose)
             point.arrays[h.residual] = gap.reshape([point.size(dim) for dim in h.residual.dims])
-    return point
+    return point, at
 
 
 def certificates() -> Iterator[tuple[str, Any, str]]:
@@ -533,8 +540,7 @@ def _certified(statement: Any, latex: str) -> bool:
     left, right, scope = _sides(relation, said)
     assert relation[1] == "=" and not rest
     for seed in range(2):
-        point = _consistent(statement, said, seed)
-        at = _at(point, scope, seed)
+        point, at = _consistent(statement, said, scope, seed)
         if not np.allclose(left.value(point, at), right.value(point, at), rtol=1e-6, atol=1e-8):
             return False
     return True

@@ -18,6 +18,7 @@ from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
 from checks.leg import Legs, Named
+from checks.papers.chen2023 import setting
 from checks.papers.chen2023.setting import DQ, DV, D
 from checks.papers.chen2023.symbols import (
     NOTATION,
@@ -92,18 +93,30 @@ claim(
 )
 
 
+def _mapped(name: str) -> Term:
+    """g_q or g_k of the query or key of token i."""
+    row = rf"g_{name}({name}(\boldsymbol{{x}}_{{%1}}))"
+    return as_term(Tensor(f"g_{name}", (N, P), f"g_{name}({name}(X))", row, f"{row}[%2]"))[i]
+
+
 def _algorithm(a: KsvdAssumptions) -> All:
-    parts = []
+    x = as_term(X)[i]
+    parts = [
+        Definition(as_term(setting.q)[i], as_term(setting.W_q) @ x, label="query"),
+        Definition(as_term(setting.k)[i], as_term(setting.W_k) @ x, label="key"),
+    ]
     for words, own in (
         ("data-dependent", printed(a)),
         ("data-independent", replace(printed(a), f_X="identity")),
     ):
-        (first, second), outer = _halves(own), (Tensor(f"W_o^{c}", (DV, S), f"W_o^{{{c}}}") for c in "er")
-        joined = as_term(next(outer)) @ first + as_term(next(outer)) @ second
+        first, second = (
+            ksvd.projected(own, w).T @ _mapped(n) for w, n in zip(ksvd.weights(own), "qk", strict=True)
+        )
+        outer_e, outer_r = (as_term(Tensor(f"W_o^{c}", (DV, S), f"W_o^{{{c}}}")) for c in "er")
         parts += [
-            Definition(as_term(o_e)[i], first, label=f"{words}: e"),
-            Definition(as_term(o_r)[i], second, label=f"{words}: r"),
-            Definition(as_term(out)[i], joined, label=f"{words}: output"),
+            Definition(e_rows[i], first, label=f"{words}: e"),
+            Definition(r_rows[i], second, label=f"{words}: r"),
+            Definition(as_term(out)[i], outer_e @ first + outer_r @ second, label=f"{words}: output"),
         ]
     return All(*parts)
 
@@ -119,7 +132,8 @@ claim(
     literal=_algorithm,
     rests_on=("chen2023/eq9",),
     legs=(tensor_legs.module_dependent, tensor_legs.module_independent),
-    where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$.",
+    where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$; $g_q(q(\boldsymbol{x}))$ and "
+    r"$g_k(k(\boldsymbol{x}))$ are $\phi_q(\boldsymbol{x})$ and $\phi_k(\boldsymbol{x})$.",
     notes="A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
     "Weights with one row for each row of f(X) tie the parameters to one sequence length unless the number "
     "of rows is fixed by sampling. The output differs from (9) by W_o.",
@@ -390,15 +404,18 @@ claim(
         "that of the map if d_v ≤ p."
     ),
     legs=(Named("checks.papers.chen2023.costs", "counted_operations"),),
-    where=r"$N$ tokens, $n$ rows of $f(X)$, features of width $p$, $s$ directions, keys and values of widths "
-    r"$d_k,d_v$; multiplications of "
-    r"the algorithm and numbers stored besides its inputs. The map from $2s$ to $d_v$, said to need "
-    r"negligible memory, is counted by itself: negligible is read as of no higher order.",
-    notes=(
-        "Counted: N²(d_k + d_v) against 2nps + 2Nps, and 2Ns d_v more for the map. The projections to "
-        "queries and keys, 2Nd d_k, are in none. The N² of memory is not needed when attention is streamed. "
-        "Where s > p the scores take more memory than the features."
-    ),
+    where=r"$N$ tokens; $n$ rows of $f(X)=F$; features of width $p$; $s$ directions; keys and values of "
+    r"widths $d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; $X_q,X_k\in\mathbb{R}^{N\times p}$: "
+    r"what the feature map is applied to, entry by entry a function $g$ that costs no multiplication; "
+    r"$P_q$: the features of the queries; $U_e=F^\top W_e$; $E,R\in\mathbb{R}^{N\times s}$: the scores; "
+    r"$[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need negligible memory and counted by itself, "
+    r"where negligible is read as of no higher order. Counted are multiplications, without those of the "
+    r"softmax, and numbers stored besides the inputs.",
+    notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
+    "the order of Np, which keeps the bounds; random exponential features need the products of every query "
+    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections "
+    "to queries, keys and values are in no count. The N² of memory is not needed when attention is streamed. "
+    "Where s > p the scores take more memory than the features.",
 )
 
 # ---------------------------------------------------------------- causal version, transformation, sampling

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checks.claim import claim
+from checks.kinds.follows import Equation, Follows
 from checks.leg import Legs
 from checks.papers.chen2023.duality import printed_objective
 from checks.papers.chen2023.symbols import (
@@ -33,6 +34,7 @@ from checks.papers.chen2023.symbols import (
     printed,
     r,
     row,
+    solutions,
     weight_rules,
     weights,
 )
@@ -77,7 +79,8 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.lagrangian,),
-    where=NOTATION,
+    where=NOTATION
+    + " The right side is not printed: the Lagrangian that the dualiser forms from (12), by entries.",
     notes="Neither supremum nor infimum of this function over the primal variables is finite, for any "
     "multipliers (see chen2023/prose-dual-problem): only its stationary points are used.",
 )
@@ -132,17 +135,45 @@ claim(
 )
 
 
-def eigen_problem(a: KsvdAssumptions) -> All:
+def _solves(a: KsvdAssumptions, which: int) -> Follows:
+    """The printed lines of (14) that have W_e give K H_r = H_e Σ, those that have W_r give Kᵀ H_e = H_r Σ."""
+    x, at, features, score, h = (("e", i, phi_q, e, h_e), ("r", j, phi_k, r, h_r))[which]
+    over, others, h_other = ((j, phi_k, h_r), (i, phi_q, h_e))[which]
+    w, own = weights(a)[which], image(a, features[at])
+    residuals = [
+        Tensor(f"{n}_{x}", dims, f"{n}_{x}") for n, dims in (("G", w.shape()), ("S", (S,)), ("C", (S,)))
+    ]
+    lines = (
+        (w, sum_over(over, image(a, others[over]) @ h_other[over].T), "the weights"),
+        (ksvd.Lambda @ score[at], h[at], "the scores"),
+        (w.T @ own, score[at], "the constraint"),
+    )
+    for_w, for_score, constraint = map(as_term, residuals)
+    return Follows(
+        tuple(
+            Equation(left, right, residual, f"a line of (14), {words}: this residual vanishes")
+            for (left, right, words), residual in zip(lines, residuals, strict=True)
+        ),
+        entry((K.T if which else K) @ h_other, at, l_),
+        entry(h @ Sigma, at, l_),
+        constraint[l_] + for_score[l_] / lam[l_] - (for_w.T @ own)[l_],
+        solutions(a),
+        given=(kernel_rule(a), LAMBDA_RULE),
+        label=f"from the lines of (14) with W_{x}",
+    )
+
+
+def eigen_equations(a: KsvdAssumptions) -> tuple[Identity, Identity]:
     """The constraints with every solved variable put in are K H_r = H_e Σ and Kᵀ H_e = H_r Σ."""
     own = printed(a)
     rules = (kernel_rule(own), LAMBDA_RULE)
     why = "the dualiser's solution of the stationarity conditions, put into the constraints"
-    return All(
+    return (
         Identity(
             derived(ksvd.residual(a, 0)),
             entry(h_e @ Sigma - K @ h_r, i, l_),
             rules,
-            label="first equation",
+            label="the constraint on e, with the weights and scores that the dualiser finds",
             reason=why,
             sizes=SMALL,
         ),
@@ -150,11 +181,17 @@ def eigen_problem(a: KsvdAssumptions) -> All:
             derived(ksvd.residual(a, 1)),
             entry(h_r @ Sigma - K.T @ h_e, j, l_),
             rules,
-            label="second equation",
+            label="the constraint on r, with the weights and scores that the dualiser finds",
             reason=why,
             sizes=SMALL,
         ),
     )
+
+
+def eigen_problem(a: KsvdAssumptions) -> All:
+    """(14) as printed implies (7), and so do the conditions that are derived from the program."""
+    own = printed(a)
+    return All(_solves(own, 0), _solves(own, 1), *eigen_equations(a))
 
 
 claim(
@@ -162,8 +199,8 @@ claim(
     "Eq. (7)",
     "The shifted eigenvalue problem of KSVD",
     theory="ksvd",
-    words="Eliminating the weights and scores from the KKT conditions leaves K H_r = H_e Σ and KᵀH_e = H_r "
-    "Σ, Σ = Λ⁻¹.",
+    words="The KKT conditions (14) give K H_r = H_e Σ and KᵀH_e = H_r Σ, Σ = Λ⁻¹. The constraints, into "
+    "which the dualiser's weights and scores are put, are these equations.",
     literal=eigen_problem,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
@@ -190,8 +227,7 @@ claim(
 def _without_f(a: KsvdAssumptions) -> All:
     """(7) with the kernel of Section 3, in which f(X) does not occur."""
     rules = (Given(ksvd.K, (i, j), phi_q[i].T @ phi_k[j], "the kernel of Section 3"), LAMBDA_RULE)
-    first, second = (replace(part, given=rules) for part in eigen_problem(a).parts)
-    return All(first, second)
+    return All(*(replace(part, given=rules) for part in eigen_equations(a)))
 
 
 claim(
@@ -199,7 +235,8 @@ claim(
     "Section 3, before (6)",
     "The kernel without f(X)",
     theory="ksvd",
-    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩.",
+    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩. With it the constraints, "
+    "into which weights and scores are put, would be (7).",
     literal=_without_f,
     corrected=eigen_problem,
     correction_words="K_ij = ⟨f(X)φ_q(x_i), f(X)φ_k(x_j)⟩, as Theorem 3.2 has it.",
@@ -326,7 +363,9 @@ claim(
     ),
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.representations,),
-    where=NOTATION,
+    where=NOTATION
+    + " The left sides of (c) and (f) are not printed: the scores with the weights that the dualiser "
+    "finds, by entries.",
 )
 
 

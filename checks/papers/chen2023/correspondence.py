@@ -11,7 +11,7 @@ from checks.kinds.feasible import Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.unbounded import Bounded
 from checks.leg import Legs
-from checks.papers.chen2023.conditions import eigen_problem
+from checks.papers.chen2023.conditions import eigen_equations
 from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
@@ -282,7 +282,7 @@ def _with_identity(f: Tensor, one: Term) -> tuple[Definition, Identity]:
 
 def _identity_case(a: KsvdAssumptions) -> All:
     square, own = Tensor("F", (P, P), "f(X)"), replace(a, f_X="identity")
-    return All(*_with_identity(square, ONE_P), *eigen_problem(own).parts)
+    return All(*_with_identity(square, ONE_P), *eigen_equations(own))
 
 
 claim(

@@ -116,9 +116,10 @@ def counted_operations(n: int, a: Any, options: Options) -> Evidence:
     ratio = canonical(UEA_LAYER, n) / primal(UEA_LAYER, n)
     layers = whole("canonical", UEA_LAYER, n) / whole("primal", UEA_LAYER, n)
     detail = (
-        "formulas against torch's count, three layers of both kinds; width 512, 8 heads, s = 30: canonical "
-        "attention "
-        f"takes {ratio:.3g} times the multiplications of Primal-Attention, {layers:.3g} with the projections"
+        f"formulas against torch's count, three layers of both kinds; width {UEA_LAYER.width}, "
+        f"{UEA_LAYER.heads} heads, s = {UEA_LAYER.directions}, n = {min(UEA_LAYER.rows, n)} rows: canonical "
+        f"attention takes {ratio:.3g} times the multiplications of Primal-Attention with the map from 2s to "
+        f"d_v, {layers:.3g} times with the projections"
     )
     return Evidence(
         "tensor",

@@ -12,7 +12,7 @@ from checks.kinds.feasible import Solvable
 from checks.kinds.follows import ZERO, Equation, Follows
 from checks.kinds.unbounded import Bounded, Ray
 from checks.leg import Legs
-from checks.papers.chen2023.conditions import LAMBDA_RULE, between, eigen_problem, without_weights
+from checks.papers.chen2023.conditions import LAMBDA_RULE, between, eigen_equations, without_weights
 from checks.papers.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
 from checks.papers.chen2023.symbols import (
     EIGEN,
@@ -98,7 +98,7 @@ def _theorem(a: KsvdAssumptions) -> All:
         solution(ONE_BY_ONE, (2,), ((0,),), ((0,),)),
         label="Λ not the inverse of singular values",
     )
-    return All(*eigen_problem(a).parts, scale, repeated, free)
+    return All(*eigen_equations(a), scale, repeated, free)
 
 
 def gram_follows(a: KsvdAssumptions) -> tuple[Follows, Follows]:

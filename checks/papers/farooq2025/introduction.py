@@ -294,13 +294,13 @@ claim(
         Identity(at_point(CLASSIC, s_, -s), CLASSIC, label="a pattern and its negative have one energy"),
     ),
     correction_words="For symmetric weights without self-coupling, changing one neuron at a time to the sign "
-    "of its field h never raises the energy: the change is -(s' - s)h. Since there are finitely many states, "
-    "such updates come to rest, at a stored pattern, its negative or another state that no single change "
-    "lowers.",
+    "of its field h never raises the energy: the change is -(s' - s)h. A pattern and its negative have one "
+    "energy.",
     rests_on=(HERE + "eq1",),
     where=HOPFIELD + r" $\operatorname{sign}(u)$ is $1$ for $u>0$ and $-1$ for $u<0$.",
-    notes="Updating all neurons at once can cycle, as two coupled neurons show. With antisymmetric weights "
-    "the energy is zero in every state, so there is nothing to minimise.",
+    notes="The cycle of two coupled neurons is one of updates of all neurons at once. That updates of one "
+    "neuron at a time come to rest is not decided here: where the field is 0 it depends on what sign(0) is. "
+    "With antisymmetric weights the energy is zero in every state, so there is nothing to minimise.",
 )
 
 only = Index("i", NEURONS)

@@ -38,6 +38,8 @@ FIT = sv.Variant(
     query=rf"\Phi({QUERY})",
     height=r"h(\boldsymbol{x}^{\mathrm{train}}_{%1})",
     height_query=r"h(\boldsymbol{x}_i)",
+    features=rf"\Phi({TOKENS.removesuffix('(%1)')})",
+    heights=r"h(\mathbf{X}^{\mathrm{train}})",
     target=r"\boldsymbol{y}^{\mathrm{train}}",
 )
 w, b, y, v = (as_term(t) for t in (FIT.w, FIT.b, FIT.y, FIT.v))

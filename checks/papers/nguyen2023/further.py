@@ -330,10 +330,18 @@ claim(
     literal=_deit(("layers", "width"), ("heads",)),
     corrected=All(
         *_deit(("layers", "width")).parts,
-        Arithmetic((Figure("heads of DeiT-tiny", Fraction(DEIT_TINY["heads"]), "=", Fraction(3), 0),)),
         Arithmetic(
-            (Figure("width of a head", Fraction(USED["width"], USED["heads"]), "=", Fraction(48), 0),),
-            label="the model used",
+            tuple(
+                Figure(
+                    f"width of a head of {name}",
+                    Fraction(own["width"], own["heads"]),
+                    "=",
+                    Fraction(width),
+                    0,
+                )
+                for name, own, width in (("DeiT-tiny", DEIT_TINY, 64), ("the model used", USED, 48))
+            ),
+            label="two models",
         ),
     ),
     correction_words="The model has the layers and the width of DeiT-tiny, but four heads of width 48 where "

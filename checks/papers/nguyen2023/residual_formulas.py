@@ -57,8 +57,8 @@ xi, xi_t = (as_term(t) for t in FIT.slacks)
 alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
 WHERE = (
     r"Training inputs $\boldsymbol{x}_j$ and query $\boldsymbol{x}$ of width $D_x$, targets "
-    r"$\boldsymbol{y}_j$ of width $D_v$; $\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$; features"
-    r" $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
+    r"$\boldsymbol{y}_j$ of width $D_v$; $\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$ with rows "
+    r"$\boldsymbol{w}^{\mathrm{proj}}_c$; features $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
 )
 
 ONE_INPUT = (

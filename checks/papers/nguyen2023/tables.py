@@ -107,7 +107,8 @@ def _text(*figures: Figure, label: str = "text") -> Arithmetic:
 
 
 RERUN = (
-    "one data set of the table; width, training and validation are our own, as the paper's are not stated; "
+    "one data set of the table; width, training and validation are our own, where the paper states 8 heads "
+    "and else refers to other papers' set-ups; "
     "test accuracy of the epoch with the best validation loss"
 )
 VERSIONS = ("BN (26)", "SH", "BN+SH (51)")

@@ -67,9 +67,7 @@ claim(
     where=SETTING,
     reason=TRAINING,
     notes="With the linear kernel the outcome depends on how the query's outcome slot is filled: with (x, "
-    "-1/C), as Section 3 encodes positions, a trained layer can use the constant, and most initialisations "
-    "end below the designed one; with (x, 0) it cannot. Single initialisations stay stuck above it with "
-    "either.",
+    "-1/C), as Section 3 encodes positions, a trained layer can use the constant; with (x, 0) it cannot.",
 )
 
 claim(
@@ -91,7 +89,8 @@ claim(
     "ImageNet features",
     role="empirical",
     words="With averaged VGG features, three classes and ten examples each, linear and softmax attention "
-    "reach accuracy 0.91.",
+    "reach accuracy 0.91 after 5000 steps, within 0.001 on other splits; softmax attention converges much "
+    "faster; the most probable label has a probability near 0.9.",
     literal=Arithmetic(
         (count("3 classes · 10 examples", 3 * 10, 30), count("900 + 100 classes", 900 + 100, 1000))
     ),

@@ -115,7 +115,7 @@ claim(
     "The sigmoid kernel is not Mercer",
     words="tanh(γ xᵀy + c) is not positive semidefinite.",
     literal=NEVER,
-    where=WHERE + r" $h\ne0$ any vector of the domain with $\pm h$ and $h/2$ in it; $xy$ in units of $h$.",
+    where=WHERE + r" $h$: any vector of the domain other than 0 with $0$, $\pm h$ and $\tfrac12h$ in it.",
     notes="Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also "
     "on [-1, 1]^d. For γ = 0 the kernel is the constant tanh c. The list calls all its kernels Mercer; the "
     "paper corrects this for the sigmoid in the sentence that is judged here.",

@@ -39,8 +39,9 @@ PAPER = SvrAssumptions()
 class Variant:
     """One program: ``count`` training points whose features print as ``train`` (%1 the point) and ``query``.
 
-    ``height`` and ``height_query`` print the normaliser h at the two, ``target`` a target; ``mark`` is a
-    superscript of the fit's own symbols (the head); ``residual`` adds the coordinate x_j(d) to the fit;
+    ``height`` and ``height_query`` print the normaliser h at the two, ``features`` and ``heights`` Φ and h at
+    all training points, ``target`` a target; ``mark`` is a superscript of the fit's own symbols (the head);
+    ``residual`` adds the coordinate x_j(d) to the fit;
     ``penalty`` is a constant of the objective; ``bias`` says whether b is a variable, ``loss`` and ``box``
     are as in ``SvrAssumptions``.
     """
@@ -51,6 +52,8 @@ class Variant:
     query: str = r"\Phi(\boldsymbol{x})"
     height: str = r"h(\boldsymbol{k}_{%1})"
     height_query: str = r"h(\boldsymbol{x})"
+    features: str = r"\Phi"
+    heights: str = "h"
     target: str = r"\boldsymbol{y}"
     mark: str = ""
     residual: bool = False
@@ -75,7 +78,9 @@ class Variant:
     @property
     def phi(self) -> Tensor:
         """Φ at the training points."""
-        return Tensor(f"Phi[{self.name}]", (self.count, DPHI), r"\Phi", self.train, rf"{self.train}_{{%2}}")
+        return Tensor(
+            f"Phi[{self.name}]", (self.count, DPHI), self.features, self.train, rf"{self.train}_{{%2}}"
+        )
 
     @property
     def phi_x(self) -> Tensor:
@@ -85,7 +90,7 @@ class Variant:
     @property
     def h(self) -> Tensor:
         """h at the training points."""
-        return Tensor(f"h[{self.name}]", (self.count,), "h", "", self.height)
+        return Tensor(f"h[{self.name}]", (self.count,), self.heights, "", self.height)
 
     @property
     def h_x(self) -> Tensor:

@@ -7,8 +7,12 @@ import re
 import pytest
 
 from checks.audit import current
+from checks.engine.printing import conditions_latex
 from checks.engine.unicode import unicode_math, with_letters
 from checks.run.readings import printed
+from checks.statement import Identity
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import as_term, sum_over
 
 
 @pytest.mark.parametrize("latex, text", [
@@ -44,3 +48,13 @@ def test_no_command_of_a_printed_formula_is_left_as_a_word() -> None:
 def test_only_the_names_of_letters_and_signs_change_in_words() -> None:
     said = r"D_\phi = 1, N = 2;  V = [(1, 0)]: \mu differs from \nosuchname"
     assert with_letters(said) == r"D_φ = 1, N = 2;  V = [(1, 0)]: μ differs from \nosuchname"
+
+
+def test_a_condition_is_said_at_the_letters_of_the_statement() -> None:
+    h, g = (Tensor(n, ("N",), n, "", f"{n}_{{%1}}", positive=n == "g") for n in "hg")
+    a, j = Tensor("a", ("N",), "a", "", "a_{%1}"), Index("j", "N")
+    quotient = sum_over(j, as_term(a)[j] / as_term(h)[j])
+    entry = Identity(quotient, quotient + 0, nonzero=(h,))
+    assert conditions_latex(entry) == r"\text{where}\quad h_{j} \ne 0"
+    whole = Identity(as_term(g).T @ as_term(a), as_term(a).T @ as_term(g))
+    assert conditions_latex(whole) == r"\text{where}\quad g_{i} > 0"

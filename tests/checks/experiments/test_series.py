@@ -419,9 +419,11 @@ def result(**models: list[float]) -> dict[str, Any]:
 def test_what_is_said_of_a_printed_difference_follows_the_interval() -> None:
     own = result(a=[0.5, 0.6, 0.7], b=[0.61, 0.7, 0.81], c=[0.5, 0.75, 0.6])
     say = lambda model, printed: recorded.compared("Set", "a", {model: Fraction(printed)}, own)[1]  # noqa: E731
-    assert say("b", 10).endswith("which the interval holds") and "b less a +10.67" in say("b", 10)
+    assert say("b", 10).endswith("which lies inside the interval, 0 outside") and "b less a +10.67" in say(
+        "b", 10
+    )
     assert say("b", 1).endswith("which lies outside the interval")
-    assert say("c", 1).endswith("which the interval tells from zero no more")
+    assert say("c", 1).endswith("which lies inside the interval, as 0 does")
     assert recorded.compared("Set", "a", {"b": None}, own)[1].endswith("points")
 
 
@@ -437,6 +439,6 @@ def test_a_recorded_result_is_evidence_that_settles_nothing(
     (found,) = leg()(None, None)
     assert found.passed is None and not found.settles and found.grade == "measured" and found.seconds == 3.0
     assert "Set, b: 65.00 % (2 seeds); against a +10.00" in found.detail and found.detail.endswith(
-        "other training; less."
+        "other training; against our own full size: less."
     )
     assert leg().digest != "none"

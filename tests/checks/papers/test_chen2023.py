@@ -11,7 +11,7 @@ import sympy as sp
 
 from checks.claim import Options, built
 from checks.kinds.arithmetic import Arithmetic
-from checks.papers.chen2023 import attention, duality, symbols, table_data, triplets, zero_value
+from checks.papers.chen2023 import attention, duality, symbols, table_data, tables, triplets, zero_value
 from checks.papers.chen2023 import enumerations as legs
 from checks.run import ledger
 from checks.run.registry import load
@@ -143,6 +143,26 @@ def test_tables_are_transcribed_whole() -> None:
         assert len(table) == rows
         assert {len(row) for row in table.values()} == {columns}
     assert all(len(rows) == 3 and {len(r) for r in rows} == {4} for rows in table_data.TABLE_9.values())
+
+
+@pytest.mark.parametrize(
+    "base, value, ratio, digits, reachable",
+    [
+        ("4.3", "2.4", "1.8", 1, True),
+        ("2.5", "2.2", "1.2", 1, True),  # 2.55/2.15 is above 1.15
+        ("2.5", "2.2", "1.3", 1, False),
+        ("5.50", "1.64", "3.3", 2, True),  # 5.495/1.645 is below 3.35
+        ("5.50", "1.64", "3.2", 2, False),
+        ("1.0", "1.0", "1.0", 1, True),
+    ],
+)
+def test_a_ratio_is_off_by_what_rounding_allows(
+    base: str, value: str, ratio: str, digits: int, reachable: bool
+) -> None:
+    off, allowed = tables.off_and_allowed(Fraction(base), Fraction(value), Fraction(ratio), digits)
+    assert (off <= allowed) is reachable
+    exact = abs(Fraction(ratio) - Fraction(base) / Fraction(value))
+    assert off >= exact if reachable else off == exact
 
 
 @pytest.mark.parametrize("id", [f"tab{n}" for n in (3, 6, 7, 8, 11, 13)])

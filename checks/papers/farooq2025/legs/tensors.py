@@ -59,7 +59,7 @@ ATTENTION = Row(
             check_retrieval,
         ),
         "update rule": (
-            "the corrected rule against its closed form; the printed rule is among the rejected ones",
+            "steps Z + η(AV - Z) against their closed form; steps Z + η AV are among the rejected versions",
             checks.check_update_rule,
         ),
     },
@@ -72,7 +72,7 @@ attention, lift, alignment, retrieval, update_rule = (ATTENTION.leg(name) for na
 def _energy(F: str) -> Row[Head]:
     form = f"F {F}: rows from the definition, slope along a direction"
     printed = partial(checks.check_gradient, regulariser="printed")
-    at_attention = f"the gradient at torch's AV vanishes, F {F}, weights F'(c)"
+    at_attention = f"∇E - A diag(F'(c)) V at torch's AV is 0, F {F}"
     return Row(
         partial(head, F=F),
         {
