@@ -153,6 +153,7 @@ def defined(
         found = _violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
+            what = "the derivative does not exist" if demand.kink else what
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{found}: {what}"
 
     shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in still_open)
