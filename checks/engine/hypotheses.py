@@ -153,6 +153,7 @@ def defined(
         found = violation(demand, given, nonzero, seed)
         if found:
             what = "the denominator is 0" if demand.signs == sg.NONZERO else f"not {demand.words()}"
+            what = "the derivative does not exist" if demand.kink else what
             where = describe(*found) or "always"
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{where}: {what}"
 

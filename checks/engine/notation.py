@@ -9,11 +9,18 @@ from typing import Any
 
 from checks.engine.unicode import unicode_math
 from checks.statement import Kind, Malformed, tensors_of, terms_of
-from derivations.calculus.functions import KNOWN, is_unknown
+from derivations.calculus.functions import is_unknown
 from derivations.calculus.gradients import Differential, Formula, Gradient, SymbolicPower
 from derivations.calculus.index import Tensor
 from derivations.calculus.masks import Previous
-from derivations.calculus.naming import is_function_name
+from derivations.calculus.naming import (
+    flat,
+    is_exponent,
+    is_function_name,
+    is_letter,
+    plain,
+    power_of,
+)
 from derivations.calculus.parse import parse
 from derivations.calculus.program import Raw
 from derivations.calculus.term import (
@@ -55,12 +62,11 @@ def notation(statement: Any) -> list[str]:
                 raise Malformed(f"{name} stands for {names[name]} and for {meaning}")
         if isinstance(term, Apply):
             name, symbol = term.data[0], term.data[1].strip()
-            other = symbol.lstrip("\\")
-            if symbol in taken or (is_unknown(name) and (other in _OTHERS or not is_function_name(symbol))):
+            if symbol in taken or not _is_name_of(symbol, name):
                 raise Malformed(f"the function {name} is printed {symbol}, which is no name of its own")
             if symbols.setdefault(name, symbol) != symbol:
                 raise Malformed(f"the function {name} is printed {symbols[name]} and {symbol}")
-            if functions.setdefault(symbol, name) != name or (other in KNOWN and other != name):
+            if functions.setdefault(flat(symbol), name) != name:
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
     lines = [f"{n} = {meaning}" for n, meaning in names.items() if unicode_math(n) != unicode_math(meaning)]
     return lines + [ENTRYWISE] * any(map(_entrywise, terms_of(statement)))
@@ -76,7 +82,17 @@ def _entrywise(term: Term) -> bool:
     return any(map(_entrywise, (*term.args, *inner)))
 
 
-_OTHERS = ("ln", "sqrt", "lg", "d")
+def _is_name_of(symbol: str, name: str) -> bool:
+    """Whether a function may be printed so: by a letter, or, where it is known, by its own word. A word says
+    which function it is, and so does \\Gamma; d reads as a differential, a raised number as a power.
+    """
+    if is_letter(symbol):
+        power = is_exponent(power_of(symbol)[1])
+        return is_function_name(symbol) and not power and plain(symbol) not in (r"\Gamma", "d")
+    return not is_unknown(name) and plain(symbol).lstrip("\\").lower() in (name, *_SPELT.get(name, ()))
+
+
+_SPELT = {"log": ("ln",), "sign": ("sgn",)}
 
 
 def _sizes(statement: Any) -> Iterator[str]:

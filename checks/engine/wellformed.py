@@ -12,8 +12,9 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
+from checks.engine.names import check_names
 from checks.engine.notation import all_terms, notation
-from checks.statement import Definition, Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
+from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
@@ -27,7 +28,7 @@ from derivations.calculus.gradients import (
     SymbolicPower,
 )
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.naming import canonical, is_number, is_seen, is_size, mentions, power_of
+from derivations.calculus.naming import canonical, is_size
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
@@ -115,7 +116,7 @@ def _symbols(statement: Any) -> None:
     }:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     whole = {t for t in _leaves(terms_of(statement)) if isinstance(t, Symbol)}
-    _no_formulas(statement)
+    check_names(statement, indices)
     seen: dict[Any, Tensor] = {}
     templates: dict[str, Tensor] = {}
     if any(isinstance(t, SymbolicPower) for t in terms):
@@ -134,48 +135,9 @@ def _symbols(statement: Any) -> None:
             raise Malformed(f"the entries of {tensor.name} are printed as those of another array")
         if re.search(r"%2[^%{}^_]*%1", template) and as_term(tensor) in whole:
             raise Malformed(f"{tensor.name} is printed as a matrix, its entries with swapped indices")
-        if len(tensor.dims) == 1 and scalars & {
-            as_term(tensor)[i].latex() for i in indices if i.dim == tensor.dims[0]
-        }:
-            raise Malformed(f"an entry of {tensor.name} is printed as a symbol is")
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
                 raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
-
-
-def _no_formulas(statement: Any) -> None:
-    """A symbol that is printed as a formula of others is defined by them, or is another symbol's; the name
-    of a formula is a name.
-    """
-    tensors = tensors_of(statement)
-    sizes = {part for t in tensors for d in t.dims for part in summands(d)}
-    sizes |= {t.data for t in all_terms(statement) if isinstance(t, Size)}
-    taken = {canonical(t.latex or t.name) for t in tensors} | sizes
-    for name in filter(None, map(_given_name, all_terms(statement))):
-        reads = power_of(name) in taken or any(mentions(name, other) for other in taken)
-        if canonical(name) in sizes or reads or is_number(name) or not is_seen(name):
-            raise Malformed(f"{name} reads as something else than the name of a formula")
-    defined = {g.tensor for g in getattr(statement, "given", ()) or ()}
-    if isinstance(statement, Definition):
-        defined |= _tensors(statement.name)
-    for latex in {x for t in tensors for x in (t.latex, t.row_latex, t.entry_latex)}:
-        if not is_seen(latex or ""):
-            raise Malformed(f"{latex} may look like another symbol")
-    for tensor in tensors - defined:
-        name, others = tensor.latex or tensor.name, tensors - {tensor}
-        if is_number(name) or not name.isascii():
-            raise Malformed(f"{name} is no name of a symbol")
-        bases = {canonical(t.latex or t.name): t for t in others}
-        if power_of(name) in bases or any(mentions(name, t.latex or t.name) for t in others):
-            raise Malformed(f"{name} reads as a formula, and nothing says that it is")
-
-
-def _given_name(term: Term) -> str:
-    """The name that stands for a formula, "" where the formula itself is printed."""
-    if isinstance(term, Gradient | Differential):
-        data: tuple[Any, ...] = term.data
-        return str(data[-1]) if data[-1] != data[0].latex() else ""
-    return str(term.data) if isinstance(term, Named) else ""
 
 
 def _alike(statement: Any) -> None:

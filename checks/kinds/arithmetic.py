@@ -66,9 +66,22 @@ def _plain(words: str) -> str:
 
 def _number(figure: Figure) -> str:
     near = figure.relation == "rounds to"
-    shown = rounded(figure.computed, figure.digits + 2) if near else _exact(figure.computed, 0)
+    shown = _shown(figure)[0] if near else _exact(figure.computed, 0)
     relation = {"rounds to": r"\approx", "<=": r"\le", ">=": r"\ge"}.get(figure.relation, figure.relation)
     return f"{shown} {relation} {_exact(figure.printed, figure.digits)}"
+
+
+def _shown(figure: Figure) -> tuple[str, str]:
+    """The computed and the printed number with so many digits that they compare as the exact ones do; as
+    fractions where these are too many.
+    """
+    for digits in range(figure.digits + 2, _LONGEST + 1):
+        least = figure.digits if figure.relation == "rounds to" else digits
+        computed, printed = rounded(figure.computed, digits), rounded(figure.printed, least)
+        seen = replace(figure, computed=Fraction(computed), printed=Fraction(printed))
+        if seen.holds() == figure.holds():
+            return computed, printed
+    return str(figure.computed), str(figure.printed)
 
 
 _LONGEST = 12
@@ -107,10 +120,9 @@ def arithmetic(statement: Arithmetic, seed: int, with_mutants: bool) -> Finding:
     detail = f"{len(statement.figures)} figures recomputed exactly"
     finding = Finding([Evidence("exact", "exact-rational", not wrong, detail, settles=True)])
     for f in wrong:
-        text = (
-            f"{f.words}: recomputed {rounded(f.computed, f.digits + 2)}, which is not {f.relation} "
-            f"{rounded(f.printed, f.digits + (0 if f.relation == 'rounds to' else 2))}"
-        )
+        computed, printed = _shown(f)
+        fails = "does not round to" if f.relation == "rounds to" else f"is not {f.relation}"
+        text = f"{f.words}: recomputed {computed}, which {fails} {printed}"
         finding.counterexample = f"{finding.counterexample}; {text}" if finding.counterexample else text
     if with_mutants and not wrong:
         for f in statement.figures:

@@ -33,9 +33,10 @@ class Differs(Kind):
 
     def statement_latex(self) -> str:
         """The inequality, with its quantifier."""
-        unknown = {t.data[0] for t in all_terms(self) if isinstance(t, Apply)}
-        unknown |= {t.data for t in all_terms(self) if isinstance(t, Bregman)}
-        some = ", ".join(sorted(filter(is_unknown, unknown)))
+        unknown = {t.data: t.data for t in all_terms(self) if isinstance(t, Bregman)}
+        unknown |= {t.data[0]: t.data[1].strip() for t in all_terms(self) if isinstance(t, Apply)}
+        shown = ((f, latex if f == latex else rf"}}{latex}\text{{") for f, latex in unknown.items())
+        some = ", ".join(latex for f, latex in sorted(shown) if is_unknown(f))
         words = f"for some values and some {some}" if some else "for some values"
         return rf"{self.lhs.latex()} \ne {self.rhs.latex()} \quad \text{{{words}}}"
 

@@ -58,9 +58,14 @@ class WellPosed(Kind):
     def statement_latex(self) -> str:
         """The program with its printed list, and what is given."""
         given = r",\ ".join(t.latex or t.name for t in self.data)
-        known = rf"\text{{every symbol is a listed variable, or given: }} {given}"
+        occur = r"each listed variable occurs, and " if self.idle() else ""
+        known = rf"\text{{{occur}every symbol is a listed variable, or given: }} {given}"
         program = replace(self.program, variables=self.printed).latex()
         return rf"\begin{{gathered}}{known} \\ {program}\end{{gathered}}"
+
+    def idle(self) -> set[Tensor]:
+        """The listed variables that occur nowhere: that all do is said only where it is not to be seen."""
+        return set(self.printed) - self.program.unknown()
 
 
 @dataclass(frozen=True)
@@ -127,11 +132,12 @@ def _quadratic_part(program: Any) -> tuple[Any, ...]:
 
 
 def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
-    """Every symbol is a listed variable or given data, every listed variable occurs, every variable is
-    listed.
+    """Every symbol is a listed variable or given data, every listed variable occurs. Raises Malformed for a
+    variable that is given as well.
     """
     program, known = statement.program, statement.program.unknown()
-    both = set(statement.printed) & set(statement.data)
+    if both := {t.name for t in (*statement.printed, *program.variables) if t in statement.data}:
+        raise Malformed(f"{', '.join(sorted(both))} is a variable and given data")
     sides = (program.objective, *(side for c in program.constraints for side in (c.lhs, c.rhs)))
     stray = known.union(*map(_left_open, sides)) - set(statement.printed) - set(statement.data)
     open_indices = ix.free_indices(program.objective.entry()).union(
@@ -139,9 +145,7 @@ def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
     )
     problems: dict[str, Iterable[Tensor | Index]] = {
         "neither a listed variable nor given data": stray,
-        "listed as variable but absent": set(statement.printed) - known,
-        "minimised over but listed as data": set(program.variables) & set(statement.data),
-        "listed as variable and as data": both,
+        "listed as variable but absent": statement.idle(),
         "an index that nothing fixes": open_indices,
     }
     wrong = {words: ", ".join(sorted(t.name for t in found)) for words, found in problems.items() if found}

@@ -240,6 +240,7 @@ _LISTED = (
         POSITIVE,
         POSITIVE,
         smooth=1,
+        convex=True,
     ),
 )
 KNOWN = {f.name: f for f in _LISTED}

@@ -1,4 +1,4 @@
-"""How tightly a printed name holds together, and whether it is a name at all.
+"""How tightly a printed name holds together, whether it is a name at all, and what else it reads as.
 
 An author says how a symbol is printed. A name that holds together, such as \\boldsymbol{x}_{i}(d) or d_v,
 stands beside other symbols as it is; 2N, a/b or A+B need parentheses.
@@ -58,12 +58,18 @@ def is_number(latex: str) -> bool:
     return not re.search("[A-Za-z]", signs)
 
 
-_LETTERS = frozenset(
+_GREEK = frozenset(
     "\\" + name
     for name in """
     alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu nu
     xi pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda
-    Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph Re Im infty emptyset top bot dagger
+    Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph
+    """.split()
+)
+_LETTERS = _GREEK | frozenset(
+    "\\" + name
+    for name in """
+    Re Im infty emptyset top bot dagger
     prime ldots dots cdots colon perp tanh cosh sinh tr det dim rank arg argmax argmin softmax diag frac
     tfrac dfrac langle rangle lVert rVert Vert vert lfloor rfloor lceil rceil left right breve underline
     mathit mathsf mathtt mathfrak mathscr mathnormal textrm parallel wedge vee setminus subset supset
@@ -101,24 +107,55 @@ def is_size(latex: str) -> bool:
     return all(w in "+-/" or w.isdigit() or is_atom(w) for w in words) and words[0] not in "+-/"
 
 
-def power_of(latex: str) -> str:
-    """The canonical base of a name that reads as a power, an inverse or a transpose of it; "" otherwise."""
-    match = re.fullmatch(r"(.+)\^\{(-?\d+|T|\\top)\}", canonical(latex))
-    return match[1] if match else ""
+def power_of(latex: str) -> tuple[str, str]:
+    """The canonical base and exponent of a name that is one symbol with a superscript; ("", "") otherwise."""
+    match = re.fullmatch(r"(.+?)\^\{(.+)\}", canonical(latex))
+    return (match[1], match[2]) if match and len(_parts(_tokens(latex))) == 1 else ("", "")
 
 
-def mentions(latex: str, name: str) -> bool:
-    """Whether a name that is no single symbol is written with another name, arguments of functions that have
-    no meaning of their own left out.
+def is_exponent(text: str) -> bool:
+    """Whether a superscript reads as a power, an inverse or a transpose whatever the symbols are."""
+    return bool(re.fullmatch(r"-?\d+|-?\d+/\d+|T|\\top", text))
+
+
+def flat(latex: str) -> str:
+    """The canonical text, also without the braces that hold scripts apart: x_{i} for {x}_{i}."""
+    return "".join(_parts(_flat(_tokens(latex))))
+
+
+def plain(latex: str) -> str:
+    """The canonical text without what sets a symbol bold, upright or in another type."""
+    return "".join(_parts([t for t in _flat(_tokens(latex)) if t not in _STYLES]))
+
+
+def is_letter(latex: str) -> bool:
+    """Whether a name is one letter, Latin or Greek, in any type, with accents, scripts or primes."""
+    parts = _parts([t for t in _flat(_tokens(latex)) if t not in _STYLES | _OVER])
+    base = re.sub(r"[_^]\{.*", "", parts[0]) if len(parts) == 1 else ""
+    return (len(base) == 1 and base.isascii() and base.isalpha()) or base in _GREEK
+
+
+def written_with(latex: str) -> set[str]:
+    """The canonical symbols that a name reads as a formula of: none where it is one symbol, with arguments
+    too; those of a function whose name is a word (or \\Gamma) are read, of one that is a letter are not.
     """
-    return not is_atom(latex) and canonical(name) in _outside(_parts(_tokens(latex)))
+    parts = _parts(_flat(_tokens(latex)))
+    if len(parts) == 1 or (is_atom(latex) and not _means(parts[0])):
+        return set()
+    return set(_outside(parts))
+
+
+def _means(head: str) -> bool:
+    """Whether a function's name says which one it is."""
+    bare = re.sub(r"[_^]\{.*", "", head)
+    return bare in (r"\Gamma", r"\Re", r"\Im") or bool(re.fullmatch("[A-Za-z]{2,}", bare))
 
 
 def _outside(parts: list[str]) -> list[str]:
     """The parts of a name that stand in no argument of a function without a known meaning."""
     found, depth, before = [], 0, ""
     for part in parts:
-        if part == "(" and (depth or (re.search(r"\w|\}", before) and before not in _FUNCTIONS)):
+        if part == "(" and (depth or (re.search(r"\w|\}", before) and not _means(before))):
             depth += 1
         elif depth:
             depth -= part.startswith(")")
@@ -128,7 +165,18 @@ def _outside(parts: list[str]) -> list[str]:
     return found
 
 
-_FUNCTIONS = ("exp", "log", "ln", "sin", "cos", "tanh", "cosh", "sinh", "tr", "max", "min", "softmax", "diag")
+def _flat(tokens: list[str]) -> list[str]:
+    """Without the braces of groups that are neither scripts nor words."""
+    flat: list[str] = []
+    kept: list[bool] = []
+    for before, token in zip(["", *tokens], tokens, strict=False):
+        if token == "{":
+            kept.append(before in ("_", "^") or before in _WRAPS)
+        keep = kept.pop() if token == "}" and kept else kept[-1] if token == "{" else True
+        flat += [token] * keep
+    return flat
+
+
 _SAME = {
     r"\overline": r"\bar", r"\widetilde": r"\tilde", r"\widehat": r"\hat", r"\prime": "'", r"\leq": r"\le",
     r"\geq": r"\ge", r"\neq": r"\ne", r"\lVert": r"\|", r"\rVert": r"\|", r"\Vert": r"\|", r"\vert": "|",
@@ -137,6 +185,11 @@ _SAME = {
 _UPRIGHT = frozenset(
     rf"\{name}" for name in ("mathrm", "mathit", "text", "textrm", "operatorname", "mathnormal")
 )
+_STYLES = frozenset(
+    rf"\{name}"
+    for name in ("boldsymbol", "mathbf", "mathbb", "mathcal", "mathsf", "mathtt", "mathfrak", "mathscr")
+)
+_WRAPS = _OVER | _UPRIGHT | _STYLES
 _LATIN = dict(zip(
     ("Alpha", "Beta", "Epsilon", "Zeta", "Eta", "Iota", "Kappa", "Mu", "Nu", "Omicron", "Rho", "Tau", "Chi"),
     "ABEZHIKMNOPTX", strict=True,
@@ -178,6 +231,9 @@ def _item(tokens: list[str], at: int) -> tuple[str, int]:
         return "".join(_parts(tokens[at + 1 : end])), end + 1
     if token in _UPRIGHT or token in (r"\left", r"\right"):
         return _item(tokens, at + 1)
+    if token in _WRAPS:
+        inner, end = _item(tokens, at + 1)
+        return _SAME.get(token, token) + inner, end
     if re.fullmatch(r"\\(max|min|exp|log|ln|det|dim|sin|cos|tan|tanh|cosh|sinh)", token):
         token = token[1:]
     return _SAME.get(token, _LATIN.get(token[1:], token) if token[:1] == "\\" else token), at + 1

@@ -8,7 +8,7 @@ A sign is the set of those of -1, 0, 1 that a value may have, as far as the form
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from derivations.calculus import index as ix
@@ -176,10 +176,13 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> bool:
 
 @dataclass(frozen=True)
 class Demand:
-    """What must hold for an expression to be defined: ``base`` has one of the ``signs``."""
+    """What must hold for an expression to be defined: ``base`` has one of the ``signs``; at a ``kink`` of a
+    function, whose derivative is not defined at 0.
+    """
 
     base: ix.Expr
     signs: Signs
+    kink: bool = False
 
     def words(self) -> str:
         """The demand as a relation of the base to zero."""
@@ -199,10 +202,10 @@ def demands(expr: ix.Expr) -> Iterator[Demand]:
             case ix.Call(function, base, order):
                 needed = domain_of(function, order)
         if needed != ANY:
-            yield Demand(base, needed)
+            yield Demand(base, needed, needed == NONZERO and isinstance(node, ix.Call))
 
 
 def interior(expr: ix.Expr) -> Iterator[Demand]:
     """What must hold for an expression to be defined all around a point, so that it has derivatives there."""
     for demand in demands(expr):
-        yield Demand(demand.base, demand.signs - ZERO)
+        yield replace(demand, signs=demand.signs - ZERO)

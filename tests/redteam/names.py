@@ -17,12 +17,12 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.positive import Positive
-from checks.kinds.programs import Dual
+from checks.kinds.programs import Dual, WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.statement import All, Definition, Fact, Given, Identity
-from derivations.calculus.gradients import formula, grad, kronecker
+from derivations.calculus.gradients import bregman, formula, grad, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Features, Multiple, OverCoordinates, Plus
@@ -30,6 +30,7 @@ from derivations.calculus.term import (
     Term,
     apply,
     as_term,
+    exp,
     eye,
     named,
     size,
@@ -44,6 +45,7 @@ from redteam.pair import Pair
 X, Y, C, MU, NU, LAM = (Tensor(name) for name in ("x", "y", "c", "mu", "nu", "lam"))
 x, y, c, mu, nu = map(as_term, (X, Y, C, MU, NU))
 zero, one, digit = as_term(0), as_term(1), as_term(Tensor("a", (), "3"))
+y_pos = as_term(Tensor("y", (), positive=True))
 V, W, A = Tensor("v", ("n",)), Tensor("w", ("n",)), Tensor("A", ("n", "n"))
 v, w, a = map(as_term, (V, W, A))
 i, j, k = (Index(letter, "n") for letter in "ijk")
@@ -51,6 +53,7 @@ slope = grad(y + apply("log", c), Y)  # 1, where c > 0
 POINTS, GAMMA = Tensor("p", ("N", "d"), "P", "p_{%1}", "p_{%1}(%2)"), Tensor("gam")
 points, gamma = as_term(POINTS), as_term(GAMMA)
 r, s, t, coordinate = Index("i", "N"), Index("j", "N"), Index("m", "N"), Index("a", "d")
+rest, r_m = trace(a) + sum_over(i, v[i]) + y + apply("f", y), Index("i", "m")
 RAY = Ray(Tensor("t"), ((X, (), as_term(Tensor("t"))),), one)
 RES, D = Tensor("R"), Tensor("D")
 U = as_term(Tensor("U", ("N", "r"), "U"))
@@ -78,6 +81,17 @@ def cost(times: str, printed: str) -> Cost:
     n = Index("i", "n")
     plan = (Assign(W, (n,), v[n] * v[n] * v[n], times),)
     return Cost("w", plan, printed, stack(n, v[n] ** 3), sizes=("n", "T"))
+
+
+def printed(latex: str, *dims: str) -> Term:
+    """A symbol of its own that is printed so."""
+    return as_term(Tensor("printed", dims, latex))
+
+
+def elu(more: Term) -> Extremum:
+    """elu + 1 lies above its tangents; ``more`` is added to what is said of it."""
+    energy = apply("elu1", x) - apply("elu1", y, order=1) * x
+    return Extremum(energy, X, y, "a global minimum", above=bregman("elu1", x, y) + more, convex=("elu1",))
 
 
 def width(value: Term) -> Follows:
@@ -174,7 +188,7 @@ PAIRS = [
     Pair("names/a-formula-named-as-another", lambda: Identity(named("x + 1", x), x + 0 * y), "x + 1 is not x",
          lambda: Identity(named("z", x), x + 0 * y)),
     Pair("names/a-formula-named-as-a-power", lambda: Identity(named("x^{2}", x**3), x * x * x), "x² is not x³",
-         lambda: Identity(named("z^{2}", x**3), x * x * x)),
+         lambda: Identity(named("z_{2}", x**3), x * x * x)),
     Pair("names/a-formula-named-as-a-size", lambda: Identity(named("n", x) + size("n"), x + size("n")), "n + n is not x + n",
          lambda: Identity(named("z", x) + size("n"), x + size("n"))),
     Pair("names/a-formula-named-as-a-number", lambda: Identity(named("2", x) + 0, x), "x is any number", lambda: Identity(named("z", x) + 0, x)),
@@ -187,4 +201,68 @@ PAIRS = [
     Pair("names/a-definition-and-a-hypothesis",
          lambda: All(Definition(x, y), Identity(2 * x, 2 * y + 2, given=(Given(X, (), y + 1, ""),))), "y is not y + 1",
          lambda: All(Definition(x, y), Identity(2 * x, 2 * y, given=(Given(X, (), y, ""),)))),
+    # a symbol that prints as a formula, an entry or a constant
+    *(Pair(f"names/as-a-part-of-an-array-{n}", lambda latex=latex, right=right: Differs(printed(latex), right()), "it is one, or may be",
+           lambda right=right: Differs(printed("z_{0}"), right()))
+      for n, (latex, right) in enumerate((
+          (r"\sum_{j=1}^{n} v_{j}", lambda: sum_over(i, v[i])), ("v_{2}", lambda: v[i]), ("v_{1}", lambda: sum_over(i, v[i])), ("v_{j}", lambda: v[i]),
+          ("{v}_{j}", lambda: v[i]), ("v_{n}", lambda: v[i]), ("v_{n-1}", lambda: v[i]), ("v_{i+1}", lambda: v[i]), ("v_{2}^{2}", lambda: v[i] ** 2),
+          (r"\frac{v_{1}}{2}", lambda: v[i] / 2), (r"\mathrm{v}_{1}", lambda: v[i]), ("A_{12}", lambda: a[i, j]), ("A_{1,2}", lambda: a[i, j]),
+          (r"\operatorname{relu}(v_{1})", lambda: apply("relu", v[i])), (r"\sqrt{v_{1}}", lambda: v[i]),
+      ))),
+    Pair("names/a-row-of-another-matrix", lambda: Differs(as_term(Tensor("q", ("n",), "A_{1}"))[i], a[j, i]), "a row of A",
+         lambda: Differs(as_term(Tensor("q", ("n",), "A_{0}"))[i], a[j, i])),
+    Pair("names/entries-as-a-sum", lambda: Differs(as_term(Tensor("q", ("n",), "q", "", "v_{%1}+w_{%1}"))[i], w[i] + v[i]), "v_i + w_i",
+         lambda: Differs(as_term(Tensor("q", ("n",), "q", "", "q_{%1}"))[i], w[i] + v[i])),
+    Pair("names/not-an-entry-yet", lambda: Differs(printed("v_{2}"), v[i]), "an entry", lambda: Differs(printed("v_{n+1}"), v[i])),
+    *(Pair(f"names/as-a-constant-{n}", false, "the constant itself", true)
+      for n, (false, true) in enumerate((
+          (lambda: Differs(trace(printed(r"\mathbf{I}_{n}", "n", "n")), size("n")), lambda: Differs(trace(printed(r"\mathbf{A}_{n}", "n", "n")), size("n"))),
+          (lambda: Differs(trace(printed("I", "n", "n")), size("n")), lambda: Differs(printed("I"), size("n"))),
+          (lambda: Differs(sum_over(i, printed(r"\mathbf{0}_{n}", "n")[i]), zero), lambda: Differs(sum_over(i, printed(r"\mathbf{z}", "n")[i]), zero)),
+          (lambda: Differs(sum_over(i, printed(r"\mathbf{0}", "n")[i]), zero), lambda: Differs(sum_over(i, printed(r"\mathbf{z}_{n}", "n")[i]), zero)),
+          (lambda: Differs(sum_over(i, printed(r"\mathbb{1}_{n}", "n")[i]), size("n")), lambda: Differs(sum_over(i, printed(r"\mathbf{1}_{M_x}", "n")[i]), size("n"))),
+          (lambda: Differs(printed(r"\mathbf{e}_{i}", "n").T @ printed(r"\mathbf{e}_{i}", "n"), one), lambda: Differs(printed(r"\mathbf{e}", "n").T @ printed(r"\mathbf{e}", "n"), one)),
+          (lambda: Differs(printed(r"\delta_{ij}") ** 2, printed(r"\delta_{ij}")), lambda: Differs(printed(r"\delta") ** 2, printed(r"\delta"))),
+          (lambda: Differs(printed(r"\delta", "n", "n")[i, j] ** 2, printed(r"\delta", "n", "n")[i, j]),
+           lambda: Differs(printed(r"\delta", "n", "m")[i, r_m] ** 2, printed(r"\delta", "n", "m")[i, r_m])),
+          (lambda: Identity(printed(r"\infty") - printed(r"\infty"), zero + 0), lambda: Identity(printed(r"\infty'") - printed("q") * 0, printed(r"\infty'") + 0)),
+          (lambda: Differs(printed(r"\pi"), as_term(3)), lambda: Differs(printed(r"\pi_{0}"), as_term(3))),
+          (lambda: Differs(printed("e"), exp(one)), lambda: Differs(printed("e_{0}"), exp(one))),
+          (lambda: Differs(printed(r"\mathrm{e}"), exp(one)), lambda: Differs(printed("e'"), exp(one))),
+          (lambda: Differs(printed("e^{x}"), exp(x)), lambda: Differs(printed("q^{s}"), exp(x))),
+          (lambda: Differs(printed("y^{x}") + x, y + x), lambda: Differs(printed("y^{s}") + x, y + x)),
+      ))),
+    # a function with another one's name
+    *(Pair(f"names/a-word-for-any-function-{n}", lambda latex=latex: Differs(apply("h", y_pos, latex), y_pos), "it says which function",
+           lambda: Differs(apply("h", y_pos, r"\tilde{\sigma}_{s}"), y_pos))
+      for n, latex in enumerate((
+          r"\operatorname{relu}", r"\mathrm{ReLU}", r"\text{relu}", r"\mathbf{relu}", r"\mathsf{relu}", r"\mathit{relu}", "relu", r"\arctan", r"\arcsin", r"\sec",
+          r"\cot", r"\coth", r"\det", r"\Gamma", r"\Re", r"\operatorname{erf}", r"\operatorname{softplus}", r"\operatorname{tr}", r"\operatorname{diag}",
+          r"\operatorname{softmax}", r"\operatorname{id}", r"\tanh", r"\log_{2}", "d", "h^{2}", "h^{-1}", r"\phantom{h}", r"\rm", r"\nabla", r"\partial",
+      ))),
+    Pair("names/exponentials-printed-as-cosh",
+         lambda: Identity(apply("exp", x + y, r"\operatorname{cosh}"), apply("exp", x, r"\operatorname{cosh}") * apply("exp", y, r"\operatorname{cosh}")), "cosh(0) = 1",
+         lambda: Identity(apply("exp", x + y, r"\mathrm{exp}"), apply("exp", x, r"\mathrm{exp}") * apply("exp", y, r"\mathrm{exp}"))),
+    Pair("names/a-relu-printed-as-tanh", lambda: Identity(apply("relu", y_pos, r"\mathrm{tanh}"), y_pos), "tanh(1) < 1",
+         lambda: Identity(apply("relu", y_pos, r"\operatorname{ReLU}"), y_pos)),
+    Pair("names/a-known-function-printed-as-a-formula", lambda: Differs(apply("exp", x, r"2\exp"), 2 * exp(x)), "2exp(x)",
+         lambda: Differs(apply("exp", x, r"\eta"), 2 * exp(y))),
+    Pair("names/a-logarithm-by-its-other-name", lambda: Identity(apply("log", y_pos, r"\exp"), apply("log", y_pos, r"\exp") + 0 * y_pos), "exp",
+         lambda: Identity(apply("log", y_pos, r"\ln"), apply("log", y_pos, r"\ln") + 0 * y_pos)),
+    # a formula under the name of another one
+    *(Pair(f"names/named-as-another-formula-{n}", lambda latex=latex: Identity(named(latex, x) + rest, x + rest), "another formula",
+           lambda latex=latex: Identity(named("Z", x) + rest, x + rest))
+      for n, latex in enumerate((
+          r"\operatorname{tr}(A)", r"\sum_{j=1}^{n} v_{j}", "v_{2}", "A_{12}", "q^{2}", "-q", "q+r", r"q \cdot r", r"\frac{x^{2}}{2}", r"\frac{x}{2}", r"\tanh(y)", r"\mathbf{I}_{n}",
+          "e", r"\pi", r"\infty", "2x", "f", r"\sqrt{q}", "q = r", r"2 \times 3", r"\exp(q)", "q^{-1}",
+      ))),
+    *(Pair(f"names/a-gradient-of-another-formula-{n}", lambda latex=latex: Identity(grad(x**2 + apply("g", y), X, latex), 2 * x), "another gradient",
+           lambda: Identity(grad(x**2 + apply("g", y), X, r"\mathcal{L}"), 2 * x))
+      for n, latex in enumerate((r"\frac{x^{2}}{2}", "g", "g(x)", "x", "3x", r"\operatorname{tr}(x)", "x^2"))),
+    Pair("names/the-formula-itself", lambda: Identity(grad(sum_over(i, v[i] ** 2), V, r"\sum_j v_j^2")[j], 2 * v[j] + 0 * x), "another index",
+         lambda: Identity(grad(sum_over(i, v[i] ** 2), V, r"\sum_i v_i^2")[j], 2 * v[j] + 0 * x)),
+    Pair("extremum/elu-plus-one-is-convex", lambda: elu(y - 2 * apply("elu1", x)), "not above", lambda: elu(zero)),
+    Pair("well-posed/a-variable-that-is-given", lambda: WellPosed(program(x**2), (X,), (X,)), "x is one of them",
+         lambda: WellPosed(program(x**2 + y), (X,), (Y,))),
 ]  # fmt: skip
