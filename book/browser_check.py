@@ -61,12 +61,13 @@ _INSPECT = r"""() => {
 _SHOWN = (
     "() => [...document.querySelectorAll('.ledger-table tbody tr')].filter((r) => r.checkVisibility()).length"
 )
-_WIDE = """async () => {
+_WIDE = """async (patience) => {
   // Formulas are set smaller by an observer, a little after the page and its letters have come.
   const cut = () => [...document.querySelectorAll("div.math")]
     .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1);
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  for (let tries = 0; tries < 20 && cut().length; tries++) await new Promise((next) => setTimeout(next, 100));
+  const end = Date.now() + patience;
+  while (cut().length && Date.now() < end) await new Promise((next) => setTimeout(next, 100));
   const latex = (e) => e.querySelector("annotation")?.textContent ?? "";
   return cut().map((e) => ({ width: e.scrollWidth, latex: latex(e) }));
 }"""
@@ -209,7 +210,7 @@ def _fits(reader: Reader, screen: str) -> None:
     """The page is not wider than the screen, nor is a formula wider than its place."""
     wider = reader.tab.evaluate(_OVERFLOW)
     reader.expect(wider <= 1, f"{wider} pixels wider than {screen}")
-    for formula in reader.tab.evaluate(_WIDE):
+    for formula in reader.tab.evaluate(_WIDE, PATIENCE):
         reader.note(f"on {screen} a formula of {formula['width']} pixels is cut: {formula['latex'][:80]}")
 
 

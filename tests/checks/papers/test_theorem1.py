@@ -19,6 +19,7 @@ from checks.papers.nguyen2023.legs import rows as row_legs
 from checks.papers.nguyen2023.legs import theorem1 as legs
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
+from checks.tensors.systems import formulas
 from derivations.calculus.term import as_term, exp, softmax, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.regression import SvrAssumptions
@@ -192,8 +193,8 @@ def test_long_formulas_take_a_few_queries_at_a_time_and_no_softmax_over_them(
         seen.append(len(next(iter(rows.values()))))
         return real(expr, values, at, rows)
 
-    real = row_legs.on_tensors
-    monkeypatch.setattr(row_legs, "on_tensors", spy)
+    real = formulas.evaluate
+    monkeypatch.setattr(formulas, "evaluate", spy)
     (short,) = row_legs.eq2_rows(THEOREM, OPTIONS)
     assert max(seen) == 24 and short.wrong == 11
     seen.clear()

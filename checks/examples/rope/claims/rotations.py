@@ -30,8 +30,8 @@ def pairs(name: str, of: str = "") -> Pair:
     """The coordinates 2m-1 and 2m of a vector, or of row j of a matrix."""
     before, dims, place = ("%1,", (of, "M"), "%2") if of else ("", ("M",), "%1")
     at = (j, m) if of else (m,)
-    odd = Tensor(f"{name}1", dims, entry_latex=rf"{name}_{{{before}2{place}-1}}")
-    even = Tensor(f"{name}2", dims, entry_latex=rf"{name}_{{{before}2{place}}}")
+    odd = Tensor(f"{name}_odd", dims, rf"{name}^{{\mathrm{{odd}}}}", "", rf"{name}_{{{before}2{place}-1}}")
+    even = Tensor(f"{name}_even", dims, rf"{name}^{{\mathrm{{even}}}}", "", rf"{name}_{{{before}2{place}}}")
     return as_term(odd)[at], as_term(even)[at]
 
 
