@@ -36,21 +36,40 @@
   // at once, after the layout of the page and again when its letters have come: measuring each as its button is
   // added would lay the page out once a formula.
   const SMALLEST = 0.2;
+  const PASSES = 3;
   const widths = new WeakMap();
+  const overflows = (formula) => formula.scrollWidth > formula.clientWidth + 1;
   function fit(formulas) {
-    formulas.forEach((formula) => { formula.style.fontSize = ""; });
-    const sizes = formulas.map((formula) => {
-      widths.set(formula, formula.clientWidth);
-      return formula.clientWidth / formula.scrollWidth;
-    });
-    formulas.forEach((formula, i) => {
-      if (sizes[i] < 1) formula.style.fontSize = `${Math.max(SMALLEST, 0.99 * sizes[i])}em`;
-      sizes[i] < SMALLEST ? (formula.tabIndex = 0) : formula.removeAttribute("tabindex");
-    });
+    const scales = formulas.map((formula) => { formula.style.fontSize = ""; return 1; });
+    for (let pass = 0; pass < PASSES; pass++) {  // smaller letters break lines elsewhere
+      const sizes = formulas.map((formula) => {
+        widths.set(formula, formula.clientWidth);
+        return formula.clientWidth / formula.scrollWidth;
+      });
+      formulas.forEach((formula, i) => {
+        if (!(sizes[i] < 1) || scales[i] === SMALLEST) return;
+        scales[i] = Math.max(SMALLEST, 0.99 * scales[i] * sizes[i]);
+        formula.style.fontSize = `${scales[i]}em`;
+      });
+    }
+    const wide = formulas.map(overflows);
+    formulas.forEach((formula, i) => (wide[i] ? (formula.tabIndex = 0) : formula.removeAttribute("tabindex")));
   }
-  const reach = new ResizeObserver((entries) =>
-    fit(entries.map(({ target }) => target).filter((target) => widths.get(target) !== target.clientWidth)));
-  document.fonts.addEventListener("loadingdone", () => fit([...document.querySelectorAll("div.math")]));
+  const changed = (formula) => widths.get(formula) !== formula.clientWidth
+    || (overflows(formula) && !formula.hasAttribute("tabindex"));
+  const all = () => [...document.querySelectorAll("div.math")];
+  const reach = new ResizeObserver((entries) => fit(entries.map(({ target }) => target).filter(changed)));
+  document.fonts.addEventListener("loadingdone", () => fit(all()));
+  // A busy browser may tell of a new width before the lines are broken anew: what was missed is found once it
+  // is quiet.
+  let quiet;
+  const later = () => {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => fit(all().filter(changed)), 300);
+  };
+  window.addEventListener("resize", later);
+  window.addEventListener("load", later);
+  document.fonts.addEventListener("loadingdone", later);
 
   function dress(formula) {
     addButton(formula);
