@@ -11,7 +11,6 @@ from typing import Any
 
 import sympy as sp
 
-from checks.engine.hypotheses import apply_definitions
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
@@ -25,7 +24,7 @@ from checks.kinds.recurrence import Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
-from checks.run.severity import likeness
+from checks.run.severity import general_entry, likeness
 from checks.statement import Definition, Given, Identity, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -164,11 +163,8 @@ def _says_nothing(repair: Identity | Stacked, printed: tuple[Any, ...]) -> bool:
 
 def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
     """Whether formulas are zero once definitions are put in; not those that fit together nowhere."""
-    try:
-        entries = [t.entry(*(Index(f"e{n}", d).fresh() for n, d in enumerate(t.shape()))) for t in terms]
-    except (NonConformable, ValueError):
-        return False
-    return all(nf.is_zero(nf.normal(apply_definitions(e, given))) for e in entries)
+    entries = [general_entry(t, given) for t in terms]
+    return all(e is not None and nf.is_zero(nf.normal(e)) for e in entries)
 
 
 def _computed(part: Any) -> set[Fraction]:

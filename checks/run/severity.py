@@ -143,7 +143,7 @@ def _same(printed: Any, repair: Any) -> bool:
     ):  # fails by being undefined, and every identity vanishes: compare sides
         if not isinstance(printed, Identity) or not isinstance(repair, Identity):
             return False
-        one, two = _entry(printed.lhs, before), _entry(repair.lhs, after)
+        one, two = general_entry(printed.lhs, before), general_entry(repair.lhs, after)
         return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
     return any(_alike(one, _vanishing(repair, given)) for given in (before, after))
 
@@ -209,10 +209,10 @@ def _vanishing(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
         relation, term = part.conclusion.relation, part.conclusion.term
     elif isinstance(part, Identity | Follows | Stacked):
         term = part.lhs - part.rhs
-    return _entry(term, given) if term is not None and relation == "=" else None
+    return general_entry(term, given) if term is not None and relation == "=" else None
 
 
-def _entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:
+def general_entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:
     """The general entry of a term with definitions applied; None where it does not fit together."""
     try:
         at = tuple(Index(f"e{n}", d).fresh() for n, d in enumerate(term.shape()))

@@ -120,8 +120,7 @@ def _require_together(formula: Formula, points: tuple[Point, ...]) -> None:
         [float(v) / math.sqrt(abs(s * t)) if s * t else 0.0 for v, t in zip(row, sizes, strict=True)]
         for row, s in zip(gram, sizes, strict=True)
     ]
-    least, direction = _least(scaled, kept)
-    if least > -_CLEARLY:
+    if _least(scaled, kept)[0] > -_CLEARLY:
         return
     for n in list(kept):
         fewer = [k for k in kept if k != n]
