@@ -28,6 +28,9 @@ from checks.run.catalogue import libraries, sources
 from checks.run.reach import absolute, effects, imported_by_name, reach
 from checks.run.readings import printed_in
 
+Seen = dict[int, Any]
+"""What was read already, by identity; held, so that no later object gets the identity of one that is gone."""
+
 _ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
 _WIRING = ("checks.run.registry", "checks.run.theories", "checks.papers.theories", "checks.commands.cli")
 """Modules that reach all claims or theories: what a record takes from them is in its key by value."""
@@ -155,7 +158,7 @@ def beside(module: str) -> str:
     return digest.hexdigest()
 
 
-def _text(value: Any, seen: set[int] | None = None) -> str:
+def _text(value: Any, seen: Seen | None = None) -> str:
     """A statement's (or constant's) content: its repr, and the source of the functions that it holds.
 
     Memory addresses are left out, and fresh indices are numbered as they occur: what was derived before in
@@ -164,21 +167,21 @@ def _text(value: Any, seen: set[int] | None = None) -> str:
     numbers: dict[str, str] = {}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
     text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
-    return text + "".join(_hidden(value, set() if seen is None else seen))
+    return text + "".join(_hidden(value, {} if seen is None else seen))
 
 
-def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
+def _hidden(value: Any, seen: Seen) -> Iterator[str]:
     """What a repr may leave out: functions, the state of objects, the entries of long arrays."""
     if id(value) in seen or isinstance(value, (str, int, float, type(None), type, ModuleType)):
         return
-    seen.add(id(value))
+    seen[id(value)] = value
     if inspect.isroutine(value) or isinstance(value, partial):
         yield source(value, seen)
     elif isinstance(value, (tuple, list)):
         for item in value:
             yield from _hidden(item, seen)
     elif isinstance(value, (set, frozenset)):
-        yield from sorted("".join(_hidden(item, set(seen))) for item in value)
+        yield from sorted("".join(_hidden(item, dict(seen))) for item in value)
     elif isinstance(value, dict):
         yield from _hidden([*value.keys(), *value.values()], seen)
     elif callable(getattr(value, "tobytes", None)):
@@ -198,16 +201,16 @@ def _hidden(value: Any, seen: set[int]) -> Iterator[str]:
         yield from _hidden([*state.values(), *slots.values()], seen)
 
 
-def values_of(function: Any, seen: set[int] | None = None) -> Iterator[str]:
+def values_of(function: Any, seen: Seen | None = None) -> Iterator[str]:
     """The values, as they are now, of the names that a function mentions, directly or through functions and
     classes of the papers' packages, and what it was made with: whatever gave them these values, and wherever.
     """
-    seen = set() if seen is None else seen
+    seen = {} if seen is None else seen
     while isinstance(function, (staticmethod, classmethod, property, cached_property)):
         function = next(f for n in ("fget", "func", "__func__") if (f := getattr(function, n, None)))
     code = getattr(function, "__code__", None)
     if isinstance(code, CodeType) and id(function) not in seen:
-        seen.add(id(function))
+        seen[id(function)] = function
         made_with = [c.cell_contents for c in function.__closure__ or () if c != CellType()]
         for value in (*made_with, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield from _value("", value, seen)
@@ -230,7 +233,7 @@ def _names(code: CodeType) -> set[str]:
     return names
 
 
-def _value(name: str, value: Any, seen: set[int]) -> Iterator[str]:
+def _value(name: str, value: Any, seen: Seen) -> Iterator[str]:
     owner = value if isinstance(value, type) else type(value)
     function = value if isinstance(value, FunctionType) or not callable(value) else inspect.unwrap(value)
     if isinstance(function, FunctionType):
@@ -239,7 +242,7 @@ def _value(name: str, value: Any, seen: set[int]) -> Iterator[str]:
     elif not isinstance(value, type | ModuleType):
         yield f"{name} = {_text(value)}"
     if _is_declaration(owner.__module__ or "") and id(owner) not in seen:
-        seen.add(id(owner))
+        seen[id(owner)] = owner
         for key, attribute in sorted(vars(owner).items()):
             if isinstance(attribute, (staticmethod, classmethod, property, cached_property, FunctionType)):
                 yield from values_of(attribute, seen)
@@ -251,7 +254,7 @@ def _is_own(value: Any) -> bool:
     return isinstance(value, ModuleType) and _is_declaration(value.__name__)
 
 
-def source(function: Any, seen: set[int] | None = None) -> str:
+def source(function: Any, seen: Seen | None = None) -> str:
     """The text of a leg, and of every definition of the papers' packages that it mentions, directly or
     through others.
 
@@ -261,7 +264,7 @@ def source(function: Any, seen: set[int] | None = None) -> str:
     if isinstance(function, Named) and function.module in sources():
         own = sources()[function.module]
         return f"{function.name}\n{reach(own, 0, _declarations())}"
-    seen = {id(function)} if seen is None else seen  # what holds itself is read once
+    seen = {id(function): function} if seen is None else seen  # what holds itself is read once
     function = inspect.unwrap(function) if callable(function) else function
     if isinstance(function, partial):
         given = [_text(v, seen) for v in (function.args, sorted(function.keywords.items()))]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from checks.claim import CLAIMS, Claim, Options
 from checks.run import content
-from checks.run.content import key, source
+from checks.run.content import key, said_under, source
 from checks.run.reach import effects, reach
 from checks.run.registry import load
+from checks.run.verify import assumptions_for
 
 MAIN = """
 from package import helpers, whole as everything
@@ -225,3 +228,24 @@ def test_data_beside_a_module_count_and_formulas_as_printed_do_not(
         found.append(content.beside("legs"))
     content.beside.cache_clear()
     assert found[0] != found[1] == found[2]
+
+
+@pytest.mark.parametrize("changed", range(6))
+def test_whatever_a_statement_holds_and_wherever_counts(changed: int) -> None:
+    def one() -> int:
+        return 1
+
+    def other() -> int:
+        return 2
+
+    def held(at: int | None) -> dict[str, Any]:
+        return {f"{n}": {"in": {"it": partial(other if n == at else one)}} for n in range(6)}
+
+    assert content._text(held(None)) == content._text(held(None))
+    assert content._text(held(changed)) != content._text(held(None))
+
+
+def test_what_is_said_under_the_same_assumptions_is_the_same_text_each_time() -> None:
+    claim = load()["nguyen2023/fig4"]
+    assumptions = assumptions_for(claim, {})
+    assert len({said_under(claim, assumptions) for _ in range(3)}) == 1
