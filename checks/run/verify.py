@@ -378,8 +378,8 @@ def changes(
     limit: float | None = None,
 ) -> Iterator[tuple[str, dict[str, Record]]]:
     """For each claim, as it is done, by their keys: its record under the defaults and under changed
-    assumptions, without mutants and further legs; nothing where these leave its statements and derivation as
-    they are.
+    assumptions, without mutants and further legs (under the defaults with them, if that is in the cache);
+    nothing where these leave its statements and derivation as they are.
     """
     before, after = (_Work(s, options, True, Parts(), limit, cache) for s in ({}, settings))
     with _pool(min(workers, len(claims))) as pool:
@@ -392,8 +392,11 @@ def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     under = [assumptions_for(claim, work.settings) for work in (before, after)]
     if said_under(claim, under[0]) == said_under(claim, under[1]):
         return {}
-    names = [key(claim, a, work.options, True) for a, work in zip(under, (before, after), strict=True)]
-    return {name: work.kept(id, name) for name, work in zip(names, (before, after), strict=True)}
+    whole = key(claim, under[0], before.options)
+    known = before.cache.get(whole) if before.cache else None
+    name, changed = (key(claim, a, after.options, True) for a in under)
+    old = {whole: known} if known else {name: before.kept(id, name)}
+    return {**old, changed: after.kept(id, changed)}
 
 
 @dataclass(frozen=True)

@@ -683,3 +683,15 @@ def test_the_statement_that_declares_a_claim_counts(tmp_path: Path, monkeypatch:
     before = key(claim, None, QUICK)
     (tmp_path / "helper.py").write_text("RHS = 2")
     assert key(claim, None, QUICK) != before
+
+
+def test_under_the_defaults_a_change_is_compared_with_the_record_that_is_there(tmp_path) -> None:
+    one, cache = [CLAIMS["nguyen2023/eq36"]], Cache(tmp_path)
+    settings = {"svr": SvrAssumptions(loss="least_squares")}
+    list(verify(one, Options(max_tokens=64), cache=cache))
+    ((_, found),) = vf.changes(one, settings, Options(max_tokens=64), cache=cache)
+    whole = key(one[0], assumptions_for(one[0], {}), Options(max_tokens=64))
+    assert next(iter(found)) == whole
+    ((_, anew),) = vf.changes(one, settings, Options(max_tokens=64))
+    assert whole not in anew
+    assert [r.verdict for r in found.values()] == [r.verdict for r in anew.values()]
