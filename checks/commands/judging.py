@@ -16,7 +16,7 @@ from checks.commands.console import ERR, complain, progress_bar
 from checks.commands.options import run_options
 from checks.evidence import Record
 from checks.run import catalogue, ledger
-from checks.run.cache import Cache
+from checks.run.cache import STOPPED, Cache
 from checks.run.link import link
 from checks.run.readings import beside
 
@@ -76,8 +76,11 @@ def _judged(
     if cache is not None and cache.set_aside:
         shown = ", ".join(cache.set_aside[:3]) + (", …" if len(cache.set_aside) > 3 else "")
         complain(f"judged again, because these cache entries are damaged: {shown}")
-    for id in (id for id, record in found.items() if any(e.not_run == ENDED for e in record.evidence)):
-        complain(f"{id} is not judged: its process ended itself or was killed")
+    for id, reason in (
+        (id, e.not_run) for id, r in found.items() for e in r.evidence if STOPPED in (e.not_run or "")
+    ):
+        ended = "is not judged: its process ended itself or was killed"
+        complain(f"{id} {ended}" if reason == ENDED else f"{id}: {reason}")
     _from_cache(cached, len(claims))
     return link([found[c.id] for c in claims], recorded)
 
@@ -137,7 +140,7 @@ class _Watch:
     def __init__(self, bar: Progress, total: int) -> None:
         self.bar, self.total, self.count = bar, total, 0
         self.task = bar.add_task("judging", total=total)
-        self.said = time.monotonic()
+        self.said = float("-inf")  # the first line comes at once
 
     def done(self, id: str) -> None:
         """One more claim is judged."""
@@ -148,7 +151,7 @@ class _Watch:
         """Claims that are being judged now; the first call says how many there are."""
         names = ", ".join(ids)
         self.bar.update(self.task, description=names)
-        if self.bar.disable and (not self.count or time.monotonic() - self.said > SILENCE):
+        if self.bar.disable and time.monotonic() - self.said > SILENCE:
             self.said = time.monotonic()
             ERR.print(
                 f"judged {self.count} of {self.total}; now {names}",

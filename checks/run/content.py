@@ -276,13 +276,20 @@ def source(function: Any, seen: Seen | None = None) -> str:
     inside += list(getattr(function, "__defaults__", None) or ())
     inside += [getattr(function, "__kwdefaults__", None), getattr(function, "__self__", None)]
     if code is None:  # an object that is called: its class, and what it holds
-        owner = type(function)
-        path, line = inspect.getsourcefile(owner), inspect.getsourcelines(owner)[1]
+        path, line = _place(type(function))
         inside.append(vars(function) if hasattr(function, "__dict__") else repr(function))
     else:
         path, line = code.co_filename, code.co_firstlineno
-    text = reach(Path(str(path)), line, _declarations()) if Path(str(path)).exists() else ""
+    text = reach(Path(path), line, _declarations()) if Path(path).is_file() else ""
     return text + "".join(_text(v, seen) for v in inside if v is not function and v is not None)
+
+
+def _place(owner: type) -> tuple[str, int]:
+    """The file and line of a class; no file for one that is compiled, such as that of NumPy's functions."""
+    try:
+        return str(inspect.getsourcefile(owner)), inspect.getsourcelines(owner)[1]
+    except (OSError, TypeError):
+        return "", 0
 
 
 def _declared(claim: Claim) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from checks.claim import CLAIMS, Claim, Options
@@ -249,3 +250,7 @@ def test_what_is_said_under_the_same_assumptions_is_the_same_text_each_time() ->
     claim = load()["nguyen2023/fig4"]
     assumptions = assumptions_for(claim, {})
     assert len({said_under(claim, assumptions) for _ in range(3)}) == 1
+
+
+def test_functions_of_compiled_classes_have_a_text_of_their_own() -> None:
+    assert source(np.exp) == source(np.exp) != source(np.log)
