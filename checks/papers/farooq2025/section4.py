@@ -464,9 +464,10 @@ claim(
     literal=All(
         Stationary(SQUARE + REGULARISER, en.Z_, AV, given=(C_RULE,), label="it satisfies (44)"),
         Identity(
-            grad(LINEAR, en.Z_, "R"),
-            as_term(W_),
-            label="a linear R has a constant gradient, which (44) fixes",
+            at_point(grad(SQUARE + LINEAR, en.Z_, "E_R"), en.Z_, AV),
+            as_term(W_) + 2 * (A @ C @ V),
+            given=(C_RULE,),
+            label="with a linear R the gradient vanishes at AV only for W = -2ACV",
         ),
     ),
     rests_on=(HERE + "eq44", HERE + "eq45"),
