@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
@@ -27,13 +27,19 @@ def follows(name: str, s: Follows) -> Theorem:
     context = Context(exprs, s.given, s.nonzero, at)
     inner = {i for h in hypotheses for i in h.at}
     context.free = [i for i in context.free if i not in inner and i not in s.over]
+    shared = list(dict.fromkeys(i for h in hypotheses for i in h.shared))
+    if s.over and (shared or context.free or s.squares.shape()):
+        raise NotCovered("squares that are summed for each value of an index")
+    context.free = [*shared, *(i for i in context.free if i not in shared)]
     for h in hypotheses:
         context.alias(h.equation.residual, h.alias(context))
-    lines = [f"Theorem {name} :", *context.header(), *(h.line(context) for h in hypotheses)]
-    if s.over and (context.free or s.squares.shape()):
-        raise NotCovered("squares that are summed for each value of an index")
-    if context.free or s.over:
-        lines.append(filled(context.everywhere() or context.within(*_over(context, s.over))))
+    lines = [f"Theorem {name} :", *context.header()]
+    if shared:  # a hypothesis and the conclusion speak of one value of it
+        lines.append(filled(context.everywhere(shared)))
+        context.intros += context.places(shared).split()
+    lines += [h.line(context) for h in hypotheses]
+    if later := plain(s.over) or context.free[len(shared) :]:
+        lines.append(filled(context.everywhere(later)))
     sign = {"=": "=", ">=": ">="}[s.relation]
     sides = (context.shown(t, at[: len(t.shape())]) for t in (s.lhs, s.rhs))
     lines += [filled(next(sides)), filled(f"{sign} {next(sides)}.")]
@@ -46,45 +52,47 @@ def follows(name: str, s: Follows) -> Theorem:
     if s.over:
         proof += _each_vanishes(context, s.over, factor * (lhs - rhs) ** 2, factor, squares)
     else:
-        proof += _concluded(context, s.relation, factor, squares)
+        proof += _concluded(context, s.relation, factor, squares, context.places(later))
     return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
 
 
 class _Hypothesis:
-    """An equation that is assumed, the indices at which it is stated, and its name in the proof."""
+    """An equation that is assumed, the indices of its entries, and its name in the proof.
+
+    ``shared`` are its other indices: it is assumed at those values of them of which the conclusion speaks.
+    """
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
         self.at = places("v", equation.lhs.shape())
         self.expr = equation.difference(*self.at)
         self.name = ""
-        if loose([self.expr], self.at) != plain(self.at):
-            raise NotCovered("a hypothesis with an index of its own")
+        self.own = {i: f"i{n}" for n, i in enumerate(plain(self.at))}
+        self.shared = [i for i in loose([self.expr]) if i not in self.own]
 
-    def scope(self) -> dict[Index, str]:
-        return {i: f"i{n}" for n, i in enumerate(plain(self.at))}
+    def scope(self, context: Context, names: Iterable[str]) -> dict[Index, str]:
+        """Names for all of its indices, these for those of its entries."""
+        return {i: context.scope[i] for i in self.shared} | dict(zip(self.own, names, strict=True))
 
     def alias(self, context: Context) -> Callable[[list[str]], str]:
-        def value(names: list[str]) -> str:
-            return context.readable(self.expr, dict(zip(plain(self.at), names, strict=True)))
+        return lambda names: context.readable(self.expr, self.scope(context, names))
 
-        return value
+    def ranges(self, context: Context) -> str:
+        return context.within(list(self.own.values()), [i.dim for i in self.own])
 
     def line(self, context: Context) -> str:
-        scope = self.scope()
-        ranges = context.within(list(scope.values()), [i.dim for i in scope])
+        scope = self.scope(context, self.own.values())
         left, right = (context.shown(t, self.at, scope) for t in (self.equation.lhs, self.equation.rhs))
-        self.name, line = context.hypothesis(f"{ranges}{left} = {right}")
+        self.name, line = context.hypothesis(f"{self.ranges(context)}{left} = {right}")
         return line
 
     def vanishes(self, context: Context) -> str:
-        scope = self.scope()
-        ranges = context.within(list(scope.values()), [i.dim for i in scope])
-        names = " ".join(f"{n} range_{n}" for n in scope.values())
+        shown = context.readable(self.expr, self.scope(context, self.own.values()))
+        names = " ".join(f"{n} range_{n}" for n in self.own.values())
         intros = f"intros {names}. " if names else ""
         return "\n".join(
             [
-                filled(f"assert (zero_{self.name} : {ranges}{context.readable(self.expr, scope)} = 0)."),
+                filled(f"assert (zero_{self.name} : {self.ranges(context)}{shown} = 0)."),
                 f"  {{ {intros}apply (difference _ _ ({self.name} {names})). }}",
             ]
         )
@@ -107,10 +115,6 @@ def _certified(
     ]
 
 
-def _over(context: Context, over: tuple[Index, ...]) -> tuple[list[str], list[str]]:
-    return [context.scope[i] for i in over], [i.dim for i in over]
-
-
 def _each_vanishes(
     context: Context, over: tuple[Index, ...], term: ix.Expr, factor: ix.Expr, squares: ix.Expr
 ) -> list[str]:
@@ -119,7 +123,7 @@ def _each_vanishes(
     total = context.readable(ix.total(term, *over))
     nonnegative = "(repeat (apply sum_nneg; intros); apply squares_nneg; eapply is_factor; eassumption)"
     dims = f"({listed(context.symbols.dims.index(i.dim) for i in over)} : list nat)%nat"
-    positive = f"{context.within(*_over(context, over))}0 < {context.readable(factor, level=49)}"
+    positive = f"{context.everywhere(over)}0 < {context.readable(factor, level=49)}"
     tree = context.deep(factor, scope=over)
     rest = f"0 <= {context.readable(squares, level=49)}"
     proof = [
@@ -146,13 +150,15 @@ def _each_vanishes(
     return [*proof, f"  exact (no_difference _ _ (square_zero _ _ (is_factor {places}) zero))."]
 
 
-def _concluded(context: Context, relation: str, factor: ix.Expr, squares: ix.Expr) -> list[str]:
+def _concluded(context: Context, relation: str, factor: ix.Expr, squares: ix.Expr, later: str) -> list[str]:
+    """The conclusion, of which ``later`` are the indices that are not introduced yet."""
+
     def shown(lemma: str, expr: ix.Expr, name: str) -> str:
         tree = context.deep(expr)
         return filled(f"pose proof ({lemma} the_data the_model the_ranges {tree} {YES} promises) as {name}.")
 
     at = context.places()
-    intros = [f"  intros {at}."] if at else []
+    intros = [f"  intros {later}."] if later else []
     if relation == "=":
         last = f"  exact (conclude _ _ _ _ (is_identity {at}) (is_zero {at}) (is_factor {at}))."
         return [shown("nonvanishing", factor, "is_factor"), *intros, last]

@@ -163,13 +163,15 @@ class Context:
             f"forall {n}, ({n} < {self.symbols.dim(d)})%nat -> " for n, d in zip(names, dims, strict=True)
         )
 
-    def everywhere(self) -> str:
-        """Quantifiers over the free indices."""
-        return self.within([self.scope[i] for i in self.free], [i.dim for i in self.free])
+    def everywhere(self, indices: Iterable[Index] | None = None) -> str:
+        """Quantifiers over the free indices, or over some of them."""
+        own = list(self.free if indices is None else indices)
+        return self.within([self.scope[i] for i in own], [i.dim for i in own])
 
-    def places(self) -> str:
-        """The free indices and the proofs of their ranges, as arguments."""
-        return " ".join(f"{self.scope[i]} range_{self.scope[i]}" for i in self.free)
+    def places(self, indices: Iterable[Index] | None = None) -> str:
+        """The free indices, or some of them, and the proofs of their ranges, as arguments."""
+        own = self.free if indices is None else indices
+        return " ".join(f"{self.scope[i]} range_{self.scope[i]}" for i in own)
 
     # ------------------------------------------------------------ the statement
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -35,6 +35,7 @@ from checks.kinds.extremum import Extremum, square_multiple
 from checks.kinds.family import Family
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive, SigmoidNegative
@@ -94,8 +95,7 @@ def _extremum(name: str, part: Extremum) -> list[Theorem]:
         raise NotCovered("an extremum over a variable with a promise")
     if part.variable in ix.tensors(apply_definitions(point_entry(part.variable, part.point), part.given)):
         raise NotCovered(f"a point that mentions {part.variable.name} itself")
-    if any(isinstance(t, Bregman) and t.data != "exp" for _, t in subterms(part.above)):
-        raise NotCovered("a Bregman difference of a convex function other than exp")
+    _gaps(part.above)
     there = at_point(part.energy, part.variable, part.point)
     least = "minimum" in part.says
     sides = (part.energy, there) if least else (there, part.energy)
@@ -103,6 +103,25 @@ def _extremum(name: str, part: Extremum) -> list[Theorem]:
     inequality = Follows((), *sides, as_term(0), "", ">=", squares=squares, given=part.given)
     alone = [_alone(f"{name}_only", part, sides)] if "only" in part.says else []
     return [follows(name, inequality), *alone, *defined(name, inequality)]
+
+
+def _gaps(above: Term) -> None:
+    """Raise NotCovered for a gap that the library has no sign of."""
+    if any(isinstance(t, Bregman) and t.data != "exp" for _, t in subterms(above)):
+        raise NotCovered("a Bregman difference of a convex function other than exp")
+
+
+def _at_least(name: str, part: AtLeast) -> list[Theorem]:
+    """The inequality, by the formula for the difference and its sign."""
+    if part.above is None:
+        raise NotCovered("an inequality without a formula for the difference")
+    if part.lhs.shape():
+        raise NotCovered("an inequality between arrays")
+    _gaps(part.above)
+    given, nonzero = part.given, part.nonzero
+    sides = Follows((), part.lhs, part.rhs, as_term(0), "", ">=", given=given, nonzero=nonzero)
+    inequality = replace(sides, squares=part.above)
+    return [follows(name, inequality), *defined(name, inequality)]
 
 
 def _alone(name: str, part: Extremum, sides: tuple[Term, Term]) -> Theorem:
@@ -137,6 +156,7 @@ EXPORTERS: dict[type, Callable[[str, Any], list[Theorem]]] = {
     Implication: _implication,
     Stationary: stationary,
     Extremum: _extremum,
+    AtLeast: _at_least,
     Example: example,
     Positive: positive,
     Convex: _convex,
@@ -161,6 +181,7 @@ WITHOUT = {
     "Counted": "a count of the operations of a routine, which the library does not describe",
     "Grows": "how counts grow, which the library does not describe",
     "GaussianMean": "a mean over normal variables: the library has no integrals",
+    "NormalMean": "a mean over normal variables: the library has no integrals",
 }
 """Why kinds of statements have no theorems."""
 

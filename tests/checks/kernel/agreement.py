@@ -128,7 +128,7 @@ def _meant(statement: Any) -> Meant:
     if isinstance(statement, Extremum):
         energy = statement.energy.entry()
         there = at_point(statement.energy, statement.variable, statement.point).entry()
-        sides = (energy, there) if statement.says == "a global minimum" else (there, energy)
+        sides = (energy, there) if "minimum" in statement.says else (there, energy)
         return Meant(sides, _open((energy, there), ()), ">=")
     if isinstance(statement, Implication):
         sides = (statement.conclusion.term.entry(), ix.as_expr(0))
@@ -136,7 +136,10 @@ def _meant(statement: Any) -> Meant:
         return Meant(sides, _open((*sides, *hypotheses), ()), statement.conclusion.relation)
     own = _indices("w" if isinstance(statement, Follows) else "e", statement.lhs.shape())
     sides = (statement.lhs.entry(*own), statement.rhs.entry(*own))
-    return Meant(sides, (*own, *_open(sides, own)), getattr(statement, "relation", "="))
+    residuals = [h.difference(*_indices("v", h.lhs.shape())) for h in getattr(statement, "hypotheses", ())]
+    inside = {i for h in getattr(statement, "hypotheses", ()) for i in _indices("v", h.lhs.shape())}
+    others = tuple(i for i in _open((*sides, *residuals), own) if i not in inside)
+    return Meant(sides, (*own, *others), getattr(statement, "relation", "="))
 
 
 def slope_meant(

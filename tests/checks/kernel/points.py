@@ -190,14 +190,16 @@ def _exprs(statement: Any, extra: tuple[Given, ...]) -> list[ix.Expr]:
 
 
 def assumed(statement: Any, point: Point, at: dict[Index, int]) -> list[list[Compared]]:
-    """What the statement's own hypotheses compare: equations everywhere, facts at the values of the indices."""
+    """What the statement's own hypotheses compare: equations for all of their entries, and all at the
+    values of the indices.
+    """
     found = []
     if isinstance(statement, Follows):
         for h in statement.hypotheses:
             own = tuple(Index(f"v{n}", d) for n, d in enumerate(h.lhs.shape()))
             places = product(*(range(point.sizes.get(i.dim, 1)) for i in own))
             expr = h.difference(*own)
-            found.append([("=", point.value(expr, dict(zip(own, p, strict=True)))) for p in places])
+            found.append([("=", point.value(expr, {**at, **dict(zip(own, p, strict=True))})) for p in places])
     if isinstance(statement, Implication):
         found += [[(h.relation, point.value(h.term.entry(), at))] for h in statement.hypotheses]
     return found

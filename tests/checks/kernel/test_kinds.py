@@ -15,6 +15,8 @@ from checks.engine.hypotheses import apply_definitions
 from checks.engine.judge import equal
 from checks.engine.mutants import mutants
 from checks.kernel import rocq
+from checks.kernel.context import loose
+from checks.kernel.equalities import places
 from checks.kernel.figures import false_figures
 from checks.kernel.obligations import export
 from checks.kinds.arithmetic import Arithmetic
@@ -22,6 +24,7 @@ from checks.kinds.averages import Averages
 from checks.kinds.extremum import Extremum
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
@@ -55,6 +58,16 @@ def standing() -> dict[str, list[Any]]:
 def of_kind(kind: type) -> dict[str, Any]:
     """The last part of a kind of each claim that has one."""
     return {id: piece for id, pieces in standing().items() for piece in pieces if isinstance(piece, kind)}
+
+
+def every_of(kind: type) -> list[tuple[str, Any]]:
+    """All parts of a kind, by their claims."""
+    return [
+        (id, piece)
+        for id, pieces in sorted(standing().items())
+        for piece in pieces
+        if isinstance(piece, kind)
+    ]
 
 
 def accepted(statements: list[Any]) -> list[bool]:
@@ -232,7 +245,7 @@ def wrong_ones(step: int, limit: int) -> list[tuple[str, Any]]:
         (Extremum, "point"),
         (Implication, "conclusion"),
     ):
-        for id, s in sorted(of_kind(kind).items())[::step]:
+        for id, s in every_of(kind)[::step]:
             formula = getattr(s, name)
             term = formula.term if kind is Implication else formula
             at = tuple(Index(f"e{n}", d) for n, d in enumerate(term.shape()))
@@ -273,6 +286,61 @@ def test_a_sample_of_mutants_of_consequences_and_points_is_rejected() -> None:
 def test_every_mutant_of_consequences_and_points_is_rejected() -> None:
     cases = wrong_ones(1, 3)
     assert len(cases) > 120 and not all_accepted(cases)
+
+
+@needs_rocq
+def test_a_hypothesis_with_an_index_holds_at_the_value_of_which_the_conclusion_speaks() -> None:
+    right = of_kind(Follows)["chen2023/eq7"]
+    weights, score, value = right.hypotheses
+    i = next(i for i in loose([value.difference(*places("v", value.lhs.shape()))]) if i.name in "ij")
+    other = Index("k", i.dim)
+    moved = [replace(h, lhs=renamed(h.lhs, i, other), rhs=renamed(h.rhs, i, other)) for h in (score, value)]
+    wrong = [replace(right, hypotheses=(weights, moved[0], value))]
+    wrong.append(replace(right, hypotheses=(weights, score, moved[1])))
+    wrong += [
+        replace(right, hypotheses=tuple(h for h in right.hypotheses if h != gone))
+        for gone in right.hypotheses
+    ]
+    wrong += [replace(right, rhs=2 * right.rhs), replace(right, lhs=renamed(right.lhs, i, other))]
+    assert accepted([right, *wrong]) == [True, *[False] * len(wrong)]
+    theorem = export("own", right)[0].theorems[0]
+    lines = theorem.statement.split(" ->\n")
+    assumed = [n for n, line in enumerate(lines[:-1]) if " = " in line]
+    texts = [" ->\n".join(lines[:n] + lines[n + 1 :]) for n in assumed]
+    dropped = [
+        replace(theorem, name=f"own{n}", statement=t.replace("own", f"own{n}", 1))
+        for n, t in enumerate(texts)
+    ]
+    assert len(dropped) == 3
+    assert {o.outcome for o in rocq.check([[t] for t in dropped])} == {"failed"}
+
+
+def renamed(term: Any, old: Index, new: Index) -> Any:
+    """A term with another free index."""
+
+    def data(found: Any) -> Any:
+        return tuple(new if x == old else x for x in found) if isinstance(found, tuple) else found
+
+    return replace(term, args=tuple(renamed(a, old, new) for a in term.args), data=data(term.data))
+
+
+@needs_rocq
+def test_a_number_is_at_least_another_by_a_sign_and_by_no_other() -> None:
+    """x² + e^y - y - 1 >= 2x - 1, by (x - 1)² and the gap of exp above its tangent at 0, and 1 / x >= 0."""
+    x, y, p = (as_term(t) for t in (Tensor("x"), Tensor("y"), Tensor("p", positive=True)))
+    low, gap = 2 * x - 1, bregman("exp", y, as_term(0))
+    right = AtLeast(x**2 + exp(y) - y - 1, low, (x - 1) ** 2 + gap)
+    wrong = [
+        replace(right, rhs=low + 1),
+        replace(right, lhs=right.rhs, rhs=right.lhs),
+        replace(right, above=x**2 - low + gap),
+        replace(right, above=(x - 1) ** 2 + bregman("exp", as_term(0), y)),
+        AtLeast(1 / x, as_term(0), 1 / x),
+        AtLeast(x, as_term(0), x),
+        replace(right, above=None),
+    ]
+    assert accepted([right, AtLeast(1 / p, as_term(0), 1 / p), *wrong]) == [True, True, *[False] * len(wrong)]
+    assert export("open", wrong[-1])[0].missing == ["an inequality without a formula for the difference"]
 
 
 @needs_rocq

@@ -69,7 +69,7 @@ def test_the_record_has_every_claim_with_a_verdict_and_nothing_failed() -> None:
     assert all(p.outcome == "checked" for c in recorded.claims.values() for p in c.proofs())
     assert all(p.hash == proofs.hash_of(p.statement) for c in recorded.claims.values() for p in c.proofs())
     graded = [recorded.claims[id].verdict for id in recorded.graded()]
-    assert graded.count("proved") >= 113 and graded.count("corrected") >= 101
+    assert graded.count("proved") >= 115 and graded.count("corrected") >= 102
     assert sum(claim.refutation for claim in recorded.claims.values()) >= 115
     for claim in recorded.claims.values():
         assert all(part.theorems or part.missing for part in claim.parts)
@@ -81,8 +81,7 @@ def test_every_part_is_counted_in_one_kind_with_its_reason() -> None:
     parts = [p for c in recorded.claims.values() for p in (*c.parts, *c.refuted)]
     assert sum(sum(kind.parts.values()) for kind in found.values()) == len(parts)
     assert all(kind.why if kind.short else not kind.why for kind in found.values())
-    assert len(found["Follows"].claims) > 15 and not found["Dual"].short
-    assert list(found["Follows"].why) == ["a hypothesis with an index of its own"]
+    assert len(found["Follows"].claims) > 15 and not found["Follows"].short and not found["Dual"].short
     written = json.loads(proofs.recorded().read_text())["coverage"]  # the book reads the file alone
     assert written == {kind: own.counts() for kind, own in found.items()}
     less = replace(parts[0].theorems[0], outcome="failed")

@@ -12,7 +12,7 @@ from agreement import Meant, disagreement, slope_meant
 from checks.claim import built
 from checks.kernel.obligations import Exported, export
 from checks.kinds.extremum import Extremum
-from checks.kinds.follows import Follows
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stacked import Pruned, Stacked
 from checks.kinds.stationary import Stationary
@@ -20,9 +20,9 @@ from checks.run import ledger, proofs, prove
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 from checks.statement import Identity, parts
-from derivations.calculus.gradients import Gradient
-from derivations.calculus.index import Index, summands
-from derivations.calculus.term import Part, Pick
+from derivations.calculus.gradients import Gradient, at_point
+from derivations.calculus.index import Index, Tensor, summands
+from derivations.calculus.term import Part, Pick, as_term
 
 READ = (Identity, Follows, Implication, Stationary, Extremum)
 
@@ -55,15 +55,24 @@ def conclusions(id: str) -> list[Told]:
             re.sub(r"^.*?((_(block\d+|gradient))?)$", r"\1", t.name): t.statement for t in own.theorems
         }
         if isinstance(part, READ) and own.theorems:
-            extra = ("_defined", "_gradient", "_gradients")
+            extra = ("_defined", "_gradient", "_gradients", "_only")
             whole = [t for t in own.theorems if not re.search(r"_(step|derivative|slope)\d+$", t.name)]
             whole = [t for t in whole if not t.name.endswith(extra)]
             found += [(t.statement, part, None) for t in whole[-1:]]  # one that is not proved yet has none
+            found += [(t.statement, alone(part), None) for t in own.theorems if t.name.endswith("_only")]
         if isinstance(part, Stacked):
             found += [(by_name[f"_block{n}"], block, None) for n, block in enumerate(blocks(part), 1)]
         if isinstance(part, Identity) and "_gradient" in by_name and (meant := gradient_meant(part)):
             found.append((by_name["_gradient"], part, meant))
     return found
+
+
+def alone(part: Extremum) -> Follows:
+    """That where the energy is what it is at the point, the variable is the point."""
+    same = Equation(part.energy, at_point(part.energy, part.variable, part.point), Tensor("gap", ()))
+    at = tuple(Index(f"a{n}", dim) for n, dim in enumerate(part.variable.dims))
+    sides = as_term(part.variable)[at], part.point[at]
+    return Follows((same,), *sides, as_term(same.residual), "", over=at, given=part.given)
 
 
 def blocks(part: Stacked) -> list[Identity]:
@@ -125,6 +134,11 @@ FAULTS = {
     ],
     "chen2023/lem4.2": [(r"\(forall i0, \(i0 < s\)%nat -> 0 < sigma i0\) ->", ""), ("transpose K", "K")],
     "nguyen2023/rem1": [],
+    "chen2023/eq7": [
+        (r"e_ i\)", "e_ i0)"),
+        (r"h_e i i0", "h_e i0 i0"),
+        (r"  \(forall i0, \(i0 < s\)%nat -> times_vector N.*?->\n", ""),
+    ],
 }
 
 
