@@ -50,6 +50,11 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
     return getattr(import_module("{NAME}.checks.api"), name)
+
+
+def __dir__() -> list[str]:
+    """What authors import, for help() and completion."""
+    return sorted(import_module("{NAME}.checks.api").__all__)
 '''
 MAIN = f"""import sys
 

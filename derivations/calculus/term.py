@@ -785,6 +785,11 @@ def exp(arg: Any) -> Term:
     return Apply((as_term(arg),), ("exp", r"\exp", 0))
 
 
+def log(arg: Any) -> Term:
+    """The logarithm of a scalar, or of each entry."""
+    return apply("log", arg)
+
+
 def apply(name: str, arg: Any, latex: str = "", order: int = 0) -> Term:
     """An unknown function (or its derivative) of a scalar, or of each entry. Raises ValueError for a
     name or order that there is not.

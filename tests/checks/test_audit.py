@@ -115,6 +115,14 @@ def test_an_authors_folder_called_checks_is_in_nobodys_way(installed, tmp_path) 
     assert found.returncode == 0 and "bridge/ksvd-score" in found.stdout, found.stderr
 
 
+def test_what_authors_import_is_listed_and_can_be_imported(installed, tmp_path) -> None:
+    program = (
+        "import attention_audit as a\nprint(*dir(a))\nprint(a.log(a.as_term(a.Tensor('x'))) is not None)"
+    )
+    names, made = run(installed, "-c", program, folder=tmp_path).stdout.splitlines()
+    assert names.split() == api.__all__ and made == "True"
+
+
 def test_the_cache_is_the_users_where_there_is_no_source_tree(installed, tmp_path, monkeypatch) -> None:
     program = "from attention_audit.checks.audit import cache_folder as c\nimport os\n"
     program += "print(c())\nos.environ['ATTEST_CACHE'] = ''\nprint(c())"
