@@ -16,6 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+_BY_TEXT = frozenset({"globals", "eval", "exec"})
+"""What finds names of its own module that are computed: all of them count."""
+
+_ANY_MODULE = frozenset({"import_module", "__import__", "modules"})
+"""What finds a module whose name is computed: all of them count."""
+
 Target = tuple[str, str]  # a module and a name in it; "" for the module as a whole
 
 
@@ -82,6 +88,11 @@ def written(path: Path, line: int) -> str:
 
 def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) -> Iterator[Target]:
     """What a statement mentions: names of its own module as ("", name), others with their module."""
+    said = statement.names.union(*statement.attributes)
+    if said & _BY_TEXT:
+        yield from (("", name) for name in module.defined)
+    if said & _ANY_MODULE:
+        yield from ((name, "") for name in files)
     aliases = {**module.aliases, **dict(statement.imports)}
     whole = {name: t[0] if not t[1] else f"{t[0]}.{t[1]}" for name, t in aliases.items()}
     for name in statement.names:

@@ -197,6 +197,27 @@ def test_what_dots_and_a_module_s_own_getattr_lead_to_counts(tmp_path: Path) -> 
     assert "return 7" in found and "return 9" in found
 
 
+@pytest.mark.parametrize(
+    ("how", "far"),
+    [
+        ("globals()['HE' + 'RE']", False),
+        ("eval('HE' + 'RE')", False),
+        ("import_module('one.' + 'far').THERE", True),
+        ("sys.modules['one.' + 'far'].THERE", True),
+        ("HE", None),
+    ],
+)
+def test_what_a_computed_name_may_find_counts(how: str, far: bool | None, tmp_path: Path) -> None:
+    main, other = tmp_path / "main.py", tmp_path / "far.py"
+    main.write_text(
+        f"import sys\nfrom importlib import import_module\nHERE = 7\ndef leg():\n    return {how}\n"
+    )
+    other.write_text("THERE = 8\n")
+    found = reach(main, 4, (("main", main), ("one.far", other)))
+    assert ("HERE = 7" in found) is (far is not None)
+    assert ("THERE = 8" in found) is (far is True)
+
+
 def test_a_relative_import_of_a_leg_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "package" / "inner"
     package.mkdir(parents=True)
