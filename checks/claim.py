@@ -65,8 +65,10 @@ class Claim:
     ``under`` sets knobs of the theory as the claim's own hypotheses say. ``role`` is "claim", "definition" or
     "empirical". ``derivation`` gives the steps that lead up to the statement. ``legs`` are further checks of
     the version that stands (solvers, tensors), ``failing`` of a statement of which none stands: they try it
-    as printed, and do not pass where it fails. ``instead`` says why the correction keeps no side of a printed
-    equation, or no computed number, where it keeps none.
+    as printed, and do not pass where it fails. ``assumes`` names what the paper presupposes, ``rests_on`` the
+    ids of the claims that it uses; ``where`` says what the symbols mean, ``notes`` what a reader should know
+    besides, ``reason`` what could not be run or was counted. ``instead`` says why the correction keeps no
+    side of a printed equation, or no computed number, where it keeps none.
     """
 
     id: str

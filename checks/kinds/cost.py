@@ -37,8 +37,8 @@ T = sp.Symbol("t", positive=True)
 
 @dataclass(frozen=True)
 class Assign:
-    """tensor[at] := term for all values of the indices; with ``times`` the same again in each of so
-    many rounds.
+    """A line of a plan, which is a tuple of them: tensor[at] := term for all values of the indices; with
+    ``times`` the same again in each of so many rounds.
     """
 
     tensor: Tensor

@@ -79,7 +79,9 @@ def meanings(term: Term) -> list[str]:
 
 
 def loss(name: str, z: Any, *parameters: Any) -> Term:
-    """The loss of that name in the table. Raises ValueError for another name or number of parameters."""
+    """The loss of that name in the table, `derivations.calculus.conjugates.CONJUGATES`. Raises ValueError for
+    another name or number of parameters.
+    """
     if name not in CONJUGATES:
         raise ValueError(f"no loss {name!r}: the table has {', '.join(CONJUGATES)}")
     if len(parameters) != len(CONJUGATES[name].samples):
