@@ -180,7 +180,9 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
         raise Malformed("a variable gives one condition")
     for v, term in printed.items():
         if v not in result.conditions and v in ix.tensors(term.entry()):
-            raise Malformed(f"{v.name} is eliminated: stationarity gives it, which is no condition of the dual")
+            raise Malformed(
+                f"{v.name} is eliminated: stationarity gives it, which is no condition of the dual"
+            )
     finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
     read = {v: readings(t.entry(), result.at[v]) for v, t in printed.items() if v in result.conditions}
     same = {v: any(same_condition(result.conditions[v], e) for e in each) for v, each in read.items()}
