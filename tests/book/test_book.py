@@ -93,6 +93,14 @@ def test_contents_list_every_page_once(ledger, pages):
     assert sorted([*listed, "index"]) == sorted(name[:-3] for name in pages if name.endswith(".md"))
 
 
+def test_an_audit_without_a_front_page_of_its_own_gets_one(ledger, records, tmp_path, monkeypatch):
+    monkeypatch.setattr(audit.Audit, "book_folder", tmp_path)
+    made = site.pages(ledger, records)["index.md"]
+    assert made.startswith("# The claims, judged") and "verdict-bars" in made
+    (tmp_path / "index.md").write_text("# Mine\n")
+    assert site.pages(ledger, records)["index.md"].startswith("# Mine")
+
+
 def test_contents_name_a_claim_by_its_place_and_where_that_is_not_enough_by_its_title():
     given = (("a/x", "Section 3", "Width"), ("a/y", "Section 3", "Depth"), ("a/eq1", "Eq. (1)", "Head"))
     ledger = parse([book_fake_ledger.record(*one) for one in given], "ledger")
