@@ -40,7 +40,8 @@ def run(a: argparse.Namespace) -> int:
     proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
     graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
-    head(f"In the paper ({record.place})")
+    if record.place:
+        head(f"In the paper ({record.place})")
     for line in record.printed:
         formula(line)
     head("Statement as printed" if record.corrected else "Statement")
@@ -77,12 +78,14 @@ def run(a: argparse.Namespace) -> int:
     if record.weakened_by:
         head("Weakened by what was not right as printed")
         OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)
-    head("Derivation")
+    if record.steps:
+        head("Derivation")
     for n, step in enumerate(record.steps, 1):
         mark = {True: "✓", False: "✗", None: "·"}[step["passed"]]
         OUT.print(f"  {n}. {mark} {step['title']}: {step['reason']}", markup=False, highlight=False)
         formula(step["latex"])
-    _evidence(record.evidence)
+    if record.evidence:
+        _evidence(record.evidence)
     if record.mutants.tried:
         m = record.mutants
         head("Mutants")

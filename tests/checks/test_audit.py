@@ -123,6 +123,12 @@ def test_what_authors_import_is_listed_and_can_be_imported(installed, tmp_path) 
     assert names.split() == api.__all__ and made == "True"
 
 
+def test_what_a_claim_does_not_have_gets_no_heading(installed, tmp_path) -> None:
+    package = ("--package", "attention_audit.checks.examples.hopfield")
+    found = run(installed, "-m", "attention_audit", *package, "show", "hopfield/eq2", folder=tmp_path)
+    assert found.returncode == 0 and "Statement" in found.stdout and "In the paper" not in found.stdout
+
+
 def test_the_cache_is_the_users_where_there_is_no_source_tree(installed, tmp_path, monkeypatch) -> None:
     program = "from attention_audit.checks.audit import cache_folder as c\nimport os\n"
     program += "print(c())\nos.environ['ATTEST_CACHE'] = ''\nprint(c())"
