@@ -325,8 +325,11 @@ def _renamed(expr: ix.Expr, old: Tensor, new: Tensor) -> ix.Expr:
 def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[ix.Expr, ix.Expr]:
     """What a plan's last line holds and the formula that it should be, at the same indices."""
     found, at = lines[-1]
-    if tuple(i.dim for i in at) != formula.shape():
-        raise Malformed("the plan's last line has another shape than the formula that it should compute")
+    if (shape := tuple(i.dim for i in at)) != formula.shape():
+        shapes = [" x ".join(dims) or "a number" for dims in (shape, formula.shape())]
+        raise Malformed(
+            f"the plan's last line is {shapes[0]}, the formula that it should compute {shapes[1]}"
+        )
     return found, apply_definitions(formula.entry(*at), given)
 
 

@@ -79,7 +79,8 @@ def _point(variable: Tensor, point: Term) -> Given:
 def point_entry(variable: Tensor, point: Term) -> ix.Expr:
     """One entry of a point of the variable's shape. Raises Malformed where the shapes differ."""
     if point.shape() != variable.dims:
-        raise Malformed(f"the point has another shape than {variable.name}")
+        shapes = [" x ".join(dims) or "a number" for dims in (point.shape(), variable.dims)]
+        raise Malformed(f"the point is {shapes[0]}, {variable.name} is {shapes[1]}")
     return point.entry(*(Index(f"p{n}#", dim) for n, dim in enumerate(variable.dims)))
 
 

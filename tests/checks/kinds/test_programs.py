@@ -1,4 +1,4 @@
-"""What a dual may be asked."""
+"""What a dual and a stationary point may be asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from checks.engine.judge import judge
 from checks.kinds.programs import Dual
+from checks.kinds.stationary import Stationary
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
@@ -23,3 +24,8 @@ def test_what_stationarity_gives_is_no_condition_of_the_dual_and_not_called_fals
     assert judge(Dual(PROGRAM, (BIAS,))).holds
     with pytest.raises(Malformed, match="w is eliminated"):
         judge(Dual(PROGRAM, (BIAS, (W, w + sum_over(I, mu[I] * x[I])))))
+
+
+def test_a_point_of_another_shape_is_said_with_both_shapes() -> None:
+    with pytest.raises(Malformed, match="the point is N, w is a number"):
+        judge(Stationary(w**2, W, mu))
