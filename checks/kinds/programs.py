@@ -178,11 +178,6 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
     printed = dict(statement.conditions)
     if len(printed) < len(statement.conditions):
         raise Malformed("a variable gives one condition")
-    for v, term in printed.items():
-        if v not in result.conditions and v in ix.tensors(term.entry()):
-            raise Malformed(
-                f"{v.name} is eliminated: stationarity gives it, which is no condition of the dual"
-            )
     finding = Finding(steps=[step(s.title, s.latex, s.reason, s.checked) for s in result.steps])
     read = {v: readings(t.entry(), result.at[v]) for v, t in printed.items() if v in result.conditions}
     same = {v: any(same_condition(result.conditions[v], e) for e in each) for v, each in read.items()}
@@ -193,11 +188,12 @@ def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
         for v, e in result.conditions.items()
         if v not in printed and _escapes(exprs, e, statement.program, seed)
     ]
-    wrong += [
-        f"{v.name} gives no such condition"
-        for v, term in printed.items()
-        if v not in result.conditions and _escapes(derived, term.entry(), statement.program, seed)
-    ]
+    others = {v: result.substitute(t.entry()) for v, t in printed.items() if v not in result.conditions}
+    false = [v for v, e in others.items() if _escapes(derived, e, statement.program, seed)]
+    wrong += [f"{v.name} gives no such condition" for v in false]
+    for v in others:
+        if v in result.solved and v not in false and v in ix.tensors(printed[v].entry()):
+            raise Malformed(f"{v.name} is eliminated: what stationarity gives it is no condition of the dual")
     for v in (v for v, agrees in same.items() if not agrees):
         strong = all(_escapes(derived, e, statement.program, seed) for e in read[v])
         if strong or _escapes(exprs, result.conditions[v], statement.program, seed):

@@ -24,6 +24,8 @@ def test_what_stationarity_gives_is_no_condition_of_the_dual_and_not_called_fals
     assert judge(Dual(PROGRAM, (BIAS,))).holds
     with pytest.raises(Malformed, match="w is eliminated"):
         judge(Dual(PROGRAM, (BIAS, (W, w + sum_over(I, mu[I] * x[I])))))
+    for false in (w, w - sum_over(I, mu[I] * x[I])):
+        assert judge(Dual(PROGRAM, (BIAS, (W, false)))).counterexample == "w gives no such condition"
 
 
 def test_a_point_of_another_shape_is_said_with_both_shapes() -> None:
