@@ -21,6 +21,11 @@ class Malformed(ValueError):
     """
 
 
+def sized(shape: tuple[str, ...]) -> str:
+    """A shape as errors name it."""
+    return " x ".join(shape) or "a number"
+
+
 @dataclass(frozen=True)
 class Given:
     """A hypothesis that fixes a tensor: ``tensor[at] = value``, with the reason why it may be used."""

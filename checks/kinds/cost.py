@@ -24,7 +24,7 @@ from checks.engine.judge import ENGINES, equal, rejects, step
 from checks.engine.mutants import mutants
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
-from checks.statement import Given, Kind, Malformed, tensors_of
+from checks.statement import Given, Kind, Malformed, sized, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
@@ -326,9 +326,9 @@ def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[i
     """What a plan's last line holds and the formula that it should be, at the same indices."""
     found, at = lines[-1]
     if (shape := tuple(i.dim for i in at)) != formula.shape():
-        shapes = [" x ".join(dims) or "a number" for dims in (shape, formula.shape())]
+        wanted = sized(formula.shape())
         raise Malformed(
-            f"the plan's last line is {shapes[0]}, the formula that it should compute {shapes[1]}"
+            f"the plan's last line is {sized(shape)}, the formula that it should compute {wanted}"
         )
     return found, apply_definitions(formula.entry(*at), given)
 

@@ -10,7 +10,7 @@ from checks.engine.hypotheses import apply_definitions, defined, signs_under
 from checks.engine.judge import ENGINES, identity, rejects
 from checks.engine.mutants import mutants
 from checks.evidence import Mutants
-from checks.statement import Given, Identity, Kind, Malformed
+from checks.statement import Given, Identity, Kind, Malformed, sized
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
 from derivations.calculus.differentiate import index_route
@@ -79,8 +79,7 @@ def _point(variable: Tensor, point: Term) -> Given:
 def point_entry(variable: Tensor, point: Term) -> ix.Expr:
     """One entry of a point of the variable's shape. Raises Malformed where the shapes differ."""
     if point.shape() != variable.dims:
-        shapes = [" x ".join(dims) or "a number" for dims in (point.shape(), variable.dims)]
-        raise Malformed(f"the point is {shapes[0]}, {variable.name} is {shapes[1]}")
+        raise Malformed(f"the point is {sized(point.shape())}, {variable.name} is {sized(variable.dims)}")
     return point.entry(*(Index(f"p{n}#", dim) for n, dim in enumerate(variable.dims)))
 
 
