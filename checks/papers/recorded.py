@@ -176,6 +176,11 @@ def _reading(found: Difference, paper: Fraction) -> str:
     return "which lies inside the interval" + (", as 0 does" if found.holds(0) else ", 0 outside")
 
 
+def size(result: Result) -> str:
+    """The size of a run, and what makes a reduced one smaller."""
+    return f"{result['size']} size" + (f" ({result['reduction']})" if result["reduction"] else "")
+
+
 @dataclass(frozen=True)
 class Recorded:
     """A leg that cites the recorded result of an experiment: ``says`` makes sentences of it, ``differs``

@@ -427,6 +427,11 @@ def test_what_is_said_of_a_printed_difference_follows_the_interval() -> None:
     assert recorded.compared("Set", "a", {"b": None}, own)[1].endswith("points")
 
 
+def test_only_a_reduced_size_says_what_it_reduces() -> None:
+    assert recorded.size({"size": "reduced", "reduction": "fewer epochs"}) == "reduced size (fewer epochs)"
+    assert recorded.size({"size": "full", "reduction": ""}) == "full size"
+
+
 def test_a_recorded_result_is_evidence_that_settles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
