@@ -199,17 +199,26 @@ FAMILIES: dict[str, Kernel] = {
 }
 
 
+FEATURES_WHEN = {
+    "polynomial": "γ ≥ 0 and c ≥ 0",
+    "exponential": "λ ≥ 0",
+    "cosine": "x ≠ 0",
+    "chi_squared": "γ ≥ 0 and positive entries of x",
+}
+"""When the kernels that are not always inner products of features are."""
+
+
 def of_features(name: str) -> bool:
-    """Whether a kernel of the assumptions may be an inner product of features: softmax, for one, is not
-    symmetric.
+    """Whether a kernel of the assumptions may be an inner product of features: softmax is not symmetric, and
+    tanh(γ xᵀx' + c) not positive semidefinite for γ ≠ 0 (Appendix A, on the sigmoid kernel).
     """
-    return name != "softmax"
+    return name not in ("softmax", "sigmoid")
 
 
 def visibly_symmetric(name: str) -> bool:
     """Whether a kernel of the assumptions has the same normal form with key and query exchanged."""
     if name in ("features", "softmax"):
-        return of_features(name)
+        return name == "features"
     one, two = (as_term(Tensor(f"x_{k}", ("d",), f"x_{k}")) for k in (1, 2))
     kernel: Kernel = KERNELS.get(name, lambda u, v: Custom((u, v), name))
     return is_zero(normal(kernel(one, two).entry() - kernel(two, one).entry()))

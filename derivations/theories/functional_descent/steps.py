@@ -15,7 +15,7 @@ from derivations.calculus.kernel_search import require_kernel
 from derivations.calculus.parse import parse
 from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.program import Step
-from derivations.calculus.term import Ones, as_term, blocks, diag, eye, named, zeros
+from derivations.calculus.term import Ones, as_term, blocks, diag, eye, named, size, zeros
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.softmax import component
@@ -95,12 +95,13 @@ def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> lis
         )
     if not fk.of_features(a.kernel):
         return steps  # W and b act through φ only: no step of theirs gives this update
+    when = fk.FEATURES_WHEN.get(a.kernel)
     update = in_kernel(fd.stepped(loss, a).entry(_class))
     steps.append(
         Step(
             "Update of the function",
             rf"f_{{c,\theta_k}}(x) = {form_latex(nf.normal(update))}",
-            "W and b stepped",
+            f"W and b stepped; φ has this kernel for {when}" if when else "W and b stepped",
         )
     )
     return steps
@@ -191,16 +192,16 @@ def _second_head(a: FunctionalAssumptions) -> tuple[str, str]:
         )
     if a.kernel == "features":
         return sum_of_residuals, "two heads, the second constantly one"
-    if a.kernel in ("linear", "cosine"):
+    if a.kernel in ("linear", "cosine", "chi_squared"):
         return "", f"one head: no constant second one for the {a.kernel} kernel, so attention leaves b out"
-    value = _AT_ZERO.get(a.kernel)
-    if value is None:
+    value, unless = _AT_ZERO.get(a.kernel, ("", ""))
+    if not value:
         number = _at_zero(a.kernel)
         if not number:
             words = "not defined" if number is None else "0"
             return "", f"one head: this kernel is {words} at zero queries and keys, so attention leaves b out"
         value = sp.latex(number)
-    return sum_of_residuals, f"two heads, the second constantly {value}, which P_2 divides by"
+    return sum_of_residuals, f"two heads, the second constantly {value}, which P_2 divides by{unless}"
 
 
 def _at_zero(kernel: str) -> sp.Expr | None:
@@ -215,12 +216,11 @@ def _at_zero(kernel: str) -> sp.Expr | None:
 
 
 _AT_ZERO = {
-    "rbf": "1",
-    "laplacian": "1",
-    "chi_squared": "1",
-    "exponential": "1",
-    "sigmoid": r"\tanh c",
-    "polynomial": rf"c^{fk.DEGREE}",
+    "rbf": ("1", ""),
+    "laplacian": ("1", ""),
+    "exponential": ("1", ""),
+    "sigmoid": (r"\tanh c", ", for c ≠ 0"),
+    "polynomial": (rf"c^{fk.DEGREE}", ", for c ≠ 0"),
 }
 
 
@@ -229,6 +229,8 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
     h = component(lambda k: latent[k], _class, CLASSES, a.softmax)
     count = Categories((), CLASSES)
     rate = as_term(fd.alpha)
+    if a.categorical_loss == "summed_cross_entropy":
+        rate = rate * size(N)  # the layer has 1/N, the gradient of the sum has not
     if a.softmax == "symmetric":
         block, why = (
             rate / count * eye(CLASSES),

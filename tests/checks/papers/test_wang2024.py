@@ -387,8 +387,9 @@ def test_no_features_are_stepped_under_a_kernel_that_has_none(kernel, shown):
         ("linear", 1, "no constant second one"),
         ("cosine", 1, "no constant second one"),
         ("softmax", 2, "P_2 is I"),
-        ("sigmoid", 2, r"\tanh c"),
-        ("polynomial", 2, "c^2"),
+        ("chi_squared", 1, "no constant second one"),
+        ("sigmoid", 2, r"\tanh c, which P_2 divides by, for c ≠ 0"),
+        ("polynomial", 2, "c^2, which P_2 divides by, for c ≠ 0"),
         ("exp(dot) + 2", 2, "constantly 3"),
         ("dot*xx", 1, "is 0 at zero"),
         ("tanh(dot)", 1, "is 0 at zero"),
@@ -402,6 +403,26 @@ def test_the_derived_layer_has_a_second_head_where_the_kernel_gives_a_constant(k
         (layer,) = [s for s in steps if s.title == "Layer"]
         assert layer.latex.count("W_V") == (heads if bias == "on" else 1)
         assert words in layer.reason if bias == "on" else layer.reason == "one head"
+
+
+@pytest.mark.parametrize("kernel, words", [
+    ("features", "W and b stepped"), ("rbf", "W and b stepped"), ("polynomial", "for γ ≥ 0 and c ≥ 0"),
+    ("exponential", "for λ ≥ 0"), ("sigmoid", None), ("softmax", None),
+])  # fmt: skip
+def test_weights_are_stepped_only_where_features_have_the_kernel(kernel, words):
+    steps = [
+        s for s in functional_steps.derive(replace(PAPER, kernel=kernel)) if s.title.startswith("Update")
+    ]
+    assert all(s.reason.endswith(words) for s in steps) if words else not steps
+
+
+@pytest.mark.parametrize("knobs", [{"jacobian": "full"}, {"softmax": "symmetric"}])
+def test_the_value_block_for_codes_makes_up_for_the_mean_of_the_layer(knobs):
+    mean, total = (
+        functional_steps.derive(replace(PAPER, categorical_loss=loss, **knobs))[-1].latex
+        for loss in ("cross_entropy", "summed_cross_entropy")
+    )
+    assert r"\alpha\,N" in total and total.replace(r"\alpha\,N", r"\alpha") == mean
 
 
 @pytest.mark.parametrize(
