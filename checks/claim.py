@@ -169,6 +169,8 @@ def claim(
         raise ValueError(f"a claim id has the form paper/kind-and-number, not {id!r}")
     if role not in ("claim", "definition", "empirical"):
         raise ValueError(f"{id}: role must be claim, definition or empirical")
+    if role == "empirical" and not reason:
+        raise ValueError(f"{id}: an empirical claim says in `reason` what cannot be run here")
     if not theory and any(a.knob for a in assumes):
         raise ValueError(
             f"{id}: an assumption names a knob, but the claim is of no theory that could turn it"

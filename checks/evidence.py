@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from math import inf
 from typing import Any
 
 GRADES = ("exact-symbolic", "exact-rational", "interval", "certified-float", "sampled", "measured")
@@ -57,7 +58,7 @@ class Evidence:
         if self.wrong is not None and not (isinstance(self.wrong, int) and self.wrong >= 0):
             raise ValueError(f"no number of wrong versions: {self.wrong!r}")
         measured = self.error is not None and self.bound is not None
-        if self.passed and measured and not self.error <= self.bound:  # type: ignore[operator]
+        if self.passed and measured and not 0 <= self.error <= self.bound < inf:  # type: ignore[operator]
             raise ValueError(f"an error of {self.error} does not pass with the bound {self.bound}")
         if (self.passed is not None) and self.not_run:
             raise ValueError("a leg that did not run has no result")

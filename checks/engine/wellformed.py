@@ -57,7 +57,8 @@ def check(statement: Any) -> None:
     """Raise Malformed for a statement with ambiguous symbols, definitions that move, or parts of the
     wrong shape.
     """
-    if isinstance(statement, Identity) and statement.lhs is statement.rhs:
+    sides = [getattr(statement, side, None) for side in ("lhs", "rhs")]
+    if sides[0] is not None and sides[0] == sides[1]:
         raise Malformed("both sides are the same formula")
     if isinstance(statement, Identity) and not statement.chain:
         for g in statement.given:

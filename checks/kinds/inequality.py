@@ -50,6 +50,8 @@ def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
         return Finding([shapes], counterexample=shapes.detail)
     if s.lhs.shape():
         raise Malformed("an inequality is between two numbers")
+    if nf.equal(s.lhs.entry(), s.rhs.entry()):
+        raise Malformed("both sides are equal, which an identity says")
     sampled = _sampled(s, seed)
     if sampled.passed is False:
         return Finding([shapes, sampled], counterexample=sampled.detail)

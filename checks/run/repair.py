@@ -19,12 +19,13 @@ from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.recurrence import Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
-from checks.run.severity import general_entry, likeness
+from checks.run.severity import general_entry, kept_of, likeness, unpromised, weaker
 from checks.statement import Definition, Given, Identity, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -58,9 +59,11 @@ def repair_of(literal: Any, corrected: Any, instead: str = "") -> str:
     something about other things, or equates other things and nothing says why (``instead``). That it is the
     smallest one is for a reader to judge.
     """
-    printed = tuple(leaves(literal))
-    said = [p for p in leaves(corrected) if not _idle(p, printed, bool(instead))]
-    if not said or corrected == literal or (not instead and _equates_others(printed, said)):
+    printed, repairs = tuple(leaves(literal)), list(leaves(corrected))
+    if any(p in repairs[:n] or (p not in printed and _empty(p, printed)) for n, p in enumerate(repairs)):
+        return "idle"  # nothing in the place of what fails
+    said = [p for p in repairs if not _empty(p, printed) and not _idle(p, printed, bool(instead))]
+    if not said or all(p in repairs for p in printed) or (not instead and _equates_others(printed, said)):
         return "idle"
     # a size in common is no subject in common where there is another
     subject = named(literal) or sizes(literal)
@@ -75,7 +78,13 @@ def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
         return False
     kept = {s for p in printed for s in _sides(p)}
     kept &= {s for p in said for s in (_sides(p) if right else _formulas(tuple(terms_of(p))))}
-    return not kept and not any(likeness(p, r) > 0.5 and named(p) & named(r) for p in wrong for r in right)
+    return not kept and not any(_near(p, r) for p in wrong for r in right)
+
+
+def _near(printed: Any, repair: Any) -> bool:
+    """Whether an equation reads like another, on each side."""
+    alike = min(likeness(printed, repair), kept_of(printed, repair)) > 0.5 and named(printed) & named(repair)
+    return bool(alike) and not weaker(printed, repair)
 
 
 def _sides(part: Any) -> Iterator[sp.Expr | Term]:
@@ -86,10 +95,14 @@ def _sides(part: Any) -> Iterator[sp.Expr | Term]:
 def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr | Term]:
     for side in terms:
         if isinstance(side, Term) and not isinstance(bare(side), Number):
-            try:
-                yield collected(side)
-            except NonConformable:
-                yield bare(side)
+            yield _form(side)
+
+
+def _form(term: Term) -> sp.Expr | Term:
+    try:
+        return collected(term)
+    except NonConformable:
+        return bare(term)
 
 
 _RESTATE = (Definition, Follows, Implication)
@@ -100,10 +113,10 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     """A statement of one side, of one instance, that what is printed fails, or that assumes what it says; of
     other numbers, where nothing explains them.
     """
-    if isinstance(repair, Identity | Stacked) and _says_nothing(repair, printed):
+    if isinstance(repair, Identity) and (_says_nothing(repair, printed) or _assumed(repair, printed)):
         return True
-    if isinstance(repair, Identity) and _assumed(repair, printed):
-        return True
+    if isinstance(repair, AtLeast) and repair.above is not None:
+        return _assumed(Identity(repair.lhs, repair.rhs + repair.above, repair.given), printed)
     numbers = not explained and all(isinstance(p, Arithmetic | Averages) for p in printed)
     if numbers and isinstance(repair, Identity | Stacked | Arithmetic):  # an identity, or other numbers
         known = {n for p in printed for n in _computed(p)}
@@ -122,8 +135,6 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         )
     if isinstance(repair, Stationary):
         return not _moves(repair.energy, repair.variable)
-    if isinstance(repair, Differs):
-        return not any(isinstance(p, Differs) for p in printed)
     if isinstance(repair, Convex | WellPosed):
         return not any(hasattr(p, "program") for p in printed)
     fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
@@ -147,17 +158,23 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     return isinstance(repair, Example)
 
 
-def _says_nothing(repair: Identity | Stacked, printed: tuple[Any, ...]) -> bool:
-    """Whether both sides are one formula, or one of them holds the other and is it by calculation alone; not
-    where the two hold both sides of what is printed.
+def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
+    """Whether both sides are one formula, or are said to differ."""
+    if isinstance(repair, Differs):
+        return not any(isinstance(p, Differs) for p in printed)
+    two_sided = isinstance(repair, Identity | Stacked | AtLeast)
+    return two_sided and _form(repair.lhs) == _form(repair.rhs)
+
+
+def _says_nothing(repair: Identity, printed: tuple[Any, ...]) -> bool:
+    """Whether one side holds the other and is it by calculation alone; not where the two hold both sides of
+    what is printed, whatever is promised of their symbols.
     """
     one, two = bare(repair.lhs), bare(repair.rhs)
-    if collected(one) == collected(two):
-        return True
-    held = [{t for _, t in subterms(side)} for side in (one, two)]
-    if not isinstance(repair, Identity) or not (one in held[1] or two in held[0]):
+    held = [{unpromised(t) for _, t in subterms(side)} for side in (one, two)]
+    if not (unpromised(one) in held[1] or unpromised(two) in held[0]):
         return False
-    pairs = [{bare(p.lhs), bare(p.rhs)} for p in printed if isinstance(p, Identity)]
+    pairs = [{unpromised(bare(t)) for t in (p.lhs, p.rhs)} for p in printed if isinstance(p, Identity)]
     return not any(pair <= held[0] | held[1] for pair in pairs) and _vanish((one - two,), ())
 
 
@@ -200,11 +217,13 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
     """
     known = [g for p in printed for g in getattr(p, "given", ()) or ()]
     more = [g for g in repair.given if g not in known]
-    for new in more:
-        name = collected(new.defined)
-        left = collected(repair.lhs) - collected(repair.rhs)
-        if left.has(name) and left.subs(name, collected(new.value)) == 0:
-            return True
+    values = [(collected(g.defined, True), collected(g.value, True)) for g in more]
+    difference = collected(repair.lhs, True) - collected(repair.rhs, True)
+    for put in (values, *([value] for value in values)):
+        if difference.has(*(name for name, _ in put)):
+            left = difference.subs(put).subs(put)
+            if sp.numer(sp.together(left)).expand() == 0:
+                return True
     if more and _vanish((repair.lhs, repair.rhs), tuple(more)):
         return True
     added = {g.tensor for g in more}
@@ -212,8 +231,8 @@ def _assumed(repair: Identity, printed: tuple[Any, ...]) -> bool:
         return True  # at one point
     sides = [t for t in (repair.lhs, repair.rhs) if _symbol(t) in added]
     others = [t for t in (repair.lhs, repair.rhs) if t not in sides]
-    values = {bare(g.value) for g in repair.given if g.tensor in added}
-    return bool(sides) and all(bare(t) in values for t in others)
+    meant = {bare(g.value) for g in repair.given if g.tensor in added}
+    return bool(sides) and all(bare(t) in meant for t in others)
 
 
 def _symbol(term: Term) -> Tensor | None:
@@ -222,12 +241,12 @@ def _symbol(term: Term) -> Tensor | None:
     return inner.data if isinstance(inner, Symbol) else None
 
 
-def collected(term: Term) -> sp.Expr:
+def collected(term: Term, cancel: bool = False) -> sp.Expr:
     """A formula up to the order of its summands and factors and the letters of bound indices, with equal ones
-    collected, nothing cancelled.
+    collected, and nothing cancelled but on demand.
     """
     term = bare(term)
-    args = [collected(t) for t in term.args]
+    args = [collected(t, cancel) for t in term.args]
     if isinstance(term, Number):
         return sp.Rational(term.data.numerator, term.data.denominator)
     if isinstance(term, Sum_):
@@ -237,7 +256,7 @@ def collected(term: Term) -> sp.Expr:
     if isinstance(term, Neg):
         return -args[0]
     if isinstance(term, Frac):
-        return args[0] * sp.Symbol(repr(("one over", args[1])))
+        return args[0] / args[1] if cancel else args[0] * sp.Symbol(repr(("one over", args[1])))
     data = term.data
     if isinstance(term, SumOver | Stack):
         depth = 1 + str(args).count("bound index")

@@ -22,13 +22,14 @@ from checks.kinds.examples import Rule
 from checks.kinds.family import Family
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.programs import WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.statement import Definition, Fact, Given, Identity, Statement, names, parts
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import NonConformable, Symbol, Term
+from derivations.calculus.term import Apply, NonConformable, Power, Symbol, Term, subterms
 
 FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic, Averages)
 
@@ -81,23 +82,25 @@ def failures(failing: Iterable[int], printed: Statement, corrected: Statement | 
     repairs = [p for p in parts(corrected) if p not in before] if corrected is not None else []
     kept: dict[int, float] = {}
     serves: dict[int, list[Any]] = {}
-    pairs = [(_closeness(before[n], r), n, k) for n in numbers for k, r in enumerate(repairs)]
-    for close, n, k in sorted(pairs, key=_first):
-        own = _sides(before[n])
-        if not close or n in kept:
-            continue
-        if serves.setdefault(k, own[:1]) == own[:1] or any(s in _sides(repairs[k]) for s in own):
+    pairs = [
+        (_closeness(before[n], r), any(s in _sides(r) for s in _sides(before[n])), n, k)
+        for n in numbers
+        for k, r in enumerate(repairs)
+    ]
+    for close, shared, n, k in sorted(pairs, key=_first):
+        own = _sides(before[n])[:1]
+        if close and n not in kept and (serves.setdefault(k, own) == own or shared):
             kept[n] = close
     found = [(part_latex(before[n], letters[n]), *_compared(kept.get(n, 0), bool(repairs))) for n in numbers]
     return [dict(zip(("latex", "severity", "because"), f, strict=True)) for f in found]
 
 
-def _first(pair: tuple[float, int, int]) -> tuple[Any, ...]:
-    """Sorts pairs of a part and a repair: those that say the same, then those that keep most, each by how
-    near they stand in their order.
+def _first(pair: tuple[float, bool, int, int]) -> tuple[Any, ...]:
+    """Sorts pairs of a part and a repair: those that say the same, then those that share a side, then those
+    that keep most, each by how near they stand in their order.
     """
-    close, part, repair = pair
-    return close < SAME, 2 * close <= 1, abs(part - repair), -close
+    close, shared, part, repair = pair
+    return close < SAME, not shared, 2 * close <= 1, abs(part - repair), -close
 
 
 SAME = 2
@@ -110,8 +113,28 @@ def _closeness(printed: Any, repair: Any) -> float:
     """
     if _same(printed, repair):
         return SAME
+    if weaker(printed, repair):
+        return 0
     formulas = isinstance(printed, FORMULAS) and isinstance(repair, FORMULAS)
-    return _kept(printed, repair) if formulas or _asserts(repair) == _asserts(printed) else 0
+    return kept_of(printed, repair) if formulas or _asserts(repair) == _asserts(printed) else 0
+
+
+def weaker(printed: Any, repair: Any) -> bool:
+    """Whether a repair equates one formula in each of the two printed sides, so that it follows from what is
+    printed and says less.
+    """
+    if not isinstance(printed, Identity) or not isinstance(repair, Identity):
+        return False
+    before, after = said(printed)[1:], said(repair)[1:]
+    one, two = (_put(side, dict.fromkeys(before, "the side")) for side in after)
+    return one == two != "the side"
+
+
+def _put(item: Any, values: dict[Any, str]) -> Any:
+    """Nested tuples with other things in the place of some of them."""
+    if item in values:
+        return values[item]
+    return tuple(_put(inner, values) for inner in item) if isinstance(item, tuple) else item
 
 
 def _sides(part: Any) -> list[Any]:
@@ -166,7 +189,7 @@ def _adds(printed: Any, repair: Any) -> bool:
     and more.
     """
     for name in ("given", "chain"):
-        before, after = (_bare(getattr(s, name, ()) or ()) for s in (printed, repair))
+        before, after = (unpromised(getattr(s, name, ()) or ()) for s in (printed, repair))
         if not set(before) <= set(after):
             return False
     facts = [{f for h in getattr(s, "hypotheses", ()) for f in _implied(h)} for s in (printed, repair)]
@@ -179,9 +202,9 @@ def _adds(printed: Any, repair: Any) -> bool:
 def _implied(hypothesis: Any) -> list[Any]:
     """A hypothesis, and weaker ones that it contains."""
     if not isinstance(hypothesis, Fact):
-        return [_bare(hypothesis)]
+        return [unpromised(hypothesis)]
     return [
-        (_bare(hypothesis.term), r)
+        (unpromised(hypothesis.term), r)
         for r in {"=": ("=", ">="), ">": (">", ">=")}.get(hypothesis.relation, (hypothesis.relation,))
     ]
 
@@ -199,7 +222,7 @@ def _asserts(part: Any) -> tuple[Any, ...]:
         if f.name not in (*BESIDE, *TEXTS) and not isinstance(getattr(part, f.name), Term | Fact | sp.Expr)
     ]
     kind = Implication if isinstance(part, Rule) else type(part)
-    return kind.__name__, *((name, _bare(value)) for name, value in plain)
+    return kind.__name__, *((name, unpromised(value)) for name, value in plain)
 
 
 def _vanishing(part: Any, given: tuple[Given, ...]) -> ix.Expr | None:
@@ -221,10 +244,25 @@ def general_entry(term: Term, given: tuple[Given, ...]) -> ix.Expr | None:
         return None
 
 
-def _kept(printed: Any, repair: Any) -> float:
-    """The share of the printed symbols that a repair keeps, in their order."""
+def kept_of(printed: Any, repair: Any) -> float:
+    """The share of the printed symbols that a repair keeps, in their order; where it keeps neither side, that
+    of a side of which it keeps less than half.
+    """
     before, after = (list(_symbols((said(s)[1:], _under(s)))) for s in (printed, repair))
-    return _common(before, after) / len(before)
+    share = _common(before, after) / len(before)
+    if isinstance(repair, type(printed)) and isinstance(printed, Identity | AtLeast):
+        sides = ((printed.lhs, repair.lhs), (printed.rhs, repair.rhs))
+        lists = [[_without_indices(t) for t in pair] for pair in sides]
+        if all(one != two for one, two in lists):
+            least = min(_common(one, two) / len(one) for one, two in lists)
+            return min(share, least) if 2 * least < 1 else share
+    return share
+
+
+def _without_indices(term: Term) -> list[Any]:
+    """The operations and symbols of a formula, in order."""
+    inner = (t for _, t in subterms(term))
+    return [(type(t), isinstance(t, Power | Apply) and t.data) if t.args else unpromised(t) for t in inner]
 
 
 def likeness(printed: Any, repair: Any) -> float:
@@ -242,8 +280,8 @@ def _common(before: list[str], after: list[str]) -> int:
 def _under(part: Any) -> tuple[Any, ...]:
     """The formulas that a statement is made under: hypotheses and definitions."""
     hypotheses = getattr(part, "hypotheses", ()) or ()
-    facts = tuple(_bare(h.term if isinstance(h, Fact) else h) for h in hypotheses)
-    return facts, tuple((g.tensor.name, _bare(g.value)) for g in getattr(part, "given", ()) or ())
+    facts = tuple(unpromised(h.term if isinstance(h, Fact) else h) for h in hypotheses)
+    return facts, tuple((g.tensor.name, unpromised(g.value)) for g in getattr(part, "given", ()) or ())
 
 
 def _symbols(item: Any) -> Iterator[str]:
@@ -259,15 +297,17 @@ def _symbols(item: Any) -> Iterator[str]:
 def said(part: Any) -> tuple[Any, ...]:
     """What a statement says, without what it is said under: a relation and its terms, as nested tuples."""
     if isinstance(part, Implication | Rule):
-        return part.conclusion.relation, _bare(part.conclusion.term)
+        return part.conclusion.relation, unpromised(part.conclusion.term)
+    if isinstance(part, AtLeast):
+        return ">=", unpromised(part.lhs), unpromised(part.rhs)
     if isinstance(part, Identity | Follows | Stacked):
-        return getattr(part, "relation", "="), _bare(part.lhs), _bare(part.rhs)
+        return getattr(part, "relation", "="), unpromised(part.lhs), unpromised(part.rhs)
     if isinstance(part, Definition | Scoped):
-        return ":=", _bare(part.name), _bare(part.meaning)
-    return _bare(part)
+        return ":=", unpromised(part.name), unpromised(part.meaning)
+    return unpromised(part)
 
 
-def _bare(item: Any) -> Any:
+def unpromised(item: Any) -> Any:
     """Tensors by their names: what is promised of them, and of their sizes, is a condition."""
     if isinstance(item, Tensor):
         return item.name
@@ -276,10 +316,10 @@ def _bare(item: Any) -> Any:
     if isinstance(item, Symbol):
         return item.data.name
     if isinstance(item, Term):
-        return type(item).__name__, *map(_bare, item.args), _bare(item.data)
+        return type(item).__name__, *map(unpromised, item.args), unpromised(item.data)
     if isinstance(item, tuple | list):
-        return tuple(map(_bare, item))
+        return tuple(map(unpromised, item))
     if is_dataclass(item) and not isinstance(item, type):
         named = (f.name for f in fields(item) if f.name not in BESIDE)
-        return type(item).__name__, *(_bare(getattr(item, name)) for name in named)
+        return type(item).__name__, *(unpromised(getattr(item, name)) for name in named)
     return item

@@ -29,6 +29,7 @@ from checks.engine.printing import part_latex
 from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
+from checks.kinds.scope import Scoped
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
@@ -43,7 +44,7 @@ from checks.run.registry import load
 from checks.run.repair import repair_of
 from checks.run.severity import failures
 from checks.run.theories import theory
-from checks.statement import Definition, Statement, kind, names, parts
+from checks.statement import Definition, Statement, kind, leaves, names, parts
 
 
 def examine(
@@ -86,8 +87,9 @@ def _judge(
     record.literal_holds = literal.holds if literal else None
     if repair == "idle":
         record.notes = f"{record.notes}\n\nThe correction repairs nothing of what is printed.".strip()
+    names = printed is not None and all(isinstance(p, Definition | Scoped) for p in leaves(printed))
     record.verdict = verdict(
-        claim.role,
+        "definition" if names and claim.role == "claim" else claim.role,
         record.literal_holds,
         literal is not None and literal.proved,
         corrected.holds if corrected is not None else None,

@@ -87,6 +87,8 @@ def test_a_block_that_is_not_defined_is_not_hidden_by_the_others() -> None:
         {"passed": True, "wrong": 1.5},
         {"passed": True, "error": 10.0, "bound": 1.0},
         {"passed": True, "error": float("nan"), "bound": 1.0},
+        {"passed": True, "error": 1e9, "bound": float("inf")},
+        {"passed": True, "error": -1.0, "bound": -0.5},
     ],
 )
 def test_evidence_that_says_nothing_sensible_is_refused(given: dict[str, Any]) -> None:

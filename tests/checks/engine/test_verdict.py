@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from checks.claim import Claim, Options
+from checks.claim import Claim, Options, claim
 from checks.engine.verdict import verdict
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.averages import Averages, Column
@@ -20,6 +20,7 @@ from checks.kinds.examples import Example, Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.order import Order
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.stationary import Stationary
@@ -27,7 +28,7 @@ from checks.run.repair import repair_of
 from checks.run.verify import examine
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term, apply, as_term, exp, named, size, stack, sum_over
+from derivations.calculus.term import Term, apply, as_term, exp, named, size, sqrt, stack, sum_over
 
 s, t, u = (as_term(Tensor(name)) for name in "stu")
 w, I, J = as_term(Tensor("w", ("n",))), Index("i", "n"), Index("j", "n")
@@ -75,7 +76,6 @@ FALSE = Identity(s + t, s - t)
     (FALSE, "idle"),  # the same again
     (All(), "idle"),  # nothing
     (Identity(sum_over(I, s * w[I]) + t, sum_over(J, s * w[J]) + t), "idle"),  # another letter
-    (Identity(s + t, s + t), "idle"),  # a formula is itself
     (Identity(u * 2, u + u), "idle"),  # something about other things
 ])  # fmt: skip
 def test_what_a_repair_is(correction: Any, what: str) -> None:
@@ -83,6 +83,18 @@ def test_what_a_repair_is(correction: Any, what: str) -> None:
     claim = Claim("x/1", "", "", lambda a: FALSE, "", corrected=lambda a: correction)
     record = examine(claim, None, Options())
     assert record.verdict == ("corrected" if what == "offered" else "inconsistent")
+
+
+def test_what_only_names_something_is_a_definition() -> None:
+    named_only = Claim("x/1", "", "", lambda a: Definition(s, t + u), "")
+    assert examine(named_only, None, Options()).verdict == "definition"
+    more = Claim("x/1", "", "", lambda a: All(Definition(s, t + u), Identity(s * t, t * s)), "")
+    assert examine(more, None, Options()).verdict == "proved"
+
+
+def test_an_empirical_claim_says_what_cannot_be_run() -> None:
+    with pytest.raises(ValueError, match="reason"):
+        claim("x/1", "", "", words="", literal=lambda a: FALSE, role="empirical")
 
 
 def test_an_undecided_repair_leaves_the_claim_unsettled() -> None:
@@ -142,6 +154,7 @@ def test_a_correction_that_dodges_repairs_nothing(name: str) -> None:
 
 D, n = sp.Symbol("D", positive=True), sp.Symbol("n", positive=True, integer=True)
 EQUAL = Identity(x * y, x + y)
+TRUE, ODD = Identity((x + y) ** 2, x**2 + 2 * x * y + y**2), Identity(x - y, y - x)
 
 
 def figure(computed: str, printed: str) -> Arithmetic:
@@ -177,6 +190,17 @@ def fixed(**values: object) -> tuple[Given, ...]:
 
 @pytest.mark.parametrize("printed, correction", [
     (EQUAL, Identity(x * y, x + y, given=fixed(x=2, y=2))),  # at one point
+    (EQUAL, Identity(x * y, x + y, given=fixed(y=2, x=y))),
+    (EQUAL, Identity(x * y, x * y)),  # a formula is itself
+    (Identity(x + y, z), Identity(x + y, z, given=fixed(x=2 * z, y=-z))),  # what it says, in two definitions
+    (Identity(x, y), Identity(x, y * z, given=fixed(z=x / y), nonzero=(Y,))),  # and solved for a factor
+    (All(TRUE, ODD), All(Identity(x - y, -y + x), TRUE)),  # nothing in the place of what fails
+    (All(TRUE, ODD), All(TRUE, TRUE)),
+    (All(TRUE, ODD), All(TRUE, Differs(x - y, y - x))),
+    (ODD, Identity((x - y) ** 2, (y - x) ** 2)),  # what follows from it
+    (Identity((x + y) ** 2, x**2 + y**2), Identity((x + y) ** 2 - (x - y) ** 2, 4 * x * y)),  # no side kept
+    (AtLeast(x, 2 * x), AtLeast(x + y, y + x, as_term(0))),
+    (AtLeast(z, 2 * x), AtLeast(z, 2 * x, y**2, fixed(z=2 * x + y**2))),
     (EQUAL, only_if((x * y - x - y) * exp(s), exp(-s))),  # says as much as what follows from it
     (EQUAL, Identity(named("q", x * y), x * y)),  # a name for a side
     (EQUAL, Stationary(x * y - x * y + z**2, Z, as_term(0))),  # of other things
@@ -198,7 +222,9 @@ def test_a_correction_that_changes_what_is_not_printed_repairs_nothing(printed: 
 
 def test_a_correction_may_add_a_condition() -> None:
     assert repair_of(EQUAL, only_if(x * (y - 1) - y, as_term(1))) == "idle"
-    assert repair_of(EQUAL, Identity(x * y, x + y, given=fixed(y=2, x=y))) == "offered"
+    positive = as_term(replace(X, positive=True))
+    assert repair_of(Identity(sqrt(x**2), x), Identity(sqrt(positive**2), positive)) == "offered"
+    assert repair_of(All(TRUE, ODD), TRUE) == "offered"
     assert repair_of(EQUAL, only_if((x - 2) * y, y)) == "offered"
     assert repair_of(figure("1/3", "34/100"), figure("1/3", "1/3")) == "offered"
     assert repair_of(column(10, 20, 90), column(10, 20, 15)) == "offered"

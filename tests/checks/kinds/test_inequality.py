@@ -43,3 +43,14 @@ def test_sides_are_numbers_of_one_shape() -> None:
     assert judge(AtLeast(u, x)).holds is False
     with pytest.raises(Malformed, match="between two numbers"):
         judge(AtLeast(u, u + u))
+
+
+@pytest.mark.parametrize("rhs", [y + x, x + y + 0 * y])
+def test_equal_sides_are_no_inequality(rhs) -> None:
+    with pytest.raises(Malformed, match="both sides are equal"):
+        judge(AtLeast(x + y, rhs, as_term(0)))
+
+
+def test_a_formula_is_not_compared_with_itself() -> None:
+    with pytest.raises(Malformed, match="both sides are the same formula"):
+        judge(AtLeast(exp(x), exp(x), as_term(0)))

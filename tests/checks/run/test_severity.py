@@ -12,6 +12,7 @@ import sympy as sp
 from checks.kinds.counting import Grows
 from checks.kinds.examples import Point, Rule
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
@@ -64,6 +65,9 @@ def severity(printed, corrected) -> str:
      Implication((Fact("g", y - z, ">"), Fact("k", z, ">=")), Fact("c", y, ">"), (("g", as_term(1)), ("k", as_term(1)))), "substance"),
     (Implication((Fact("h", x, ">="),), Fact("c", x, ">")), Implication((Fact("h", x, ">"),), Fact("c", x, ">")), "condition"),
     (Identity(x, y), Stationary((x - y) ** 2, X, y), "substance"),
+    (Identity(x - y, y - x), Identity((x - y) ** 2, (y - x) ** 2), "substance"),
+    (AtLeast(x**2, as_term(1)), AtLeast(as_term(1), -(x**2), x**2 + 1), "substance"),
+    (AtLeast(x**2 + 1, 2 * y), AtLeast(x**2 + 1, 2 * x), "misprint"),
     (Identity(x, y), Identity(y, x, given=(Given(Y, (), x, ""),)), "condition"),
     (Grows("r", n / (n + 1), n, ()), Grows("r", n / (n + 2), n, ()), "misprint"),
 ])  # fmt: skip
@@ -87,6 +91,14 @@ def test_one_repair_mends_one_formula() -> None:
     assert [f["severity"] for f in found] == ["misprint", "substance"]
     again = replace(square, label="square, read again")
     assert [f["severity"] for f in failures([0, 1], All(square, again), mended)] == ["misprint"] * 2
+
+
+@pytest.mark.parametrize("order", ((0, 1), (1, 0)))
+def test_the_order_of_the_parts_does_not_matter(order: tuple[int, int]) -> None:
+    printed = Identity((x + y) ** 2, x**2 + x * y + y**2), Identity((x - y) ** 2, x**2 - x * y + y**2)
+    mended = Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)
+    found = failures([0, 1], All(*(printed[n] for n in order)), mended)
+    assert [found[order.index(n)]["severity"] for n in (0, 1)] == ["substance", "misprint"]
 
 
 def test_no_claim_inherits_from_itself() -> None:
