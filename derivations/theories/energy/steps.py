@@ -202,8 +202,8 @@ def _calculus() -> list[Step]:
         ),
         Step(
             "Excess",
-            rf"E_R(Z) - E_R(AV) = {en.excess().latex()}",
-            "Bregman differences D_F(u, c) = F(u) - F(c) - F'(c)(u - c)",
+            rf"E(Z) + R(Z) - E(AV) - R(AV) = {en.excess().latex()}",
+            "with the matching R: Bregman differences D_F(u, c) = F(u) - F(c) - F'(c)(u - c)",
         ),
         *_geometry(),
         Step(
