@@ -186,21 +186,10 @@ WITHOUT = {
 """Why kinds of statements have no theorems."""
 
 
-BEYOND = {
-    "farooq2025_prose_gradient_nonzero": "an identity between sums over twenty indices:"
-    " the checker takes too long",
-}
-"""Theorems that the library does not prove yet, by name, and what it lacks."""
-
-
 def export(name: str, statement: Any) -> list[Exported]:
     """What is exported of each part of a statement, under names that begin with ``name``."""
     pieces = parts(statement)
-    found = [_part(name if len(pieces) == 1 else f"{name}_part{n}", p) for n, p in enumerate(pieces, 1)]
-    for part in found:
-        part.missing += [BEYOND[t.name] for t in part.theorems if t.name in BEYOND]
-        part.theorems = [t for t in part.theorems if t.name not in BEYOND]
-    return found
+    return [_part(name if len(pieces) == 1 else f"{name}_part{n}", p) for n, p in enumerate(pieces, 1)]
 
 
 def refuted(name: str, statement: Any) -> list[Exported]:

@@ -342,9 +342,10 @@ Ltac signs := repeat match goal with
   | |- 0 <= sqrt _ => apply sqrt_pos | |- 0 < sqrt _ => apply sqrt_lt_R0
   | |- 0 <= _ ^ 2 => apply pow2_ge_0 | |- 0 <= INR _ => apply pos_INR | |- 0 < INR _ => apply lt_0_INR; assumption
   | |- 0 < sum _ _ => solve [auto] | |- 0 < sum _ _ => apply sum_pos; [assumption|intros] | |- 0 <= sum _ _ => apply sum_nneg; intros
-  | |- 0 < _ ^ _ => apply pow_lt | |- 0 <= _ + _ => apply Rplus_le_le_0_compat
-  | |- 0 < _ + _ => solve [lra] | |- 0 < _ + _ => apply Rplus_lt_0_compat
-  | _ => solve [auto | lra] end.
+  | |- 0 < _ ^ _ => apply pow_lt | |- 0 <= _ ^ _ => apply pow_le | |- 0 <= _ + _ => apply Rplus_le_le_0_compat
+  | |- 0 < _ + _ => solve [lra] | |- 0 < _ + _ => solve [apply Rplus_lt_le_0_compat; signs]
+  | |- 0 < _ + _ => apply Rplus_le_lt_0_compat
+  | _ => solve [auto | apply Rlt_le; auto | lra] end.
 
 Ltac nonzero_signs := match goal with
   | |- True => exact I

@@ -240,17 +240,48 @@ Fixpoint sig (k : nat) (e : expr) : N :=
 Definition sigs (k : nat) (fs : list expr) : N := fold_right (fun e n => (sig k e + n)%N) 0%N fs.
 Definition dim_at (l : list nat) (k : nat) : nat := match nth_error l k with Some d => S d | None => O end.
 
+(* colours of bound indices, finer by each round: indices that a renaming exchanges have the same one *)
+Definition mix (n : N) : N := N.land (N.shiftr (n * n + 77 * n) 2) 65535.
+Definition touch (cs : list N) (k : nat) (e : expr) : N :=
+  let c i := nth i cs (N.of_nat (2000 + i - length cs)) in
+  let own := sig k e in
+  if N.eqb own 0 then 0%N else
+  match e with
+  | At t ix => mix (own + (fix go (p : N) (ix : list nat) := match ix with [] => 0 | i :: r =>
+        c i * (if sym F t then 1 else p) + go (p + 1)%N r end)%N 1%N ix)
+  | Delta i j => mix (own + c i + c j)
+  | _ => own
+  end.
+Fixpoint colours (rounds : nat) (fs : list expr) (cs : list N) : list N :=
+  match rounds with
+  | O => cs
+  | S n => colours n fs (map (fun k => mix (fold_right (fun e c => (touch cs k e + c)%N) (nth k cs 0%N) fs))
+             (seq 0 (length cs)))
+  end.
+(* those from [m] on that are as many as [n] are told apart *)
+Definition coloured (l : list nat) (m n : nat) (fs : list expr) : list N :=
+  colours 3 fs (map (fun k => if Nat.leb m k &&& Nat.ltb k (m + n) then N.of_nat (1000 + k - m)
+                              else N.of_nat (dim_at l k)) (seq 0 (length l))).
+
 Fixpoint search (r : nat) (G : list nat) (l1 : list nat) (f1 : list expr) (l2 : list nat) (f2 : list expr)
   : bool :=
   match r with
   | O => leqb l1 l2 &&& mseq (l2 ++ G) f1 f2
   | S r' =>
+      let done := (length l1 - r)%nat in
+      let ks := filter (fun k => Nat.eqb (dim_at l1 k) (dim_at l2 r') &&& N.eqb (sigs k f1) (sigs r' f2))
+                  (seq done r) in
+      let ks := match ks with
+                | _ :: _ :: _ => let c1 := coloured l1 0 done f1 in
+                                 let c := nth r' (coloured l2 r done f2) 0%N in
+                                 filter (fun k => N.eqb (nth k c1 0%N) c) ks
+                | _ => ks
+                end in
       anyb (fun k =>
-        Nat.eqb (dim_at l1 k) (dim_at l2 r') &&& N.eqb (sigs k f1) (sigs r' f2) &&&
         match nth_error l1 k with
         | Some d => search r' G (d :: del k l1) (map (ren (frho k)) f1) l2 f2
         | None => false
-        end) (seq (length l1 - r) r)
+        end) ks
   end.
 Definition meq (G : list nat) (m1 m2 : mono) : bool :=
   let '(_, l1, f1) := m1 in let '(_, l2, f2) := m2 in

@@ -424,7 +424,7 @@ Proof.
   revert l1 f1; induction r; intros l1 f1 H V; cbn [search] in H.
   - apply lazy_and in H as [H1 H2]. apply leqb_eq in H1 as ->. apply sumv_ext; intros vs Hv.
     apply (mseq_spec (l2 ++ G)); auto. now apply valid_cat.
-  - apply anyb_ex in H as (k & _ & H). apply lazy_and in H as [_ H].
+  - apply anyb_ex in H as (k & _ & H).
     destruct (nth_error l1 k) eqn:E; [|discriminate]. rewrite <- (IHr _ _ H V). symmetry.
       now apply front_spec.
 Qed.

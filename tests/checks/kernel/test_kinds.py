@@ -38,7 +38,7 @@ from checks.statement import Identity, parts
 from derivations.calculus.gradients import at_point, bregman
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.psd import Exp, Multiple, Scaled
-from derivations.calculus.term import as_term, exp, squared_norm
+from derivations.calculus.term import as_term, exp, replace_at, squared_norm, subterms
 
 needs_rocq = pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
 
@@ -354,6 +354,15 @@ def test_a_number_is_at_least_another_by_a_sign_and_by_no_other() -> None:
     ]
     assert accepted([right, AtLeast(1 / p, as_term(0), 1 / p), *wrong]) == [True, True, *[False] * len(wrong)]
     assert export("open", wrong[-1])[0].missing == ["an inequality without a formula for the difference"]
+
+
+@needs_rocq
+def test_sums_over_many_indices_are_compared_and_a_wrong_factor_is_seen() -> None:
+    right = of_kind(Implication)["farooq2025/prose-gradient-nonzero"]
+    ((name, above),) = right.multipliers
+    four = next(path for path, t in subterms(above) if t == as_term(4))
+    wrong = replace(right, multipliers=((name, replace_at(above, four, as_term(5))),))
+    assert accepted([right, wrong]) == [True, False]
 
 
 @needs_rocq
