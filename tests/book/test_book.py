@@ -319,8 +319,23 @@ def test_a_cell_that_imports_a_file_changes_with_it():
 
 
 def test_a_page_may_name_a_claim_that_the_ledger_lacks(ledger):
-    shown = chapters.expand("```{ledger} steps nguyen2023/eq999\n```\n{claim}`nguyen2023/eq999`", ledger)
-    assert "no record of" in shown and shown.endswith("`nguyen2023/eq999`")
+    assert "nguyen2023/eq36" not in ledger.by_id
+    shown = chapters.expand("```{ledger} steps nguyen2023/eq36\n```\n{claim}`nguyen2023/eq36`", ledger)
+    assert "no record of" in shown and shown.endswith("`nguyen2023/eq36`")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{claim}`nguyen2023/eq999`",
+        "{claim}`nguyen2023/eq999=proved`",
+        "```{ledger} steps nguyen2023/eq999\n```",
+        "```{ledger} rows nguyen2023/eq999\n```",
+    ],
+)
+def test_a_page_that_names_a_claim_that_the_audit_lacks_is_an_error(ledger, said):
+    with pytest.raises(LedgerError, match=r"index\.md: no claim or paper 'nguyen2023/eq999'; did you mean"):
+        chapters.expand(said, ledger, "index.md")
 
 
 def test_an_unknown_ledger_block_is_an_error(ledger):
@@ -350,7 +365,7 @@ def test_a_changed_theory_shows_its_verdicts_without_complaint(records):
 def test_rows_lists_the_claims_with_a_prefix(ledger):
     shown = chapters.expand("```{ledger} rows nguyen2023/rem\n```", ledger)
     assert shown.count("(/claims/nguyen2023/rem") == 3
-    assert "no record of" in chapters.expand("```{ledger} rows nguyen2023/xyz\n```", ledger)
+    assert "no record of" in chapters.expand("```{ledger} rows nguyen2023/eq36\n```", ledger)
 
 
 def test_claims_are_listed_by_kind_and_number(ledger):
