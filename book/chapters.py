@@ -125,8 +125,8 @@ def _role(ledger: Ledger, page: str, claim_id: str, verdict: str | None, severit
 def expand(source: str, ledger: Ledger, page: str = "page") -> str:
     """The page with its ledger blocks and claim roles replaced.
 
-    Raises LedgerError for an unknown block, a claim that the audit does not have, or a verdict that is not the
-    ledger's.
+    Raises LedgerError for an unknown block, a claim that the audit does not have, or a verdict that is not
+    the ledger's.
     """
     source = _BLOCK.sub(lambda m: _block(ledger, page, m[2], m[3]), source)
     return _ROLE.sub(lambda m: _role(ledger, page, *m.groups()), source)

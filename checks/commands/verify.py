@@ -8,12 +8,13 @@ import json
 from rich.markup import escape
 from rich.table import Table
 
-from checks.commands.console import COLOURS, OUT, print_json
+from checks.commands.console import COLOURS, OUT, complain, print_json
 from checks.commands.judging import judged
 from checks.commands.options import add_options
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
 from checks.run import ledger, store
+from checks.run.cache import UNJUDGED
 
 WIDE = 140
 """Columns that the table of verdicts needs."""
@@ -26,7 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="records as JSON on standard output instead of a table"
     )
     parser.add_argument(
-        "--accept", action="store_true", help="record the verdicts found as the expected ones"
+        "--accept",
+        action="store_true",
+        help="record the verdicts found as the expected ones (none of a claim that could not be judged)",
     )
     add_options(parser)
 
@@ -38,7 +41,10 @@ def run(a: argparse.Namespace) -> int:
         ledger.begin()
     records = judged(a.ids, a)
     if a.accept:
-        ledger.accept(records)
+        stopped = [r for r in records if any((e.not_run or "").startswith(UNJUDGED) for e in r.evidence)]
+        ledger.accept([r for r in records if r not in stopped])
+        if stopped:
+            complain(f"not accepted, because not judged: {', '.join(r.id for r in stopped)}")
     recorded, severities = ledger.expected(), ledger.severities()
     different = [r for r in records if (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)]
     if a.json:

@@ -15,6 +15,8 @@ from checks.run.store import digest, read_json, write_atomically
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
+UNJUDGED = f"judging{STOPPED}"
+"""How that of a claim begins that was not judged to its end: its statement is malformed, or it was ended."""
 
 
 class UnwritableCache(RuntimeError):

@@ -32,7 +32,7 @@ from checks.evidence import Evidence, Mutants, Record
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
-from checks.run.cache import STOPPED, Cache
+from checks.run.cache import STOPPED, UNJUDGED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key, said_under
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
@@ -63,6 +63,8 @@ def examine(
         # one claim that an engine cannot digest must not take the other claims' results with it
         stopped = f"The engine stopped with {_said(error)}"
         record.verdict, record.notes = "unsettled", f"{record.notes}\n\n{stopped}".strip()
+        if not quick:  # under a changed knob a statement may well be none
+            record.evidence.append(not_run("exact", "measured", f"{UNJUDGED}{_said(error)}"))
     record.seconds = round(time.perf_counter() - started, 3)
     return record
 
@@ -428,7 +430,7 @@ class _Work:
         except OutOfTime:
             record = _blank(claim)
             record.evidence.append(
-                not_run("exact", "measured", f"judging{STOPPED}OutOfTime: {self.limit:g} seconds")
+                not_run("exact", "measured", f"{UNJUDGED}OutOfTime: {self.limit:g} seconds")
             )
             record.notes = f"{record.notes}\n\nIt was ended after {self.limit:g} seconds.".strip()
             return record
@@ -468,7 +470,7 @@ def _no_longer(limit: float | None) -> Iterator[None]:
         done.set()
 
 
-ENDED = f"judging{STOPPED}its process, which ended itself or was killed"
+ENDED = f"{UNJUDGED}its process, which ended itself or was killed"
 """The reason of the evidence of a claim that takes its process with it."""
 
 

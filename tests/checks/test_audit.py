@@ -269,6 +269,23 @@ def test_what_is_no_audit_is_said_in_one_line(installed, tmp_path, files: dict[s
     assert found.returncode == 2 and words in found.stderr and "Traceback" not in found.stderr
 
 
+def test_a_malformed_statement_is_said_and_not_accepted(installed, tmp_path) -> None:
+    claims = (
+        "from attention_audit import Definition, Identity, Tensor, as_term, claim\n"
+        "x, y = as_term(Tensor('x')), as_term(Tensor('y'))\n"
+        "claim('p/good', 'r', 't', words='w', literal=Definition(y, x + 1))\n"
+        "claim('p/bad', 'r', 't', words='w', literal=Definition(x, x + 1))\n"
+    )
+    for name, text in {**ODD, "odd/p/claims.py": claims}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    command = ("-m", "attention_audit", "--package=odd", "verify", "--accept")
+    found = run(installed, *command, folder=tmp_path)
+    assert found.returncode == 1 and "p/bad: judging stopped with Malformed: x is defined by" in found.stderr
+    assert "not accepted, because not judged: p/bad" in found.stderr
+    assert json.loads((tmp_path / "odd/records/expected.json").read_text()) == {"p/good": "proved"}
+
+
 def test_the_papers_are_an_audit_like_any_other() -> None:
     audit = use()
     assert audit is current() and audit.records_folder == ROOT / "checks" / "records"
