@@ -38,7 +38,10 @@ INIT = f'''"""Claims of papers on attention, judged. What authors need can be im
 
 from __future__ import annotations
 
+import sys
+from difflib import get_close_matches
 from importlib import import_module
+from opcode import opmap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,10 +49,21 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when the first name is asked for: the command line starts without."""
-    if name.startswith("_"):
+    """Loaded when the first name is asked for: the command line starts without.
+
+    Raises AttributeError with the names that are spelled like it; ImportError where a statement imports it,
+    since Python throws away what an AttributeError says there.
+    """
+    if name.startswith("_") and name != "__all__":
         raise AttributeError(name)
-    return getattr(import_module("{NAME}.checks.api"), name)
+    api = import_module("{NAME}.checks.api")
+    if hasattr(api, name):
+        return getattr(api, name)
+    near = get_close_matches(name, api.__all__)
+    hint = f"did you mean {{', '.join(near)}}?" if near else "dir({NAME}) lists what there is"
+    asking = sys._getframe(1)
+    imported = asking.f_code.co_code[max(0, asking.f_lasti)] == opmap["IMPORT_FROM"]
+    raise (ImportError if imported else AttributeError)(f"{NAME} has no {{name!r}}; {{hint}}")
 
 
 def __dir__() -> list[str]:

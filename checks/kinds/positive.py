@@ -53,7 +53,8 @@ class Positive(Kind):
     """Σ_ij w_i w_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real
     c.
 
-    ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` gives each parameter's.
+    ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` gives each parameter's;
+    ``certificate`` rebuilds the kernel from the rules of the module ``psd``, which authors import as well.
     """
 
     kernel: Term

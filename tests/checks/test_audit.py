@@ -105,7 +105,7 @@ def test_an_import_that_would_bind_another_name_is_refused() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    assert sorted(api.__all__) == api.__all__ and all(hasattr(api, name) for name in api.__all__)
+    assert len({*api.__all__}) == len(api.__all__) and all(hasattr(api, name) for name in api.__all__)
 
 
 def test_an_authors_folder_called_checks_is_in_nobodys_way(installed, tmp_path) -> None:
@@ -120,7 +120,29 @@ def test_what_authors_import_is_listed_and_can_be_imported(installed, tmp_path) 
         "import attention_audit as a\nprint(*dir(a))\nprint(a.log(a.as_term(a.Tensor('x'))) is not None)"
     )
     names, made = run(installed, "-c", program, folder=tmp_path).stdout.splitlines()
-    assert names.split() == api.__all__ and made == "True"
+    assert names.split() == sorted(api.__all__) and made == "True"
+
+
+def test_everything_is_imported_by_a_star(installed, tmp_path) -> None:
+    program = "from attention_audit import *\nprint(psd.Features.__name__, QUANTITY, Identity.__name__)"
+    found = run(installed, "-c", program, folder=tmp_path)
+    assert found.stdout.split() == ["Features", "f", "Identity"], found.stderr
+
+
+@pytest.mark.parametrize(
+    "program, words",
+    [
+        ("from attention_audit import Identiy", "ImportError: attention_audit has no 'Identiy'; did you mean Identity"),
+        ("import attention_audit as a; a.sofmax", "AttributeError: attention_audit has no 'sofmax'; did you mean softmax"),
+        ("from attention_audit import wxyz", "'wxyz'; dir(attention_audit) lists"),
+        ("from attention_audit import checks, book; import attention_audit as a\n"
+         "print(hasattr(a, 'Identiy'), file=__import__('sys').stderr)", "False"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_answered_with_those_like_it(
+    installed, tmp_path, program: str, words: str
+) -> None:
+    assert words in run(installed, "-c", program, folder=tmp_path).stderr
 
 
 def test_what_a_claim_does_not_have_gets_no_heading(installed, tmp_path) -> None:
