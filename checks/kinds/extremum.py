@@ -228,11 +228,15 @@ def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
 
 
 def square_multiple(s: Extremum) -> Fraction | None:
-    """The rational c > 0 for which the difference is c ‖variable - point‖²; None where there is none."""
+    """The rational c > 0 for which the difference, of a maximum its negative, is c ‖variable - point‖²; None
+    where there is none.
+    """
     assert s.above is not None
-    square = squared_norm(as_term(s.variable) - s.point)
-    factors = [Fraction(1), *(t.data for _, t in subterms(s.above) if isinstance(t, Number) and t.data > 0)]
-    return next((f for f in factors if nf.equal(s.above.entry(), (as_term(f) * square).entry())), None)
+    above = nf.normal((-s.above if "maximum" in s.says else s.above).entry())
+    square = nf.normal(squared_norm(as_term(s.variable) - s.point).entry())
+    mono, coefficient = square[0]
+    c: Fraction = dict(above).get(mono, Fraction(0)) / coefficient
+    return c if c > 0 and nf.is_zero(nf.add(above, nf.scale(square, -c))) else None
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:

@@ -65,6 +65,29 @@ def test_extremum_proves_the_minimum_and_its_uniqueness() -> None:
     assert finding.proved and not finding.mutants.survivors
 
 
+ONE = as_term(Tensor("x"))
+
+
+@pytest.mark.parametrize(
+    ("factor", "says"),
+    [
+        (ONE**2 / 2, "the only global minimum"),
+        (Fraction(1, 2) * ONE**2, "the only global minimum"),
+        (3 * ONE**2 / 4, "the only global minimum"),
+        (-(ONE**2) / 2, "the only global maximum"),
+    ],
+)
+def test_any_rational_multiple_of_the_squared_distance_has_one_extremum(factor: Term, says: str) -> None:
+    assert judged(Extremum(factor, Tensor("x"), as_term(0), says, above=factor)).proved
+
+
+def test_a_multiple_of_something_else_has_more() -> None:
+    x, y = Tensor("x"), as_term(Tensor("y"))
+    energy = y**2 * ONE**2 / 2
+    assert judged(Extremum(energy, x, as_term(0), "a global minimum", above=energy)).proved
+    assert judged(Extremum(energy, x, as_term(0), "the only global minimum", above=energy)).holds is None
+
+
 @pytest.mark.parametrize("says", ["a global maximum", "a local maximum"])
 def test_extremum_does_not_prove_the_opposite(says: str) -> None:
     wrong = Extremum(en.attention_energy(), en.Z_, AV, says, above=en.completed_square())
