@@ -39,6 +39,10 @@ ENOUGH = 3
 def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> Finding:
     """Run the engine of every part of a statement. Raises Malformed for one that says nothing."""
     pieces = st.parts(statement)
+    try:
+        hash(pieces)
+    except TypeError as error:
+        raise st.Malformed(f"a statement is made of what cannot change, of tuples: {error}") from None
     check_together(pieces)
     found = []
     for name, part in zip(st.names(statement), pieces, strict=True):
