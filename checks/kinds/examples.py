@@ -29,11 +29,11 @@ Values = tuple[tuple[Tensor, Any], ...]
 
 @dataclass(frozen=True)
 class Point:
-    """Exact values of all symbols: ``sizes`` of the dimensions, ``values`` as nested tuples, indices ``at``:
-    ``Point((("N", 2),), ((v, (1, 2)),), ((i, 1),))`` for ``v = Tensor("v", ("N",))`` and ``i = Index("i", "N")``.
+    """Exact values of all symbols: ``sizes`` of the dimensions, ``values`` as nested tuples, indices ``at``.
+    ``Point((("N", 2),), ((v, (1, 2)),), ((i, 1),))`` gives v_1 = 1, v_2 = 2 at i = 1.
 
-    Indices count from 1. An index that is not fixed runs over its whole range. Raises TypeError for what is not
-    written so.
+    Indices count from 1. An index that is not fixed runs over its whole range. Raises TypeError for what is
+    not written so.
     """
 
     sizes: tuple[tuple[str, int], ...]
