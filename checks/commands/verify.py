@@ -8,6 +8,7 @@ import json
 from rich.markup import escape
 from rich.table import Table
 
+from checks.audit import current
 from checks.commands.console import COLOURS, OUT, complain, print_json
 from checks.commands.judging import judged
 from checks.commands.options import add_options
@@ -106,5 +107,6 @@ def _summary(records: list[Record], different: list[Record]) -> None:
             f"{', '.join(r.id for r in different)}",
             style="bold red",
         )
+        OUT.print(f"what is found is recorded by `{current().command} verify --accept`", style="dim")
     else:
         OUT.print("every verdict is the recorded one", style="green")

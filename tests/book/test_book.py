@@ -403,6 +403,21 @@ def test_equations_before_and_after_differ_only_where_the_knob_acts():
     assert "**After.**" not in variants.equations("svr", {})
 
 
+@pytest.mark.parametrize(
+    "knob, theory, said",
+    [
+        ("los", "svr", "no knob 'los'; there are"),
+        ("loss", "retrieval", "no theory 'retrieval'; there are"),
+    ],
+)
+def test_a_variant_of_a_knob_that_is_gone_is_an_error(ledger, tmp_path, monkeypatch, knob, theory, said):
+    monkeypatch.setattr(audit.Audit, "book_folder", tmp_path)
+    text = f'[[variant]]\ntheory = "{theory}"\ntitle = "T"\nwords = "w"\nknobs = {{ {knob} = "huber" }}\n'
+    (tmp_path / "variants.toml").write_text(text)
+    with pytest.raises(LedgerError, match=rf"variants\.toml, variant 'T': {said}"):
+        variants.pages(ledger)
+
+
 def test_verdicts_that_change_are_listed_with_the_reason(ledger):
     old = {"id": "nguyen2023/eq8", "title": "t", "verdict": "proved", "counterexample": None}
     new = {**old, "verdict": "refuted", "counterexample": "N = 1"}

@@ -193,6 +193,31 @@ def test_the_new_repository_works_on_its_own_claims_and_records(installed, mine)
     assert "attest --package mine verify mine/lem1" in shown.stdout
 
 
+@pytest.mark.parametrize(
+    "words, hint",
+    [
+        (("list", "--grade", "kernel-checked"), "kernel.json: No such file or directory; `attest --package mine prove --all`"),
+        (("read", "mine/eq1"), "mine/eq1 was not read in the paper; `attest --package mine read --from FILE`"),
+    ],
+)  # fmt: skip
+def test_what_is_not_recorded_yet_is_said_with_what_records_it(
+    installed, mine, words: tuple[str, ...], hint: str
+) -> None:
+    found = attest(installed, mine, *words)
+    assert found.returncode == 2 and hint in found.stderr
+
+
+def test_verdicts_that_differ_are_recorded_by_a_command_that_is_named(installed, mine) -> None:
+    records = mine / "mine" / "records" / "expected.json"
+    before = records.read_text()
+    records.write_text(json.dumps({"mine/lem1": "refuted: substance"}))
+    try:
+        found = attest(installed, mine, "verify", "mine/lem1")
+    finally:
+        records.write_text(before)
+    assert found.returncode == 1 and "by `attest --package mine verify --accept`" in found.stdout
+
+
 @pytest.mark.slow
 def test_a_knob_of_the_package_changes_its_derivation_and_its_verdicts(installed, mine) -> None:
     found = attest(installed, mine, "derive", "retrieval", "--set", "pull=none", "--workers", "1")
