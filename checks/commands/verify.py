@@ -12,6 +12,7 @@ from checks.audit import current
 from checks.commands.console import COLOURS, OUT, complain, print_json
 from checks.commands.judging import judged
 from checks.commands.options import add_options
+from checks.engine.unicode import unicode_math
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
 from checks.run import ledger, store
@@ -101,6 +102,8 @@ def _summary(records: list[Record], different: list[Record]) -> None:
     survivors = [r.id for r in records if r.mutants.survivors]
     if survivors:
         OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red")
+        for line in (f"  {r.id}: {unicode_math(text)}" for r in records for text in r.mutants.survivors):
+            OUT.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     if different:
         OUT.print(
             f"{len(different)} differ from the recorded verdict or severity: "
