@@ -33,6 +33,7 @@ _IMPORT = re.compile(rf"^(\s*(?:from|import)\s+)(?=(?:{_ANY})\b)", re.MULTILINE)
 _BARE = re.compile(rf"^\s*import\s+(?:{_ANY})\b[\w.]*(?!.*\bas\b)", re.MULTILINE)
 _BACKEND = re.compile(r"^build-backend = .*\nbackend-path = .*\n", re.MULTILINE)
 _COMMAND = re.compile(rf"(?<=-m )(?=(?:{_ANY})\.)")
+_WORDS = re.compile(rf"(?<=`)(?=(?:{_ANY})\.\w)")
 _STRING = re.compile(rf"""(?<=["'])(?=((?:{_ANY})\.[\w.]+)[:"'])""")
 INIT = f'''"""Claims of papers on attention, judged. What authors need can be imported from here."""
 
@@ -131,7 +132,8 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 def renamed(text: str, modules: set[str]) -> str:
     """The text of a module with the project's modules below one package, where it imports them, and where a
-    string is the name of one (also with a dot behind it, or with a colon and the name of an object).
+    string is the name of one (also with a dot behind it, or with a colon and the name of an object), or words
+    between backquotes begin with one.
 
     Raises ValueError for an import that binds a name which would then be another.
     """
@@ -139,5 +141,5 @@ def renamed(text: str, modules: set[str]) -> str:
         raise ValueError(
             f"'{found[0].strip()}' binds the name of a package: import it with 'as', or with 'from'"
         )
-    text = _COMMAND.sub(f"{NAME}.", _IMPORT.sub(rf"\1{NAME}.", text))
+    text = _COMMAND.sub(f"{NAME}.", _WORDS.sub(f"{NAME}.", _IMPORT.sub(rf"\1{NAME}.", text)))
     return _STRING.sub(lambda m: f"{NAME}." if m[1].rstrip(".") in modules else "", text)

@@ -26,6 +26,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
+from derivations.calculus.documented import allows
 from derivations.calculus.functions import KNOWN, is_unknown
 from derivations.calculus.gradients import Bregman, at_point
 from derivations.calculus.index import Index, Tensor
@@ -59,6 +60,7 @@ _REACH = [
 ]
 
 
+@allows(says=SAYS)
 @dataclass(frozen=True)
 class Extremum(Kind):
     """``variable`` = ``point`` is what ``says`` says of ``energy``, for all values of the other symbols.

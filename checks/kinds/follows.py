@@ -62,7 +62,8 @@ class Follows(Kind):
     factor (lhs - rhs) = certificate for "=";  factor (lhs - rhs) = squares + certificate for ">=";  and for
     "=" with ``over``,  Σ_over factor (lhs - rhs)² + squares = certificate: nonnegative terms whose sum
     vanishes. ``factor`` is positive, ``squares`` visibly nonnegative. ``family`` are exact instances that
-    satisfy the hypotheses: at least three points, or the name of a family of `checks.kinds.exact_svd`.
+    satisfy the hypotheses: at least three points, or the name of one of the families of singular value
+    decompositions that `checks.kinds.exact_svd.FAMILIES` lists.
     """
 
     hypotheses: tuple[Equation, ...]

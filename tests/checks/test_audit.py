@@ -11,6 +11,7 @@ import subprocess
 import sys
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
@@ -93,6 +94,7 @@ def test_all_imports_and_names_of_modules_are_below_one_package(installed) -> No
         ("y = ('checks.claim:main', 'checks.')", "y = ('attention_audit.checks.claim:main', 'checks.')"),
         ('folder / "checks" / "records"', 'folder / "checks" / "records"'),
         ('"checks.nothing.of.it"', '"checks.nothing.of.it"'),
+        ('"""See `checks.claim.claim`."""', '"""See `attention_audit.checks.claim.claim`."""'),
     ],
 )
 def test_only_imports_and_names_of_modules_are_renamed(before: str, after: str) -> None:
@@ -106,6 +108,27 @@ def test_an_import_that_would_bind_another_name_is_refused() -> None:
 
 def test_the_public_names_are_there() -> None:
     assert len({*api.__all__}) == len(api.__all__) and all(hasattr(api, name) for name in api.__all__)
+
+
+@pytest.mark.parametrize(
+    "said, allowed",
+    [
+        (api.loss, ["huber (z, ", "log_sum_exp (vector)"]),
+        (api.apply, ["any letter", "sigmoid", "relu"]),
+        (api.Extremum, ["the only global minimum", "bounded below"]),
+        (api.Positive, ["[-1, 1]^d", ">= 0"]),
+        (api.Fact, ["!="]),
+    ],
+)
+def test_help_lists_what_is_allowed(said: Any, allowed: list[str]) -> None:
+    listed = " ".join(said.__doc__.partition("is one of")[2].split())
+    assert all(words in listed for words in allowed)
+
+
+def test_help_names_no_module_that_is_not_installed(installed, tmp_path) -> None:
+    program = "import attention_audit as a\nprint(*(getattr(a, name).__doc__ for name in dir(a)))"
+    said = run(installed, "-c", program, folder=tmp_path).stdout
+    assert "`attention_audit.checks" in said and not re.search(r"`(checks|derivations|solvers|book)\.", said)
 
 
 def test_an_authors_folder_called_checks_is_in_nobodys_way(installed, tmp_path) -> None:
