@@ -101,6 +101,17 @@ def test_an_audit_without_a_front_page_of_its_own_gets_one(ledger, records, tmp_
     assert site.pages(ledger, records)["index.md"].startswith("# Mine")
 
 
+@pytest.mark.parametrize("place", ["svr/01-one.md", "01-one.md", "nguyen2023/more/01-one.md"])
+def test_a_chapter_of_no_paper_is_an_error(ledger, records, tmp_path, monkeypatch, place):
+    monkeypatch.setattr(audit.Audit, "book_folder", tmp_path)
+    (tmp_path / "chapters" / place).parent.mkdir(parents=True)
+    (tmp_path / "chapters" / place).write_text("# One\n")
+    with pytest.raises(
+        LedgerError, match=r"01-one\.md is a chapter of no paper: .* KEY is nguyen2023 or chen"
+    ):
+        site.pages(ledger, records)
+
+
 def test_contents_name_a_claim_by_its_place_and_where_that_is_not_enough_by_its_title():
     given = (("a/x", "Section 3", "Width"), ("a/y", "Section 3", "Depth"), ("a/eq1", "Eq. (1)", "Head"))
     ledger = parse([book_fake_ledger.record(*one) for one in given], "ledger")
