@@ -263,7 +263,8 @@ def _fill(
             }
             for s in built(claim.derivation, assumptions)
         ]
-        record.steps = derived + record.steps
+        shown = {(s["title"], s["latex"]) for s in derived}  # a dual's engine derives it as well
+        record.steps = derived + [s for s in record.steps if (s["title"], s["latex"]) not in shown]
 
 
 def _worded(evidence: Evidence, which: str) -> Evidence:

@@ -21,7 +21,9 @@ from checks.audit import Audit, Paper, UnknownPackage, cache_folder, current, pe
 from checks.claim import ROOT
 from checks.commands import new_paper
 from checks.commands.cli import main
+from checks.engine.judge import ENGINES
 from checks.run import catalogue, registry
+from checks.statement import All
 
 _SPEC = util.spec_from_file_location("backend", ROOT / ".ci" / "backend.py")
 backend = util.module_from_spec(_SPEC)
@@ -129,6 +131,14 @@ def test_help_names_no_module_that_is_not_installed(installed, tmp_path) -> None
     program = "import attention_audit as a\nprint(*(getattr(a, name).__doc__ for name in dir(a)))"
     said = run(installed, "-c", program, folder=tmp_path).stdout
     assert "`attention_audit.checks" in said and not re.search(r"`(checks|derivations|solvers|book)\.", said)
+
+
+def test_the_readme_lists_every_kind_that_authors_import() -> None:
+    text = (ROOT / "README.md").read_text("utf8")
+    listed = re.findall(r"`(\w+)`", text.partition("A statement is an ")[2].partition(" Results are kept")[0])
+    ours = [kind for kind in (*ENGINES, All) if not kind.__module__.startswith("checks.papers.")]
+    kinds = {kind.__name__ for kind in ours}
+    assert {*listed} == kinds <= {*api.__all__} and len({*listed}) == len(listed)
 
 
 def test_an_authors_folder_called_checks_is_in_nobodys_way(installed, tmp_path) -> None:
@@ -354,6 +364,19 @@ def test_a_malformed_statement_is_said_and_not_accepted(installed, tmp_path) -> 
     assert found.returncode == 1 and "p/bad: judging stopped with Malformed: x is defined by" in found.stderr
     assert "not accepted, because not judged: p/bad" in found.stderr
     assert json.loads((tmp_path / "odd/records/expected.json").read_text()) == {"p/good": "proved"}
+
+
+@pytest.mark.parametrize("key", ["eq3", '"p/eq2"'])
+def test_printed_formulas_of_no_claim_are_said(installed, tmp_path, key: str) -> None:
+    claims = "from attention_audit import claim\nclaim('p/eq2', 'r', 't', words='w')\n"
+    printed = f"[eq2]\nplace = 'here'\n[{key}]\nplace = 'there'\n"
+    for name, text in {**ODD, "odd/p/claims.py": claims, "odd/p/printed.toml": printed}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    for _ in range(2):
+        found = run(installed, "-m", "attention_audit", "--package=odd", "list", folder=tmp_path)
+        assert found.returncode == 2 and "printed.toml: no claim or paper 'p/" in found.stderr
+        assert "did you mean p/eq2" in found.stderr
 
 
 def test_the_papers_are_an_audit_like_any_other() -> None:
