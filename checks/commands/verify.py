@@ -16,7 +16,7 @@ from checks.engine.unicode import unicode_math
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
 from checks.run import ledger, store
-from checks.run.cache import UNJUDGED
+from checks.run.cache import unjudged
 
 WIDE = 140
 """Columns that the table of verdicts needs."""
@@ -42,13 +42,17 @@ def run(a: argparse.Namespace) -> int:
         store.require_writable(ledger.table())
         ledger.begin()
     records = judged(a.ids, a)
+    stopped = [r for r in records if unjudged(r)]
     if a.accept:
-        stopped = [r for r in records if any((e.not_run or "").startswith(UNJUDGED) for e in r.evidence)]
         ledger.accept([r for r in records if r not in stopped])
         if stopped:
             complain(f"not accepted, because not judged: {', '.join(r.id for r in stopped)}")
     recorded, severities = ledger.expected(), ledger.severities()
-    different = [r for r in records if (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)]
+    different = [
+        r
+        for r in records
+        if r in stopped or (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)
+    ]
     if a.json:
         print_json(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
     else:

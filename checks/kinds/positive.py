@@ -138,7 +138,7 @@ def _check(s: Positive) -> None:
 def _flaw(s: Positive) -> str:
     """Why the certificate does not prove the statement; "" if it does."""
     if s.certificate is None:
-        return "no certificate is offered"
+        return "no certificate is offered: the rules of psd build one"
     if why := s.certificate.flaw(_ranges(s)):
         return why
     built = _rebuilt(s)

@@ -19,6 +19,11 @@ UNJUDGED = f"judging{STOPPED}"
 """How that of a claim begins that was not judged to its end: its statement is malformed, or it was ended."""
 
 
+def unjudged(record: Record) -> bool:
+    """Whether its claim was not judged to its end: its verdict is none."""
+    return any((e.not_run or "").startswith(UNJUDGED) for e in record.evidence)
+
+
 class UnwritableCache(RuntimeError):
     """A cache that cannot be written."""
 
