@@ -190,7 +190,8 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
     maxima and masks where there are any, known functions by exponentials if need be.
     """
     try:
-        if any(second.occur(one, two) and second.equal(one, two) for second in (angles, maxima, masks)):
+        pairs = [(one, two), *([angles.apart(one, two)] if angles.occur(one, two) else [])]
+        if any(f.occur(*pair) and f.equal(*pair) for pair in pairs for f in (angles, maxima, masks)):
             return True
         return nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
     except ZeroDivisionError:  # one of them divides by what is identically zero
