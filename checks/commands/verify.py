@@ -10,12 +10,12 @@ from rich.table import Table
 
 from checks.audit import current
 from checks.commands.console import COLOURS, OUT, complain, print_json
-from checks.commands.judging import judged
+from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
-from checks.run import ledger, store
+from checks.run import catalogue, ledger, store
 from checks.run.cache import unjudged
 
 WIDE = 140
@@ -44,7 +44,8 @@ def run(a: argparse.Namespace) -> int:
     records = judged(a.ids, a)
     stopped = [r for r in records if unjudged(r)]
     if a.accept:
-        ledger.accept([r for r in records if r not in stopped])
+        declared = [e.id for e in catalogue.entries(cache_of(a))]
+        ledger.accept([r for r in records if r not in stopped], declared)
         if stopped:
             complain(f"not accepted, because not judged: {', '.join(r.id for r in stopped)}")
     recorded, severities = ledger.expected(), ledger.severities()

@@ -277,8 +277,8 @@ def _count_mutants(finding: Finding, fact: Fact, point: Point, given: tuple[Give
             still_true = False
         if not still_true:
             finding.mutants.killed += 1
-        elif nf.equal(mutant.entry(), fact.term.entry()) or nf.equal(mutant.entry(), -fact.term.entry()):
-            finding.mutants.equivalent += 1
+        elif nf.ratio(nf.normal(mutant.entry()), nf.normal(fact.term.entry())):
+            finding.mutants.equivalent += 1  # it vanishes where the term does
         else:
             finding.mutants.survivors.append(f"{fact.name}: {what}: {mutant.latex()}")
 

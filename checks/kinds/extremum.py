@@ -236,9 +236,8 @@ def square_multiple(s: Extremum) -> Fraction | None:
     assert s.above is not None
     above = nf.normal((-s.above if "maximum" in s.says else s.above).entry())
     square = nf.normal(squared_norm(as_term(s.variable) - s.point).entry())
-    mono, coefficient = square[0]
-    c: Fraction = dict(above).get(mono, Fraction(0)) / coefficient
-    return c if c > 0 and nf.is_zero(nf.add(above, nf.scale(square, -c))) else None
+    c = nf.ratio(above, square)
+    return c if c is not None and c > 0 else None
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:

@@ -607,9 +607,12 @@ def test_damaged_expected_verdicts_are_named(
 def test_accepting_changes_only_the_judged_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
     record = vf.examine(made(), None, QUICK)
-    ledger.accept([record])
-    ledger.accept([replace(record, id="a/eq10", verdict="refuted"), replace(record, id="a/eq9")])
+    every = ("x/1", "a/eq9", "a/eq10")
+    ledger.accept([record], every)
+    ledger.accept([replace(record, id="a/eq10", verdict="refuted"), replace(record, id="a/eq9")], every)
     assert list(ledger.expected().items()) == [("a/eq9", "proved"), ("a/eq10", "refuted"), ("x/1", "proved")]
+    ledger.accept([], every[:2])
+    assert list(ledger.expected()) == ["a/eq9", "x/1"], "a claim that is gone has no verdict"
 
 
 def record(id: str, verdict: str, *rests_on: str) -> Record:
