@@ -33,12 +33,16 @@ _IMPORT = re.compile(rf"^(\s*(?:from|import)\s+)(?=(?:{_ANY})\b)", re.MULTILINE)
 _BARE = re.compile(rf"^\s*import\s+(?:{_ANY})\b[\w.]*(?!.*\bas\b)", re.MULTILINE)
 _BACKEND = re.compile(r"^build-backend = .*\nbackend-path = .*\n", re.MULTILINE)
 _COMMAND = re.compile(rf"(?<=-m )(?=(?:{_ANY})\.)")
+_WORDS = re.compile(rf"(?<=`)(?=(?:{_ANY})\.\w)")
 _STRING = re.compile(rf"""(?<=["'])(?=((?:{_ANY})\.[\w.]+)[:"'])""")
 INIT = f'''"""Claims of papers on attention, judged. What authors need can be imported from here."""
 
 from __future__ import annotations
 
+import sys
+from difflib import get_close_matches
 from importlib import import_module
+from opcode import opmap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,10 +50,21 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when the first name is asked for: the command line starts without."""
-    if name.startswith("_"):
+    """Loaded when the first name is asked for: the command line starts without.
+
+    Raises AttributeError with the names that are spelled like it; ImportError where a statement imports it,
+    since Python throws away what an AttributeError says there.
+    """
+    if name.startswith("_") and name != "__all__":
         raise AttributeError(name)
-    return getattr(import_module("{NAME}.checks.api"), name)
+    api = import_module("{NAME}.checks.api")
+    if hasattr(api, name):
+        return getattr(api, name)
+    near = get_close_matches(name, api.__all__)
+    hint = f"did you mean {{', '.join(near)}}?" if near else "dir({NAME}) lists what there is"
+    asking = sys._getframe(1)
+    imported = asking.f_code.co_code[max(0, asking.f_lasti)] == opmap["IMPORT_FROM"]
+    raise (ImportError if imported else AttributeError)(f"{NAME} has no {{name!r}}; {{hint}}")
 
 
 def __dir__() -> list[str]:
@@ -117,7 +132,8 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 def renamed(text: str, modules: set[str]) -> str:
     """The text of a module with the project's modules below one package, where it imports them, and where a
-    string is the name of one (also with a dot behind it, or with a colon and the name of an object).
+    string is the name of one (also with a dot behind it, or with a colon and the name of an object), or words
+    between backquotes begin with one.
 
     Raises ValueError for an import that binds a name which would then be another.
     """
@@ -125,5 +141,5 @@ def renamed(text: str, modules: set[str]) -> str:
         raise ValueError(
             f"'{found[0].strip()}' binds the name of a package: import it with 'as', or with 'from'"
         )
-    text = _COMMAND.sub(f"{NAME}.", _IMPORT.sub(rf"\1{NAME}.", text))
+    text = _COMMAND.sub(f"{NAME}.", _WORDS.sub(f"{NAME}.", _IMPORT.sub(rf"\1{NAME}.", text)))
     return _STRING.sub(lambda m: f"{NAME}." if m[1].rstrip(".") in modules else "", text)

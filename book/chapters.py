@@ -10,7 +10,8 @@ shows a part of one claim (`formula`, `statement`, `steps`, …; see PARTS) a vi
 `live THEORY` the form with which a reader changes that theory's assumptions. The role
 {claim}`nguyen2023/thm1` is a link with the claim's verdict; {claim}`nguyen2023/rem1=corrected,condition` is
 the same and fails the build where the ledger says otherwise, so that a sentence that states a verdict cannot
-go stale. `@DERIVATIONS@` in a code cell is a digest of the sources that the cell may import: a cell that
+go stale. A claim that the audit does not have fails it too; one that only this ledger lacks is said to be
+lacking. `@DERIVATIONS@` in a code cell is a digest of the sources that the cell may import: a cell that
 derives something is executed again when they change. `@SOURCE checks/x.py@` is the digest of one file that
 the cell imports. `@LEDGER@` in a code cell is the name of a JSON file with the records that the page names;
 the name changes with their content, so that an executed page is never stale. `@RESULT wang2024/fig3@` is, in
@@ -80,19 +81,31 @@ def absent(claim_id: str) -> str:
     return f":::{{note}}\nThe ledger of this book has no record of {code(claim_id)}.\n:::"
 
 
+def _require_declared(page: str, name: str, prefix: bool = False) -> None:
+    """Raises LedgerError for a claim, or the beginning of ids, that the audit does not have at all."""
+    from checks.run.registry import load, nearest  # SymPy: only where a ledger lacks what a page names
+
+    ids = list(load())
+    if not any(id.startswith(name) if prefix else id == name for id in ids):
+        raise LedgerError(f"{page}: {nearest(name, ids)}")
+
+
 def _block(ledger: Ledger, page: str, name: str, claim_id: str | None) -> str:
     if name == "live" and claim_id:
         from book.live import form  # SymPy: a book without forms needs none
 
         return folded(f"Change an assumption of theory {claim_id} here", form.block(claim_id, ledger.live))
     if name == "rows" and claim_id:
-        return overview.rows(ledger, claim_id) or absent(claim_id + "…")
+        if not (found := overview.rows(ledger, claim_id)):
+            _require_declared(page, claim_id, prefix=True)
+        return found or absent(claim_id + "…")
     if claim_id is None and name in BLOCKS:
         return BLOCKS[name](ledger)
     if claim_id is None or name not in PARTS:
         raise LedgerError(f"{page}: no ledger block {name!r}; allowed: {', '.join([*BLOCKS, *PARTS])}")
     claim = ledger.by_id.get(claim_id)
     if claim is None:
+        _require_declared(page, claim_id)
         return absent(claim_id)
     return PARTS[name](claim) or f":::{{note}}\n{link(claim)} has no {name}.\n:::"
 
@@ -100,6 +113,7 @@ def _block(ledger: Ledger, page: str, name: str, claim_id: str | None) -> str:
 def _role(ledger: Ledger, page: str, claim_id: str, verdict: str | None, severity: str | None) -> str:
     claim = ledger.by_id.get(claim_id)
     if claim is None:
+        _require_declared(page, claim_id)
         return code(claim_id)
     said, found = (verdict, severity), (claim.verdict, claim.severity)
     if verdict and said != found and not ledger.changed:
@@ -111,7 +125,8 @@ def _role(ledger: Ledger, page: str, claim_id: str, verdict: str | None, severit
 def expand(source: str, ledger: Ledger, page: str = "page") -> str:
     """The page with its ledger blocks and claim roles replaced.
 
-    Raises LedgerError for an unknown block or a verdict that is not the ledger's.
+    Raises LedgerError for an unknown block, a claim that the audit does not have, or a verdict that is not
+    the ledger's.
     """
     source = _BLOCK.sub(lambda m: _block(ledger, page, m[2], m[3]), source)
     return _ROLE.sub(lambda m: _role(ledger, page, *m.groups()), source)

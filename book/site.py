@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from book import chapters, claim_page, graph, notebooks, overview, variants, vendor
-from book.ledger import Ledger, paper_name
+from book.ledger import Ledger, LedgerError, paper_name
 from checks.audit import current
 
 HERE = Path(__file__).parent
@@ -42,6 +42,7 @@ def pages(
     """
     change = {variants.CHANGE: variants.introduction()} if current().theories else {}
     derived = {**change, **(derived or {})}
+    _require_papers(current().book_folder / "chapters")
     files = {f"{name}.md": page for name, page in derived.items()}
     for folder in (HERE / "pages", current().book_folder):
         for path in folder.glob("*.md"):
@@ -66,6 +67,16 @@ def pages(
     for path in (HERE / "assets").iterdir():
         files[f"assets/{path.name}"] = path.read_text("utf8")
     return files
+
+
+def _require_papers(folder: Path) -> None:
+    """Raises LedgerError for a written chapter that no paper would show."""
+    keys = [paper.key for paper in current().papers]
+    for path in sorted(folder.rglob("*.md")):
+        if path.parent not in [folder / key for key in keys]:
+            raise LedgerError(
+                f"{path} is a chapter of no paper: it belongs into chapters/KEY; KEY is {' or '.join(keys)}"
+            )
 
 
 def _config(ledger: Ledger) -> str:

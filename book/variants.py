@@ -45,9 +45,15 @@ def worked() -> list[Worked]:
     if not path.is_file():
         return []
     try:
-        return [Worked(**item) for item in tomllib.loads(path.read_text("utf8"))["variant"]]
+        found = [Worked(**item) for item in tomllib.loads(path.read_text("utf8"))["variant"]]
     except (ValueError, TypeError, KeyError) as error:
         raise LedgerError(f"{path} is damaged: {error}") from None
+    for variant in found:
+        try:
+            assumptions({variant.theory: variant.knobs})
+        except LedgerError as error:
+            raise LedgerError(f"{path}, variant '{variant.title}': {error}") from None
+    return found
 
 
 def describe(settings: Settings) -> list[str]:
@@ -103,9 +109,10 @@ def change_page(ledger: Ledger) -> str:
 
 def pages(ledger: Ledger) -> dict[str, str]:
     """The page on changing assumptions and one for each worked variant, by name."""
+    shown = {w.page: w for w in worked()}
     if not current().theories:
         return {}
-    return {CHANGE: change_page(ledger), **{w.page: _worked(ledger, w) for w in worked()}}
+    return {CHANGE: change_page(ledger), **{name: _worked(ledger, w) for name, w in shown.items()}}
 
 
 def _worked(ledger: Ledger, worked: Worked) -> str:

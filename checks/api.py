@@ -24,7 +24,7 @@ from checks.kinds.normal_mean import NormalMean
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
-from checks.kinds.recurrence import Base, Recurrence
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
@@ -40,6 +40,7 @@ from checks.run.interactive import (
     what_changes,
 )
 from checks.statement import All, Definition, Fact, Given, Identity, Link, Malformed
+from derivations.calculus import psd
 from derivations.calculus.gradients import at_point, bregman, formula, grad, kronecker, unit
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
@@ -70,6 +71,7 @@ from derivations.calculus.term import (
 from derivations.theories.theory import BadAssumption, Knob, Theory
 
 __all__ = [
+    "QUANTITY",
     "All",
     "Arithmetic",
     "Assign",
@@ -160,6 +162,7 @@ __all__ = [
     "not_later",
     "part",
     "previous",
+    "psd",
     "recorded_result",
     "row_softmax",
     "show",

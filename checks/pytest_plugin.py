@@ -53,7 +53,7 @@ class ClaimTest(pytest.Item):
         """Raises WrongVerdict."""
         from checks.claim import Options
         from checks.run import ledger
-        from checks.run.cache import Cache
+        from checks.run.cache import Cache, unjudged
         from checks.run.link import link
         from checks.run.registry import load
         from checks.run.verify import verify
@@ -63,7 +63,7 @@ class ClaimTest(pytest.Item):
         link([record], recorded)
         found = (record.verdict, record.severity)
         expected = (recorded.get(self.name, "not recorded"), severities.get(self.name))
-        if found != expected:
+        if found != expected or unjudged(record):
             raise WrongVerdict(report(record, _said(expected)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from string import ascii_lowercase
 from typing import Any, ClassVar
 
+from derivations.calculus.documented import allows
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term, free
 
@@ -86,9 +87,10 @@ RELATIONS = {"=": "= 0", "!=": r"\ne 0", ">=": r"\ge 0", ">": "> 0"}
 """The relations of a number to zero, and their LaTeX."""
 
 
+@allows(relation=RELATIONS)
 @dataclass(frozen=True)
 class Fact:
-    """``term relation 0`` with a relation of `RELATIONS`."""
+    """``term relation 0``."""
 
     name: str
     term: Term

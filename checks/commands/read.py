@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from checks.audit import current
 from checks.commands.console import OUT
 from checks.commands.options import BadInput
 from checks.run import catalogue, readings, verify
@@ -47,7 +48,9 @@ def run(a: argparse.Namespace) -> int:
         return 0
     id = catalogue.one(a.id, Cache())
     if id not in found:
-        raise BadInput(f"{id} was not read in the paper")
+        raise BadInput(
+            f"{id} was not read in the paper; `{current().command} read --from FILE` records readings"
+        )
     said = found[id]
     OUT.print(f"[bold]{id}[/]")
     for name, text in (("the paper", said.paper), ("the record", said.record), ("compared", said.outcome)):

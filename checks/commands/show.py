@@ -93,6 +93,8 @@ def run(a: argparse.Namespace) -> int:
             f"  {m.tried} tried, {m.killed} rejected, {m.equivalent} say the same thing, {len(m.survivors)} "
             "survive"
         )
+        for text in m.survivors:
+            OUT.print(f"  survives: {maths(text)}", markup=False, highlight=False, soft_wrap=True)
     if record.added:
         head("Added to decide it")
         OUT.print(f"  {unicode_math(record.added)}", markup=False)

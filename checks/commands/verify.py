@@ -8,12 +8,15 @@ import json
 from rich.markup import escape
 from rich.table import Table
 
-from checks.commands.console import COLOURS, OUT, print_json
-from checks.commands.judging import judged
+from checks.audit import current
+from checks.commands.console import COLOURS, OUT, complain, print_json
+from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
+from checks.engine.unicode import unicode_math
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
-from checks.run import ledger, store
+from checks.run import catalogue, ledger, store
+from checks.run.cache import unjudged
 
 WIDE = 140
 """Columns that the table of verdicts needs."""
@@ -26,7 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="records as JSON on standard output instead of a table"
     )
     parser.add_argument(
-        "--accept", action="store_true", help="record the verdicts found as the expected ones"
+        "--accept",
+        action="store_true",
+        help="record the verdicts found as the expected ones (none of a claim that could not be judged)",
     )
     add_options(parser)
 
@@ -37,10 +42,18 @@ def run(a: argparse.Namespace) -> int:
         store.require_writable(ledger.table())
         ledger.begin()
     records = judged(a.ids, a)
+    stopped = [r for r in records if unjudged(r)]
     if a.accept:
-        ledger.accept(records)
+        declared = [e.id for e in catalogue.entries(cache_of(a))]
+        ledger.accept([r for r in records if r not in stopped], declared)
+        if stopped:
+            complain(f"not accepted, because not judged: {', '.join(r.id for r in stopped)}")
     recorded, severities = ledger.expected(), ledger.severities()
-    different = [r for r in records if (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)]
+    different = [
+        r
+        for r in records
+        if r in stopped or (recorded.get(r.id), severities.get(r.id)) != (r.verdict, r.severity)
+    ]
     if a.json:
         print_json(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
     else:
@@ -94,11 +107,14 @@ def _summary(records: list[Record], different: list[Record]) -> None:
     survivors = [r.id for r in records if r.mutants.survivors]
     if survivors:
         OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red")
+        for line in (f"  {r.id}: {unicode_math(text)}" for r in records for text in r.mutants.survivors):
+            OUT.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     if different:
         OUT.print(
             f"{len(different)} differ from the recorded verdict or severity: "
             f"{', '.join(r.id for r in different)}",
             style="bold red",
         )
+        OUT.print(f"what is found is recorded by `{current().command} verify --accept`", style="dim")
     else:
         OUT.print("every verdict is the recorded one", style="green")

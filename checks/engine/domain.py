@@ -12,17 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import UNDEFINED, facts_of, signs_under
-from checks.engine.unicode import unicode_math
+from checks.engine.hypotheses import UNDEFINED, facts_of, named, signs_under
 from checks.engine.wellformed import entries
 from checks.statement import terms_of
 from derivations.calculus import index as ix
-from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.gradients import Moved
 from derivations.calculus.losses import recognised, without_losses
-from derivations.calculus.printing import form_latex
 from derivations.calculus.program import Program
 from derivations.calculus.term import Term, subterms
 
@@ -37,8 +34,7 @@ def guard(statement: Any, finding: Finding) -> Finding:
         return finding
     open_ones = not_shown(statement)
     if open_ones:
-        shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in open_ones[:3])
-        detail = f"not shown inside a derived formula: {shown}"
+        detail = f"not shown inside a derived formula: {named(open_ones[:3])}"
         finding.evidence = [
             replace(e, passed=None, detail=detail)
             if (e.passed is False if refuted else e.settles and e.passed)

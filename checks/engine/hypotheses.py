@@ -126,6 +126,11 @@ def open_demands(
     return list(found.values())
 
 
+def named(demands: list[sg.Demand]) -> str:
+    """What demands ask for, in words."""
+    return "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in demands)
+
+
 def defined(
     expressions: list[ix.Expr], given: tuple[Given, ...], nonzero: tuple[Tensor, ...], seed: int
 ) -> tuple[Evidence, str | None]:
@@ -157,7 +162,7 @@ def defined(
             where = describe(*found) or "always"
             return Evidence("exact", "exact-rational", False, UNDEFINED), f"{where}: {what}"
 
-    shown = "; ".join(f"{unicode_math(form_latex(nf.normal(d.base)))} {d.words()}" for d in still_open)
+    shown = named(still_open)
     return Evidence("derivation", "exact-symbolic", None, f"not shown: {shown}"), None
 
 

@@ -39,6 +39,10 @@ ENOUGH = 3
 def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> Finding:
     """Run the engine of every part of a statement. Raises Malformed for one that says nothing."""
     pieces = st.parts(statement)
+    try:
+        hash(pieces)
+    except TypeError as error:
+        raise st.Malformed(f"a statement is made of what cannot change, of tuples: {error}") from None
     check_together(pieces)
     found = []
     for name, part in zip(st.names(statement), pieces, strict=True):
@@ -186,7 +190,8 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
     maxima and masks where there are any, known functions by exponentials if need be.
     """
     try:
-        if any(second.occur(one, two) and second.equal(one, two) for second in (angles, maxima, masks)):
+        pairs = [(one, two), *([angles.apart(one, two)] if angles.occur(one, two) else [])]
+        if any(f.occur(*pair) and f.equal(*pair) for pair in pairs for f in (angles, maxima, masks)):
             return True
         return nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
     except ZeroDivisionError:  # one of them divides by what is identically zero

@@ -17,7 +17,7 @@ from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import degree_in
 from derivations.calculus.printing import to_expr
-from derivations.calculus.program import Constraint, Program, curved
+from derivations.calculus.program import Constraint, Program, convexity, curved
 from derivations.calculus.term import as_term
 
 SHARE = Tensor("t", ())
@@ -33,6 +33,8 @@ def convex(name: str, s: Convex) -> list[Theorem]:
         raise NotCovered("a program over a variable with a promise")
     if program.parted().charges or any(map(curved, program.constraints)):
         raise NotCovered("a program with losses of the table of conjugates")
+    if not convexity(program):
+        raise NotCovered("a program whose squares of affine expressions show its convexity")
     mix = _Mix(program)
     context = Context(mix.everything(), mix.given, program.nonzero)
     lines, proof = _stated(name, context, mix)

@@ -8,7 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
@@ -130,8 +130,10 @@ def library_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def build() -> Path:
-    """The folder with the compiled library, made where it is not there yet. Raises RocqError."""
+def build(done_with: Callable[[str], None] = lambda _: None) -> Path:
+    """The folder with the compiled library, made where it is not there yet: that takes minutes, and
+    ``done_with`` is told of each file. Raises RocqError.
+    """
     place = cache_folder() / "rocq" / f"{library_hash()}-{version()}"
     if (place / "done").exists():
         return place
@@ -142,6 +144,7 @@ def build() -> Path:
             done = line.run([require(), "-q", "-Q", ".", "Attest", f"{name}.v"], _BUILD, Path(folder))
             if done.returncode:
                 raise RocqError(f"Rocq does not accept lib/{name}.v: {done.stderr.strip()[:500]}")
+            done_with(name)
         (Path(folder) / "done").touch()
         if not place.exists():
             shutil.copytree(folder, place, dirs_exist_ok=True)

@@ -19,17 +19,18 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import apply_definitions, check_given, open_demands
+from checks.engine.hypotheses import apply_definitions, check_given, named, open_demands
 from checks.engine.judge import ENGINES, equal, rejects, step
 from checks.engine.mutants import mutants
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed, sized, tensors_of
 from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
 from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import is_atom
-from derivations.calculus.term import Term, as_term
+from derivations.calculus.term import Term, as_term, free
 
 T = sp.Symbol("t", positive=True)
 """The parameter of a ray of sizes."""
@@ -327,8 +328,11 @@ def _pair(lines: list[Held], formula: Term, given: tuple[Given, ...]) -> tuple[i
     found, at = lines[-1]
     if (shape := tuple(i.dim for i in at)) != formula.shape():
         wanted = sized(formula.shape())
+        loose = sorted(i.name for i in free(formula))
+        entries = "".join(f"stack({i}, " for i in loose) + "…" + ")" * len(loose)
+        hint = f"; {entries} has all entries" if loose else ""
         raise Malformed(
-            f"the plan's last line is {sized(shape)}, the formula that it should compute {wanted}"
+            f"the plan's last line is {sized(shape)}, the formula that it should compute {wanted}{hint}"
         )
     return found, apply_definitions(formula.entry(*at), given)
 
@@ -423,6 +427,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     _check(s)
     finding = Finding()
     faithful = True
+    missing: list[sg.Demand] = []
     for plan, formula in ((s.plan, s.computes), (s.base, s.base_computes)):
         if formula is None:
             continue
@@ -430,7 +435,9 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         pair = _pair(lines, formula, s.given)
         if ready := _ready(plan, formula, s.given):
             raise Malformed(f"the plan finds in {ready} what it is to compute")
-        same = equal(*pair) and not open_demands([held for held, _ in lines], s.given, ())
+        still_open = open_demands([held for held, _ in lines], s.given, ())
+        missing += still_open
+        same = equal(*pair) and not still_open
         faithful &= same
         latex = rf"{plan[-1].tensor.latex or plan[-1].tensor.name} = {formula.latex()}"
         finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
@@ -442,7 +449,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     )
     miscounted = _miscounted(s, counted)
     if miscounted or not faithful:
-        why = miscounted or "the plan is not shown to compute its formula"
+        hint = f": not shown is {named(missing[:3])}; a promise (positive=True) may do" if missing else ""
+        why = miscounted or f"the plan is not shown to compute its formula{hint}"
         finding.evidence.append(Evidence("exact", "exact-rational", None, why))
         return finding
     wrong = disagreement(counted, s)

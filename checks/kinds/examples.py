@@ -30,13 +30,24 @@ Values = tuple[tuple[Tensor, Any], ...]
 @dataclass(frozen=True)
 class Point:
     """Exact values of all symbols: ``sizes`` of the dimensions, ``values`` as nested tuples, indices ``at``.
+    ``Point((("N", 2),), ((v, (1, 2)),), ((i, 1),))`` gives v_1 = 1, v_2 = 2 at i = 1.
 
-    Indices count from 1. An index that is not fixed runs over its whole range.
+    Indices count from 1. An index that is not fixed runs over its whole range. Raises TypeError for what is
+    not written so.
     """
 
     sizes: tuple[tuple[str, int], ...]
     values: Values
     at: tuple[tuple[Index, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (("sizes", str), ("values", Tensor), ("at", Index)):
+            pairs = getattr(self, name)
+            if not isinstance(pairs, tuple) or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
+                raise TypeError(f"the {name} of a point are a tuple of pairs, not {pairs!r}")
+            if wrong := next((key for key, _ in pairs if not isinstance(key, kind)), None):
+                said = "the name of a dimension" if kind is str else f"the {kind.__name__} itself"
+                raise TypeError(f"in the {name} of a point, {said} stands before each value, not {wrong!r}")
 
     def instance(self, given: tuple[Given, ...]) -> Instance:
         """The values as the exact evaluator wants them. Raises Malformed where they break a promise or
@@ -266,8 +277,8 @@ def _count_mutants(finding: Finding, fact: Fact, point: Point, given: tuple[Give
             still_true = False
         if not still_true:
             finding.mutants.killed += 1
-        elif nf.equal(mutant.entry(), fact.term.entry()) or nf.equal(mutant.entry(), -fact.term.entry()):
-            finding.mutants.equivalent += 1
+        elif nf.ratio(nf.normal(mutant.entry()), nf.normal(fact.term.entry())):
+            finding.mutants.equivalent += 1  # it vanishes where the term does
         else:
             finding.mutants.survivors.append(f"{fact.name}: {what}: {mutant.latex()}")
 

@@ -26,6 +26,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
+from derivations.calculus.documented import allows
 from derivations.calculus.functions import KNOWN, is_unknown
 from derivations.calculus.gradients import Bregman, at_point
 from derivations.calculus.index import Index, Tensor
@@ -59,6 +60,7 @@ _REACH = [
 ]
 
 
+@allows(says=SAYS)
 @dataclass(frozen=True)
 class Extremum(Kind):
     """``variable`` = ``point`` is what ``says`` says of ``energy``, for all values of the other symbols.
@@ -228,11 +230,14 @@ def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
 
 
 def square_multiple(s: Extremum) -> Fraction | None:
-    """The rational c > 0 for which the difference is c ‖variable - point‖²; None where there is none."""
+    """The rational c > 0 for which the difference, of a maximum its negative, is c ‖variable - point‖²; None
+    where there is none.
+    """
     assert s.above is not None
-    square = squared_norm(as_term(s.variable) - s.point)
-    factors = [Fraction(1), *(t.data for _, t in subterms(s.above) if isinstance(t, Number) and t.data > 0)]
-    return next((f for f in factors if nf.equal(s.above.entry(), (as_term(f) * square).entry())), None)
+    above = nf.normal((-s.above if "maximum" in s.says else s.above).entry())
+    square = nf.normal(squared_norm(as_term(s.variable) - s.point).entry())
+    c = nf.ratio(above, square)
+    return c if c is not None and c > 0 else None
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:

@@ -20,7 +20,7 @@ from derivations.calculus import index as ix
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Tensor
-from derivations.calculus.program import Program, convexity, is_affine
+from derivations.calculus.program import Program, convexity_of_squares, is_affine
 
 
 @contextmanager
@@ -57,7 +57,7 @@ class ConvexProgram(Kind):
 
 def convex_program(statement: ConvexProgram, seed: int, with_mutants: bool) -> Finding:
     """The convexity argument, or two feasible points with an infeasible midpoint, exactly."""
-    why = convexity(statement.program)
+    why = convexity_of_squares(statement.program)
     if why:
         return Finding([Evidence("derivation", "exact-symbolic", True, why, settles=True)])
     with _with_values():

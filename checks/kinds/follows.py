@@ -23,12 +23,13 @@ from checks.engine.hypotheses import (
     signs_under,
 )
 from checks.engine.instances import Instance, base_tensors, describe
-from checks.engine.judge import ENGINES, conformable
+from checks.engine.judge import ENGINES, ENOUGH, conformable
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
-from checks.kinds.examples import nested_entries
+from checks.kinds.examples import Point, nested_entries
 from checks.statement import Given, Kind, Malformed, tensors_of
+from derivations.calculus import exact
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import NONNEGATIVE
@@ -60,14 +61,16 @@ class Follows(Kind):
     The certificate is a term in which every monomial has a residual as a factor, and one of these identities:
     factor (lhs - rhs) = certificate for "=";  factor (lhs - rhs) = squares + certificate for ">=";  and for
     "=" with ``over``,  Σ_over factor (lhs - rhs)² + squares = certificate: nonnegative terms whose sum
-    vanishes. ``factor`` is positive, ``squares`` visibly nonnegative; ``family`` names the exact instances.
+    vanishes. ``factor`` is positive, ``squares`` visibly nonnegative. ``family`` are exact instances that
+    satisfy the hypotheses: at least three points, or the name of one of the families of singular value
+    decompositions that `checks.kinds.exact_svd.FAMILIES` lists.
     """
 
     hypotheses: tuple[Equation, ...]
     lhs: Term
     rhs: Term
     certificate: Term
-    family: str
+    family: str | tuple[Point, ...]
     relation: str = "="
     factor: Term = ONE
     squares: Term = ZERO
@@ -108,7 +111,8 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
     finding.evidence = (
         [shapes, proof] if not why else [proof]
     )  # shapes are no second leg of what is not proved
-    detail = f"{len(samples)} exact instances that satisfy the hypotheses ({statement.family})"
+    named = f" ({statement.family})" if isinstance(statement.family, str) else ""
+    detail = f"{len(samples)} exact instances that satisfy the hypotheses{named}"
     finding.evidence.append(Evidence("exact", "exact-rational", True, detail))
     if with_mutants:
         _mutate(finding, statement, samples)
@@ -137,33 +141,50 @@ def _check(s: Follows) -> None:
 
 
 def instances(statement: Follows, seed: int) -> list[Instance]:
-    """Exact instances of the family; raises Malformed if one of them does not satisfy the hypotheses."""
-    from checks.kinds.exact_svd import FAMILIES  # python-flint, which a GPU machine need not have
-
-    rng = random.Random(f"{seed} {statement.family}")
+    """The exact instances; raises Malformed if one of them does not satisfy the hypotheses."""
     sides = [e for h in statement.hypotheses for e in (_entry(h.lhs), _entry(h.rhs))]
     sides += [_entry(as_term(t)) for t in statement.nonzero]
     needed = base_tensors([*sides, _entry(statement.lhs), _entry(statement.rhs)], statement.given)
-    if statement.family not in FAMILIES:
-        raise Malformed(f"a family is one of {', '.join(FAMILIES)}")
-    found = []
+    if isinstance(statement.family, str):
+        of, found = f"family '{statement.family}'", _drawn(statement, statement.family, needed, seed)
+    else:
+        of, found = "a point of the family", _offered(statement, statement.family, needed)
+    for instance in found:
+        if not instance.admissible(statement.nonzero):
+            raise Malformed(f"what is assumed not to vanish does so in the {of.removeprefix('a ')}")
+        for h in statement.hypotheses:
+            if any(_signs(h.lhs, h.rhs, instance)):
+                raise Malformed(f"{of} does not satisfy {h.lhs.latex()} = {h.rhs.latex()}")
+    return found
+
+
+def _offered(statement: Follows, family: tuple[Point, ...], needed: list[Tensor]) -> list[Instance]:
+    if not isinstance(family, tuple) or not all(isinstance(p, Point) for p in family) or len(family) < ENOUGH:
+        raise Malformed(f"a family is a tuple of at least {ENOUGH} points, or the name of one")
+    if any(p.at for p in family):
+        raise Malformed("a point of the family fixes no index: what follows holds for all")
+    for point in family:
+        if stray := {t.name for t in needed} - {t.name for t, _ in point.values}:
+            raise Malformed(f"a point of the family gives no values for {', '.join(sorted(stray))}")
+    return [p.instance(statement.given) for p in family]
+
+
+def _drawn(statement: Follows, family: str, needed: list[Tensor], seed: int) -> list[Instance]:
+    from checks.kinds.exact_svd import FAMILIES  # python-flint, which a GPU machine need not have
+
+    if family not in FAMILIES:
+        raise Malformed(f"a family is a tuple of at least {ENOUGH} points, or one of {', '.join(FAMILIES)}")
+    rng, found = random.Random(f"{seed} {family}"), []
     for _ in range(INSTANCES):
-        sizes, named = FAMILIES[statement.family](rng)
+        sizes, named = FAMILIES[family](rng)
         if stray := {t.name for t in needed} - named.keys():
-            raise Malformed(f"family '{statement.family}' gives no values for {', '.join(sorted(stray))}")
+            raise Malformed(f"family '{family}' gives no values for {', '.join(sorted(stray))}")
         values = {(t, at): v for t in needed for at, v in nested_entries(named[t.name], len(t.dims))}
         if any(t.positive and v <= 0 for (t, _), v in values.items()) or any(
             t.symmetric and v != values[t, at[::-1]] for (t, at), v in values.items()
         ):
-            raise Malformed(f"family '{statement.family}' does not keep what is promised of its symbols")
-        instance = Instance(sizes, values, statement.given)
-        if not instance.admissible(statement.nonzero):
-            raise Malformed(f"what is assumed not to vanish does so in the family '{statement.family}'")
-        for h in statement.hypotheses:
-            if not all(x == y for x, y in _values(h.lhs, h.rhs, instance)):
-                equation = f"{h.lhs.latex()} = {h.rhs.latex()}"
-                raise Malformed(f"family '{statement.family}' does not satisfy {equation}")
-        found.append(instance)
+            raise Malformed(f"family '{family}' does not keep what is promised of its symbols")
+        found.append(Instance(sizes, values, statement.given))
     return found
 
 
@@ -171,18 +192,19 @@ def _entry(term: Term) -> ix.Expr:
     return term.entry(*(Index(f"w{n}#", dim) for n, dim in enumerate(term.shape())))
 
 
-def _values(left: Term, right: Term, instance: Instance) -> list[tuple[Any, Any]]:
+def _signs(left: Term, right: Term, instance: Instance) -> list[int]:
+    """The signs of left - right, an entry each."""
     at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(left.shape()))
     one, two = left.entry(*at), right.entry(*at)
     loose = sorted(ix.free_indices(one) | ix.free_indices(two), key=lambda i: i.name)
     sizes = {**instance.sizes, "1": 1}
     points = [dict(zip(loose, c, strict=True)) for c in product(*(range(sizes[i.dim]) for i in loose))]
-    return [(instance.evaluate(one, p), instance.evaluate(two, p)) for p in points]
+    return [exact.sign(instance.evaluate(one, p) - instance.evaluate(two, p)) for p in points]
 
 
 def _true(statement: Follows, instance: Instance) -> bool:
-    pairs = _values(statement.lhs, statement.rhs, instance)
-    return all(x == y for x, y in pairs) if statement.relation == "=" else all(x >= y for x, y in pairs)
+    signs = _signs(statement.lhs, statement.rhs, instance)
+    return not any(signs) if statement.relation == "=" else min(signs) >= 0
 
 
 def certificate_error(statement: Follows) -> str:

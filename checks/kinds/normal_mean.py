@@ -38,6 +38,8 @@ _BOUND = 1e-9
 class NormalMean(Kind):
     """E integrand = value for all values of the other symbols, where the entries of ``w`` are independent and
     standard normal.
+
+    The integrand is made of products of exponentials, cosines and sines of what is linear in ``w``.
     """
 
     integrand: Term

@@ -25,6 +25,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact, evaluate
+from derivations.calculus.documented import allows
 from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
@@ -48,12 +49,15 @@ _RANGES = {"real": (1, -1, 2, -2, 0), ">= 0": (1, 2, 0), "> 0": (1, 2)}
 _WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), (1, -1, 1), (1, 1, -1))}
 
 
+@allows(domain=_VALUES, range=_RANGES)
 @dataclass(frozen=True)
 class Positive(Kind):
     """Σ_ij w_i w_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real
     c.
 
-    ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` gives each parameter's.
+    ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` has a pair (parameter,
+    range) for each parameter; ``certificate`` rebuilds the kernel from the rules of the module ``psd``, which
+    authors import as well.
     """
 
     kernel: Term
@@ -134,7 +138,7 @@ def _check(s: Positive) -> None:
 def _flaw(s: Positive) -> str:
     """Why the certificate does not prove the statement; "" if it does."""
     if s.certificate is None:
-        return "no certificate is offered"
+        return "no certificate is offered: the rules of psd build one"
     if why := s.certificate.flaw(_ranges(s)):
         return why
     built = _rebuilt(s)

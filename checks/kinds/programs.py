@@ -24,7 +24,7 @@ from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import degree_in
-from derivations.calculus.program import Constraint, Program, convexity, dualise
+from derivations.calculus.program import Constraint, Program, convexity_of_squares, dualise
 from derivations.calculus.term import Term
 
 
@@ -95,7 +95,7 @@ class Dual(Kind):
 
 def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
     """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
-    why = convexity(statement.program)
+    why = convexity_of_squares(statement.program)
     detail = why or "the convexity argument does not apply"
     proof = Evidence("derivation", "exact-symbolic", True if why else None, detail, settles=True)
     finding = Finding([proof], [step("convexity", statement.program.latex(), why or "not shown", bool(why))])
@@ -113,7 +113,7 @@ def _program_mutants(statement: Convex) -> Mutants:
         result.tried += 1
         changed = replace(statement.program, objective=objective)
         quadratic = _quadratic_part(statement.program) != _quadratic_part(changed)
-        if not convexity(changed):
+        if not convexity_of_squares(changed):
             result.killed += 1
         elif not quadratic:
             result.equivalent += 1  # only the linear part changed: still convex, as it should be
@@ -121,7 +121,7 @@ def _program_mutants(statement: Convex) -> Mutants:
             result.survivors.append(what)
     negated = replace(statement.program, objective=-statement.program.objective)
     result.tried += 1
-    result.killed += not convexity(negated)
+    result.killed += not convexity_of_squares(negated)
     return result
 
 

@@ -15,6 +15,13 @@ from checks.run.store import digest, read_json, write_atomically
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
+UNJUDGED = f"judging{STOPPED}"
+"""How that of a claim begins that was not judged to its end: its statement is malformed, or it was ended."""
+
+
+def unjudged(record: Record) -> bool:
+    """Whether its claim was not judged to its end: its verdict is none."""
+    return any((e.not_run or "").startswith(UNJUDGED) for e in record.evidence)
 
 
 class UnwritableCache(RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +88,13 @@ def begin() -> None:
         write_atomically(table(), "{}\n")
 
 
-def accept(records: list[Record]) -> None:
-    """Record the verdicts of these claims as the expected ones; other claims keep theirs."""
+def accept(records: list[Record], declared: Collection[str]) -> None:
+    """Record the verdicts of these claims as the expected ones; other claims keep theirs, but for those that
+    are not declared any more.
+    """
     begin()
     path = table()
-    verdicts = _json(path)
+    verdicts = {id: said for id, said in _json(path).items() if id in declared}
     verdicts.update({r.id: f"{r.verdict}: {r.severity}" if r.severity else r.verdict for r in records})
     write_atomically(path, json.dumps(dict(sorted(verdicts.items(), key=_order)), indent=1) + "\n")
 

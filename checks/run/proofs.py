@@ -161,7 +161,8 @@ def read(path: Path | None = None) -> Proofs:
         data.pop("coverage", None)  # which follows from the rest
         return Proofs(**data)
     except OSError as error:
-        raise BadLedger(f"cannot read {path}: {error.strerror}") from None
+        hint = f"; `{current().command} prove --all` writes it" if path == recorded() else ""
+        raise BadLedger(f"cannot read {path}: {error.strerror}{hint}") from None
     except (ValueError, TypeError, KeyError) as error:
         raise BadLedger(f"{path} is damaged: {error}") from None
 

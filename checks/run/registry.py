@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checks.audit import current, own_module
 from checks.claim import CLAIMS, Claim
+from checks.run.readings import printed, printed_in
 
 
 def modules() -> list[str]:
@@ -25,7 +26,8 @@ class UnknownClaim(LookupError):
 
 def load() -> dict[str, Claim]:
     """Import every module of claims and return the claims by id. Raises UnknownClaim for one that rests on a
-    claim that there is not, UnknownPackage for a module that cannot be imported.
+    claim that there is not and for printed formulas of none, UnknownPackage for a module that cannot be
+    imported.
     """
     for module in modules():
         own_module(module)
@@ -35,6 +37,10 @@ def load() -> dict[str, Claim]:
         for id in claim.rests_on:
             if id not in CLAIMS:
                 raise UnknownClaim(f"{claim.id} rests on {id}: {nearest(id, list(found))}")
+    for key in papers:
+        for id in printed(key):
+            if id not in found:
+                raise UnknownClaim(f"{printed_in(current().folder_of(key))}: {nearest(id, list(found))}")
     return found
 
 

@@ -33,7 +33,7 @@ from checks.kinds.scope import Scoped
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
-from checks.run.cache import STOPPED, Cache
+from checks.run.cache import STOPPED, UNJUDGED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key, said_under
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
@@ -64,6 +64,8 @@ def examine(
         # one claim that an engine cannot digest must not take the other claims' results with it
         stopped = f"The engine stopped with {_said(error)}"
         record.verdict, record.notes = "unsettled", f"{record.notes}\n\n{stopped}".strip()
+        if not quick:  # under a changed knob a statement may well be none
+            record.evidence.append(not_run("exact", "measured", f"{UNJUDGED}{_said(error)}"))
     record.seconds = round(time.perf_counter() - started, 3)
     return record
 
@@ -263,7 +265,8 @@ def _fill(
             }
             for s in built(claim.derivation, assumptions)
         ]
-        record.steps = derived + record.steps
+        shown = {(s["title"], s["latex"]) for s in derived}  # a dual's engine derives it as well
+        record.steps = derived + [s for s in record.steps if (s["title"], s["latex"]) not in shown]
 
 
 def _worded(evidence: Evidence, which: str) -> Evidence:
@@ -430,7 +433,7 @@ class _Work:
         except OutOfTime:
             record = _blank(claim)
             record.evidence.append(
-                not_run("exact", "measured", f"judging{STOPPED}OutOfTime: {self.limit:g} seconds")
+                not_run("exact", "measured", f"{UNJUDGED}OutOfTime: {self.limit:g} seconds")
             )
             record.notes = f"{record.notes}\n\nIt was ended after {self.limit:g} seconds.".strip()
             return record
@@ -470,7 +473,7 @@ def _no_longer(limit: float | None) -> Iterator[None]:
         done.set()
 
 
-ENDED = f"judging{STOPPED}its process, which ended itself or was killed"
+ENDED = f"{UNJUDGED}its process, which ended itself or was killed"
 """The reason of the evidence of a claim that takes its process with it."""
 
 

@@ -32,12 +32,25 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
     """Whether two expressions are proved equal where both are defined; False decides nothing. Raises
     ZeroDivisionError for 1/0.
     """
+    first, second = _forms(one, two)
+    return nf.is_zero(nf.add(first, nf.scale(second, -1)))
+
+
+def apart(one: ix.Expr, two: ix.Expr) -> tuple[ix.Expr, ix.Expr]:
+    """Two expressions with their angles taken apart alike, for a form that looks at something else in them.
+    Raises ZeroDivisionError for 1/0.
+    """
+    first, second = _forms(one, two)
+    return to_expr(first), to_expr(second)
+
+
+def _forms(one: ix.Expr, two: ix.Expr) -> tuple[nf.Form, nf.Form]:
     units: Units = {}
     for node in (*ix.walk(one), *ix.walk(two)):
         if isinstance(node, ix.Call) and _is_turn(node):
             for mono, coefficient in nf.normal(node.arg):
                 units[_kind(mono)] = _common(units.get(_kind(mono), Fraction(0)), coefficient)
-    return nf.is_zero(nf.add(_form(one, units), nf.scale(_form(two, units), -1)))
+    return _form(one, units), _form(two, units)
 
 
 def _kind(mono: nf.Mono) -> str:

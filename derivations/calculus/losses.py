@@ -13,6 +13,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.conjugates import CONJUGATES, Entry
 from derivations.calculus.differentiate import gradient
+from derivations.calculus.documented import allows
 from derivations.calculus.index import Expr, Index, Tensor
 from derivations.calculus.printing import to_expr
 from derivations.calculus.term import (
@@ -78,8 +79,15 @@ def meanings(term: Term) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _called(entry: Entry) -> str:
+    """How a loss is called, with what it takes."""
+    taken = ["vector" if entry.vector else "z", *(f"p{n}" for n, _ in enumerate(entry.samples, 1))]
+    return f"{entry.name} ({', '.join(taken)})"
+
+
+@allows(name=(_called(entry) for entry in CONJUGATES.values()))
 def loss(name: str, z: Any, *parameters: Any) -> Term:
-    """The loss of that name in the table, `derivations.calculus.conjugates.CONJUGATES`. Raises ValueError for
+    """The loss of that name in the table of conjugates, of a number or a vector z. Raises ValueError for
     another name or number of parameters.
     """
     if name not in CONJUGATES:

@@ -325,6 +325,15 @@ def scale(form: Form, factor: Fraction | int) -> Form:
     return tuple((m, c * factor) for m, c in form) if factor else ZERO
 
 
+def ratio(one: Form, two: Form) -> Fraction | None:
+    """A rational c for which the first is c times the second; None where there is none."""
+    if not two:
+        return None if one else Fraction(1)
+    mono, coefficient = two[0]
+    c: Fraction = dict(one).get(mono, Fraction(0)) / coefficient
+    return c if is_zero(add(one, scale(two, -c))) else None
+
+
 def _apart(mono: Mono) -> tuple[list[Token], list[tuple[Atom, Fraction]]]:
     """A monomial with fresh names for its bound indices."""
     dims, height, factors = mono

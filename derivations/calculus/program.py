@@ -64,7 +64,8 @@ class Program:
         """The program as displayed mathematics."""
         verb = r"\operatorname{maximise}" if self.maximise else r"\operatorname{minimise}"
         names = ",\\,".join(v.latex or v.name for v in self.variables)
-        rows = [rf"\underset{{{names}}}{{{verb}}}\quad & {self.objective.latex()}"]
+        head = rf"\underset{{{names}}}{{{verb}}}" if names else verb
+        rows = [rf"{head}\quad & {self.objective.latex()}"]
         together = groupby(self.constraints, lambda c: (c.over,) if c.of_sign() else (c.over, c.multiplier))
         for n, ((over, *_), group) in enumerate(together):
             start = r"\text{subject to}\quad & " if n == 0 else "& "
@@ -222,6 +223,17 @@ def convexity(program: Program) -> str:
     kind += f", {len(parts.charges)} {word} multiple(s) of convex losses" if parts.charges else ""
     affine = "affine or bound norms" if any(map(curved, program.constraints)) else "affine"
     return f"the constraints are {affine} and the objective is {kind} plus affine terms"
+
+
+def convexity_of_squares(program: Program) -> str:
+    """The same, also where it is seen only once each square of an affine expression has a variable of its
+    own, as of ½‖Xw - y‖².
+    """
+    if why := convexity(program):
+        return why
+    split = with_residuals(program)
+    why = convexity(split) if split != program and _says_the_same(split, program) else ""
+    return f"with a variable for each expression that is squared, {why}" if why else ""
 
 
 def _is_square(mono: nf.Mono, program: Program) -> bool:

@@ -17,7 +17,8 @@ from itertools import product
 from typing import Any
 
 from derivations.calculus import index as ix
-from derivations.calculus.functions import check_name
+from derivations.calculus.documented import allows
+from derivations.calculus.functions import KNOWN, check_name
 from derivations.calculus.index import STACKED, Index, Tensor, summands
 from derivations.calculus.naming import is_atom, is_product
 
@@ -790,9 +791,10 @@ def log(arg: Any) -> Term:
     return apply("log", arg)
 
 
+@allows(name=("any letter, which is an unknown function", *sorted(KNOWN)))
 def apply(name: str, arg: Any, latex: str = "", order: int = 0) -> Term:
-    """An unknown function (or its derivative) of a scalar, or of each entry. Raises ValueError for a
-    name or order that there is not.
+    """A function (or its derivative) of a scalar, or of each entry. Raises ValueError for a name or order
+    that there is not.
     """
     check_name(name)
     if not isinstance(order, int) or order < 0:

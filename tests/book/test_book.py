@@ -101,6 +101,17 @@ def test_an_audit_without_a_front_page_of_its_own_gets_one(ledger, records, tmp_
     assert site.pages(ledger, records)["index.md"].startswith("# Mine")
 
 
+@pytest.mark.parametrize("place", ["svr/01-one.md", "01-one.md", "nguyen2023/more/01-one.md"])
+def test_a_chapter_of_no_paper_is_an_error(ledger, records, tmp_path, monkeypatch, place):
+    monkeypatch.setattr(audit.Audit, "book_folder", tmp_path)
+    (tmp_path / "chapters" / place).parent.mkdir(parents=True)
+    (tmp_path / "chapters" / place).write_text("# One\n")
+    with pytest.raises(
+        LedgerError, match=r"01-one\.md is a chapter of no paper: .* KEY is nguyen2023 or chen"
+    ):
+        site.pages(ledger, records)
+
+
 def test_contents_name_a_claim_by_its_place_and_where_that_is_not_enough_by_its_title():
     given = (("a/x", "Section 3", "Width"), ("a/y", "Section 3", "Depth"), ("a/eq1", "Eq. (1)", "Head"))
     ledger = parse([book_fake_ledger.record(*one) for one in given], "ledger")
@@ -319,8 +330,23 @@ def test_a_cell_that_imports_a_file_changes_with_it():
 
 
 def test_a_page_may_name_a_claim_that_the_ledger_lacks(ledger):
-    shown = chapters.expand("```{ledger} steps nguyen2023/eq999\n```\n{claim}`nguyen2023/eq999`", ledger)
-    assert "no record of" in shown and shown.endswith("`nguyen2023/eq999`")
+    assert "nguyen2023/eq36" not in ledger.by_id
+    shown = chapters.expand("```{ledger} steps nguyen2023/eq36\n```\n{claim}`nguyen2023/eq36`", ledger)
+    assert "no record of" in shown and shown.endswith("`nguyen2023/eq36`")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{claim}`nguyen2023/eq999`",
+        "{claim}`nguyen2023/eq999=proved`",
+        "```{ledger} steps nguyen2023/eq999\n```",
+        "```{ledger} rows nguyen2023/eq999\n```",
+    ],
+)
+def test_a_page_that_names_a_claim_that_the_audit_lacks_is_an_error(ledger, said):
+    with pytest.raises(LedgerError, match=r"index\.md: no claim or paper 'nguyen2023/eq999'; did you mean"):
+        chapters.expand(said, ledger, "index.md")
 
 
 def test_an_unknown_ledger_block_is_an_error(ledger):
@@ -350,7 +376,7 @@ def test_a_changed_theory_shows_its_verdicts_without_complaint(records):
 def test_rows_lists_the_claims_with_a_prefix(ledger):
     shown = chapters.expand("```{ledger} rows nguyen2023/rem\n```", ledger)
     assert shown.count("(/claims/nguyen2023/rem") == 3
-    assert "no record of" in chapters.expand("```{ledger} rows nguyen2023/xyz\n```", ledger)
+    assert "no record of" in chapters.expand("```{ledger} rows nguyen2023/eq36\n```", ledger)
 
 
 def test_claims_are_listed_by_kind_and_number(ledger):
@@ -386,6 +412,21 @@ def test_equations_before_and_after_differ_only_where_the_knob_acts():
     unchanged = shown.split("Unchanged: ")[1]
     assert "Stationarity in w" in unchanged and "Stationarity in b" not in unchanged
     assert "**After.**" not in variants.equations("svr", {})
+
+
+@pytest.mark.parametrize(
+    "knob, theory, said",
+    [
+        ("los", "svr", "no knob 'los'; there are"),
+        ("loss", "retrieval", "no theory 'retrieval'; there are"),
+    ],
+)
+def test_a_variant_of_a_knob_that_is_gone_is_an_error(ledger, tmp_path, monkeypatch, knob, theory, said):
+    monkeypatch.setattr(audit.Audit, "book_folder", tmp_path)
+    text = f'[[variant]]\ntheory = "{theory}"\ntitle = "T"\nwords = "w"\nknobs = {{ {knob} = "huber" }}\n'
+    (tmp_path / "variants.toml").write_text(text)
+    with pytest.raises(LedgerError, match=rf"variants\.toml, variant 'T': {said}"):
+        variants.pages(ledger)
 
 
 def test_verdicts_that_change_are_listed_with_the_reason(ledger):

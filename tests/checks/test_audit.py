@@ -11,6 +11,7 @@ import subprocess
 import sys
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
@@ -20,7 +21,9 @@ from checks.audit import Audit, Paper, UnknownPackage, cache_folder, current, pe
 from checks.claim import ROOT
 from checks.commands import new_paper
 from checks.commands.cli import main
+from checks.engine.judge import ENGINES
 from checks.run import catalogue, registry
+from checks.statement import All
 
 _SPEC = util.spec_from_file_location("backend", ROOT / ".ci" / "backend.py")
 backend = util.module_from_spec(_SPEC)
@@ -93,6 +96,7 @@ def test_all_imports_and_names_of_modules_are_below_one_package(installed) -> No
         ("y = ('checks.claim:main', 'checks.')", "y = ('attention_audit.checks.claim:main', 'checks.')"),
         ('folder / "checks" / "records"', 'folder / "checks" / "records"'),
         ('"checks.nothing.of.it"', '"checks.nothing.of.it"'),
+        ('"""See `checks.claim.claim`."""', '"""See `attention_audit.checks.claim.claim`."""'),
     ],
 )
 def test_only_imports_and_names_of_modules_are_renamed(before: str, after: str) -> None:
@@ -105,7 +109,35 @@ def test_an_import_that_would_bind_another_name_is_refused() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    assert sorted(api.__all__) == api.__all__ and all(hasattr(api, name) for name in api.__all__)
+    assert len({*api.__all__}) == len(api.__all__) and all(hasattr(api, name) for name in api.__all__)
+
+
+@pytest.mark.parametrize(
+    "said, allowed",
+    [
+        (api.loss, ["huber (z, ", "log_sum_exp (vector)"]),
+        (api.apply, ["any letter", "sigmoid", "relu"]),
+        (api.Extremum, ["the only global minimum", "bounded below"]),
+        (api.Positive, ["[-1, 1]^d", ">= 0"]),
+        (api.Fact, ["!="]),
+    ],
+)
+def test_help_lists_what_is_allowed(said: Any, allowed: list[str]) -> None:
+    listed = " ".join(said.__doc__.partition("is one of")[2].split())
+    assert all(words in listed for words in allowed)
+
+
+def test_help_names_no_module_that_is_not_installed(installed, tmp_path) -> None:
+    program = "import attention_audit as a\nprint(*(getattr(a, name).__doc__ for name in dir(a)))"
+    said = run(installed, "-c", program, folder=tmp_path).stdout
+    assert "`attention_audit.checks" in said and not re.search(r"`(checks|derivations|solvers|book)\.", said)
+
+
+def test_the_readme_lists_every_kind_that_authors_import() -> None:
+    text = (ROOT / "README.md").read_text("utf8")
+    listed = re.findall(r"`(\w+)`", text.partition("A statement is an ")[2].partition(" Results are kept")[0])
+    kinds = {kind.__name__ for kind in (*ENGINES, All)} & {*api.__all__}
+    assert {*listed} == kinds and len({*listed}) == len(listed)
 
 
 def test_an_authors_folder_called_checks_is_in_nobodys_way(installed, tmp_path) -> None:
@@ -120,7 +152,29 @@ def test_what_authors_import_is_listed_and_can_be_imported(installed, tmp_path) 
         "import attention_audit as a\nprint(*dir(a))\nprint(a.log(a.as_term(a.Tensor('x'))) is not None)"
     )
     names, made = run(installed, "-c", program, folder=tmp_path).stdout.splitlines()
-    assert names.split() == api.__all__ and made == "True"
+    assert names.split() == sorted(api.__all__) and made == "True"
+
+
+def test_everything_is_imported_by_a_star(installed, tmp_path) -> None:
+    program = "from attention_audit import *\nprint(psd.Features.__name__, QUANTITY, Identity.__name__)"
+    found = run(installed, "-c", program, folder=tmp_path)
+    assert found.stdout.split() == ["Features", "f", "Identity"], found.stderr
+
+
+@pytest.mark.parametrize(
+    "program, words",
+    [
+        ("from attention_audit import Identiy", "ImportError: attention_audit has no 'Identiy'; did you mean Identity"),
+        ("import attention_audit as a; a.sofmax", "AttributeError: attention_audit has no 'sofmax'; did you mean softmax"),
+        ("from attention_audit import wxyz", "'wxyz'; dir(attention_audit) lists"),
+        ("from attention_audit import checks, book; import attention_audit as a\n"
+         "print(hasattr(a, 'Identiy'), file=__import__('sys').stderr)", "False"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_answered_with_those_like_it(
+    installed, tmp_path, program: str, words: str
+) -> None:
+    assert words in run(installed, "-c", program, folder=tmp_path).stderr
 
 
 def test_what_a_claim_does_not_have_gets_no_heading(installed, tmp_path) -> None:
@@ -169,6 +223,31 @@ def test_the_new_repository_works_on_its_own_claims_and_records(installed, mine)
     shown = attest(installed, mine, "show", "mine/lem1")
     assert "source: mine/claims/energy.py:" in shown.stdout
     assert "attest --package mine verify mine/lem1" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "words, hint",
+    [
+        (("list", "--grade", "kernel-checked"), "kernel.json: No such file or directory; `attest --package mine prove --all`"),
+        (("read", "mine/eq1"), "mine/eq1 was not read in the paper; `attest --package mine read --from FILE`"),
+    ],
+)  # fmt: skip
+def test_what_is_not_recorded_yet_is_said_with_what_records_it(
+    installed, mine, words: tuple[str, ...], hint: str
+) -> None:
+    found = attest(installed, mine, *words)
+    assert found.returncode == 2 and hint in found.stderr
+
+
+def test_verdicts_that_differ_are_recorded_by_a_command_that_is_named(installed, mine) -> None:
+    records = mine / "mine" / "records" / "expected.json"
+    before = records.read_text()
+    records.write_text(json.dumps({"mine/lem1": "refuted: substance"}))
+    try:
+        found = attest(installed, mine, "verify", "mine/lem1")
+    finally:
+        records.write_text(before)
+    assert found.returncode == 1 and "by `attest --package mine verify --accept`" in found.stdout
 
 
 @pytest.mark.slow
@@ -267,6 +346,39 @@ def test_what_is_no_audit_is_said_in_one_line(installed, tmp_path, files: dict[s
         (tmp_path / name).write_text(text)
     found = run(installed, "-m", "attention_audit", "--package=odd", "list", folder=tmp_path)
     assert found.returncode == 2 and words in found.stderr and "Traceback" not in found.stderr
+
+
+def test_a_malformed_statement_is_said_and_not_accepted(installed, tmp_path) -> None:
+    claims = (
+        "from attention_audit import Definition, Identity, Tensor, as_term, claim\n"
+        "x, y = as_term(Tensor('x')), as_term(Tensor('y'))\n"
+        "claim('p/good', 'r', 't', words='w', literal=Definition(y, x + 1))\n"
+        "claim('p/bad', 'r', 't', words='w', literal=Definition(x, x + 1))\n"
+    )
+    for name, text in {**ODD, "odd/p/claims.py": claims}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    command = ("-m", "attention_audit", "--package=odd", "verify", "--accept")
+    found = run(installed, *command, folder=tmp_path)
+    assert found.returncode == 1 and "p/bad: judging stopped with Malformed: x is defined by" in found.stderr
+    assert "not accepted, because not judged: p/bad" in found.stderr
+    assert json.loads((tmp_path / "odd/records/expected.json").read_text()) == {"p/good": "proved"}
+    (tmp_path / "odd/records/expected.json").write_text('{"p/good": "proved", "p/bad": "unsettled"}')
+    again = run(installed, *command[:-1], folder=tmp_path)
+    assert again.returncode == 1 and "1 differ from the recorded" in again.stdout
+
+
+@pytest.mark.parametrize("key", ["eq3", '"p/eq2"'])
+def test_printed_formulas_of_no_claim_are_said(installed, tmp_path, key: str) -> None:
+    claims = "from attention_audit import claim\nclaim('p/eq2', 'r', 't', words='w')\n"
+    printed = f"[eq2]\nplace = 'here'\n[{key}]\nplace = 'there'\n"
+    for name, text in {**ODD, "odd/p/claims.py": claims, "odd/p/printed.toml": printed}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    for _ in range(2):
+        found = run(installed, "-m", "attention_audit", "--package=odd", "list", folder=tmp_path)
+        assert found.returncode == 2 and "printed.toml: no claim or paper 'p/" in found.stderr
+        assert "did you mean p/eq2" in found.stderr
 
 
 def test_the_papers_are_an_audit_like_any_other() -> None:

@@ -9,6 +9,7 @@ from itertools import product
 
 import pytest
 
+from checks.engine.judge import equal
 from derivations.calculus import angles, masks, maxima
 from derivations.calculus import index as ix
 from derivations.calculus.balls import Ball
@@ -30,6 +31,14 @@ def call(name: str, arg: ix.Expr, order: int = 0) -> ix.Expr:
 def drawn(rng: random.Random) -> ix.Expr:
     """A random angle in x, y and a sum."""
     return Fraction(rng.randint(-2, 2), rng.choice((1, 2))) * x + rng.randint(-1, 1) * y + ix.Sum(i, U[i])
+
+
+def test_angles_are_taken_apart_below_a_mask() -> None:
+    mask = ix.At(before("N"), (i, j)) + ix.Delta(i, j)
+    whole = ix.Sum(j, ix.Mul((mask, call("cos", U[j]))))
+    strict = ix.Sum(j, ix.Mul((ix.At(before("N"), (i, j)), call("cos", -U[j]))))
+    assert equal(whole, strict + call("cos", -U[i]))
+    assert not equal(whole, strict + call("sin", -U[i]))
 
 
 @pytest.mark.parametrize("seed", range(12))

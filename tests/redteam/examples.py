@@ -126,8 +126,11 @@ s = as_term(S_)
 UPTO = sum_over(j, not_later(j, i) * u[j])
 PREFIX = (Given(S_, (i,), UPTO, "prefix sums"),)
 STRICT = (Given(S_, (i,), sum_over(j, earlier(j, i) * u[j]), "strict prefix sums"),)
+TURNED = (Given(S_, (i,), sum_over(j, not_later(j, i) * sin(u[j])), "prefix sums of sines"),)
 MASKS = (
     Pair("identity/off-by-one", lambda: Identity(s[i], previous(s, i), PREFIX), "u = 1", lambda: Identity(s[i], previous(s, i) + u[i], PREFIX)),
+    Pair("identity/recurrence-of-turned-angles", lambda: Identity(s[i], previous(s, i) + sin(-u[i]), TURNED), "u = 1",
+         lambda: Identity(s[i], previous(s, i) - sin(-u[i]), TURNED)),
     Pair("identity/recurrence-of-strict-sums", lambda: Identity(s[i], previous(s, i) + u[i], STRICT), "i = 1, u = 1",
          lambda: Identity(s[i], previous(s, i) + previous(u, i), STRICT)),
     Pair("identity/mask-turned-around", lambda: Identity(sum_over(j, not_later(i, j) * u[j]), UPTO), "N = 2, i = 1, u = 1",

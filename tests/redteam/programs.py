@@ -236,6 +236,24 @@ CONVEX = [
         lambda: convex(S_, T_, objective=t, constraints=(le(s**2, t),)),
     ),
     Pair(
+        "convex/square-of-an-affine-expression-less-another",
+        lambda: convex(X_, objective=(a * x - b) ** 2 - x**2),
+        "a = 0: -x^2",
+        lambda: convex(X_, objective=(a * x - b) ** 2 + x**2),
+    ),
+    Pair(
+        "convex/square-of-what-is-not-affine",
+        lambda: convex(S_, T_, objective=(s * t - b) ** 2),
+        "b = 0: 0 at (0, 2) and at (2, 0), 1 at (1, 1)",
+        lambda: convex(S_, T_, objective=(a * t - b) ** 2 + s**2),
+    ),
+    Pair(
+        "convex/squares-of-affine-expressions-with-signs",
+        lambda: convex(W_, objective=sum_over(I, y[I] * (w * p[I] - a) ** 2)),
+        "y = (-1, -1): minus a convex function",
+        lambda: convex(W_, objective=sum_over(I, y[I] ** 2 * (w * p[I] - a) ** 2)),
+    ),
+    Pair(
         "convex/nearly-a-square",
         lambda: convex(S_, T_, objective=s**2 + (2 + TINY) * s * t + t**2),
         "along s = -t it is -10^-30 s^2",

@@ -18,7 +18,7 @@ import pytest
 from rich.table import Table
 
 from checks.claim import ROOT
-from checks.commands import book, cli, console, export, verify
+from checks.commands import book, cli, console, export, show, verify
 from checks.commands.console import LONGEST_LINE, complain, literal
 from checks.evidence import Mutants, Record
 from checks.run import ledger
@@ -117,6 +117,21 @@ def test_a_narrow_terminal_gets_all_that_a_wide_one_gets(width: int, monkeypatch
     for r in records:
         for said in (r.id, r.verdict, r.severity or "", f"{r.seconds:.1f} s", *r.title.split()):
             assert said in text, (said, text)
+
+
+def test_a_wrong_version_that_survives_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = _stored("nguyen2023/eq7")
+    record.mutants = Mutants(3, 2, 0, [r"left side: index changed: \sum_{j=1}^{N} x_{j}"])
+    for command, given in (
+        (verify, {"ids": [], "accept": False, "json": False}),
+        (show, {"id": record.id, "latex": False}),
+    ):
+        monkeypatch.setattr(command, "judged", lambda *_: [record])
+        monkeypatch.setattr(show, "cache_of", lambda _: Cache())
+        command.run(type("A", (), given)())  # type: ignore[arg-type]
+        assert "left side: index changed: Σ_j x_j" in capsys.readouterr().out
 
 
 def _stored(id: str) -> Record:

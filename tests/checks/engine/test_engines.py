@@ -16,6 +16,7 @@ from checks.claim import Claim, Options
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import ENGINES, judge
 from checks.evidence import Evidence
+from checks.kinds.examples import Point
 from checks.kinds.implication import Implication, certificate_error
 from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.run.verify import examine
@@ -223,6 +224,26 @@ def test_one_false_part_refutes_the_whole() -> None:
 def test_saying_nothing_proves_nothing() -> None:
     assert found(All()).holds is None
     assert found(All(All(), All())).holds is None
+
+
+def test_what_can_change_is_no_part_of_a_statement() -> None:
+    with pytest.raises(Malformed, match="made of what cannot change, of tuples: unhashable type: 'list'"):
+        judge(Identity(x, x + 0, nonzero=[X]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (((), (("x", 1),)), "in the values of a point, the Tensor itself stands before each value, not 'x'"),
+        (((), {X: 1}), "the values of a point are a tuple of pairs, not {"),
+        (((("N", 2),), (), (("i", 1),)), "the Index itself stands before each value, not 'i'"),
+        (((2, "N"), ()), "the sizes of a point are a tuple of pairs"),
+        ((((2, "N"),), ()), "the name of a dimension stands before each value, not 2"),
+    ],
+)
+def test_a_point_says_what_it_is_made_of(arguments: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        Point(*arguments)
 
 
 def test_parts_are_given_one_by_one() -> None:

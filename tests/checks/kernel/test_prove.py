@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from checks.commands import cli
+from checks.commands import prove as commands_prove
+from checks.commands.console import signs_of_life
 from checks.evidence import Mutants, Record
 from checks.kernel import rocq
 from checks.run import proofs, prove
@@ -39,6 +45,23 @@ def test_without_rocq_the_recorded_outcome_is_shown(
     assert "Theorem nguyen2023_eq2" in out and "\nchecked" in out
     status, out, err = attest(capsys, "prove", "--all", "--out", str(tmp_path / "kernel.json"))
     assert status == 2 and "not run: Rocq is not installed" in err and not list(tmp_path.iterdir())
+
+
+def test_the_library_says_how_far_its_compilation_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def slowly(self: rocq.Lifeline, command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        time.sleep(0.05)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    monkeypatch.setattr(rocq, "compiler", lambda: "coqc")
+    monkeypatch.setattr(rocq, "version", lambda: "0")
+    monkeypatch.setattr(rocq.Lifeline, "run", slowly)
+    monkeypatch.setattr(commands_prove, "signs_of_life", partial(signs_of_life, seconds=0.1))
+    commands_prove._built()
+    said = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(rf"compiling Rocq's library, once: \d+ of {len(rocq.FILES)}", said[-1])
 
 
 @pytest.mark.parametrize("arguments", [(), (ID, "--all")])

@@ -19,7 +19,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import Identity, Malformed
 from derivations.calculus.gradients import bregman, zeros
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, as_term, exp, squared_norm, sum_over
+from derivations.calculus.term import Term, as_term, exp, squared_norm, stack, sum_over
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, A, N, V, Z, i, j, k, m
 
@@ -63,6 +63,29 @@ def test_extremum_proves_the_minimum_and_its_uniqueness() -> None:
     only = Extremum(en.attention_energy(), en.Z_, AV, "the only global minimum", above=en.completed_square())
     finding = judged(only, mutants=True)
     assert finding.proved and not finding.mutants.survivors
+
+
+ONE = as_term(Tensor("x"))
+
+
+@pytest.mark.parametrize(
+    ("factor", "says"),
+    [
+        (ONE**2 / 2, "the only global minimum"),
+        (Fraction(1, 2) * ONE**2, "the only global minimum"),
+        (3 * ONE**2 / 4, "the only global minimum"),
+        (-(ONE**2) / 2, "the only global maximum"),
+    ],
+)
+def test_any_rational_multiple_of_the_squared_distance_has_one_extremum(factor: Term, says: str) -> None:
+    assert judged(Extremum(factor, Tensor("x"), as_term(0), says, above=factor)).proved
+
+
+def test_a_multiple_of_something_else_has_more() -> None:
+    x, y = Tensor("x"), as_term(Tensor("y"))
+    energy = y**2 * ONE**2 / 2
+    assert judged(Extremum(energy, x, as_term(0), "a global minimum", above=energy)).proved
+    assert judged(Extremum(energy, x, as_term(0), "the only global minimum", above=energy)).holds is None
 
 
 @pytest.mark.parametrize("says", ["a global maximum", "a local maximum"])
@@ -163,6 +186,18 @@ def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
         judged(Cost("the same again", PRODUCT, "0", AV, base=PRODUCT))
     with pytest.raises(Malformed, match="no listed size"):
         judged(Cost("AV", PRODUCT, "n**2", AV, sizes=("n",)))
+
+
+def test_what_keeps_a_plan_from_its_formula_is_named() -> None:
+    whole = sum_over(j, A[i, j] * Z[j, k])
+    plan = (Assign(Tensor("r", (N, DV)), (i, k), 1 / whole),)
+    finding = judged(Cost("1/AZ", plan, "n**2*d_v", stack(i, stack(k, 1 / whole)), relation="O"))
+    (said,) = [e.detail for e in finding.evidence]
+    assert finding.holds is None and "not shown is Σ" in said and "≠ 0; a promise" in said
+    with pytest.raises(
+        Malformed, match=r"should compute a number; stack\(i, stack\(k, …\)\) has all entries"
+    ):
+        judged(Cost("1/AZ", plan, "n**2*d_v", 1 / whole))
 
 
 def test_growth_along_a_ray_and_in_a_domain() -> None:

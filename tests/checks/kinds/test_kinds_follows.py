@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 import sympy as sp
 
 from checks.engine.judge import judge
 from checks.kinds.exact_svd import FAMILIES
+from checks.kinds.examples import Point
 from checks.kinds.follows import Equation, Follows, certificate_error
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.unbounded import Bounded, Ray, bound_error
+from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program
 from derivations.calculus.signs import nonnegative
@@ -63,6 +66,44 @@ def test_wrong_certificates_prove_nothing(certificate: Term, why: str) -> None:
 def test_a_family_must_satisfy_the_hypotheses() -> None:
     with pytest.raises(ValueError, match="does not satisfy"):
         judge(statement(hypotheses=(Equation(A, 2 * (U @ X), residual),)))
+
+
+PLAIN = tuple(Tensor(name) for name in "uab")
+u_, a_, b_ = map(as_term, PLAIN)
+HALVES = Equation(a_, u_ * b_, Tensor("R_u"))
+
+
+def points(*values: tuple[Fraction, Fraction, Fraction]) -> tuple[Point, ...]:
+    return tuple(Point((), tuple(zip(PLAIN, v, strict=True))) for v in values)
+
+
+GOOD = points((1, 2, 2), (3, 6, 2), (Fraction(1, 2), -2, -4))
+
+
+def of_points(factor: int, family: tuple[Point, ...] = GOOD) -> Follows:
+    """2 u b = factor a, where a = u b."""
+    return Follows((HALVES,), 2 * u_ * b_, factor * a_, -2 * as_term(HALVES.residual), family)
+
+
+def test_a_family_may_be_points_of_ones_own() -> None:
+    right = judge(of_points(2))
+    assert right.proved and right.mutants.killed and not right.mutants.survivors
+    wrong = judge(of_points(3))
+    assert wrong.holds is False and "u = 1" in wrong.counterexample
+
+
+@pytest.mark.parametrize(
+    ("family", "why"),
+    [
+        (GOOD[:2], "at least 3 points"),
+        ("singular values", "at least 3 points, or one of rational singular value decompositions, "),
+        (points((1, 2, 2), (3, 6, 2), (1, 1, 2)), "a point of the family does not satisfy a = u"),
+        (tuple(Point((), p.values[:2]) for p in GOOD), "gives no values for b"),
+    ],
+)
+def test_points_that_are_no_family_are_refused(family: object, why: str) -> None:
+    with pytest.raises(Malformed, match=why):
+        judge(of_points(2, family))
 
 
 def test_inequalities_need_visibly_nonnegative_remainders() -> None:

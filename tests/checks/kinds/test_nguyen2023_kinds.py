@@ -17,7 +17,7 @@ from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_2, TABLE_9
 from checks.statement import Fact
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import as_term
+from derivations.calculus.term import as_term, sum_over
 
 i, j = Index("i", "n"), Index("j", "n")
 a = Tensor("a", ("n",))
@@ -47,6 +47,8 @@ def test_an_instance_that_fails_shows_nothing_and_refutes_nothing():
     wrong = replace(right, facts=(Fact("a_1 is -3", ENTRY[i] + 3, "="),))
     assert judge(right).holds is True
     assert judge(right).mutants.killed == judge(right).mutants.tried > 0
+    zero = judge(Example((Fact("the sum", sum_over(j, ENTRY[j]), "="),), point(3, -3)))
+    assert zero.holds and zero.mutants.equivalent and not zero.mutants.survivors, "twice 0 is 0"
     assert judge(wrong).holds is None, "at another instance it may hold"
     assert [step["passed"] for step in judge(wrong).steps] == [False]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from checks.engine.judge import judge
-from checks.kinds.programs import Dual
+from checks.engine.unicode import unicode_math
+from checks.kinds.programs import Convex, Dual
 from checks.kinds.stationary import Stationary
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Constraint, Program
+from derivations.calculus.program import Constraint, Program, dualise
 from derivations.calculus.term import as_term, sum_over
 
 W, B, MU = Tensor("w"), Tensor("b"), Tensor("mu", ("N",))
@@ -26,6 +27,18 @@ def test_what_stationarity_gives_is_no_condition_of_the_dual_and_not_called_fals
         judge(Dual(PROGRAM, (BIAS, (W, w + sum_over(I, mu[I] * x[I])))))
     for false in (w, w - sum_over(I, mu[I] * x[I])):
         assert judge(Dual(PROGRAM, (BIAS, (W, false)))).counterexample == "w gives no such condition"
+
+
+def test_squares_of_affine_expressions_are_convex() -> None:
+    fit = sum_over(I, (w * x[I] + b - y[I]) ** 2)
+    finding = judge(Convex(Program("least squares", (W, B), fit / 2 + w**2)))
+    assert finding.proved and finding.mutants.killed and not finding.mutants.survivors
+    assert judge(Convex(Program("saddle", (W, B), fit / 2 - w**2))).holds is None
+
+
+def test_a_program_without_variables_is_printed_without_a_list() -> None:
+    dual = dualise(Program("P", (W,), w**2 - 2 * w)).program
+    assert dual is not None and unicode_math(dual.latex()) == "maximise -1"
 
 
 def test_a_point_of_another_shape_is_said_with_both_shapes() -> None:

@@ -25,6 +25,7 @@ import torch
 
 from checks.claim import ROOT, Assumption, Claim, Options, claim
 from checks.evidence import Evidence, Mutants, Record
+from checks.kinds.programs import Dual
 from checks.run import catalogue, content, ledger, registry
 from checks.run import verify as vf
 from checks.run.bounded import WorkerEnded
@@ -37,6 +38,7 @@ from checks.run.store import digest, write_atomically
 from checks.run.verify import assumptions_for, verify
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
+from derivations.calculus.program import Program, dualise
 from derivations.calculus.term import as_term
 from derivations.theories.svr.regression import SvrAssumptions
 
@@ -49,6 +51,13 @@ QUICK = Options(max_tokens=64)
 def made(**changes: Any) -> Claim:
     base = Claim("x/1", "Eq. (1)", "title", lambda a: Identity(s + t, t + s), "words", source="x.py:1")
     return replace(base, **changes)
+
+
+def test_a_step_that_derivation_and_engine_both_give_is_shown_once() -> None:
+    program = Program("P", (Tensor("w"),), as_term(Tensor("w")) ** 2 / 2)
+    dual = made(literal=lambda _: Dual(program, ()), derivation=lambda _: dualise(program).steps)
+    titles = [step["title"] for step in vf.examine(dual, None, QUICK).steps]
+    assert titles and len({*titles}) == len(titles)
 
 
 # ---------------------------------------------------------------- the cache
@@ -598,9 +607,12 @@ def test_damaged_expected_verdicts_are_named(
 def test_accepting_changes_only_the_judged_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "table", lambda: tmp_path / "expected.json")
     record = vf.examine(made(), None, QUICK)
-    ledger.accept([record])
-    ledger.accept([replace(record, id="a/eq10", verdict="refuted"), replace(record, id="a/eq9")])
+    every = ("x/1", "a/eq9", "a/eq10")
+    ledger.accept([record], every)
+    ledger.accept([replace(record, id="a/eq10", verdict="refuted"), replace(record, id="a/eq9")], every)
     assert list(ledger.expected().items()) == [("a/eq9", "proved"), ("a/eq10", "refuted"), ("x/1", "proved")]
+    ledger.accept([], every[:2])
+    assert list(ledger.expected()) == ["a/eq9", "x/1"], "a claim that is gone has no verdict"
 
 
 def record(id: str, verdict: str, *rests_on: str) -> Record:
