@@ -422,8 +422,8 @@ _betas(
     "β for classification and regression",
     "Two β, one a model, for each of 25 classification and 6 regression tasks.",
     Figure("tasks", Fraction(len(T[13].tasks)), "=", Fraction(25 + 6), 0),
-    Figure("classification tasks (Tables 1 and 9)", Fraction(len(ONE.tasks) + len(NINE.tasks)), "=", Fraction(25), 0),
-    Figure("regression tasks (Table 8)", Fraction(len(EIGHT.tasks)), "=", Fraction(6), 0),
+    Figure("classification tasks", Fraction(len(ONE.tasks) + len(NINE.tasks)), "=", Fraction(25), 0),
+    Figure("regression tasks", Fraction(len(EIGHT.tasks)), "=", Fraction(6), 0),
     _shared(13, 1, 9, 8),
 )
 _betas(
