@@ -145,7 +145,7 @@ def eq17() -> All:
         Given(F_S, (s, d), FITTED[d], "the function of head s"),
     )
     return All(
-        Definition(as_term(f_x), combine(as_term(Y_S)[s]), label="the heads' outputs, projected and added"),
+        Definition(as_term(f_x), combine(as_term(Y_S)[s])),
         Identity(
             combine(as_term(Y_S)[s]),
             combine(FITTED),
