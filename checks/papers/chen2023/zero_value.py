@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.kinds.follows import ZERO, Follows
 from checks.leg import Legs
 from checks.papers.chen2023 import enumerations as legs
@@ -263,6 +263,7 @@ claim(
 
 
 J = Tensor("J")
+IDENTITY = Assumption("data-independent weights", "f(X) is an identity matrix", "f_X", "identity")
 
 
 def _eq20(a: KsvdAssumptions) -> All:
@@ -311,7 +312,7 @@ claim(
     under=(("f_X", "identity"),),
     words="With f(X) an identity matrix (18), (19) and (20) hold as well, with K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩.",
     literal=lambda a: All(*_eq18(a).parts, *_eq19(a).parts, *_eq20(a).parts),
-    assumes=PRIMAL,
+    assumes=(*PRIMAL, IDENTITY),
     rests_on=("chen2023/eq18", "chen2023/eq19", "chen2023/eq20"),
     where=NOTATION + COLUMNS,
     notes="The weights have one row for each feature; f(X) occurs in none of the formulas.",
