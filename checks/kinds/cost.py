@@ -460,6 +460,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     detail = f"counted {_count(counted)}, printed {_count(s.expression(s.printed))}"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", holds, detail, settles=True))
     finding.counterexample = wrong
+    if holds and s.relation != "=":
+        finding.steps.append(_bounded(counted, s))
     if with_mutants and holds:
         finding.mutants = _mutate(s, counted, seed)
     return finding
@@ -490,11 +492,30 @@ def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:
     """Equality of polynomials; an upper bound holds if it does coefficient by coefficient from size 1 on."""
     if s.relation == "=":
         return sp.expand(printed - counted) == 0
+    shifted = _shifted(counted, printed, s)
+    symbols = sorted(shifted.free_symbols, key=str)
+    return bool(shifted >= 0) if not symbols else all(c >= 0 for c in sp.Poly(shifted, *symbols).coeffs())
+
+
+def _shifted(counted: sp.Expr, printed: sp.Expr, s: Cost) -> sp.Expr:
+    """What the bound exceeds the count by, in the domain, with 1 + x for each size x."""
     put = {s.expression(name): s.expression(value) for name, value in s.domain}
     difference = sp.expand((s.constant * printed - counted).subs(put, simultaneous=True))
-    symbols = sorted(difference.free_symbols, key=str)
-    shifted = sp.expand(difference.subs({x: x + 1 for x in symbols if x.is_positive}, simultaneous=True))
-    return bool(shifted >= 0) if not symbols else all(c >= 0 for c in sp.Poly(shifted, *symbols).coeffs())
+    sizes = [x for x in difference.free_symbols if x.is_positive]
+    return sp.expand(difference.subs({x: x + 1 for x in sizes}, simultaneous=True))
+
+
+def _bounded(counted: sp.Expr, s: Cost) -> dict[str, Any]:
+    """The step from the count to the bound: terms that are nonnegative from size 1 on."""
+    printed = s.expression(s.printed)
+    shifted = _shifted(counted, printed, s)
+    less = {x: sp.Symbol(rf"({sp.latex(x)} - 1)") for x in shifted.free_symbols if x.is_positive}
+    constant = rf"{s.constant}\," if s.constant != 1 else ""
+    latex = rf"{constant}\left({sp.latex(printed)}\right) - \left({sp.latex(counted)}\right) = "
+    latex += sp.latex(shifted.subs(less)) + (r" \ge 0" if shifted != 0 else "")
+    domain = ", ".join(f"{name} = {value}" for name, value in s.domain)
+    reason = "the bound less the count; no size is below 1" + (f", and {domain}" if domain else "")
+    return step("bound", latex, reason, True)
 
 
 def disagreement(counted: sp.Expr, s: Cost) -> str | None:

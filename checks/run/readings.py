@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.audit import current, per_audit
+from checks.engine.legend import used
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.proofs import hash_of
@@ -106,7 +107,20 @@ def reading(record: Record) -> dict[str, Any] | None:
 
 
 def beside(record: Record) -> None:
-    """Put into a record what its paper prints and what was read there."""
+    """Put into a record what its paper prints and what was read there, and leave of its legend what explains
+    something that is shown.
+    """
     source = printed(record.paper).get(record.id) or Printed("")
     record.place, record.printed, record.added = source.place, list(source.lines), source.added
     record.reading = reading(record)
+    corrected = record.corrected or {}
+    formulas = [record.statement.get("latex", ""), corrected.get("latex", ""), *record.printed]
+    formulas += [step["latex"] for step in record.steps]
+    prose = [
+        record.words,
+        record.notes,
+        record.added,
+        record.counterexample or "",
+        corrected.get("words", ""),
+    ]
+    record.where = used(record.where, formulas, prose)

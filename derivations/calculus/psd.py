@@ -20,6 +20,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Raw
 from derivations.calculus.term import Term
 
 Signs = Mapping[Tensor, str]  # a parameter's range: "real", ">= 0" or "> 0"
@@ -43,7 +44,22 @@ class Certificate:
         """The rules used, innermost first."""
         return [r for part in self._parts() for r in part.reasons()] + [self.rule]
 
+    def steps(self, j: Index, first: int = 1) -> list[tuple[str, str]]:
+        """The kernels that are built, innermost first, each as LaTeX of its entry (i, j) under a name
+        κ_first, … and the rule by which it is positive semidefinite.
+        """
+        found: list[tuple[str, str]] = []
+        inner = []
+        for part in self._parts():
+            found += part.steps(j, first + len(found))
+            inner.append(rf"\kappa_{{{first + len(found) - 1}}}")
+        return [*found, (rf"\kappa_{{{first + len(found)}}} = {self._built(j, *inner)}", self.rule)]
+
     rule = ""
+
+    def _built(self, j: Index, *inner: str) -> str:
+        """LaTeX of the entry (i, j) in the names of the inner kernels."""
+        raise NotImplementedError
 
     def _parts(self) -> tuple[Certificate, ...]:
         return ()
@@ -57,7 +73,7 @@ class Features(Certificate):
     at: Index
     over: Index | None = None
 
-    rule = "Σ_ij w_i w_j Σ_a g_a(x_i) g_a(x_j) = Σ_a (Σ_i w_i g_a(x_i))² ≥ 0"
+    rule = "a sum of products: Σ_ij w_i w_j Σ_a g_ia g_ja = Σ_a (Σ_i w_i g_ia)² ≥ 0"
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         body = self.feature.entry()
@@ -73,6 +89,12 @@ class Features(Certificate):
             return "a feature's own index is the index of its sum"
         return _stray(self.feature.entry(), own | open)
 
+    def _built(self, j: Index, *inner: str) -> str:
+        at, over = self.at.latex, self.over.latex if self.over else ""
+        total = rf"\sum_{{{over}=1}}^{{{self.over.dim}}} " if self.over else ""
+        one, two = (rf"g_{{{place}{over}}}" for place in (at, j.latex))
+        return rf"{total}{one}\,{two},\quad {one} = {self.feature.latex()}"
+
 
 @dataclass(frozen=True)
 class Scaled(Certificate):
@@ -82,7 +104,7 @@ class Scaled(Certificate):
     at: Index
     inner: Certificate
 
-    rule = "u(x_i) u(x_j) κ(x_i, x_j) for a function u: put w_i u(x_i) for w_i"
+    rule = "multiplied by a number u_i of each point: put w_i u_i for w_i"
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         u = self.factor.entry()
@@ -90,6 +112,10 @@ class Scaled(Certificate):
 
     def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
         return _stray(self.factor.entry(), {self.at} | open) or self.inner.flaw(signs, open)
+
+    def _built(self, j: Index, *inner: str) -> str:
+        one, two = (rf"u_{{{place.latex}}}" for place in (self.at, j))
+        return rf"{one}\,{two}\,{inner[0]},\quad {one} = {self.factor.latex()}"
 
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
@@ -115,6 +141,9 @@ class Multiple(Certificate):
             return f"the coefficient {self.coefficient.latex()} is not known to be nonnegative"
         return self.inner.flaw(signs, open)
 
+    def _built(self, j: Index, *inner: str) -> str:
+        return rf"{self.coefficient.wrapped(2)}\,{inner[0]}"
+
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
 
@@ -129,6 +158,9 @@ class Plus(Certificate):
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         return ix.Add(tuple(p.kernel(i, j) for p in self.parts))
+
+    def _built(self, j: Index, *inner: str) -> str:
+        return " + ".join(inner)
 
     def _parts(self) -> tuple[Certificate, ...]:
         return self.parts
@@ -150,6 +182,9 @@ class Power(Certificate):
         whole = isinstance(self.degree, int) and self.degree >= 1
         return self.inner.flaw(signs, open) if whole else "the degree is not a positive whole number"
 
+    def _built(self, j: Index, *inner: str) -> str:
+        return rf"{{{inner[0]}}}^{{{self.degree}}}"
+
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
 
@@ -164,6 +199,9 @@ class Exp(Certificate):
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         return ix.exp(self.inner.kernel(i, j))
+
+    def _built(self, j: Index, *inner: str) -> str:
+        return rf"\exp({inner[0]})"
 
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
@@ -185,6 +223,9 @@ class OverCoordinates(Certificate):
     def flaw(self, signs: Signs, open: frozenset[Index] = frozenset()) -> str:
         return self.inner.flaw(signs, open | {self.over})
 
+    def _built(self, j: Index, *inner: str) -> str:
+        return rf"\sum_{{{self.over.latex}=1}}^{{{self.over.dim}}} {inner[0]}"
+
     def _parts(self) -> tuple[Certificate, ...]:
         return (self.inner,)
 
@@ -196,7 +237,7 @@ class Overlap(Certificate):
     coordinate: Term
     at: Index
 
-    rule = "|a| + |b| - |a - b| = 2 ∫ s_a(t) s_b(t) dt with s_a the indicator of the interval from 0 to a"
+    rule = "|p| + |q| - |p - q| = 2 ∫ s_p(t) s_q(t) dt with s_p the indicator of the interval from 0 to p"
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         x = self.coordinate.entry()
@@ -207,6 +248,10 @@ class Overlap(Certificate):
         stray = _stray(self.coordinate.entry(), {self.at} | open)
         return stray or ("" if _overlap_lemma() else "the overlap lemma fails")
 
+    def _built(self, j: Index, *inner: str) -> str:
+        shared = r"\left|p\right| + \left|q\right| - \left|p - q\right|"
+        return rf"{shared},\quad {_pair(self.coordinate, self.at, j)}"
+
 
 @dataclass(frozen=True)
 class Harmonic(Certificate):
@@ -215,7 +260,7 @@ class Harmonic(Certificate):
     coordinate: Term
     at: Index
 
-    rule = "ab/(a + b) = ∫_0^∞ (a e^{-ta}) (b e^{-tb}) dt for a, b > 0"
+    rule = "pq/(p + q) = ∫_0^∞ (p e^{-tp}) (q e^{-tq}) dt for p, q > 0"
 
     def kernel(self, i: Index, j: Index) -> ix.Expr:
         x = self.coordinate.entry()
@@ -228,6 +273,14 @@ class Harmonic(Certificate):
         if not sg.positive(self.coordinate.entry(), _facts(signs)):
             return "the coordinates are not visibly positive"
         return "" if _harmonic_lemma() else "the integral differs"
+
+    def _built(self, j: Index, *inner: str) -> str:
+        return rf"\frac{{p\,q}}{{p + q}},\quad {_pair(self.coordinate, self.at, j)}"
+
+
+def _pair(coordinate: Term, at: Index, j: Index) -> str:
+    """p and q, one coordinate of both points."""
+    return rf"p = {coordinate.latex()},\quad q = {Raw((), _at(coordinate.entry(), at, j)).latex()}"
 
 
 def _absolute(x: ix.Expr) -> ix.Expr:

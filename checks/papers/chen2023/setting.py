@@ -219,7 +219,10 @@ claim(
     ),
     correction_words="There are maps x ↦ φ_x and z ↦ φ_z with κ(x, z) = ⟨φ_x, φ_z⟩ for all x, z. Every "
     "kernel on finitely many points has them: φ_z the column of z, φ_x the unit vector of x.",
-    where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case.",
+    where=r"$\phi_{\boldsymbol{x}},\phi_{\boldsymbol{z}}\in\mathbb{R}^b$, the finite-dimensional case. "
+    r"$K\in\mathbb{R}^{N\times N}$ the values of any kernel, $K_{ij}$ that at $\boldsymbol{x}_i$ and "
+    r"$\boldsymbol{z}_j$; $I_N$ the identity matrix: its row $i$ is $\phi_{\boldsymbol{x}_i}$, as column $j$ "
+    r"of $K$ is $\phi_{\boldsymbol{z}_j}$.",
     notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 "
     "and 4.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.kinds.follows import ZERO, Follows
 from checks.leg import Legs
 from checks.papers.chen2023 import enumerations as legs
@@ -52,6 +52,10 @@ HALF = as_term(ksvd.HALF)
 rho = Tensor("rho", (S,), r"\boldsymbol{\rho}", "", r"\rho_{%1}", positive=True)
 ROOT = Given(ksvd.lam, (l_,), as_term(rho)[l_] ** 2, "a positive λ_l is the square of a positive ρ_l")
 he_l, hr_l = column(h_e, l_), column(h_r, l_)
+COLUMNS = (
+    r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; "
+    r"$\Sigma=\Lambda^{-1}=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$."
+)
 
 
 def _quadratic(h: Term, at: Index, between: Term) -> Term:
@@ -172,8 +176,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14"),
     legs=(tensor_legs.lines_of_18,),
-    where=NOTATION
-    + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; $\Sigma=\Lambda^{-1}$.",
+    where=NOTATION + COLUMNS,
 )
 
 
@@ -253,18 +256,35 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.equal_norms,),
-    where=NOTATION + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$.",
+    where=NOTATION + COLUMNS,
     notes="Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: "
     "H_eᵀH_e = H_rᵀH_r, see chen2023/thm3.2.",
 )
 
 
+J = Tensor("J")
+IDENTITY = Assumption("data-independent weights", "f(X) is an identity matrix", "f_X", "identity")
+
+
 def _eq20(a: KsvdAssumptions) -> All:
-    family = solutions(printed(a))
+    own = printed(a)
+    family, at_stationarity = solutions(own), lines(own)[4]
     replaced = HALF * sum_over(l_, sigma[l_] * (he_l.T @ he_l))
     second = replaced + replaced - third_square()
     certificate = HALF * trace(h_e.T @ res_e) - HALF * trace(res_r.T @ h_r)
     return All(
+        Follows(
+            EIGEN,
+            as_term(J),
+            last_line(),
+            -trace(h_e.T @ res_e),
+            family,
+            given=(
+                Given(J, (), at_stationarity, "the fifth line of (18)"),
+                SIGMA_RULE,
+            ),
+            label="the last line of (18)",
+        ),
         Follows(EIGEN, last_line(), second, certificate, family, label="(19) inserted"),
         Identity(second, as_term(0), label="zero"),
     )
@@ -280,7 +300,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq18", "chen2023/eq19"),
     legs=(tensor_legs.zero_objective,),
-    where=NOTATION,
+    where=NOTATION + COLUMNS,
 )
 
 
@@ -292,10 +312,9 @@ claim(
     under=(("f_X", "identity"),),
     words="With f(X) an identity matrix (18), (19) and (20) hold as well, with K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩.",
     literal=lambda a: All(*_eq18(a).parts, *_eq19(a).parts, *_eq20(a).parts),
-    assumes=PRIMAL,
+    assumes=(*PRIMAL, IDENTITY),
     rests_on=("chen2023/eq18", "chen2023/eq19", "chen2023/eq20"),
-    where=NOTATION + r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; "
-    r"$\Sigma=\Lambda^{-1}$.",
+    where=NOTATION + COLUMNS,
     notes="The weights have one row for each feature; f(X) occurs in none of the formulas.",
 )
 

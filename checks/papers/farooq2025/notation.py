@@ -12,8 +12,8 @@ from derivations.theories.energy.forms import DK, DV, DX, A, N, V, i, j, k
 HERE = "farooq2025/"
 WHERE = (
     r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with "
-    r"rows $v_j$, $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$ "
-    r"and $c_j$ its value at $Z=AV$."
+    r"rows $v_j$, $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$; "
+    r"$c_j=\sum_m A_{mj}\sum_l A_{ml}v_l^\top v_j$, the value of $u_j$ at the attention output."
 )
 QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$, $V\in\mathbb{R}^{n\times d_v}$."
 READ_AS = r" The line in which $A$ is a softmax is that before it, read with $d_v=n$."
@@ -21,7 +21,8 @@ Q_, K_ = en.rows("Q", "q", DK), en.rows("K", "k", DK)
 X_ = en.rows("X", "x", DX)
 Q, K, X = (as_term(t) for t in (Q_, K_, X_))
 ENERGY = as_term(Tensor("E", (), "E"))  # of Section 1, where there is no Z yet
-E_NAME = as_term(Tensor("E", (), "E(Z)"))
+E_ = Tensor("E", (), "E(Z)")
+E_NAME = as_term(E_)
 ER_NAME = as_term(Tensor("E_R", (), "E_R(Z)"))
 SCORES = Q @ K.T / sqrt(size(DK))
 SMOOTH = Assumption("F differentiable", "F has a derivative everywhere")

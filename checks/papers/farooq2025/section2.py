@@ -9,6 +9,7 @@ from checks.leg import Legs
 from checks.papers.farooq2025.notation import (
     A_RULE,
     DZ,
+    E_,
     E_NAME,
     HERE,
     QUERY_WHERE,
@@ -287,13 +288,14 @@ claim(
 )
 
 f_, g_ = (Tensor(x, (), f"{x}(Z)") for x in "fg")
+ENERGY_RULE = Given(E_, (), en.attention_energy(), "the energy (11)")
 SPLIT = (Given(f_, (), PRINTED, "the coupling"), Given(g_, (), trace(HALF * (Z.T @ Z)), "the quadratic term"))
 claim(
     HERE + "prose-split-f-g",
     "Section 2.1, first sentence",
     "The energy as two terms",
     words="The energy is -f + g, with the coupling f = tr(ZᵀAV) and the quadratic term g = tr(ZᵀZ/2).",
-    literal=Identity(en.attention_energy(), -as_term(f_) + as_term(g_), given=SPLIT),
+    literal=Identity(E_NAME, -as_term(f_) + as_term(g_), given=(ENERGY_RULE, *SPLIT)),
     rests_on=(HERE + "eq11",),
     where=WHERE,
     notes="So E is neither f, as in (14) to (17), nor -f, as in (18).",

@@ -9,7 +9,7 @@ from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_RULE, E_NAME, ER_NAME, HERE, WHERE
 from checks.papers.farooq2025.section4 import STATE
 from checks.papers.farooq2025.section5 import coefficient
-from checks.statement import All, Definition, Identity
+from checks.statement import All, Definition, Given, Identity
 from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, diag, exp, sum_over, trace
@@ -24,6 +24,9 @@ EXP_C = A @ diag(exp(C_J)) @ V
 R_PRINTED = Z.T @ EXP_C
 R_INDEX = -sum_over(i, j, exp(coefficient()) * A[i, j] * (Z[i].T @ V[j]))
 u_ = Tensor("u", (), "u")
+aligned_ = Tensor("u", (en.N,), "u", "", r"u_{%1}")
+U = as_term(aligned_)
+U_RULE = Given(aligned_, (j,), en.u(j), "the alignments (26)")
 REDEFINED = r" Here $C=\operatorname{diag}(e^{c_j})$."
 
 claim(
@@ -32,7 +35,10 @@ claim(
     "The exponential F",
     role="definition",
     words="F is the exponential.",
-    literal=Definition(en.F(en.u(j)), exp(en.u(j))),
+    literal=All(
+        Definition(en.F(U[j]), exp(U[j])),
+        Identity(exp(U[j]), exp(en.u(j)), given=(U_RULE,), label="at an alignment"),
+    ),
     rests_on=(HERE + "eq26",),
     where=WHERE,
 )

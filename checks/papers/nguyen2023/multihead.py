@@ -7,23 +7,16 @@ from dataclasses import replace
 from checks.claim import claim
 from checks.leg import Legs
 from checks.papers.nguyen2023.multihead_formulas import (
-    B_S,
-    H_X,
     HEAD,
+    HEAD_FIT,
+    HEAD_VALUES,
     HEAD_WHERE,
-    PHI_X,
-    W_S,
-    combine,
     eq3,
+    eq17,
     eq18,
-    s,
 )
 from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
-from checks.statement import Definition
-from derivations.calculus.index import Tensor
-from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DV
 
 variant_heads = Legs("checks.papers.nguyen2023.legs.heads")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
@@ -47,14 +40,10 @@ claim(
     "The multi-head regression function",
     role="definition",
     words="One regression function a head, each applied to its part of the input; projected and added.",
-    literal=Definition(
-        as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})")),
-        combine(as_term(W_S)[s] @ as_term(PHI_X)[s] / as_term(H_X)[s] + as_term(B_S)[s]),
-        nonzero=(H_X,),
-    ),
+    literal=eq17(),
     assumes=(H_NONZERO,),
     rests_on=("nguyen2023/eq4",),
-    where=HEAD_WHERE,
+    where=HEAD_WHERE + HEAD_FIT + r" $\boldsymbol{y}$ is another name of $f(\boldsymbol{x})$.",
     notes=r"Each head is fitted to its own data; the $\mathbf{W}_O^s$ stand outside all programs.",
 )
 
@@ -71,5 +60,5 @@ claim(
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
-    where=HEAD_WHERE,
+    where=HEAD_WHERE + HEAD_FIT + HEAD_VALUES,
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from checks.statement import All, Given, Identity
+from checks.papers.nguyen2023.theorem1_formulas import f_x
+from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Term, as_term, row_softmax, size, softmax, sqrt, stack, sum_over
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DPHI, DV, D, N, SvrAssumptions, d, i, j
+from derivations.theories.svr.regression import DPHI, DV, D, N, SvrAssumptions, d, f_, i, j
 
 HEADS = "H"
 PAPER = SvrAssumptions(bias="off")
@@ -42,6 +43,15 @@ W_MULTI = Tensor("W_O^multi", (DV, HEADS, DV), r"\mathbf{W}_O^{\mathrm{multi}}")
 HEAD_WHERE = (
     r"Heads $s=1,\dots,H$, each with queries, keys and values of its own; "
     r"$\mathbf{W}_O^s\in\mathbb{R}^{D_v\times D_v}$."
+)
+HEAD_FIT = (
+    r" Head $s$ fits $f^s$ to keys $\boldsymbol{k}^s_j$ and targets $\boldsymbol{y}^s_j$, $j=1,\dots,N$: "
+    r"$\boldsymbol{x}^s$ is its part of the input $\boldsymbol{x}$, $\Phi^s$ its features, $h^s$ its "
+    r"normaliser, $\mathbf{W}^s$ its weights and $\boldsymbol{b}^s$ its intercept."
+)
+HEAD_VALUES = (
+    r" Its values are $\boldsymbol{v}^s_j(d)=(\boldsymbol{\alpha}^s_j(d)-\tilde{\boldsymbol{\alpha}}^s_j(d))/"
+    r"h^s(\boldsymbol{k}^s_j)$, with the multipliers of its own program (5)."
 )
 
 
@@ -88,6 +98,15 @@ PHI_K = Tensor(
 H_X = Tensor("h^s(x^s)", (HEADS,), "h", "", r"h^{%1}(\boldsymbol{x}^{%1})")
 B_S = Tensor("b^s", (HEADS, DV), r"\boldsymbol{b}", r"\boldsymbol{b}^{%1}", r"\boldsymbol{b}^{%1}(%2)")
 W_S = matrix("W^s", "W", DV, DPHI)
+Y_S = per_head("y^s", "y", DV)
+F_S = Tensor("f^s", (HEADS, DV), "f", r"f^{%1}(\boldsymbol{x}^{%1})", r"f^{%1}(\boldsymbol{x}^{%1})(%2)")
+KERNEL_S = Tensor(
+    "Phi^s(x^s)'Phi^s(k^s)",
+    (HEADS, N),
+    "",
+    "",
+    r"\Phi^{%1}(\boldsymbol{x}^{%1})^\top \Phi^{%1}(\boldsymbol{k}^{%1}_{%2})",
+)
 K_PLAIN = Tensor("k", (N, D), r"\boldsymbol{k}", r"\boldsymbol{k}_{%1}")
 X_PLAIN = Tensor("x", (D,), r"\boldsymbol{x}")
 HEAD_COPIES = {
@@ -108,27 +127,76 @@ def combine(head_output: Term) -> Term:
     return sum_over(s, as_term(W_O)[s] @ head_output)
 
 
-def fitted_heads(bias: bool) -> Term:
-    """Σ_s W_O^s f^s(x^s) with the weights that each head's own program gives, in values v^s."""
-    head = HEAD if bias else HEAD.without_bias()
-    expr = sv.in_values(head, sv.expansion(head))
-    return combine(stack(d, Raw((), sv.lift(expr, s, HEAD_COPIES))))
-
-
 def attention_heads(a: SvrAssumptions = PAPER) -> Term:
-    """The same with the intercept, the kernel and the h^s of the assumptions."""
+    """Σ_s W_O^s f^s(x^s) with the weights that each head's own program gives, in values v^s, and with the
+    intercept, the kernel and the h^s of the assumptions.
+    """
     expr = sv.regenerated(HEAD, a, as_term(X_PLAIN), as_term(K_PLAIN)[j])
     return combine(stack(d, Raw((), sv.lift(expr, s, HEAD_COPIES))))
 
 
+FITTED = as_term(W_S)[s] @ as_term(PHI_X)[s] / as_term(H_X)[s] + as_term(B_S)[s]
+
+
+def eq17() -> All:
+    """(17), member by member."""
+    functions = (
+        Given(Y_S, (s, d), as_term(F_S)[s, d], "the output of head s"),
+        Given(F_S, (s, d), FITTED[d], "the function of head s"),
+    )
+    return All(
+        Definition(as_term(f_x), combine(as_term(Y_S)[s])),
+        Identity(
+            combine(as_term(Y_S)[s]),
+            combine(FITTED),
+            functions,
+            chain=(Link(combine(as_term(F_S)[s]), "the output of head s"),),
+            nonzero=(H_X,),
+            reason="the function of head s",
+            label="with the function of each head",
+        ),
+    )
+
+
+def _expanded(kernel: Term) -> Term:
+    """The second member of (18), with Φ^s(x^s)ᵀΦ^s(k^s_j)."""
+    return combine(sum_over(j, kernel / as_term(H_X)[s] * as_term(V_VEC)[s, j]) + as_term(B_S)[s])
+
+
 def _eq18_first() -> Identity:
-    kernel = as_term(PHI_X)[s].T @ as_term(PHI_K)[s, j]
+    weights = sv.in_values(HEAD, sv.dual(HEAD).substitute(as_term(HEAD.w)[d, f_].entry()))
     return Identity(
-        fitted_heads(bias=True),
-        combine(sum_over(j, kernel / as_term(H_X)[s] * as_term(V_VEC)[s, j]) + as_term(B_S)[s]),
+        as_term(f_x),
+        _expanded(as_term(PHI_X)[s].T @ as_term(PHI_K)[s, j]),
+        given=(
+            Given(f_x, (d,), combine(FITTED)[d], "(17)"),
+            Given(
+                W_S,
+                (s, d, f_),
+                Raw((), sv.lift(weights, s, HEAD_COPIES)),
+                "the weights that the stationarity condition of each head's program gives",
+            ),
+        ),
         nonzero=(H_X,),
-        reason="the expansion of each head, from the stationarity condition of its program",
         label="an expansion for each head",
+    )
+
+
+def _eq18_second(a: SvrAssumptions) -> Identity:
+    """The second member of (18) with the kernel, the normaliser and the intercept of the assumptions."""
+    kernel, value = as_term(KERNEL_S), sv.kernel_of(a, as_term(X_S)[s], as_term(K_VEC)[s, j])
+    total = as_term(1) if a.normaliser == "one" else sum_over(j, kernel[s, j])
+    no_bias = () if a.bias == "on" else (Given(B_S, (s, d), as_term(0), "no intercept"),)
+    return Identity(
+        _expanded(kernel[s, j]),
+        multihead_softmax(as_term(X_S)[s], K_VEC, V_VEC),
+        given=(
+            Given(H_X, (s,), total, "the choice of h"),
+            Given(KERNEL_S, (s, j), Raw((), value), "(13) for each head"),
+            *no_bias,
+        ),
+        label="softmax in each head",
+        sizes=SMALL,
     )
 
 
@@ -139,7 +207,6 @@ def multihead_softmax(query: Term, keys: Tensor, values: Tensor) -> Term:
 
 
 def eq18(a: SvrAssumptions) -> All:
-    at_x = multihead_softmax(as_term(X_S)[s], K_VEC, V_VEC)
     rows_of = tuple(
         Given(vector, (s, at, c), as_term(whole)[s, at, c], f"the rows of {whole.name}")
         for vector, whole, at, c in ((Q_VEC, Q_S, i, t), (K_VEC, K_S, j, t), (V_VEC, V_S, j, d))
@@ -148,6 +215,6 @@ def eq18(a: SvrAssumptions) -> All:
     row = sum_over(s, head_attention(s) @ as_term(W_O)[s].T)[i]
     return All(
         _eq18_first(),
-        Identity(attention_heads(a), at_x, label="softmax in each head", sizes=SMALL),
+        _eq18_second(a),
         Identity(at_query, row, rows_of, label="with the heads' queries this is row i of (3)", sizes=SMALL),
     )

@@ -33,7 +33,8 @@ NOTATION = (
     r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
     r"features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; "
     r"slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; multipliers "
-    r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j,\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$."
+    r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ of the two bounds of the residual; multipliers "
+    r"$\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$ of the slacks' signs."
 )
 VALUES = (
     r" The values are $\boldsymbol{v}_j(d)=(\boldsymbol{\alpha}_j(d)-\tilde{\boldsymbol{\alpha}}_j(d))/"
@@ -47,6 +48,12 @@ LOSS = Assumption(
 )
 BIAS_ON = Assumption("bias", "the intercept b is a variable", "bias", "on")
 BIAS_OFF = Assumption("no bias", "b = 0", "bias", "off")
+UNBOUNDED = Assumption(
+    "unbounded multipliers",
+    "C is infinite: there are no slacks, and the multipliers have no upper bound",
+    "box",
+    "relaxed",
+)
 KERNEL_SUM = Assumption(
     "kernel-sum normaliser",
     "h(x) is the sum of the kernel values of x with all keys",

@@ -37,6 +37,10 @@ CONTEXT = blocks(
 POSITION = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.done_x))  # e_{j,k-1}
 AVERAGE = 1 / size(N) * eye(STACKED.join((D, CLASSES)))  # P_1 and P_2
 BLOCKS = WHERE + r" $e_{i,k-1}$ stacks $x_i$ and $y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i)$."
+LETTERS = (
+    r" $E_{k-1}$ has the columns $e_{1,k-1},\dots,e_{N,k-1}$; $X$ has the rows $x_i$; $x_\cdot$, $y_\cdot$: "
+    r"any of the examples; $g$: any function of one number."
+)
 
 
 def example(at: Index) -> Term:
@@ -89,7 +93,7 @@ def head_one(a: FunctionalAssumptions) -> All:
     outputs, weights = heads(a), plain_weights(a)
     parts = tuple(
         Stacked(
-            output,
+            named(r"\mathrm{Att}^{(1)}_{j,k}", output),
             blocks(zeros(D), -(n.alpha * sum_over(i, n.residual * weights[name]))),
             label=f"κ {name}" if a.kernel == "features" else name,
         )
@@ -146,7 +150,7 @@ claim(
     assumes=(MASKED,),
     rests_on=("wang2024/eq7", "wang2024/eq8"),
     legs=(tensor_legs.one_head,),
-    where=BLOCKS,
+    where=BLOCKS + LETTERS,
     notes="For any kernel the head has κ((x_i, 0), (x, 0)). That this is κ(x_i, x) is proved for every "
     "kernel that depends on the inner product, the Euclidean distance or the 1-norm distance alone, and for "
     "the cosine, as padding keeps inner product and norms. The chi-squared sum must stop at the d "
@@ -164,9 +168,7 @@ claim(
     assumes=(MASKED, HEAD_TWO_ONE, BIAS_ON),
     rests_on=("wang2024/eq5", "wang2024/eq9"),
     legs=(legs.layers_are_steps, tensor_legs.two_heads),
-    where=BLOCKS
-    + r" $1_N$: the vector of $N$ ones; $x_\cdot$, $y_\cdot$: any of the examples, whose rows $E_{k-1}$ "
-    r"stacks; $g$: any function of one number.",
+    where=BLOCKS + LETTERS + r" $1_N$: the vector of $N$ ones.",
     notes="The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with "
     "half the stated rate. A head 2 with another constant a ≠ 0 needs P_2 with the last C - 1 columns of "
     "I/(aN); the first d columns meet zeros.",

@@ -220,6 +220,17 @@ def test_cost_bounds() -> None:
     assert judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=", constant=100)).holds is False
 
 
+def test_the_step_from_a_count_to_its_bound_is_shown() -> None:
+    bound = judged(Cost("AV", PRODUCT, "n**3*d_v", AV, relation="<=")).steps[-1]
+    assert bound["title"] == "bound" and bound["passed"]
+    left, right = bound["latex"].removesuffix(r" \ge 0").split(" = ")
+    assert "d_{v} n^{3}" in left and "d_{v} n^{2}" in left
+    assert "(n - 1)^{3}" in right and " - " not in right.replace(" - 1)", "")
+    wide = Cost("AV", PRODUCT, "n**3", AV, relation="<=", domain=((DV, "3"),), constant=3)
+    assert "d_v = 3" in judged(wide).steps[-1]["reason"]
+    assert [s["title"] for s in judged(Cost("AV", PRODUCT, "n*d_v", AV, relation="<=")).steps][-1] != "bound"
+
+
 def test_counting_runs_and_formulas_agree() -> None:
     plans = {
         "scaled": (Assign(Tensor("s", (N,)), (j,), 2 * sum_over(k, Z[j, k] * V[j, k])),),

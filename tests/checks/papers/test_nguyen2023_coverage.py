@@ -4,6 +4,8 @@ torch's attention.
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 
 from checks.claim import Options
 from checks.evidence import Evidence, finding
+from checks.papers.nguyen2023 import table_data
 from checks.papers.nguyen2023.coverage import COLUMNS, ROWS, Cell
+from checks.run.readings import printed
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 
@@ -78,3 +82,14 @@ def test_the_comparison_passes_on_long_sequences(system: str, column: str, n: in
     named = [e for e in pieces if found.says in finding(e.detail, e.wrong, e.not_rejected)]
     assert all(e.passed for e in named)
     assert named or any(e.not_run for e in pieces), "not run is said, with the reason"
+
+
+@pytest.mark.parametrize("number", [12, 13, 14])
+def test_the_values_of_beta_that_the_page_prints_are_those_that_are_decided(number: int) -> None:
+    _, *rows = printed("nguyen2023")[f"nguyen2023/tab{number}"].lines
+    read = {name: values for name, values in (re.findall(r"\{(.+): \}(.+)", row)[0] for row in rows)}
+    decided = getattr(table_data, f"TABLE_{number}").rows
+    assert [name.upper() for name in decided] == list(read)
+    assert [[Fraction(v) for v in values.split(r",\ ")] for values in read.values()] == [
+        list(row) for row in decided.values()
+    ]

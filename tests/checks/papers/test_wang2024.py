@@ -187,6 +187,19 @@ def test_the_two_routes_to_a_derivative_share_no_code():
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rbf", [r"g_{ia} = x_{i}(a)", r"\frac{2}{\sigma^{2}}\,\kappa_{1}", r"u_{i} = \exp\left(-"]),
+        ("chi2", [r"p = x_{i}(a),\quad q = x_{j}(a)", r"\sum_{a=1}^{d} \kappa_{1}", r"u_{i} = "]),
+    ],
+)
+def test_a_certificate_shows_the_functions_that_it_is_built_of(name: str, said: list[str]) -> None:
+    claim = CLAIMS[f"wang2024/prose-mercer-{name}"]
+    steps = [step["latex"] for step in judge(claim.corrected or claim.literal, with_mutants=False).steps]
+    assert all(any(text in latex for latex in steps) for text in said), steps
+
+
 def test_a_certificate_of_another_kernel_proves_nothing():
     right = CLAIMS["wang2024/prose-mercer-rbf"].literal
     wrong = replace(right, kernel=fk.rbf(mercer.x[mercer.i], mercer.x[mercer.j]) * 2)

@@ -57,3 +57,8 @@ def test_claims_rest_on_claims_that_exist_without_circles() -> None:
 
     for id in CLAIMS:
         below(id, ())
+
+
+def test_the_knobs_that_a_claim_fixes_are_among_its_assumptions() -> None:
+    for id, claim in CLAIMS.items():
+        assert {*claim.under} <= {(a.knob, a.value) for a in claim.assumes}, id
