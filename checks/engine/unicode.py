@@ -112,7 +112,7 @@ class _Reader:
     def script(kind: str, inner: str) -> str:
         """A superscript or subscript."""
         if kind == "_":
-            return f"_{inner}"
+            return f"_({inner})" if re.search("[ =<>]", inner) else f"_{inner}"
         if inner == "T":
             return "ᵀ"
         if inner and all(c in "0123456789+-n" for c in inner):
@@ -167,17 +167,13 @@ class _Reader:
         return _SYMBOLS.get(name, name)
 
     def big(self, sign: str) -> str:
-        """Σ with its index and limits; from 1 to a size that has a name of its own they are left out: the
-        range is that of the index.
-        """
+        """Σ with its index and limits."""
         limits = {"_": "", "^": ""}
         while self.at < len(self.text) and (kind := self.text[self.at]) in limits:
             self.at += 1
             limits[kind] = self.argument()
-        lower, upper = limits["_"], limits["^"]
-        if not upper or (lower.endswith("=1") and re.fullmatch(r"[^\W\d](_\w+|_\(\w+\))?'?", upper)):
-            return f"{sign}_{lower.removesuffix('=1')} " if lower else sign
-        return f"{sign}_{_grouped(lower)}^{_grouped(upper)} "
+        shown = "".join(k + (x if len(x) == 1 else f"({x})") for k, x in limits.items() if x)
+        return f"{sign}{shown} " if shown else sign
 
 
 def unicode_math(latex: str) -> str:
@@ -185,7 +181,7 @@ def unicode_math(latex: str) -> str:
     text = _Reader(latex).sequence()
     while (shorter := re.sub(r"\(\(([^()]*)\)\)", r"(\1)", text)) != text:
         text = shorter
-    text = re.sub(r" +([;,])", r"\1", text)
+    text = re.sub(r" +([;,)\]])", r"\1", text)
     return "\n".join(re.sub(r" +", " ", line).strip() for line in text.splitlines() if line.strip())
 
 

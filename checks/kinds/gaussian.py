@@ -10,6 +10,7 @@ from sympy.simplify.fu import TR8
 
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 
@@ -190,7 +191,8 @@ def _differs(found: sp.Expr, statement: GaussianMean) -> str | None:
         apart = sp.Abs(sp.N(left - right, _DIGITS))
         if apart.is_Float and apart > sp.Float(10) ** (-_DIGITS // 2):
             at = ", ".join(f"{s} = {x}" for s, x in point.items())
-            return f"{at}: the mean is {sp.simplify(left)}, not {sp.simplify(right)}"
+            mean, value = (unicode_math(sp.latex(sp.simplify(x))) for x in (left, right))
+            return f"{at}: the mean is {mean}, not {value}"
     return None
 
 

@@ -55,13 +55,14 @@ class Recurrence(Kind):
     def statement_latex(self) -> str:
         """The closed form, and what determines the quantity."""
         own = sp.latex(QUANTITY(*self.symbols))
-        lines = [rf"{own}\big|_{{{sp.latex(b.symbol)} = {b.first}}} = {sp.latex(b.value)}" for b in self.base]
+        first = (QUANTITY(*self.symbols).subs(b.symbol, b.first) for b in self.base)
+        lines = [f"{sp.latex(f)} = {sp.latex(b.value)}" for f, b in zip(first, self.base, strict=True)]
         left = own
         if self.slope is not None:
             z = sp.latex(self.slope[0])
             left = rf"\frac{{\partial}}{{\partial {z}}} {own}"
             lines.append(rf"{own}\big|_{{{z} = 0}} = {sp.latex(self.slope[1])}")
-        lines.append(rf"{left} = {sp.latex(self.rule)}")
+        lines.append(rf"{left} = {sp.latex(self.rule)}\ ({_beyond(self)})")
         closed = rf"{own} = {sp.latex(self.closed)}"
         every = {s for e in (self.closed, self.rule, *(b.value for b in self.base)) for s in e.free_symbols}
         known = ((">", "is_positive"), (r"\ge", "is_nonnegative"), (r"\ne", "is_nonzero"))
@@ -72,15 +73,20 @@ class Recurrence(Kind):
         return rf"{closed} \quad\text{{where}}\quad {where}"
 
 
+def _beyond(s: Recurrence) -> str:
+    """Where the rule speaks: behind the first values."""
+    return r",\ ".join(rf"{sp.latex(b.symbol)} \ge {b.first + 1}" for b in s.base)
+
+
 def recurrence(statement: Recurrence, seed: int, with_mutants: bool) -> Finding:
     """Base values and recurrence symbolically, then the recurrence run, and the count by brute force."""
     s, finding = statement, Finding()
     _check(s)
     open_steps = []
-    for words, expression in obligations(s, s.closed):
+    for (words, expression), latex in zip(obligations(s, s.closed), _equations(s), strict=True):
         zero = _vanishes(expression)
         open_steps += [] if zero else [words]
-        finding.steps.append(step(words, rf"{sp.latex(expression)} = 0", "simplified by SymPy", zero))
+        finding.steps.append(step(words, latex, "both sides simplified by SymPy", zero))
     proved = not open_steps
     finding.steps.insert(0, step("statement", s.statement_latex(), "by induction", proved))
     wrong = _first_wrong(s, s.closed)
@@ -171,6 +177,20 @@ def obligations(s: Recurrence, closed: sp.Expr) -> list[tuple[str, sp.Expr]]:
     z, start = s.slope
     found.append((f"the value at {z} = 0", closed.subs(z, 0) - start))
     return [*found, (s.because, sp.diff(closed, z) - _put(s.rule, s, closed))]
+
+
+def _equations(s: Recurrence) -> list[str]:
+    """The obligations of the closed form as equations."""
+    closed = sp.latex(s.closed)
+    found = [
+        rf"\left.{closed}\right|_{{{sp.latex(b.symbol)} = {b.first}}} = {sp.latex(b.value)}" for b in s.base
+    ]
+    left = closed
+    if s.slope is not None:
+        z, start = sp.latex(s.slope[0]), sp.latex(s.slope[1])
+        found.append(rf"\left.{closed}\right|_{{{z} = 0}} = {start}")
+        left = rf"\frac{{\partial}}{{\partial {z}}} {closed}"
+    return [*found, rf"{left} = {sp.latex(_put(s.rule, s, s.closed))}\quad ({_beyond(s)})"]
 
 
 def _vanishes(expression: sp.Expr) -> bool:

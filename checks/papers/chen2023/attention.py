@@ -213,7 +213,7 @@ def _positive_features() -> tuple[Given, ...]:
     for tensor in (ksvd.phi_q, ksvd.phi_k):
         at = tuple(Index(name, dim) for name, dim in zip("if", tensor.dims, strict=True))
         values = Tensor(f"{tensor.name}+", tensor.dims, tensor.latex, positive=True)
-        found.append(Given(tensor, at, as_term(values)[at], "exponential features are positive"))
+        found.append(Given(tensor, at, as_term(values)[at], "an entry of a row; exponentials are positive"))
     return tuple(found)
 
 

@@ -17,16 +17,18 @@ from derivations.calculus.term import as_term, sum_over
 
 @pytest.mark.parametrize("latex, text", [
     (r"\frac{a}{b + c}", "a/(b + c)"),
-    (r"\sum_{j=1}^{N} \alpha_{j} \boldsymbol{v}_{j}", "Σ_j α_j v_j"),
+    (r"\sum_{j=1}^{N} \alpha_{j} \boldsymbol{v}_{j}", "Σ_(j=1)^N α_j v_j"),
     (r"W^{\top} x \le 0", "Wᵀ x ≤ 0"),
     (r"\tilde{\alpha}_{j}", "α~_j"),
     (r"\sum_{k'=0}^{k-1} \Delta f_{\theta_{k'}}(x)", "Σ_(k'=0)^(k-1) Δ f_θ_k'(x)"),
-    (r"\sum_{i=1}^{N-1} x_{i} + \sum_{j=1}^{N_s} y_{j}", "Σ_(i=1)^(N-1) x_i + Σ_j y_j"),
+    (r"\sum_{i=1}^{N-1} x_{i} + \sum_{j=1}^{N_s} y_{j}", "Σ_(i=1)^(N-1) x_i + Σ_(j=1)^(N_s) y_j"),
     (r"\begin{pmatrix}x \\ y - z\end{pmatrix} = 0", "[x; y - z] = 0"),
     (r"\begin{pmatrix}A & b \\ 0 & 1\end{pmatrix}", "[A, b; 0, 1]"),
     (r"\left[\begin{array}{c}A\\ B\end{array}\right]", "[A; B]"),
     (r"\sum\nolimits_{l} x_l \overset{(15)}{=} \textbf{s}^{\prime}", "Σ_l x_l =^(15) s'"),
     (r"o_{i}\coloneqq\mathrm{Tr}\bigg(A^{T}dZ\bigg)", "o_i:=Tr(AᵀdZ)"),
+    (r"\sum_{j=1}^{N_HN_W} x_j + \prod_{d} y_d", "Σ_(j=1)^(N_HN_W) x_j + Π_d y_d"),
+    (r"f\left(n \right)\big|_{n = 1}", "f(n)|_(n = 1)"),
     (r"\underbrace{x+1}_{\text{head $2$}}", "(x+1) [head 2]"),
     (r"\begin{gathered}a = b \\ c = d\end{gathered}", "a = b\nc = d"),
 ])  # fmt: skip

@@ -71,3 +71,15 @@ def test_a_slope_and_a_start_determine_a_polynomial() -> None:
     )  # fmt: skip
     assert judge(power).proved
     assert judge(replace(power, slope=(z, sp.Integer(1)))).holds is False
+
+
+def test_steps_are_equations_of_the_closed_form_behind_the_first_values() -> None:
+    n = sp.Symbol("n", positive=True, integer=True)
+    cases = tuple((k,) for k in range(1, 6))
+    base = (Base("one", n, 1, sp.Integer(1)),)
+    square = Recurrence(n**2, (n,), base, QUANTITY(n - 1) + 2 * n - 1, "step", lambda k: k**2, cases)
+    finding = judge(square, with_mutants=False)
+    said = [step["latex"] for step in finding.steps]
+    assert finding.proved and "0 = 0" not in said
+    assert r"f{\left(1 \right)} = 1" in said[0] and r"(n \ge 2)" in said[0] and r"(n \ge 2)" in said[-1]
+    assert said[1].endswith("= 1") and said[-1].startswith("n^{2} = ")
