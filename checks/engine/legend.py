@@ -1,4 +1,6 @@
-"""What the letters of a claim mean, without those that its page never shows: claims of a paper share a legend."""
+"""What the letters of a claim mean, without those that its page never shows: a paper's claims share a
+legend.
+"""
 
 from __future__ import annotations
 

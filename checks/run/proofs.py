@@ -13,7 +13,7 @@ from typing import Any
 from checks.audit import current, per_audit
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
-from checks.run.store import read_json, write_atomically
+from checks.run.store import digest, read_json, write_atomically
 
 GRADE = "kernel-checked"
 """The grade above exact-symbolic: every part of the version that stands is a theorem for Rocq."""
@@ -107,7 +107,7 @@ class Coverage:
         self.claims.add(id)
         if which in ("some", "none"):
             self.short.add(id)
-            self.why.update(set(part.missing) or {f"Rocq: {t.outcome}" for t in part.theorems})
+            self.why.update(sorted({*part.missing} or {f"Rocq: {t.outcome}" for t in part.theorems}))
 
     def counts(self) -> dict[str, Any]:
         """How many claims there are, how many of them are checked, and the reasons, the most common first."""
@@ -142,7 +142,11 @@ class Proofs:
 
 def write(path: Path, proofs: Proofs) -> None:
     """Write the record, with the coverage for those who read no more than JSON. Raises OSError."""
-    data = asdict(proofs) | {"coverage": {kind: c.counts() for kind, c in proofs.coverage().items()}}
+    data = asdict(proofs)
+    data |= {
+        "digest": digest("kernel", data),
+        "coverage": {kind: c.counts() for kind, c in proofs.coverage().items()},
+    }
     write_atomically(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -157,8 +161,10 @@ def read(path: Path | None = None) -> Proofs:
     path = path or recorded()
     try:
         data = read_json(path)
-        data["claims"] = {id: _claim(claim) for id, claim in data["claims"].items()}
         data.pop("coverage", None)  # which follows from the rest
+        if data.pop("digest") != digest("kernel", data):
+            raise ValueError(f"it was changed since Rocq ran; `{current().command} prove --all` writes it")
+        data["claims"] = {id: _claim(claim) for id, claim in data["claims"].items()}
         return Proofs(**data)
     except OSError as error:
         hint = f"; `{current().command} prove --all` writes it" if path == recorded() else ""

@@ -97,8 +97,9 @@ def _attention(
         if backend == "math":
             out, sums = _by_rows(*heads, scale, mask == "causal"), None
         elif log_sum and q.device.type == "cpu":
+            # unlike its public counterpart, it reads any memory as if the last dimension lay side by side
             out, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-                *heads, 0.0, mask == "causal", scale=scale
+                *(h.contiguous() for h in heads), 0.0, mask == "causal", scale=scale
             )
         else:
             out, sums = _forced(backend, *heads, scale, mask == "causal"), None

@@ -18,6 +18,7 @@ from checks.commands.console import signs_of_life
 from checks.evidence import Mutants, Record
 from checks.kernel import rocq
 from checks.run import proofs, prove
+from checks.run.ledger import BadLedger
 from checks.run.registry import load
 
 ID = "nguyen2023/eq2"
@@ -116,3 +117,13 @@ def test_every_part_is_counted_in_one_kind_with_its_reason() -> None:
 def test_graded_claims_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = attest(capsys, "list", "--grade", "kernel-checked", "--paper", "nguyen2023")
     assert status == 0 and ID in out and "nguyen2023/tab7" not in out
+
+
+def test_a_record_that_was_changed_by_hand_is_not_believed(tmp_path) -> None:
+    text = proofs.recorded().read_text()
+    changed = tmp_path / "kernel.json"
+    changed.write_text(text.replace('"outcome": "checked"', '"outcome": "failed"', 1))
+    with pytest.raises(BadLedger, match="changed since Rocq ran"):
+        proofs.read(changed)
+    proofs.write(changed, proofs.read())
+    assert proofs.read(changed) == proofs.read()

@@ -93,6 +93,14 @@ def test_torch_kernel_agrees_and_names_its_backend(mask):
     torch.testing.assert_close(fused.attention(q, k, v, mask=mask).out, kernel.out, **CLOSE)
 
 
+def test_memory_layout_changes_nothing():
+    q, k, v = make_instance(40, 8, 8)
+    kernel = fused.attention(q, k, v, log_sum=True)
+    turned = fused.attention(*(t.T.contiguous().T for t in (q, k, v)), log_sum=True)
+    torch.testing.assert_close(turned.out, kernel.out, **CLOSE)
+    torch.testing.assert_close(turned.log_sum, kernel.log_sum, **CLOSE)
+
+
 def test_the_row_by_row_kernel_for_cuda_float64_agrees():
     q, k, v = make_instance(90, 8, heads=(1, 2))
     for causal in (False, True):
