@@ -98,7 +98,7 @@ def change_page(ledger: Ledger) -> str:
     from book.live import form
     from checks.run.theories import theories
 
-    parts = [introduction(), "## The knobs"]
+    parts = [introduction(not ledger.live.missing), "## The knobs"]
     for name in sorted(theories()):
         parts += [f"### Theory {name}", form.block(name, ledger.live)]
     if shown := worked():
@@ -126,16 +126,17 @@ def _settings(worked: Worked) -> str:
     return ", ".join(map(code, describe({worked.theory: worked.knobs})))
 
 
-def introduction() -> str:
-    """What the page on changing assumptions opens with."""
+def introduction(live: bool = False) -> str:
+    """What the page on changing assumptions opens with; ``live`` where forms follow that derive."""
     said = current().command
+    here = "The forms below do it here: Python and SymPy run in your browser, from this book's own folder. "
     return f"""# Change an assumption
 
 Each theory takes its assumptions as an argument, and the papers' choices are only the defaults. Set a knob,
 and the theory is derived again, and the claims that were transcribed from the paper are held against the
 changed theory. A statement that was proved may then fail: it still says what the paper printed.
 
-The forms below do it here: Python and SymPy run in your browser, from this book's own folder. In a terminal:
+{here if live else ""}In a terminal:
 
     {said} derive THEORY --set KNOB=VALUE
     {said} book --out build/changed --set THEORY.KNOB=VALUE

@@ -1,4 +1,4 @@
-"""``attest list``: claims with their verdicts."""
+"""``attest list``: claims with the verdicts that are recorded."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.table import Table
 
 from checks.audit import current
 from checks.commands.console import COLOURS, OUT
+from checks.commands.options import BadInput
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.run import catalogue, ledger, proofs
 from checks.run.cache import Cache
@@ -39,23 +40,27 @@ def run(a: argparse.Namespace) -> int:
     if a.kind:
         wanted = list(_of_kind(wanted, a.kind))
     shown = Table(box=None, pad_edge=False)
-    for heading in ("claim", "reference", "verdict", "title"):
+    for heading in ("claim", "reference", "recorded", "title"):
         shown.add_column(heading)
     for e in wanted:
         verdict = verdicts.get(e.id, "not recorded")
         coloured = f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
         shown.add_row(e.id, escape(e.reference), coloured, escape(e.title))
     OUT.print(shown)
-    OUT.print(f"{len(wanted)} claims", style="dim")
+    words = f"verdicts as recorded in {ledger.table().name}; `{current().command} verify` judges them"
+    OUT.print(f"{len(wanted)} claims; {words}", style="dim")
     return 0
 
 
 def _of_kind(wanted: list[catalogue.Entry], name: str) -> Iterable[catalogue.Entry]:
     from checks.claim import built
+    from checks.engine.judge import ENGINES
     from checks.run.verify import assumptions_for
     from checks.statement import kind
 
-    claims = load()
+    claims, kinds = load(), sorted(k.__name__ for k in ENGINES)
+    if not any(name.lower() in known.lower() for known in kinds):
+        raise BadInput(f"no statement is of a kind {name!r}; kinds are {', '.join(kinds)}")
     for entry in wanted:
         claim = claims[entry.id]
         if claim.literal and name.lower() in kind(built(claim.literal, assumptions_for(claim, {}))).lower():

@@ -53,7 +53,7 @@ def _one(id: str, source: bool) -> int:
         OUT.print(f"{rocq.PREAMBLE}\n{texts}", markup=False, highlight=False, soft_wrap=True)
         return 0
     outcomes = prove.remembered(found, proofs.read()) if proofs.recorded().exists() else {}
-    if rocq.compiler():
+    if rocq.compiler() and any(found.groups()):
         _built()
         outcomes = {o.name: o for o in rocq.check(found.groups())}
     result = prove.recorded(found, outcomes)

@@ -74,7 +74,7 @@ def run(a: argparse.Namespace) -> int:
         recorded = ledger.expected()
         for parent in record.rests_on:
             verdict = recorded.get(parent, "not recorded")
-            OUT.print(f"  {parent}  [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
+            OUT.print(f"  {parent}  recorded as [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
     if record.weakened_by:
         head("Weakened by what was not right as printed")
         OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)

@@ -66,6 +66,10 @@ def nearest(pattern: str, ids: list[str]) -> str:
     """The complaint about an unknown claim, with those that are spelled like it."""
     from difflib import get_close_matches
 
-    near = get_close_matches(pattern, [*ids, *(p.key for p in current().papers)], 3)
+    short: dict[str, list[str]] = {}
+    for id in ids:
+        short.setdefault(id.partition("/")[2], []).append(id)
+    near = [id for name in get_close_matches(pattern, short, 1, 0.9) for id in short[name]]
+    near = near or get_close_matches(pattern, [*ids, *(p.key for p in current().papers)], 3)
     hint = f"; did you mean {', '.join(near)}?" if near else f"; `{current().command} list` shows them all"
     return f"no claim or paper '{pattern}'{hint}"

@@ -63,6 +63,7 @@ FILES = {"half": READ.replace('"p"', '"\\ud800"'), "twice": f"{READ}\n\n{READ}\n
 BAD: list[tuple[tuple[str, ...], str]] = [
     (("show", "nosuch/eq1"), "no claim or paper 'nosuch/eq1'"),
     (("show", "nguyen2023/thm11"), "did you mean nguyen2023/thm1"),
+    (("show", "thm3.2"), "did you mean chen2023/thm3.2?"),
     (("show", "nguyen2023"), "is a paper; name one claim"),
     (("ablate", "nosuch/eq1"), "no claim"),
     (("verify", CHEAP, "nosuch/eq1"), "no claim"),
@@ -91,6 +92,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("list", "--verdict", "true"), "invalid choice: 'true'"),
     (("list", "--paper", "vaswani2017"), "invalid choice"),
     (("list", "--severity", "awful"), "invalid choice"),
+    (("list", "--kind", "Lemma"), "no statement is of a kind 'Lemma'; kinds are Arithmetic, "),
     (("derive", "nosuch"), "no theory 'nosuch'; there are"),
     (("derive", "svr", "--set", "nosuch=1"), "no knob 'nosuch'; there are beta, bias, box"),
     (("derive", "svr", "--set", "loss=none"), "allowed: epsilon_insensitive"),
