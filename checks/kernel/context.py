@@ -12,6 +12,7 @@ from checks.kernel.trees import Function, NotCovered, Symbols, application, deep
 from checks.statement import Given
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
+from derivations.calculus.functions import EXPONENT
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import POSITIVE_FUNCTIONS
 from derivations.calculus.term import Term
@@ -62,7 +63,7 @@ class Context:
     from the names of their indices. ``vanishing`` has expressions without indices that do not vanish, and
     the proofs.
     ``expanded``: whether functions with a formula by exponentials are written by it; ``pieces``: whether
-    those of `PIECES` are defined, and not any functions of that name.
+    those of `PIECES` are defined, and not any functions of that name, and a power has a whole exponent.
     """
 
     exprs: tuple[ix.Expr, ...]
@@ -209,9 +210,11 @@ class Context:
         binders = [(s.dim(d), "nat") for d in s.dims]
         binders += [(s.tensor(t), " -> ".join(["nat"] * len(plain_dims(t)) + ["R"])) for t in self.base]
         binders += [(s.function(f), "R -> R") for f in functions]
+        degree = [DEGREE] if self.pieces and POWER in functions else []
+        binders += [(s.tensor(t), "nat") for t in degree]
         lines = [filled(f"forall {_grouped(binders)},")] if binders else []
         self.intros += [name for name, _ in binders]
-        for (name, _), what in zip(binders, (*s.dims, *self.base, *functions), strict=True):
+        for (name, _), what in zip(binders, (*s.dims, *self.base, *functions, *degree), strict=True):
             self._argument(name, what)
         self.sizes = [self.hypothesis(f"(0 < {s.dim(d)})%nat", ("size", d))[0] for d in s.dims]
         if self.sizes:
@@ -222,7 +225,16 @@ class Context:
         for function in self.positive_functions():
             says = f"forall x, 0 < {s.function(function)} x"
             lines.append(self.hypothesis(says, ("positive", function))[1])
+        if degree:
+            lines += [self.hypothesis(text, what)[1] for what, text in self._powers(s.tensor(DEGREE))]
         return [*lines, *self._definitions()]
+
+    def _powers(self, degree: str) -> Iterable[tuple[str, str]]:
+        """What is said of the exponent of a power, and of the power."""
+        yield "whole", f"(0 < {degree})%nat"
+        if EXPONENT in self.base:
+            yield "number", f"{self.symbols.tensor(EXPONENT)} = INR {degree}"
+        yield "power", f"forall x, {self.symbols.function(POWER)} x = x ^ {degree}"
 
     def _promised(self) -> list[tuple[str, Tensor, str]]:
         """What is promised of each tensor that is not defined."""
@@ -280,6 +292,7 @@ class Context:
         return filled(f"intros {' '.join(self.intros)}.") if self.intros else "  idtac."
 
 
+POWER, DEGREE = ("power", 0), Tensor("degree#", ())
 _VARIABLE = Tensor("x", ())
 _IS, _EXP = "(Plain (At 0 []))", "(Plain (Exp (At 0 [])))"
 PIECES: dict[Function, tuple[str, str]] = {

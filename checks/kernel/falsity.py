@@ -201,7 +201,7 @@ def refutation(
             one, two = (context.symbols.function((function, n)) for n in (order, order + 1))
             known, line = context.hypothesis(f"forall x, derivable_pt_lim {one} x ({two} x)")
             lines.append(line)
-            proofs[known] = f"(poly_derivable {polynomial((function, order))})"
+            proofs[known] = f"(poly_derivable {polynomial((function, order), instance)})"
     if context.free:
         lines.append(filled(context.everywhere()))
     lines += [filled(context.readable(sides[0])), filled(f"= {context.readable(sides[1])}).")]

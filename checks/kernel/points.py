@@ -7,7 +7,7 @@ from math import factorial
 from typing import Any
 
 from checks.engine.instances import FUNCTIONS, Instance
-from checks.kernel.context import PIECES, Context
+from checks.kernel.context import DEGREE, PIECES, Context
 from checks.kernel.equalities import places
 from checks.kernel.theorem import YES, filled, listed
 from checks.kernel.trees import Function, NotCovered, plain, plain_dims
@@ -16,7 +16,7 @@ from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 
-_DEGREE = 4
+_HIGHEST = 4
 """Of the polynomials that stand for unknown functions in instances."""
 
 
@@ -31,7 +31,7 @@ def unknown(given: tuple[Given, ...], sides: tuple[ix.Expr, ...]) -> list[Functi
                 by_exp = node.function in fn.KNOWN and fn.KNOWN[node.function].by_exp and node.order == 0
                 if (node.function, node.order) in PIECES:
                     continue
-                if not by_exp and not fn.is_unknown(node.function):
+                if not by_exp and not fn.is_unknown(node.function) and node.function not in fn.SYMBOLIC:
                     raise NotCovered(f"an instance with the function {node.function}")
                 if not by_exp:
                     orders[node.function] = max(orders.get(node.function, 0), node.order)
@@ -77,8 +77,22 @@ def put_in(context: Context, instance: Instance) -> dict[str, str]:
         values[own.tensor(t)] = f"(array{len(plain_dims(t))} {_array(t, instance)})"
     for f in own.functions:
         if f not in PIECES:
-            values[own.function(f)] = f"(poly {polynomial(f)})"
+            values[own.function(f)] = f"(poly {polynomial(f, instance)})"
+    if DEGREE in context.about:
+        values |= _whole(context, instance)
     return values
+
+
+def _whole(context: Context, instance: Instance) -> dict[str, str]:
+    """The exponent as a whole number, and that powers with it are those of the instance."""
+    number = int(instance.values[fn.EXPONENT, ()])
+    proofs = {
+        "whole": f"(Nat.lt_0_succ {number - 1})",
+        "number": "ltac:(numbers; lra)",
+        "power": "ltac:(intros; cbn [poly pow]; rewrite ?Q2R_0, ?Q2R_1; ring)",
+    }
+    found = {context.about[DEGREE]: f"{number}%nat"}
+    return found | {context.about[w]: p for w, p in proofs.items() if w in context.about}
 
 
 def _array(t: Tensor, instance: Instance) -> str:
@@ -101,11 +115,19 @@ def _rational(value: Any) -> str:
     return f"({value.numerator} # {value.denominator})%Q"
 
 
-def polynomial(function: Function) -> str:
-    """The coefficients of what stands for an unknown function in instances, or of a derivative of it."""
+def polynomial(function: Function, instance: Instance) -> str:
+    """The coefficients of what stands for an unknown function in instances, or of a derivative of it; of a
+    power those of the instance's one. Raises NotCovered for an exponent that is too large or none.
+    """
     name, order = function
-    value = FUNCTIONS[name]
-    own = [Fraction(value(Fraction(0), n)) / factorial(n) for n in range(_DEGREE + 1)]
+    if name in fn.SYMBOLIC:
+        exponent = instance.values.get((fn.EXPONENT, ()))
+        if exponent not in range(1, _HIGHEST + 1):
+            raise NotCovered("an instance without a small whole exponent")
+        own = [Fraction(n == exponent) for n in range(_HIGHEST + 1)]
+    else:
+        value = FUNCTIONS[name]
+        own = [Fraction(value(Fraction(0), n)) / factorial(n) for n in range(_HIGHEST + 1)]
     text = listed(map(_rational, own))
     for _ in range(order):
         text = f"(dpoly {text})"
@@ -123,6 +145,8 @@ def point_line(context: Context, instance: Instance) -> list[str]:
             value = f"(nth {name} {value} {zero if n == len(names) - 1 else '[]'})"
         tensors.append(f"fun the_entry => match the_entry with {listed(names)} => {value} | _ => 1%Q end")
     sizes = listed(instance.sizes[d] for d in own.dims)
-    functions = listed(PIECES[f][1] if f in PIECES else f"Poly {polynomial(f)}" for f in own.functions)
+    functions = listed(
+        PIECES[f][1] if f in PIECES else f"Poly {polynomial(f, instance)}" for f in own.functions
+    )
     point = f"p_dims := {sizes}%nat; p_ten := {listed(tensors)}; p_fn := {functions}"
     return [filled(f"set (the_point := {{| {point} |}}).")]

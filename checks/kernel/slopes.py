@@ -16,6 +16,7 @@ from checks.kernel.trees import NotCovered
 from checks.kinds.order import Order
 from checks.kinds.stationary import Stationary
 from derivations.calculus import index as ix
+from derivations.calculus.functions import SYMBOLIC
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index
 
@@ -24,6 +25,8 @@ def steep(name: str, s: Stationary) -> list[Theorem]:
     """The derivative by some entry does not vanish at the point. Raises NotCovered."""
     if s.variable.positive or s.variable.symmetric:
         raise NotCovered("a stationary point of a variable with a promise")
+    if any(name in SYMBOLIC for name, _ in differentiated(s.energy.entry(), s.given)):
+        raise NotCovered("a slope of a power with a symbolic exponent")
     nonzero = tuple(t for t in s.nonzero if t != s.variable)
     at, given = places("d", s.variable.dims), (*s.given, point_of(s))
     formula = grad(s.energy, s.variable).entry(*at)
@@ -48,7 +51,7 @@ def _steep(
     lines, proofs = [f"Theorem {name} :", "  ~ (", *context.header()], {}
     for f in differentiated(s.energy.entry(), s.given):
         lines.append(context.differentiable(f))
-        proofs[context.intros[-1]] = f"(poly_derivable {polynomial(f)})"
+        proofs[context.intros[-1]] = f"(poly_derivable {polynomial(f, instance)})"
     if context.free:
         lines.append(filled(context.everywhere()))
     lines.append(filled(f"derivable_pt_lim ({along(context, s.energy, s.variable, at)}) 0 0)."))

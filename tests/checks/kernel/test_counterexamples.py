@@ -37,7 +37,7 @@ from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
-from checks.statement import Definition, Fact, parts
+from checks.statement import Definition, Fact, Identity, parts
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -95,6 +95,11 @@ FAILING: dict[str, tuple[str, type, list[tuple[str, str]]]] = {
         "farooq2025/prose-footnote5",
         Extremum,
         [(r"<= 0\)\.$", ">= 0)."), (r"Rabs \(Z z0 z1 \+ \(-1\) \* 0\) < radius", "Rabs (Z z0 z1) <= 0")],
+    ),
+    "power": (
+        "wang2024/prose-constant-head-polynomial",
+        Identity,
+        [(r"<> 0\)\.$", "= 0)."), (r"x \^ degree\)", "1)"), (r"0 < degree", "5 < degree")],
     ),
     "stationary": ("farooq2025/eq76", Stationary, [(r"0 0\)\.$", "0 (-1)).")]),
     "order": ("wang2024/prose-taylor", Order, [("big_o 2", "big_o 1"), (r"\(-1\) \* \(exp", "(-2) * (exp")]),
