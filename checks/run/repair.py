@@ -63,7 +63,8 @@ def repair_of(literal: Any, corrected: Any, instead: str = "") -> str:
     if any(p in repairs[:n] or (p not in printed and _empty(p, printed)) for n, p in enumerate(repairs)):
         return "idle"  # nothing in the place of what fails
     said = [p for p in repairs if not _empty(p, printed) and not _idle(p, printed, bool(instead))]
-    if not said or all(p in repairs for p in printed) or (not instead and _equates_others(printed, said)):
+    same = all(p in repairs for p in printed) and all(p in printed for p in repairs)
+    if not said or same or (not instead and _equates_others(printed, said)):
         return "idle"
     # a size in common is no subject in common where there is another
     subject = named(literal) or sizes(literal)

@@ -79,7 +79,8 @@ def _judge(
     if literal is not None and literal.holds is False and claim.corrected:
         statement = built(claim.corrected, assumptions)
         corrected = judge(statement, options.seed, not quick)
-        repair = repair_of(printed, statement, claim.instead)
+        fails = "it fails itself, which says more" if corrected.holds is False else ""
+        repair = repair_of(printed, statement, claim.instead or fails)
         if corrected.mutants.tried and not corrected.mutants.killed:
             repair = "idle"  # any version of it holds: it says nothing
     standing = corrected if corrected is not None else literal

@@ -362,8 +362,8 @@ def test_a_malformed_statement_is_said_and_not_accepted(installed, tmp_path) -> 
     found = run(installed, *command, folder=tmp_path)
     assert found.returncode == 1 and "p/bad: judging stopped with Malformed: x is defined by" in found.stderr
     assert "not accepted, because not judged: p/bad" in found.stderr
-    assert json.loads((tmp_path / "odd/records/expected.json").read_text()) == {"p/good": "proved"}
-    (tmp_path / "odd/records/expected.json").write_text('{"p/good": "proved", "p/bad": "unsettled"}')
+    assert json.loads((tmp_path / "odd/records/expected.json").read_text()) == {"p/good": "definition"}
+    (tmp_path / "odd/records/expected.json").write_text('{"p/good": "definition", "p/bad": "unsettled"}')
     again = run(installed, *command[:-1], folder=tmp_path)
     assert again.returncode == 1 and "1 differ from the recorded" in again.stdout
 

@@ -131,7 +131,7 @@ def test_a_wrong_version_that_survives_is_shown(
         monkeypatch.setattr(command, "judged", lambda *_: [record])
         monkeypatch.setattr(show, "cache_of", lambda _: Cache())
         command.run(type("A", (), given)())  # type: ignore[arg-type]
-        assert "left side: index changed: Σ_j x_j" in capsys.readouterr().out
+        assert "left side: index changed: Σ_(j=1)^N x_j" in capsys.readouterr().out
 
 
 def _stored(id: str) -> Record:
