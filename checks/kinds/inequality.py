@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, signs_under
 from checks.engine.instances import describe, exact_instances
-from checks.engine.judge import ENGINES, ENOUGH, conformable, identity, rejects, step
+from checks.engine.judge import ENGINES, ENOUGH, conformable, equal, identity, rejects, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.kinds.extremum import nonnegative
@@ -50,7 +50,7 @@ def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
         return Finding([shapes], counterexample=shapes.detail)
     if s.lhs.shape():
         raise Malformed("an inequality is between two numbers")
-    if nf.equal(s.lhs.entry(), s.rhs.entry()):
+    if equal(s.lhs.entry(), s.rhs.entry()):
         raise Malformed("both sides are equal, which an identity says")
     sampled = _sampled(s, seed)
     if sampled.passed is False:

@@ -54,17 +54,18 @@ from derivations.calculus.term import (
 )
 
 
-def repair_of(literal: Any, corrected: Any, instead: str = "") -> str:
+def repair_of(literal: Any, corrected: Any, explained: bool = False) -> str:
     """Whether a correction is one: "offered", or "idle" where it says nothing, the same, its denial, or
-    something about other things, or equates other things and nothing says why (``instead``). That it is the
+    something about other things, or equates other things and nothing says why (``explained``). That it is the
     smallest one is for a reader to judge.
     """
     printed, repairs = tuple(leaves(literal)), list(leaves(corrected))
-    if any(p in repairs[:n] or (p not in printed and _empty(p, printed)) for n, p in enumerate(repairs)):
+    empty = [p for p in repairs if _empty(p, printed)]
+    if any(p not in printed for p in empty) or any(p in repairs[:n] for n, p in enumerate(repairs)):
         return "idle"  # nothing in the place of what fails
-    said = [p for p in repairs if not _empty(p, printed) and not _idle(p, printed, bool(instead))]
+    said = [p for p in repairs if p not in empty and not _idle(p, printed, explained)]
     same = all(p in repairs for p in printed) and all(p in printed for p in repairs)
-    if not said or same or (not instead and _equates_others(printed, said)):
+    if not said or same or (not explained and _equates_others(printed, said)):
         return "idle"
     # a size in common is no subject in common where there is another
     subject = named(literal) or sizes(literal)

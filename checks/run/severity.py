@@ -82,14 +82,14 @@ def failures(failing: Iterable[int], printed: Statement, corrected: Statement | 
     repairs = [p for p in parts(corrected) if p not in before] if corrected is not None else []
     kept: dict[int, float] = {}
     serves: dict[int, list[Any]] = {}
+    own, theirs = {n: _sides(before[n]) for n in numbers}, [_sides(r) for r in repairs]
     pairs = [
-        (_closeness(before[n], r), any(s in _sides(r) for s in _sides(before[n])), n, k)
+        (_closeness(before[n], r), any(s in theirs[k] for s in own[n]), n, k)
         for n in numbers
         for k, r in enumerate(repairs)
     ]
     for close, shared, n, k in sorted(pairs, key=_first):
-        own = _sides(before[n])[:1]
-        if close and n not in kept and (serves.setdefault(k, own) == own or shared):
+        if close and n not in kept and (serves.setdefault(k, own[n][:1]) == own[n][:1] or shared):
             kept[n] = close
     found = [(part_latex(before[n], letters[n]), *_compared(kept.get(n, 0), bool(repairs))) for n in numbers]
     return [dict(zip(("latex", "severity", "because"), f, strict=True)) for f in found]

@@ -79,8 +79,8 @@ def _judge(
     if literal is not None and literal.holds is False and claim.corrected:
         statement = built(claim.corrected, assumptions)
         corrected = judge(statement, options.seed, not quick)
-        fails = "it fails itself, which says more" if corrected.holds is False else ""
-        repair = repair_of(printed, statement, claim.instead or fails)
+        # of a correction that fails itself this is said, and not which sides it keeps
+        repair = repair_of(printed, statement, bool(claim.instead) or corrected.holds is False)
         if corrected.mutants.tried and not corrected.mutants.killed:
             repair = "idle"  # any version of it holds: it says nothing
     standing = corrected if corrected is not None else literal
@@ -90,9 +90,9 @@ def _judge(
     record.literal_holds = literal.holds if literal else None
     if repair == "idle":
         record.notes = f"{record.notes}\n\nThe correction repairs nothing of what is printed.".strip()
-    names = printed is not None and all(isinstance(p, Definition | Scoped) for p in leaves(printed))
+    only_names = printed is not None and all(isinstance(p, Definition | Scoped) for p in leaves(printed))
     record.verdict = verdict(
-        "definition" if names and claim.role == "claim" else claim.role,
+        "definition" if only_names and claim.role == "claim" else claim.role,
         record.literal_holds,
         literal is not None and literal.proved,
         corrected.holds if corrected is not None else None,
