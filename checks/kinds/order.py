@@ -24,6 +24,7 @@ from checks.engine.hypotheses import apply_definitions, check_given
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, conformable, equal
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point
 from checks.statement import Given, Kind, Malformed
@@ -155,7 +156,7 @@ def _unsupported(s: Order, agreed: int) -> str:
     for side in _sides(s):
         at_zero = ix.define(side, s.small, lambda: ix.Num(Fraction(0)))
         if any(not sg.signs(d.base) <= d.signs for d in sg.interior(at_zero)):
-            return f"a side is not shown to be smooth near {s.small.name} = 0"
+            return f"a side is not shown to be smooth near {_small(s)} = 0"
     return ""
 
 
@@ -174,6 +175,10 @@ def _agreed(s: Order, seed: int) -> int:
     return count
 
 
+def _small(s: Order) -> str:
+    return unicode_math(s.small.latex or s.small.name)
+
+
 def _sides(s: Order) -> list[ix.Expr]:
     return [apply_definitions(t.entry(), s.choice) for t in (s.exact, s.approximate)]
 
@@ -189,7 +194,7 @@ def _prove(s: Order, finding: Finding, unsupported: str) -> None:
     for n, passed in enumerate(same):
         left, right = (rf"\partial^{n}\left({t.latex()}\right)\Big|_0" for t in (s.exact, s.approximate))
         step = {
-            "title": f"coefficient of {s.small.name}^{n}",
+            "title": f"coefficient of {_small(s)}^{n}",
             "latex": f"{left} = {right}",
             "reason": "derivatives at 0 by index calculus, confirmed by series arithmetic; equal normal "
             "forms",
@@ -233,7 +238,7 @@ def _compare_routes(s: Order, seed: int) -> None:
             for n, (value, coefficient) in enumerate(zip(values, series, strict=True)):
                 if value != coefficient * factorial(n):
                     raise DerivativeMismatch(
-                        f"derivative {n} by {s.small.name}: {value} against {coefficient}·{n}!"
+                        f"derivative {n} by {_small(s)}: {value} against {coefficient}·{n}!"
                     )
 
 
@@ -255,7 +260,7 @@ def _witnessed(s: Order) -> str | None:
         gap = sp.simplify(one - two)
         if gap.is_zero is False and gap.is_finite:
             return (
-                f"{describe(instance, at)}: the derivative {n} by {s.small.name} is {one}, the formula "
+                f"{describe(instance, at)}: the derivative {n} by {_small(s)} is {one}, the formula "
                 f"has {two}"
             )
     return None
@@ -292,7 +297,7 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
         for n in range(s.order):
             if left[n] != right[n]:
                 values = f"is {left[n]}, the formula has {right[n]}"
-                return f"{_words(s, instance, at)}: the coefficient of {s.small.name}^{n} {values}"
+                return f"{_words(s, instance, at)}: the coefficient of {_small(s)}^{n} {values}"
     return None
 
 

@@ -472,7 +472,7 @@ claim(
     ),
     rests_on=(HERE + "eq44", HERE + "eq45"),
     legs=(legs.stationary_quadratic,),
-    where=WHERE,
+    where=WHERE + r" $W\in\mathbb{R}^{n\times d_v}$: any matrix.",
 )
 
 INDEX_FORM = sum_over(j, en.u(j, i) ** 2) - 2 * sum_over(i, j, C_J[j] * A[i, j] * (Z[i].T @ V[j]))

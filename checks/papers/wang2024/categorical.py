@@ -10,7 +10,7 @@ from checks.kinds.order import Order
 from checks.kinds.stacked import Stacked
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024.attention import CONTEXT, POSITION, P
+from checks.papers.wang2024.attention import CONTEXT, EXAMPLES, POSITION, P
 from checks.papers.wang2024.notation import (
     BIAS_ON,
     DIAGONAL,
@@ -415,6 +415,7 @@ claim(
     rests_on=("wang2024/eq4", "wang2024/eq10", "wang2024/eq11", "wang2024/prose-telescoping"),
     legs=(legs.layers_are_steps, solver_legs.least_squares_limit, solver_legs.interpolation_limit),
     where=STEP_WHERE
+    + EXAMPLES
     + r" In Section 2 $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and $f_{\theta_k}$ is the step of "
     r"rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$.",
     notes=(

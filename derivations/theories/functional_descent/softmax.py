@@ -19,7 +19,6 @@ from derivations.theories.functional_descent.updates import CLASSES, Categories,
 
 Vector = Callable[[Index], Term]
 c = Index("c", CLASSES)
-other = Index("c'", CLASSES)
 alpha, kappa = as_term(fd.alpha), as_term(fd.kappa)
 
 
@@ -39,8 +38,9 @@ _SYMBOLS = {  # whether there is one for each example; LaTeX with %c for the cla
 }
 
 
-def over_classes(classes: str, body: Vector) -> Term:
-    """The sum of a vector over the classes 1, …, C-1."""
+def over_classes(classes: str, body: Vector, outside: Index = c) -> Term:
+    """The sum of a vector over the classes 1, …, C-1, by an index that is not the one ``outside``."""
+    other = Index(f"{outside.name}'", CLASSES)
     return body(other) if classes == "1" else sum_over(other, body(other))
 
 
@@ -51,8 +51,8 @@ def component(latent: Vector, at: Index, classes: str, softmax: str = "reference
     since codes and probabilities sum to one over all classes, the output of class 0 is minus the sum of the
     others.
     """
-    zero = as_term(1) if softmax == "reference" else exp(-over_classes(classes, latent))
-    return exp(latent(at)) / (zero + over_classes(classes, lambda k: exp(latent(k))))
+    zero = as_term(1) if softmax == "reference" else exp(-over_classes(classes, latent, at))
+    return exp(latent(at)) / (zero + over_classes(classes, lambda k: exp(latent(k)), at))
 
 
 @dataclass(frozen=True)
