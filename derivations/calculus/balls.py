@@ -7,6 +7,7 @@ Two balls that do not meet are different numbers: a certified difference. Two th
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from derivations.calculus.components import NotExact
@@ -15,17 +16,24 @@ BITS = 256
 _CLOSE = -100
 
 
+@cache
+def _flint() -> tuple[Any, Any, Any]:
+    """Balls, their precision and rationals of python-flint, which is loaded late."""
+    from flint import arb, ctx, fmpq
+
+    return arb, ctx, fmpq
+
+
 class Ball:
     """A real number known up to a radius; arithmetic with rationals and exact exponential numbers."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
-        from flint import arb, ctx, fmpq
-
+        arb, ctx, fmpq = _flint()
         ctx.prec = max(ctx.prec, BITS)
         if isinstance(value, (int, Fraction)):
-            value = arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
+            value = arb(fmpq(value.numerator, value.denominator))
         if not value.is_finite():
             raise NotExact("a ball that is not finite")
         self.value = value

@@ -89,7 +89,7 @@ def _tokens(part: Any) -> frozenset[Token]:
 
 def _rename(value: Any, mapping: dict[Token, Token]) -> Any:
     """Rename tokens in an atom or form and restore the order of everything inside."""
-    if not isinstance(value, tuple) or not (_tokens(value) & mapping.keys()):
+    if not isinstance(value, tuple) or _tokens(value).isdisjoint(mapping):
         return value
     if isinstance(value, Token):
         return mapping.get(value, value)
@@ -111,10 +111,8 @@ def rename_form(form: Form, mapping: dict[Token, Token]) -> Form:
     parts = []
     for (dims, height, factors), coefficient in form:
         bound = _bound(height, dims)
-        renamed = {token: token for token in bound}
-        parts.append(
-            _finish(coefficient, bound, [(_rename(a, {**mapping, **renamed}), e) for a, e in factors])
-        )
+        free = {**mapping, **{token: token for token in bound}}
+        parts.append(_finish(coefficient, bound, [(_rename(a, free), e) for a, e in factors]))
     return add(*parts)
 
 
@@ -227,15 +225,16 @@ def _canonical(coefficient: Fraction, bound: list[Token], merged: dict[Atom, Fra
             merged[("D", token.dim)] = merged.get(("D", token.dim), Fraction(0)) + 1
     merged = {a: e for a, e in merged.items() if e}
     bound = [t for t in bound if t in used]
-    fresh = {t: Token("t", next(_temporary), t.dim) for t in bound}
-    factors = [(_rename(a, fresh), e) for a, e in merged.items()]
-    bound = list(fresh.values())
-    height = max((_height(a) for a, _ in factors), default=0)
     if not bound:
-        return ((Kept(((), 0, tuple(sorted(factors, key=_key)))), coefficient),)
-    places = [_arranged(part, factors, height) for part in _components(bound, factors)]
-    flat = [t for part in sorted(places, key=lambda p: _key(p[1])) for t in part[0]]
-    flat.sort(key=lambda t: t.dim)
+        return ((Kept(((), 0, tuple(sorted(merged.items(), key=_key)))), coefficient),)
+    fresh = {t: t if t.kind == "t" else Token("t", next(_temporary), t.dim) for t in bound}
+    factors = [(_rename(a, fresh), e) for a, e in merged.items()]
+    flat = list(fresh.values())
+    height = max((_height(a) for a, _ in factors), default=0)
+    if len(flat) > 1:
+        places = [_arranged(part, factors, height) for part in _components(flat, factors)]
+        flat = [t for part in sorted(places, key=lambda p: _key(p[1])) for t in part[0]]
+        flat.sort(key=lambda t: t.dim)
     names = {t: Token("b", (height, k), t.dim) for k, t in enumerate(flat)}
     named = tuple(sorted(((_rename(a, names), e) for a, e in factors), key=_key))
     return ((Kept((tuple(t.dim for t in flat), height, named)), coefficient),)
@@ -263,6 +262,9 @@ def _arranged(
     alike, each is tried as the first.
     """
     factors = [(a, e) for a, e in factors if not _tokens(a).isdisjoint(bound)]
+    if len(bound) == 1:
+        name = {bound[0]: Token("b", (height, first), bound[0].dim)}
+        return bound, tuple(sorted(((_rename(a, name), e) for a, e in factors), key=_key))
     cells: dict[tuple[str, str], list[Token]] = {}
     for token in bound:
         cells.setdefault((token.dim, _signature(token, factors, bound)), []).append(token)
