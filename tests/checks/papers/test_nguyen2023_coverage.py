@@ -17,7 +17,7 @@ from checks.papers.nguyen2023 import table_data
 from checks.papers.nguyen2023.coverage import COLUMNS, ROWS, Cell
 from checks.run.readings import printed
 from checks.run.registry import load
-from checks.run.verify import assumptions_for
+from checks.run.verify import assumptions_for, examine
 
 LISTED = (  # the systems that the specification names
     "softmax", "linear, elu", "sparse (16)", "multi-head", "residual", "Attention-BN (22)", "Attention-SH (25)",
@@ -93,3 +93,10 @@ def test_the_values_of_beta_that_the_page_prints_are_those_that_are_decided(numb
     assert [[Fraction(v) for v in values.split(r",\ ")] for values in read.values()] == [
         list(row) for row in decided.values()
     ]
+
+
+def test_both_constraints_of_33_are_judged_as_they_are_printed() -> None:
+    claim = load()["nguyen2023/eq33"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    said = record.counterexample or ""
+    assert "first constraint" in said and "second constraint" in said and record.verdict == "corrected"
