@@ -135,8 +135,9 @@ claim(
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
     where=NOTATION
-    + r" $V_1$: $s$ leading right singular vectors, with $\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with "
-    r"$\tau-b_q^2$.",
+    + r" $V_1$: $s$ leading right singular vectors of $K$, $V_2$: the others; the squares of their singular "
+    r"values are $\Sigma_1^2=\operatorname{diag}(\tau+a_l^2)$ and "
+    r"$\Sigma_2^2=\operatorname{diag}(\tau-b_q^2)$.",
     notes="Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary "
     "points fix no scale of the scores. In the corrected statement orthonormality is imposed, and Λ plays no "
     "part.",
@@ -265,7 +266,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
     legs=(tensor_legs.softmax_triplets,),
-    where=NOTATION + " " + TOKENS,
+    where=NOTATION + " " + TOKENS + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$.",
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
     "in Section 1 rests on it.",
 )

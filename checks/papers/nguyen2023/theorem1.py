@@ -366,9 +366,9 @@ claim(
     assumes=(EPS_POSITIVE, H_POSITIVE),
     rests_on=("nguyen2023/eq9",),
     where=NOTATION,
-    notes="With ε = 0 both multipliers of an interpolated point can be positive: only their difference is "
-    "determined. The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not "
-    "needed for it.",
+    notes="With ε = 0 both multipliers of an interpolated point can be positive: beyond the bounds only "
+    "their difference enters the dual program. The interval for v_j(d) follows from the bounds on α alone; "
+    "the vanishing product is not needed for it.",
 )
 
 claim(
