@@ -100,3 +100,10 @@ def test_both_constraints_of_33_are_judged_as_they_are_printed() -> None:
     record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
     said = record.counterexample or ""
     assert "first constraint" in said and "second constraint" in said and record.verdict == "corrected"
+
+
+@pytest.mark.parametrize("id", ["eq21", "eq48"])
+def test_values_on_normalised_keys_are_those_of_the_multipliers(id: str) -> None:
+    claim = load()[f"nguyen2023/{id}"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    assert record.statement["latex"].count(r"\tilde{\boldsymbol{\alpha}}") >= 2
