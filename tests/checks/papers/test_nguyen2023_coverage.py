@@ -107,3 +107,9 @@ def test_values_on_normalised_keys_are_those_of_the_multipliers(id: str) -> None
     claim = load()[f"nguyen2023/{id}"]
     record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
     assert record.statement["latex"].count(r"\tilde{\boldsymbol{\alpha}}") >= 2
+
+
+def test_values_of_a_sparse_fit_are_those_of_its_multipliers() -> None:
+    claim = load()["nguyen2023/eq16"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    assert r"\tilde{\boldsymbol{\alpha}}" in (record.corrected or {}).get("latex", "")
