@@ -58,6 +58,7 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
     ("id", "letters"),
     [
         ("chen2023/rem3.1", (r"\Sigma_1^2=", r"\Sigma_2^2=")),
+        ("chen2023/prose-maximal-directions", (r"\Sigma_1^2=", r"\Sigma_2^2=")),
         ("chen2023/rem3.4", (r"$V\in",)),
         ("chen2023/alg1", (r"$W_q\in", r"$\boldsymbol{x}_i\in")),
         ("nguyen2023/rem1", ("$C$:", r"$\epsilon$:")),
@@ -68,3 +69,7 @@ def test_letters_without_which_a_statement_cannot_be_read_are_explained(
     id: str, letters: tuple[str, ...]
 ) -> None:
     assert all(letter in load()[id].where for letter in letters)
+
+
+def test_the_epsilon_of_a_normalisation_is_not_explained_as_that_of_the_program() -> None:
+    assert "$\\epsilon$:" not in load()["nguyen2023/prose-linear-bn-sh"].where
