@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+unexport PYTHONDONTWRITEBYTECODE  # many processes are started, each of which would compile all modules anew
+
 .PHONY: verify test test-claims test-slow book checked-book gpu bench lint clean
 
 verify: $(VENV)/core

@@ -68,6 +68,12 @@ def at_top(body: list[ast.stmt]) -> Iterator[str]:
 
 
 @cache
+def begins_with(name: str) -> tuple[str, ...]:
+    """What a module imports when it is imported."""
+    return tuple(at_top(ast.parse(FILES[name].read_text(encoding="utf-8")).body))
+
+
+@cache
 def loads(name: str) -> frozenset[str]:
     """The late libraries that importing a module loads."""
     seen, todo, found = set(), [name], set()
@@ -77,7 +83,7 @@ def loads(name: str) -> frozenset[str]:
             found.add(current)
         elif current in FILES and current not in seen:
             seen.add(current)
-            todo += at_top(ast.parse(FILES[current].read_text(encoding="utf-8")).body)
+            todo += begins_with(current)
     return frozenset(found)
 
 

@@ -28,9 +28,11 @@ Import ListNotations.
 Open Scope R_scope.
 """
 _LATE = "ended after "
-_BUILD, _BATCH = 300, 25
-"""Seconds for one file of the library, and theorems in one batch."""
+_BUILD, _START, _BATCH = 300, 30, 25
+"""Seconds for one file of the library, and for reading it, and theorems in one batch."""
 PROCESSES = 2
+_MARK = "Check the_next."
+"""An error of our own, by which the answers of a session are told apart."""
 
 
 class RocqError(RuntimeError):
@@ -185,23 +187,47 @@ def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outc
 
 
 def _batch(theorems: list[Theorem], seconds: float, line: Lifeline) -> list[Outcome]:
-    """What becomes of theorems in one file; where one fails, those after it are tried without it."""
+    """What becomes of theorems in one session, in which each that fails is left out; where one ends the
+    session, those after it are tried without it.
+    """
     found: list[Outcome] = []
     known: list[Theorem] = []
     while theorems:
-        before = "".join(f"{t.statement}\nProof. Admitted.\n\n" for t in known)
-        accepted, said = ask(before + _timed(theorems), seconds * (1 + len(theorems)), line)
-        times = [float(t) for t in re.findall(r"^Finished transaction in ([0-9.]+)", said, re.M)]
-        if accepted != (len(times) == len(theorems)):
-            raise RocqError(f"Rocq says of {len(times)} of {len(theorems)} theorems that they are done")
-        found += [Outcome(t.name, "checked", seconds=s) for t, s in zip(theorems, times, strict=False)]
-        known, theorems = known + theorems[: len(times)], theorems[len(times) :]
-        if theorems and not (times and _LATE in said):  # its own time may have gone to those before it
-            found.append(Outcome(theorems[0].name, "failed", said[-300:]))
+        before = [f"{t.statement}\nProof. Admitted." for t in known]
+        answers = _answers([*before, *map(_timed, theorems)], seconds, line)[len(before) :]
+        for theorem, said in zip(theorems, answers, strict=False):
+            time = re.search(r"^Finished transaction in ([0-9.]+)", said, re.M)
+            known += [theorem] if time else []
+            found.append(
+                Outcome(theorem.name, "checked", seconds=float(time[1]))
+                if time
+                else Outcome(theorem.name, "failed", said.partition("\n\n")[0][-300:])
+            )
+        theorems = theorems[len(answers) :]
+        if theorems:
+            found.append(Outcome(theorems[0].name, "failed", f"{_LATE}{seconds:g} seconds"))
             theorems = theorems[1:]
     return found
 
 
-def _timed(theorems: list[Theorem]) -> str:
-    """The text of theorems, such that Rocq says of each that is accepted how long it took."""
-    return "\n\n".join(f"{t.statement}\n{t.proof.removesuffix('Qed.')}Time Qed." for t in theorems)
+def _answers(texts: list[str], seconds: float, line: Lifeline) -> list[str]:
+    """What Rocq says of each text after the library's preamble, in a session that an error does not end; of
+    fewer where the session does not end by itself. Raises RocqError where the library is not read.
+    """
+    library = build()
+    asked = "".join(f"{text}\nAbort All.\n{_MARK}\n" for text in texts)
+    with TemporaryDirectory(prefix="attest-rocq-") as folder:
+        opening = f"{PREAMBLE}\nSet Silent.\nSet Default Timeout {max(1, round(seconds))}.\n"
+        (Path(folder) / "Theorems.v").write_text(f"{opening}{_MARK}\n{asked}", encoding="utf-8")
+        session = [require().removesuffix("coqc") + "coqtop", "-q", "-Q", str(library), "Attest"]
+        command = ["sh", "-c", 'exec "$@" <Theorems.v 2>&1', "sh", *session]
+        done = line.run(command, _START + seconds * len(texts), Path(folder))
+    opened, *said = re.split(rf".*Toplevel input.*\n.*{_MARK}\n.*\nError: The reference.*", done.stdout)
+    if "Error" in opened or not (said or done.returncode == 124):
+        raise RocqError(f"Rocq does not read its own library: {opened.strip()[-500:]}")
+    return [re.sub(r"^(?:\w+ < )+", "", text, flags=re.M).strip() for text in said[:-1]]
+
+
+def _timed(theorem: Theorem) -> str:
+    """The text of a theorem, such that Rocq says how long it took if it is accepted."""
+    return f"{theorem.statement}\n{theorem.proof.removesuffix('Qed.')}Time Qed."

@@ -261,8 +261,8 @@ claim(
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
     where=NOTATION
-    + r" On the left stands component $l$ of what the last two lines of (14) say is zero, with "
-    r"the weights that follow from its first two.",
+    + r" On the left stands component $l$ of what the last two lines of (14) say is zero, with the weights "
+    r"that follow from its first two.",
 )
 
 
