@@ -19,7 +19,7 @@ from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
 from checks.leg import Legs, Named
 from checks.papers.chen2023 import setting
-from checks.papers.chen2023.setting import DQ, DV, D
+from checks.papers.chen2023.setting import DQ, DV, TOKENS, D
 from checks.papers.chen2023.symbols import (
     NOTATION,
     entry,
@@ -132,7 +132,10 @@ claim(
     literal=_algorithm,
     rests_on=("chen2023/eq9",),
     legs=(tensor_legs.module_dependent, tensor_legs.module_independent),
-    where=NOTATION + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$; $g_q(q(\boldsymbol{x}))$ and "
+    where=NOTATION
+    + " "
+    + TOKENS
+    + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$; $g_q(q(\boldsymbol{x}))$ and "
     r"$g_k(k(\boldsymbol{x}))$ are $\phi_q(\boldsymbol{x})$ and $\phi_k(\boldsymbol{x})$.",
     notes="A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
     "Weights with one row for each row of f(X) tie the parameters to one sequence length unless the number "

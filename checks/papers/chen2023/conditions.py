@@ -105,9 +105,9 @@ def _conditions(a: KsvdAssumptions, last: Term) -> All:
         Identity(by_score(ksvd.e), entry(ksvd.Lambda @ e[i] - h_e[i], l_), label="∂L/∂e", reason=why),
         Identity(by_score(ksvd.r), entry(ksvd.Lambda @ r[i] - h_r[i], l_), label="∂L/∂r", reason=why),
         Identity(
-            by_h_e, entry(e[i] - w_e.T @ image(own, phi_q[i]), l_), label="∂L/∂h_e", reason=why, sizes=SMALL
+            by_h_e, entry(e[i] - w_e.T @ image(own, phi_q[i]), l_), label="-∂L/∂h_e", reason=why, sizes=SMALL
         ),
-        Identity(by_h_r, last, label="∂L/∂h_r, for the printed range", reason=why, sizes=SMALL),
+        Identity(by_h_r, last, label="-∂L/∂h_r, for the printed range", reason=why, sizes=SMALL),
     )
 
 
@@ -130,7 +130,10 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq13",),
     legs=(tensor_legs.lagrangian,),
-    where=NOTATION,
+    where=NOTATION
+    + " The left sides are not printed: the derivatives of the Lagrangian that the dualiser forms, by "
+    "entries, those by the multipliers in (e) and (f) times -1; each vanishes exactly if the printed "
+    "equation holds.",
     notes="All six derivatives are right; only the range printed after the last one leaves j unbound.",
 )
 
@@ -365,9 +368,7 @@ claim(
     ),
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.representations,),
-    where=NOTATION
-    + " The left sides of (c) and (f) are not printed: the scores with the weights that the dualiser "
-    "finds, by entries.",
+    where=NOTATION,
 )
 
 
@@ -412,5 +413,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq14", "chen2023/eq16"),
     legs=(tensor_legs.representations,),
-    where=NOTATION,
+    where=NOTATION
+    + " The left sides of (c) and (f) are not printed: the scores with the weights that the dualiser "
+    "finds, by entries.",
 )

@@ -65,6 +65,13 @@ def _variance(a: KsvdAssumptions) -> All:
     )
 
 
+LEADING = (
+    r" $V_1$: $s$ leading right singular vectors of $K$, $V_2$: the others; the squares of their singular "
+    r"values are $\Sigma_1^2=\operatorname{diag}(\tau+a_l^2)$ and "
+    r"$\Sigma_2^2=\operatorname{diag}(\tau-b_q^2)$."
+)
+
+
 def _ky_fan(a: KsvdAssumptions) -> All:
     """‖K H_r‖² ≤ σ_1² + … + σ_s² for orthonormal H_r, with σ² = τ + a² on V_1 and τ - b² on V_2."""
     one, two, b, t = as_term(V_1), as_term(V_2), as_term(a_2), as_term(tau)
@@ -134,9 +141,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
-    where=NOTATION
-    + r" $V_1$: $s$ leading right singular vectors, with $\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with "
-    r"$\tau-b_q^2$.",
+    where=NOTATION + LEADING,
     notes="Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary "
     "points fix no scale of the scores. In the corrected statement orthonormality is imposed, and Λ plays no "
     "part.",
@@ -178,9 +183,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2", "chen2023/lem4.2"),
     legs=(tensor_legs.ky_fan,),
-    where=NOTATION
-    + r" $G\in\mathbb{R}^{N\times s}$: other directions; $V_1$: $s$ leading right singular vectors, with "
-    r"$\sigma_l^2=\tau+a_l^2$; $V_2$: the others, with $\tau-b_q^2$.",
+    where=NOTATION + r" $G\in\mathbb{R}^{N\times s}$: other directions." + LEADING,
     notes="The projection variance is read as the second moment of the scores along orthonormal directions, "
     "Σ_i‖e_i‖² = ‖K H_r‖²; for the other side with H_e and Kᵀ. That (6) has no maximum: chen2023/rem3.1.",
 )
@@ -265,7 +268,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
     legs=(tensor_legs.softmax_triplets,),
-    where=NOTATION + " " + TOKENS,
+    where=NOTATION + " " + TOKENS + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$.",
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
     "in Section 1 rests on it.",
 )

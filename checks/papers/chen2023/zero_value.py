@@ -12,8 +12,6 @@ from checks.papers.chen2023 import enumerations as legs
 from checks.papers.chen2023.duality import printed_objective
 from checks.papers.chen2023.symbols import (
     EIGEN,
-    EIGEN_E,
-    EIGEN_R,
     NOTATION,
     PRIMAL,
     SCORE_RULES,
@@ -55,6 +53,10 @@ he_l, hr_l = column(h_e, l_), column(h_r, l_)
 COLUMNS = (
     r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; "
     r"$\Sigma=\Lambda^{-1}=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$."
+)
+UNPRINTED = (
+    " The left side of (e) is not printed: J with the dualiser's solution of the stationarity conditions put "
+    "in, by entries."
 )
 
 
@@ -133,7 +135,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(legs.free_lambda, tensor_legs.both_forms),
-    where=NOTATION,
+    where=NOTATION + " The left side of (b) is not printed: J with the constraints put in, by entries.",
     notes="Λ^{1/2} needs Λ ≥ 0. That Λ is 'automatically determined' is judged under "
     "chen2023/prose-lambda-automatic.",
 )
@@ -176,7 +178,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14"),
     legs=(tensor_legs.lines_of_18,),
-    where=NOTATION + COLUMNS,
+    where=NOTATION + COLUMNS + UNPRINTED,
 )
 
 
@@ -314,20 +316,36 @@ claim(
     literal=lambda a: All(*_eq18(a).parts, *_eq19(a).parts, *_eq20(a).parts),
     assumes=(*PRIMAL, IDENTITY),
     rests_on=("chen2023/eq18", "chen2023/eq19", "chen2023/eq20"),
-    where=NOTATION + COLUMNS,
+    where=NOTATION + COLUMNS + UNPRINTED,
     notes="The weights have one row for each feature; f(X) occurs in none of the formulas.",
 )
 
 
+EULER = -HALF * trace(h_e.T @ res_e) - HALF * trace(h_r.T @ res_r)
+
+
+def zero_as_printed(a: KsvdAssumptions) -> Follows:
+    """J of (6) vanishes under (7) at the weights and scores of (14)."""
+    own = printed(a)
+    return Follows(
+        EIGEN,
+        printed_objective(own),
+        ZERO,
+        EULER,
+        solutions(own),
+        given=(*weight_rules(own), *SCORE_RULES, kernel_rule(own), SIGMA_RULE),
+        label="J of (6) at the weights and scores of (14)",
+    )
+
+
 def zero_at_solutions(a: KsvdAssumptions) -> Follows:
     """The dualiser's value of J at its stationary points vanishes under (7)."""
-    certificate = -HALF * trace(h_e.T @ res_e) - HALF * trace(h_r.T @ res_r)
     own, both = printed(a), replace(a, scores="both")
     return Follows(
-        (EIGEN_E, EIGEN_R),
+        EIGEN,
         Raw((), ksvd.objective_at_solution(a)),
         ZERO,
-        certificate,
+        EULER,
         solutions(own),
         given=(
             Given(ksvd.K, (i, j), ksvd.kernel(both, i, j), "the kernel that the features induce"),
@@ -343,11 +361,13 @@ claim(
     "J vanishes at stationary points",
     theory="ksvd",
     words="The weights and scores that belong to a solution of (7) by (14) give J the value 0.",
-    literal=zero_at_solutions,
+    literal=lambda a: All(zero_as_printed(a), zero_at_solutions(a)),
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14"),
     legs=(legs.euler_class, tensor_legs.zero_objective, tensor_legs.softmax_triplets),
-    where=NOTATION,
+    where=NOTATION
+    + " The left side of (b) is not printed: J with the dualiser's solution of the stationarity conditions "
+    "put in, by entries.",
     notes="True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's "
     "identity: 2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) "
     "weights between scores and whatever the coupling, so the value 0 says nothing about singular vectors. "

@@ -10,6 +10,7 @@ from checks.papers.nguyen2023.batchnorm_formulas import (
     ANY_SCALE,
     BN,
     BN_EPS,
+    FITTED,
     LAST_LINE,
     LINES,
     POSITIVE_SCALE,
@@ -95,7 +96,7 @@ claim(
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
     derivation=lambda a: sv.derive(BN.under(replace(a, bias="on"))),
     legs=(variant_legs.bn_expansion, variant_optima.bn_optimum),
-    where=WHERE,
+    where=WHERE + FITTED,
     notes="The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
     "different exponents are linearly independent, so the two sums agree for all queries only if the "
     "normalised keys are the keys again, up to order. Formula (22) has the right normaliser. The corrected "

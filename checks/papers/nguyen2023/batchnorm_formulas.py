@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from checks.claim import Assumption
 from checks.kinds.programs import Convex
+from checks.papers.nguyen2023.program_lines import lines_of
 from checks.papers.nguyen2023.theorem1_formulas import H
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.index import Index, Tensor
@@ -51,6 +52,12 @@ WHERE = (
     r"$\boldsymbol{\mu}$, $\boldsymbol{\sigma}^2$: mean and variance of the $N$ keys, coordinate by "
     r"coordinate; $\mathbf{s}^{-1}$ the inverse of $\sqrt{\sigma_d^2+\epsilon}$; $\odot$ the product of "
     r"coordinates."
+)
+FITTED = (
+    r" $\Phi$, $h$, the intercept $\boldsymbol{b}$ and the multipliers "
+    r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ as in (5), the keys normalised. "
+    "The left side of (b) is not printed: the fitted function with the weights that the dualiser finds, by "
+    "entries."
 )
 
 
@@ -108,13 +115,14 @@ def attention_bn(query: Term, by: Tensor = scale) -> Term:
 
 
 def expansion(fit: sv.Variant) -> Identity:
-    """The expansion of a program on prepared keys, for any h."""
+    """The expansion of a program on prepared keys, for any h, with the values as they are printed."""
     j, h = fit.j, fit.h_x
     kernel = as_term(fit.phi_x).T @ as_term(fit.phi)[j]
     return Identity(
-        stack(d, Raw((), sv.in_values(fit, sv.expansion(fit)))),
+        stack(d, Raw((), sv.expansion(fit))),
         sum_over(j, kernel / as_term(h) * as_term(fit.v)[j]) + as_term(fit.b),
-        nonzero=(h,),
+        (lines_of(fit).values("the definition of the values"),),
+        nonzero=(fit.h, h),
         label="the expansion, for any h",
     )
 

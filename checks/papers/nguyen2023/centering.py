@@ -79,7 +79,7 @@ claim(
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq24",),
     where=WHERE
-    + r" $t_j=\sum_d q(d)k_j(d)/(\sqrt D(\sigma_d^2+\epsilon))$: the score; $g_j$: what is subtracted.",
+    + r" $t_j=\sum_d q(d)k_j(d)/(\sqrt{D}(\sigma_d^2+\epsilon))$: the score; $g_j$: what is subtracted.",
     notes="In the counterexample key 3 has the lowest inner product with the other keys, and yet it loses "
     "weight, and keys 1 and 2 with the highest gain it: the inner product of key 3 with itself counts among "
     "those with all keys. Also two keys 0 and 1: each has inner product 0 with the other, and only the "

@@ -11,6 +11,7 @@ from checks.papers.nguyen2023.residual_formulas import (
     F_X,
     FIT,
     LINES,
+    MAPS,
     ONE_INPUT,
     PENALTY,
     PRINTED_PENALTY,
@@ -159,7 +160,10 @@ claim(
     assumes=(LOSS, KERNEL_SUM, EXPONENTIAL, BIAS_OFF, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq32", "nguyen2023/eq35", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(FIT.under(replace(a, bias="on"))),
-    where=WHERE,
+    where=WHERE
+    + MAPS
+    + " What stands before the first line of (36) and before the softmax form is not printed: the expansion "
+    "that the theory derives, by entries.",
     legs=(
         spans,
         variant_inputs.residual_projections,
@@ -186,7 +190,7 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
     legs=(variant_inputs.residual_projections,),
-    where=WHERE,
+    where=WHERE + MAPS,
     notes=PROJECTIONS,
 )
 

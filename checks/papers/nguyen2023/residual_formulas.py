@@ -61,6 +61,10 @@ WHERE = (
     r"$\boldsymbol{w}^{\mathrm{proj}}_c$; features $\Phi$, normaliser $h$, slacks and multipliers as in (5)."
 )
 
+MAPS = (
+    r" $\mathbf{W}_Q,\mathbf{W}_K\in\mathbb{R}^{D\times D_x}$, "
+    r"$\mathbf{W}_V\in\mathbb{R}^{D_v\times D_x}$; $D_x=D_v$ wherever an input is added."
+)
 ONE_INPUT = (
     r" The program in $w$ and $u$ is (33) for one input, all widths 1 and $h$ the kernel sum: $u$ is "
     r"$\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of degree one, the others 0."
@@ -74,14 +78,18 @@ PRINTED_PENALTY = Fraction(1, 2) * sum_over(d, squared_norm(as_term(W_PROJ)[d]))
 
 
 def printed_program(a: SvrAssumptions) -> All:
-    """Objective and first constraint as printed; their shapes do not agree."""
+    """Objective and constraints as printed; their shapes do not agree."""
     value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
-    slack = as_term(Tensor("left", (), r"\text{first constraint of (33), left side}"))
-    constraint = y[j, d] - w[d].T @ phi[j] / h[j] - as_term(X_J)[j] - b[d]
+    fitted, added = w[d].T @ phi[j] / h[j], as_term(X_J)[j]
+    first, second = (
+        as_term(Tensor(f"left_{which}", (), rf"\text{{{which} constraint of (33), left side}}"))
+        for which in ("first", "second")
+    )
     program = FIT.under(a).program()
     return All(
         joint(),
-        Definition(slack, constraint, nonzero=(FIT.h,), label="the constraint"),
+        Definition(first, y[j, d] - fitted - added - b[d], nonzero=(FIT.h,), label="the first constraint"),
+        Definition(second, fitted + added + b[d] - y[j, d], nonzero=(FIT.h,), label="the second constraint"),
         Definition(value, LINES.ridge + PRINTED_PENALTY + LINES.slacks, label="the objective"),
         WellPosed(
             replace(program, variables=(*program.variables, W_PROJ)),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from checks.claim import claim
 from checks.kinds.programs import Convex
 from checks.leg import Legs
-from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, STATISTICS_OF_KEYS, expansion
+from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS, FITTED, STATISTICS_OF_KEYS, expansion
 from checks.papers.nguyen2023.centering_formulas import ANY_BETA
 from checks.papers.nguyen2023.scaled_heads_formulas import (
     AVERAGES,
@@ -157,7 +157,10 @@ claim(
     rests_on=("nguyen2023/eq46", "nguyen2023/eq50"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.bn_sh_expansion, variant_optima.bn_head_optimum),
-    where=WHERE,
+    where=WHERE
+    + r" $\boldsymbol{\mu}^s$: the mean of the head's keys; $\mathbf{s}^{s^{-1}}$: one over their "
+    + r"deviation, by (47)."
+    + FITTED,
     notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
 )
 

@@ -15,7 +15,7 @@ from checks.papers.nguyen2023.sparse_formulas import (
     literal,
     version,
 )
-from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, LOSS, NOTATION
+from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM, LOSS, PROGRAM
 from checks.statement import All
 from derivations.theories.svr import variants as sv
 
@@ -37,7 +37,9 @@ claim(
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/prose-converse"),
     derivation=lambda a: sv.derive(SUBSET.under(replace(a, bias="on"))),
     legs=(variant_versions.sparse_definition, variant_versions.sparse_kernel, variant_optima.sparse_optimum),
-    where=NOTATION + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$.",
+    where=PROGRAM
+    + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$. A raised (x) "
+    "marks what belongs to the program of that query.",
     notes="Each query has a program of its own, so its multipliers, values and intercept depend on the "
     "query, while the formula shares one set of values. With keys 0 and 1 (in units in which exp(k k') is "
     "2^(k k')), targets 1 and 0, epsilon = 0 and C = 8, the value of the first key is 1 when it is kept "

@@ -9,6 +9,7 @@ from checks.kinds.examples import Point, Rule
 from checks.kinds.programs import Convex
 from checks.papers.nguyen2023 import scaled_heads_formulas as heads
 from checks.papers.nguyen2023.multihead_formulas import combine, per_head, s
+from checks.papers.nguyen2023.program_lines import lines_of
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -70,13 +71,13 @@ def corrected(a: SvrAssumptions) -> All:
     kernel = as_term(SUBSET.phi_x).T @ as_term(SUBSET.phi)[at]
     scored = x.T @ as_term(chosen)[at] / sqrt(size(D))
     values = as_term(SUBSET.v)
-    general = sv.in_values(SUBSET, sv.expansion(SUBSET))
     return All(
         Convex(SUBSET.under(a).program(), label="the fit to the subset of one query is a convex program"),
         Identity(
-            stack(d, Raw((), general)),
+            stack(d, Raw((), sv.expansion(SUBSET))),
             sum_over(at, kernel / as_term(SUBSET.h_x) * values[at]) + as_term(SUBSET.b),
-            nonzero=(SUBSET.h_x,),
+            (lines_of(SUBSET).values("the values of that fit"),),
+            nonzero=(SUBSET.h, SUBSET.h_x),
             label="its expansion",
         ),
         Identity(

@@ -25,8 +25,8 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     LINE_ONE,
     LINE_TWO,
     LOSS,
-    NOTATION,
     PARTIAL_SUM,
+    PROGRAM,
     SOLVED,
     SUM_FORM,
     THEOREM,
@@ -104,7 +104,7 @@ claim(
     words="A linear function of the features, scaled by a scalar function h, plus an intercept.",
     literal=Definition(as_term(f_x), w @ phi_x / h_x + b, nonzero=(svr.h_x,)),
     assumes=(H_NONZERO,),
-    where=NOTATION,
+    where=PROGRAM,
     notes="With the features (12) the width of Φ is infinite and the product with W is a convergent series.",
 )
 
@@ -122,7 +122,7 @@ claim(
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4",),
     legs=(legs.primal_and_dual,),
-    where=NOTATION,
+    where=PROGRAM,
     notes="The text calls the fit a ridge regression; the penalty is that of ridge regression, the loss is "
     "not.",
 )
@@ -137,7 +137,7 @@ claim(
     literal=lambda a: FIVE.lagrangian(a, of=" from program (5)"),
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq5",),
-    where=NOTATION,
+    where=PROGRAM,
 )
 
 claim(
@@ -162,7 +162,7 @@ claim(
     ),
     assumes=(BIAS_ON, LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
-    where=NOTATION,
+    where=PROGRAM,
 )
 
 claim(
@@ -175,7 +175,7 @@ claim(
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     legs=(legs.primal_and_dual,),
-    where=NOTATION,
+    where=PROGRAM,
 )
 
 claim(
@@ -194,7 +194,7 @@ claim(
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
-    where=NOTATION,
+    where=PROGRAM,
 )
 
 claim(
@@ -217,7 +217,7 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
     legs=(legs.primal_and_dual, legs.exact_certificate),
     derivation=lambda a: svr.dual(a).steps,
-    where=NOTATION,
+    where=PROGRAM,
 )
 
 
@@ -234,7 +234,7 @@ EQ11 = claim(
     "positive kernel).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
-    where=NOTATION,
+    where=PROGRAM,
     notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel "
     "it is positive.",
 )
@@ -302,7 +302,7 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
     legs=(legs.truncation,),
-    where=NOTATION + VALUES,
+    where=PROGRAM + VALUES,
 )
 
 
@@ -326,7 +326,7 @@ claim(
     rests_on=("nguyen2023/eq14",),
     derivation=svr.derive,
     legs=THEOREM_LEGS,
-    where=NOTATION + VALUES,
+    where=PROGRAM + VALUES,
 )
 
 claim(
@@ -345,7 +345,7 @@ claim(
     rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
     legs=THEOREM_LEGS,
     derivation=svr.derive,
-    where=NOTATION + VALUES,
+    where=PROGRAM + VALUES,
     notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
     "features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the expansion "
     "has the same form with v_j confined to ±C/h(k_j). The theorem is about the form: which values occur as "
@@ -365,10 +365,10 @@ claim(
     "v_j(d) needs h(k_j) > 0.",
     assumes=(EPS_POSITIVE, H_POSITIVE),
     rests_on=("nguyen2023/eq9",),
-    where=NOTATION,
-    notes="With ε = 0 both multipliers of an interpolated point can be positive: only their difference is "
-    "determined. The interval for v_j(d) follows from the bounds on α alone; the vanishing product is not "
-    "needed for it.",
+    where=PROGRAM,
+    notes="With ε = 0 both multipliers of an interpolated point can be positive: beyond the bounds only "
+    "their difference enters the dual program. The interval for v_j(d) follows from the bounds on α alone; "
+    "the vanishing product is not needed for it.",
 )
 
 claim(
@@ -384,7 +384,7 @@ claim(
     assumes=(BIAS_OFF, LOSS),
     rests_on=("nguyen2023/eq7",),
     legs=(legs.centering_is_not_needed,),
-    where=NOTATION,
+    where=PROGRAM,
 )
 claim(
     "nguyen2023/rem4",
@@ -396,7 +396,7 @@ claim(
     literal=remark4,
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8", "nguyen2023/eq10"),
-    where=NOTATION,
+    where=PROGRAM,
     notes="Primal-dual is meant in this sense: the same function, written with weights or with values. The "
     "layer is the fitted function of (4); a layer with other weights is an attention over these keys only if "
     "the rows of W lie in the span of the features Φ(k_j). That given values also solve (5) takes the right "

@@ -36,6 +36,7 @@ NOTATION = (
     r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ of the two bounds of the residual; multipliers "
     r"$\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$ of the slacks' signs."
 )
+PROGRAM = NOTATION + r" $C$: the weight of the slacks; $\epsilon$: the residual that costs nothing."
 VALUES = (
     r" The values are $\boldsymbol{v}_j(d)=(\boldsymbol{\alpha}_j(d)-\tilde{\boldsymbol{\alpha}}_j(d))/"
     r"h(\boldsymbol{k}_j)$."

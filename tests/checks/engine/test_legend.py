@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from checks.engine.legend import used
 from checks.papers.nguyen2023.theorem1_formulas import NOTATION
+from checks.run.registry import load
+from checks.run.verify import assumptions_for
+from checks.statement import All
 
 LEGEND = r"$A\in\mathbb{R}^{n\times n}$ weights, $V$ values; $u_j=\sum_m A_{mj}w_m$; multipliers $\boldsymbol{\eta}_j$."
 
@@ -34,3 +39,37 @@ def test_a_clause_without_letters_stays_and_brackets_hold_a_clause_together() ->
 def test_a_claim_without_slacks_has_none_in_its_legend() -> None:
     left = used(NOTATION, [r"f(\boldsymbol{x}) = \sum_{j=1}^{N} \boldsymbol{\alpha}_j"], [])
     assert r"\boldsymbol{\alpha}" in left and r"\boldsymbol{\xi}" not in left and r"\eta" not in left
+
+
+def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
+    naming = [
+        claim for claim in load().values() if re.search(r"sides? of \([a-z]\).*not printed", claim.where)
+    ]
+    assert len(naming) >= 5
+    for claim in naming:
+        sentence = re.search(r"[^.]*not printed", claim.where)[0]
+        own = assumptions_for(claim, {})
+        literal = claim.literal(own) if callable(claim.literal) else claim.literal
+        letters = re.findall(r"\(([a-z])\)", sentence)
+        assert isinstance(literal, All) and max(letters) <= chr(ord("a") + len(literal.parts) - 1), claim.id
+
+
+@pytest.mark.parametrize(
+    ("id", "letters"),
+    [
+        ("chen2023/rem3.1", (r"\Sigma_1^2=", r"\Sigma_2^2=")),
+        ("chen2023/prose-maximal-directions", (r"\Sigma_1^2=", r"\Sigma_2^2=")),
+        ("chen2023/rem3.4", (r"$V\in",)),
+        ("chen2023/alg1", (r"$W_q\in", r"$\boldsymbol{x}_i\in")),
+        ("nguyen2023/rem1", ("$C$:", r"$\epsilon$:")),
+        ("nguyen2023/rem3", (r"\mathbf{W}_Q,", r"$\mathbf{W}_V\in", "$D_x=D_v$")),
+    ],
+)
+def test_letters_without_which_a_statement_cannot_be_read_are_explained(
+    id: str, letters: tuple[str, ...]
+) -> None:
+    assert all(letter in load()[id].where for letter in letters)
+
+
+def test_the_epsilon_of_a_normalisation_is_not_explained_as_that_of_the_program() -> None:
+    assert "$\\epsilon$:" not in load()["nguyen2023/prose-linear-bn-sh"].where

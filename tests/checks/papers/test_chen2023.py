@@ -183,6 +183,7 @@ def test_certificates_with_a_wrong_sign_fail() -> None:
 
     a = KsvdAssumptions()
     for statement in (
+        zero_value.zero_as_printed(a),
         zero_value.zero_at_solutions(a),
         *triplets.gram_follows(a),
         *duality.eigen_gives_stationary(a),

@@ -17,7 +17,7 @@ from checks.papers.nguyen2023 import table_data
 from checks.papers.nguyen2023.coverage import COLUMNS, ROWS, Cell
 from checks.run.readings import printed
 from checks.run.registry import load
-from checks.run.verify import assumptions_for
+from checks.run.verify import assumptions_for, examine
 
 LISTED = (  # the systems that the specification names
     "softmax", "linear, elu", "sparse (16)", "multi-head", "residual", "Attention-BN (22)", "Attention-SH (25)",
@@ -93,3 +93,23 @@ def test_the_values_of_beta_that_the_page_prints_are_those_that_are_decided(numb
     assert [[Fraction(v) for v in values.split(r",\ ")] for values in read.values()] == [
         list(row) for row in decided.values()
     ]
+
+
+def test_both_constraints_of_33_are_judged_as_they_are_printed() -> None:
+    claim = load()["nguyen2023/eq33"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    said = record.counterexample or ""
+    assert "first constraint" in said and "second constraint" in said and record.verdict == "corrected"
+
+
+@pytest.mark.parametrize("id", ["eq21", "eq48"])
+def test_values_on_normalised_keys_are_those_of_the_multipliers(id: str) -> None:
+    claim = load()[f"nguyen2023/{id}"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    assert record.statement["latex"].count(r"\tilde{\boldsymbol{\alpha}}") >= 2
+
+
+def test_values_of_a_sparse_fit_are_those_of_its_multipliers() -> None:
+    claim = load()["nguyen2023/eq16"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    assert r"\tilde{\boldsymbol{\alpha}}" in (record.corrected or {}).get("latex", "")
