@@ -107,7 +107,7 @@ claim(
     assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
     legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),
-    where=NOTATION + FEATURES,
+    where=NOTATION + FEATURES + r" $\mu$: the mean of the keys; $s^{-1}$: the scales of (22), here any.",
     notes="Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for "
     "every query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
     "both. The corrected part holds for any centre and scale.",
