@@ -19,8 +19,8 @@ class Family(Kind):
     """The statements of ``cases`` (label, statement), and ``general``, in which the parameter stays a symbol.
 
     The family is proved where ``general`` is and every case holds, or where it has none and every case is
-    proved. One case that fails refutes it. No two cases have one label or state the same: then the label would
-    be all that tells them apart.
+    proved. One case that fails refutes it. No two cases have one label or state the same: then the label
+    would be all that tells them apart.
     """
 
     general: Any

@@ -264,8 +264,7 @@ def _witnessed(s: Order) -> str | None:
         gap = sp.simplify(one - two)
         if gap.is_zero is False and gap.is_finite:
             return (
-                f"{describe(instance, at)}: the derivative {n} by {_small(s)} is {one}, the formula "
-                f"has {two}"
+                f"{describe(instance, at)}: the derivative {n} by {_small(s)} is {one}, the formula has {two}"
             )
     return None
 
