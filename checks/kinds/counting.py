@@ -54,8 +54,12 @@ class Counted(Kind):
         return rf"\#\text{{{self.what}}} = {sp.latex(sp.expand(self.formula))}{where}"
 
     def looked_at(self) -> list[tuple[int, ...]]:
-        """Sizes whose ratios tell them apart: multiples of 1, and of different primes."""
-        return [tuple(p * each for p, each in zip(row, self.steps, strict=False)) for row in _PRIMES]
+        """Sizes whose ratios tell them apart: multiples of 1, and of different primes, once the later size
+        the larger one and once the smaller.
+        """
+        n = len(self.steps)
+        rows = (*(row[:n] for row in _PRIMES), *(row[:n][::-1] for row in _PRIMES[1:] if n > 1))
+        return [tuple(p * each for p, each in zip(row, self.steps, strict=False)) for row in rows]
 
 
 def read_off(statement: Counted) -> sp.Expr | None:
@@ -65,6 +69,8 @@ def read_off(statement: Counted) -> sp.Expr | None:
     """
     if len(statement.steps) != len(statement.symbols):
         raise Malformed("every size is chosen in steps of its own")
+    if sp.sympify(statement.formula).has(sp.Float):
+        raise Malformed("a count has exact coefficients")
     sizes = statement.looked_at()
     runs = [statement.products(*at) for at in sizes]
     lengths = (length for run in runs for axes in run for length in axes)
@@ -171,11 +177,11 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
     """The sign of the derivative, or two sizes between which the expression does not increase."""
     names = statement.expression.free_symbols
     if (
-        statement.expression.has(sp.I)
+        statement.expression.has(sp.I, sp.Float)
         or not statement.expression.is_rational_function(*names)
         or not all(x.is_positive for x in names)
     ):
-        raise Malformed("what grows is a rational function of positive sizes")
+        raise Malformed("what grows is an exact rational function of positive sizes")
     for bottom in denominators(statement.expression):
         if (
             not all(c > 0 for c in sp.Poly(sp.expand(bottom), *names).coeffs())

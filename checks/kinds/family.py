@@ -9,7 +9,7 @@ from checks.engine.finding import Finding, conjunction
 from checks.engine.judge import ENGINES, among, run
 from checks.engine.printing import part_latex
 from checks.engine.wellformed import check_together
-from checks.statement import Kind, parts
+from checks.statement import Kind, Malformed, parts
 
 _OPEN, _CLOSE = r"\begin{gathered}", r"\end{gathered}"
 
@@ -18,8 +18,9 @@ _OPEN, _CLOSE = r"\begin{gathered}", r"\end{gathered}"
 class Family(Kind):
     """The statements of ``cases`` (label, statement), and ``general``, in which the parameter stays a symbol.
 
-    The family is proved where ``general`` is, or where it has none and every case is proved. One case that
-    fails refutes it.
+    The family is proved where ``general`` is and every case holds, or where it has none and every case is
+    proved. One case that fails refutes it. No two cases have one label or state the same: then the label
+    would be all that tells them apart.
     """
 
     general: Any
@@ -41,6 +42,7 @@ class Family(Kind):
 
 def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
     """The cases in turn, then the general statement; mutants of the last case."""
+    _check_distinct(statement)
     found = []
     for n, (name, case) in enumerate(statement.cases):
         last = n == len(statement.cases) - 1
@@ -51,8 +53,17 @@ def family(statement: Family, seed: int, with_mutants: bool) -> Finding:
         return conjunction(found)
     general = judged(statement.general, seed, with_mutants and not found)
     whole = conjunction([*found, ("general", general)])
-    whole.unproved_parts, whole.open_parts = int(not general.proved), [("", general.legs())]
+    if all(finding.holds for _, finding in found):  # an open case may be no instance of the general statement
+        whole.unproved_parts, whole.open_parts = int(not general.proved), [("", general.legs())]
     return whole
+
+
+def _check_distinct(statement: Family) -> None:
+    cases = [case for _, case in statement.cases]
+    if len({label for label, _ in statement.cases}) < len(cases):
+        raise Malformed("two cases of a family have one label")
+    if any(one == other for n, one in enumerate(cases) for other in cases[:n]):
+        raise Malformed("two cases of a family are told apart by their labels only")
 
 
 def judged(statement: Any, seed: int, with_mutants: bool) -> Finding:

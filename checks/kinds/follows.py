@@ -34,7 +34,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import NONNEGATIVE
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Product, Term, as_term
+from derivations.calculus.term import NonConformable, Product, Term, as_term
 
 INSTANCES = 6
 ONE, ZERO = as_term(1), as_term(0)
@@ -211,6 +211,12 @@ def certificate_error(statement: Follows) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
     residuals = {h.residual: h for h in statement.hypotheses}
     certificate = statement.certificate
+    try:
+        fits = len(certificate.shape()) == (0 if statement.over else len(statement.lhs.shape()))
+    except NonConformable as error:
+        return f"the certificate is no formula: {error}"
+    if not fits:
+        return "the certificate has another shape than the sides"
     at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(certificate.shape()))
     form = nf.normal(apply_definitions(certificate.entry(*at), statement.given))
     if not all(_carries(mono, residuals) for mono, _ in form):

@@ -132,7 +132,9 @@ def _judged(statement: Order, seed: int, with_mutants: bool) -> Finding:
 
 
 def check_order(s: Order) -> None:
-    """Raise Malformed where nothing is compared: no power, or a choice that empties the formula."""
+    """Raise Malformed where nothing is compared: no power, or a choice that empties the formula or makes both
+    sides the same.
+    """
     if not isinstance(s.order, int) or s.order < 1:
         raise Malformed("an order is a whole number from 1 on")
     check_given(s.choice)
@@ -147,6 +149,8 @@ def check_order(s: Order) -> None:
     full, chosen = nf.normal(s.exact.entry()), nf.normal(apply_definitions(s.exact.entry(), s.choice))
     if full and not chosen:
         raise Malformed("the choice makes the formula vanish")
+    if s.choice and equal(*_sides(s)):
+        raise Malformed("the choice makes both sides the same")
 
 
 def _unsupported(s: Order, agreed: int) -> str:

@@ -20,7 +20,7 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import program as dualiser
 from derivations.calculus import signs as sg
-from derivations.calculus.functions import EXPONENT
+from derivations.calculus.functions import EXPONENT, is_unknown
 from derivations.calculus.gradients import Moved, SymbolicPower
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import degree_in
@@ -133,12 +133,15 @@ def _quadratic_part(program: Any) -> tuple[Any, ...]:
 
 def well_posed(statement: WellPosed, seed: int, with_mutants: bool) -> Finding:
     """Every symbol is a listed variable or given data, every listed variable occurs. Raises Malformed for a
-    variable that is given as well.
+    variable that is given as well and for a function that is not known.
     """
     program, known = statement.program, statement.program.unknown()
     if both := {t.name for t in (*statement.printed, *program.variables) if t in statement.data}:
         raise Malformed(f"{', '.join(sorted(both))} is a variable and given data")
     sides = (program.objective, *(side for c in program.constraints for side in (c.lhs, c.rhs)))
+    called = {n.function for side in sides for n in ix.walk(side.entry()) if isinstance(n, ix.Call)}
+    if unknown := sorted(filter(is_unknown, called)):
+        raise Malformed(f"{', '.join(unknown)} is a function that nothing says")
     stray = known.union(*map(_left_open, sides)) - set(statement.printed) - set(statement.data)
     open_indices = ix.free_indices(program.objective.entry()).union(
         *(ix.free_indices(c.excess()) - set(c.over) for c in program.constraints)

@@ -83,10 +83,13 @@ def _judge(
         repair = repair_of(printed, statement, bool(claim.instead) or corrected.holds is False)
         if corrected.mutants.tried and not corrected.mutants.killed:
             repair = "idle"  # any version of it holds: it says nothing
-    standing = corrected if corrected is not None else literal
+    standing, failed = corrected if corrected is not None else literal, False
     if standing is not None and not quick:
-        standing.declared = _further(claim, assumptions, options, parts, standing.holds is False)
+        failed = standing.holds is False
+        standing.declared = _further(claim, assumptions, options, parts, failed)
     _fill(record, claim, assumptions, literal, corrected)
+    if standing is not None and failed:
+        _check_failing(standing)
     record.literal_holds = literal.holds if literal else None
     if repair == "idle":
         record.notes = f"{record.notes}\n\nThe correction repairs nothing of what is printed.".strip()
@@ -99,6 +102,13 @@ def _judge(
         repair,
     )
     record.severity = gravest(record)
+
+
+def _check_failing(standing: Finding) -> None:
+    """Raise Inconsistent where a leg passes what the engines refute as a whole."""
+    if passing := [e for e in standing.beside if e.passed and not e.part]:
+        said = "; ".join(f"{e.leg} ({e.grade}): {e.detail}" for e in passing)
+        raise Inconsistent(f"refuted, and yet a leg passes: {said}")
 
 
 def _further(

@@ -397,6 +397,18 @@ FOLLOWS = [
         lambda: same_gram(POS_SIGMA_),
     ),
     Pair(
+        "follows/certificate-of-another-shape",
+        lambda: Follows((SVD,), *RIGHT, trace(U.T @ R_A @ V), DECOMPOSITIONS),
+        "all sizes 1: U = s = 1, V = A = 2: A V = 4, U s = 1",
+        lambda: Follows((SVD, V_UNIT), *RIGHT, RIGHT_CERTIFICATE, DECOMPOSITIONS),
+    ),
+    Pair(
+        "follows/certificate-that-is-no-formula",
+        lambda: Follows((SVD,), *RIGHT, R_A @ U, DECOMPOSITIONS),
+        "all sizes 1: U = s = 1, V = A = 2: A V = 4, U s = 1",
+        lambda: Follows((SVD, V_UNIT), *RIGHT, RIGHT_CERTIFICATE, DECOMPOSITIONS),
+    ),
+    Pair(
         "follows/denominator-that-the-hypotheses-make-zero",
         lambda: Follows(
             (SVD, U_UNIT),

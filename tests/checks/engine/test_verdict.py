@@ -11,6 +11,7 @@ import sympy as sp
 
 from checks.claim import Claim, Options, claim
 from checks.engine.verdict import verdict
+from checks.evidence import Evidence
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Assign, Cost
@@ -101,6 +102,15 @@ def test_an_undecided_repair_leaves_the_claim_unsettled() -> None:
     undecided = Identity(((s - 17) * s + (s - 17) * t) / (s - 17), s + t)
     claim = Claim("x/1", "", "", lambda a: FALSE, "", corrected=lambda a: undecided)
     assert examine(claim, None, Options()).verdict == "unsettled"
+
+
+def test_a_leg_that_passes_what_is_refuted_contradicts_the_record() -> None:
+    def judged(passed: bool, part: str = "") -> str:
+        found = [Evidence("tensor", "sampled", passed, "sides", wrong=1, part=part)]
+        claim = Claim("x/1", "", "", lambda a: FALSE, "", failing=(lambda a, o: found,))
+        return examine(claim, None, Options()).verdict
+
+    assert (judged(False), judged(True), judged(True, "(b)")) == ("refuted", "inconsistent", "refuted")
 
 
 def test_a_leg_that_raises_ends_alone() -> None:
