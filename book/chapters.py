@@ -31,6 +31,7 @@ from book import claim_page, figure, front, kernel, measurements, overview, syst
 from book.ledger import Claim, Ledger, LedgerError
 from book.markup import badge, code, folded, link
 from checks.audit import OWN, current, per_audit
+from checks.evidence import as_written
 
 BLOCKS: dict[str, Callable[[Ledger], str]] = {
     "summary": overview.summary,
@@ -160,11 +161,18 @@ def extract(source: str, records: list[dict[str, Any]]) -> str:
 
 
 def result(experiment: str, page: str) -> str:
-    """The recorded result of an experiment as it is kept. Raises LedgerError where none is recorded."""
+    """The recorded result of an experiment as it is kept. Raises LedgerError where none is recorded, or where
+    it is not as it was written.
+    """
     path = current().records_folder / "experiments" / f"{experiment}.json"
     if not path.is_file():
         raise LedgerError(f"{page}: no result of {experiment} is recorded; see attest experiment --list")
-    return path.read_text("utf8")
+    text = path.read_text("utf8")
+    try:
+        as_written(text)
+    except ValueError as error:
+        raise LedgerError(f"{page}: the result of {experiment} is not used: {error}") from None
+    return text
 
 
 def render(path: Path, ledger: Ledger, records: list[dict[str, Any]]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from math import inf
@@ -141,3 +143,19 @@ class Record:
             if kind and not isinstance(getattr(record, f.name), kind):
                 raise TypeError(f"{f.name} is no {kind.__name__}")
         return record
+
+
+def digest_of(result: dict[str, Any]) -> str:
+    """A digest of all that an experiment's result says, its own digest left out."""
+    said = {name: value for name, value in result.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def as_written(text: str) -> dict[str, Any]:
+    """An experiment's result from its file's text. Raises ValueError where it is not as it was written."""
+    result = json.loads(text)
+    if not isinstance(result, dict) or not isinstance(result.get("data"), dict):
+        raise ValueError("data is no object")
+    if result.pop("digest", None) != digest_of(result):
+        raise ValueError("it was changed since it was written")
+    return result

@@ -21,6 +21,7 @@ import torch
 
 from checks.audit import cache_folder, current
 from checks.claim import ROOT
+from checks.evidence import as_written, digest_of
 from checks.experiments.errors import ExperimentError
 from checks.run import store
 from checks.run.store import write_atomically, write_bytes
@@ -264,7 +265,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write(path: Path, result: dict[str, Any]) -> None:
-    """A result as a JSON file with a line for each entry, and for each part. Raises ExperimentError."""
+    """A result as a JSON file with a line for each entry, and for each part, and with a digest. Raises
+    ExperimentError.
+    """
+    result = {**result, "digest": digest_of(json.loads(json.dumps(result)))}
     parts = ",\n  ".join(f"{json.dumps(name)}: {_compact(data)}" for name, data in result["data"].items())
     entries = [f" {json.dumps(name)}: {_compact(v)}" for name, v in result.items() if name != "data"]
     write_text(path, "{\n" + ",\n".join(entries) + ',\n "data": {\n  ' + parts + "\n }\n}\n")
@@ -282,10 +286,8 @@ def committed(id: str) -> Path:
 def read(path: Path) -> dict[str, Any]:
     """A result from its file. Raises ExperimentError."""
     try:
-        result = store.read_json(path)
-        if not isinstance(result["data"], dict):
-            raise TypeError("data is no object")
-        return result
+        store.read_json(path)  # which bounds what is read
+        return as_written(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ExperimentError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:

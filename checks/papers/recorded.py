@@ -7,7 +7,6 @@ whatever they found: other sizes, other training, few runs. What is said is comp
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from checks.claim import ROOT
-from checks.evidence import Evidence
+from checks.evidence import Evidence, as_written
 
 RESULTS = ROOT / "checks" / "records" / "experiments"
 CONFIDENCE = 0.95
@@ -207,7 +206,11 @@ class Recorded:
         if not self.path.is_file():
             why = f"no result of attest experiment {self.experiment} is recorded"
             return [Evidence("tensor", "measured", None, not_run=why)]
-        result = json.loads(self.path.read_text(encoding="utf-8"))
+        try:
+            result = as_written(self.path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            why = f"the recorded result of attest experiment {self.experiment} is not used: {error}"
+            return [Evidence("tensor", "measured", None, not_run=why)]
         said = "; ".join(self.says(result))
         less = result["reduction"] and f"against our own full size: {result['reduction']}"
         differs = "; ".join(filter(None, (self.differs, less)))

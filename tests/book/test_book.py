@@ -33,6 +33,7 @@ from book import (
 from book.ledger import VERDICTS, Ledger, LedgerError, parse, read
 from checks import audit
 from checks.claim import built
+from checks.evidence import digest_of
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, latex
 
@@ -140,13 +141,19 @@ def test_a_page_gets_the_result_of_an_experiment_under_a_name_of_its_content(led
     page = tmp_path / "01-page.md"
     page.write_text("@RESULT paper/fig1@ and again @RESULT paper/fig1@")
     names = []
-    for text in ("one", "two"):
-        (tmp_path / "experiments" / "paper" / "fig1.json").write_text(text)
+    own = tmp_path / "experiments" / "paper" / "fig1.json"
+    for value in (1, 2):
+        result = {"data": {"part": value}}
+        text = json.dumps({**result, "digest": digest_of(result)})
+        own.write_text(text)
         files = chapters.render(page, ledger, [])
         (name,) = set(files) - {"page.md"}
         assert files[name] == text and files["page.md"].count(name) == 2
         names.append(name)
     assert names[0] != names[1]
+    own.write_text(text.replace("2", "3", 1))
+    with pytest.raises(LedgerError, match="changed since it was written"):
+        chapters.render(page, ledger, [])
     page.write_text("@RESULT paper/fig2@")
     with pytest.raises(LedgerError, match="no result of paper/fig2"):
         chapters.render(page, ledger, [])

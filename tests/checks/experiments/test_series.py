@@ -447,3 +447,9 @@ def test_a_recorded_result_is_evidence_that_settles_nothing(
         "other training; against our own full size: less."
     )
     assert leg().digest != "none"
+    path = tmp_path / "x" / "y.json"
+    path.write_text(path.read_text().replace("0.7", "0.9"))
+    (forged,) = leg()(None, None)
+    assert "changed since it was written" in forged.not_run and not forged.detail
+    with pytest.raises(ExperimentError, match="changed since it was written"):
+        runner.read(path)
