@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -58,7 +59,7 @@ class Counted(Kind):
         the larger one and once the smaller.
         """
         n = len(self.steps)
-        rows = (*(row[:n] for row in _PRIMES), *(row[:n][::-1] for row in _PRIMES[1:] if n > 1))
+        rows = (*(row[:n] for row in _PRIMES), *(row[:n][::-1] for row in _PRIMES[1:3] if n > 1))
         return [tuple(p * each for p, each in zip(row, self.steps, strict=False)) for row in rows]
 
 
@@ -81,18 +82,16 @@ def read_off(statement: Counted) -> sp.Expr | None:
     if not runs[0] or len({tuple(map(len, run)) for run in runs}) > 1:
         return None  # no product, or other ones at other sizes
     total = sp.Integer(0)
-    for n, axes in enumerate(runs[0]):
-        product_ = sp.Integer(statement.per)
-        for axis in range(len(axes)):
-            found = _axis([run[n][axis] for run in runs], sizes, statement.symbols)
-            if found is None:
-                return None
-            product_ *= found
-        total += product_
+    alike = Counter(tuple(zip(*products, strict=True)) for products in zip(*runs, strict=True))
+    for axes, often in alike.items():
+        found = [_axis(lengths, sizes, statement.symbols) for lengths in axes]
+        if None in found:
+            return None
+        total += statement.per * often * sp.prod(found)
     return sp.expand(total)
 
 
-def _axis(lengths: list[int], sizes: list[tuple[int, ...]], symbols: tuple[sp.Symbol, ...]) -> sp.Expr | None:
+def _axis(lengths: tuple[int, ...], sizes: list[tuple[int, ...]], symbols: tuple[sp.Symbol, ...]) -> sp.Expr | None:
     if len(set(lengths)) == 1:
         return sp.Integer(lengths[0])
     for k, symbol in enumerate(symbols):
@@ -108,7 +107,8 @@ def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
     if found is None:
         detail = "the sizes of the routine's products are not recognised"
         return Finding([Evidence("exact", "exact-rational", None, detail)])
-    wrong = _first_difference(s, found, "read off the products")
+    counts = [s.count(*at) for at in s.looked_at()]
+    wrong = _first_difference(s, found, counts, "read off the products")
     if wrong:
         return Finding([Evidence("exact", "exact-rational", None, f"two counters disagree: {wrong}")])
     finding = Finding()
@@ -117,7 +117,7 @@ def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
     finding.steps.append(
         step(f"count: {s.what}", latex, "read off the sizes of every product that the routine makes", same)
     )
-    finding.counterexample = _first_difference(s, s.formula, "the formula")
+    finding.counterexample = _first_difference(s, s.formula, counts, "the formula")
     detail = f"counted {found}, read off at {len(s.looked_at())} sizes"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail, settles=True))
     detail = f"another counter agrees with what was read off at {len(s.looked_at())} sizes"
@@ -130,14 +130,11 @@ def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
     return finding
 
 
-def _first_difference(s: Counted, formula: sp.Expr, what: str) -> str | None:
-    for sizes in s.looked_at():
-        value, number = (
-            formula.subs(dict(zip(s.symbols, sizes, strict=False))),
-            s.count(*sizes[: len(s.symbols)]),
-        )
+def _first_difference(s: Counted, formula: sp.Expr, counts: list[int], what: str) -> str | None:
+    for sizes, number in zip(s.looked_at(), counts, strict=True):
+        value = formula.subs(dict(zip(s.symbols, sizes, strict=True)))
         if value != number:
-            shown = ", ".join(f"{symbol} = {n}" for symbol, n in zip(s.symbols, sizes, strict=False))
+            shown = ", ".join(f"{symbol} = {n}" for symbol, n in zip(s.symbols, sizes, strict=True))
             return f"{shown}: {what} gives {value}, counted are {number}"
     return None
 
