@@ -26,6 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(a: argparse.Namespace) -> int:
     """Prints the record of one claim; 0."""
     record = judged([catalogue.one(a.id, cache_of(a))], a)[0]
+    # read before a line is printed: a damaged file would end the command in the middle
+    proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
     maths = (lambda s: s) if a.latex else unicode_math
 
     def head(text: str) -> None:
@@ -37,7 +39,6 @@ def run(a: argparse.Namespace) -> int:
 
     OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
-    proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
     graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
     if record.place:

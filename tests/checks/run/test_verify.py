@@ -436,6 +436,14 @@ def test_a_record_of_another_shape_is_not_believed(tmp_path: Path, change: dict[
         assert (Cache(tmp_path).get("k") is not None) is (record is data)
 
 
+def test_what_nests_too_deeply_to_be_written_has_no_digest() -> None:
+    data: list[Any] = []
+    for _ in range(sys.getrecursionlimit()):
+        data = [data]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        digest("k", data)
+
+
 def test_an_entry_cut_off_anywhere_is_not_believed(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put("k", vf.examine(made(), None, QUICK))
