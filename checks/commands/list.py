@@ -45,7 +45,7 @@ def run(a: argparse.Namespace) -> int:
     for e in wanted:
         verdict = verdicts.get(e.id, "not recorded")
         coloured = f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
-        shown.add_row(e.id, escape(e.reference), coloured, escape(e.title))
+        shown.add_row(escape(e.id), escape(e.reference), coloured, escape(e.title))
     OUT.print(shown)
     words = f"verdicts as recorded in {ledger.table().name}; `{current().command} verify` judges them"
     OUT.print(f"{len(wanted)} claims; {words}", style="dim")

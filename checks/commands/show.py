@@ -37,7 +37,7 @@ def run(a: argparse.Namespace) -> int:
         for line in maths(text).splitlines():
             OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
 
-    OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
+    OUT.print(f"[bold]{escape(record.id)}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
     graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
@@ -75,7 +75,7 @@ def run(a: argparse.Namespace) -> int:
         recorded = ledger.expected()
         for parent in record.rests_on:
             verdict = recorded.get(parent, "not recorded")
-            OUT.print(f"  {parent}  recorded as [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
+            OUT.print(f"  {escape(parent)}  recorded as [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
     if record.weakened_by:
         head("Weakened by what was not right as printed")
         OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)
@@ -110,7 +110,7 @@ def run(a: argparse.Namespace) -> int:
         head("Rocq")
         OUT.print(f"  {stale or _proved(proved)}", markup=False, highlight=False)
     engines = f"   decided by: {', '.join(record.engines)}" if record.engines else ""
-    OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim")
+    OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim", markup=False)
     return 0
 
 
@@ -143,14 +143,14 @@ def _evidence(evidence: list[Evidence]) -> None:
         numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
         where = " ".join(x for x in (e.device, e.backend) if x)
         shown.add_row(
-            *([e.part] if named else []),
+            *([escape(e.part)] if named else []),
             e.leg,
             e.grade,
             result,
             *numbers,
             str(e.tokens or ""),
-            e.dtype or "",
-            where,
+            escape(e.dtype or ""),
+            escape(where),
             f"{e.seconds:.2f}" if e.seconds is not None else "",
             escape(e.not_run or finding(e.detail, e.wrong, e.not_rejected)),
         )

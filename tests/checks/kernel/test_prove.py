@@ -129,7 +129,9 @@ def test_a_record_that_was_changed_by_hand_is_not_believed(tmp_path) -> None:
     assert proofs.read(changed) == proofs.read()
 
 
-@pytest.mark.parametrize("text", ["3", "null", "NaN", '"x"', "[]", '{"claims": []}', '{"digest": 1, "claims": 2}'])
+@pytest.mark.parametrize(
+    "text", ["3", "null", "NaN", '"x"', "[]", '{"claims": []}', '{"digest": 1, "claims": 2}']
+)
 def test_a_record_of_another_shape_is_named_before_anything_is_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
