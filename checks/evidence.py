@@ -139,7 +139,8 @@ class Record:
         record = Record(**data)
         parts: list[Any] = [record, record.mutants, *record.evidence]
         for part in parts:
-            for name, kind in _kinds(type(part)).items():
+            of: Any = type(part)
+            for name, kind in _kinds(of).items():
                 if not _fits(getattr(part, name), kind):
                     raise TypeError(f"{name} is of another type than {kind}")
         for name, keys in _KEYS.items():
@@ -168,7 +169,7 @@ def _require(name: str, item: dict[str, Any], keys: tuple[str, ...]) -> None:
 
 
 @cache
-def _kinds(kept: type) -> dict[str, Any]:
+def _kinds(kept: Any) -> dict[str, Any]:
     """The types of a dataclass's fields."""
     return {name: kind for name, kind in get_type_hints(kept).items() if name != "_"}
 

@@ -15,6 +15,9 @@ from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, finding
 from checks.run import catalogue, ledger, proofs
 
+WIDE = 120
+"""Columns that the table of evidence needs."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the claim and how to print it."""
@@ -136,13 +139,14 @@ def _evidence(evidence: list[Evidence]) -> None:
     named = any(e.part for e in evidence)
     for heading in (["part"] if named else []) + headings:
         shown.add_column(heading, no_wrap=heading != "detail")
+    rows = []
     for e in evidence:
         result = (
             "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
         )
         numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
         where = " ".join(x for x in (e.device, e.backend) if x)
-        shown.add_row(
+        row = (
             *([escape(e.part)] if named else []),
             e.leg,
             e.grade,
@@ -154,4 +158,12 @@ def _evidence(evidence: list[Evidence]) -> None:
             f"{e.seconds:.2f}" if e.seconds is not None else "",
             escape(e.not_run or finding(e.detail, e.wrong, e.not_rejected)),
         )
-    OUT.print(shown)
+        rows.append(row)
+        shown.add_row(*row)
+    if OUT.width >= WIDE:
+        OUT.print(shown)
+        return
+    names = [str(column.header) for column in shown.columns]
+    for row in rows:  # columns that are not broken would be cut off
+        said = (f"{name} {cell}" for name, cell in zip(names, row, strict=True) if cell)
+        OUT.print(f"  {', '.join(said)}", highlight=False, soft_wrap=True)
