@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from functools import cache
 from math import inf
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 GRADES = ("exact-symbolic", "exact-rational", "interval", "certified-float", "sampled", "measured")
 LEGS = ("derivation", "solver", "tensor", "exact")
@@ -133,15 +134,21 @@ class Record:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Record:
-        """The inverse of ``to_json``. Raises TypeError or KeyError for data of another shape."""
+        """The inverse of ``to_json``. Raises TypeError, ValueError or KeyError for data of another shape."""
         data = dict(data)
         data["evidence"] = [Evidence(**e) for e in data["evidence"]]
         data["mutants"] = Mutants(**data["mutants"])
         record = Record(**data)
-        for f in fields(record):
-            kind = {"str": str, "list": list}.get(str(f.type).partition("[")[0])
-            if kind and not isinstance(getattr(record, f.name), kind):
-                raise TypeError(f"{f.name} is no {kind.__name__}")
+        parts: list[Any] = [record, record.mutants, *record.evidence]
+        for part in parts:
+            of: Any = type(part)
+            for name, kind in _kinds(of).items():
+                if not _fits(getattr(part, name), kind):
+                    raise TypeError(f"{name} is of another type than {kind}")
+        for name, keys in _KEYS.items():
+            found = getattr(record, name) or []
+            for item in found if isinstance(found, list) else [found]:
+                _require(name, item, keys)
         return record
 
 
@@ -159,3 +166,41 @@ def as_written(text: str) -> dict[str, Any]:
     if result.pop("digest", None) != digest_of(result):
         raise ValueError("it was changed since it was written")
     return result
+
+
+_KEYS = {
+    "statement": ("latex",),
+    "corrected": ("latex", "words"),
+    "steps": ("title", "latex", "reason"),
+    "assumed": ("name", "words", "knob", "value"),
+    "failures": ("latex", "severity", "because"),
+}
+"""The texts in those parts of a record that are dictionaries or lists of them."""
+
+
+def _require(name: str, item: dict[str, Any], keys: tuple[str, ...]) -> None:
+    """Raises TypeError for a part of a record without its texts, KeyError for a step without its result."""
+    if not all(isinstance(item.get(key), str) for key in keys):
+        raise TypeError(f"{name} lack one of {', '.join(keys)}")
+    if name == "steps" and not any(item["passed"] is result for result in (True, False, None)):
+        raise TypeError("a step neither passes nor fails nor is open")
+
+
+@cache
+def _kinds(kept: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields."""
+    return {name: kind for name, kind in get_type_hints(kept).items() if name != "_"}
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value read from JSON is of a type; a whole number that no float holds is no float."""
+    if kind is Any or type(value) is kind:
+        return True
+    if kind is float:
+        return type(value) is int and abs(value) < 2**53
+    inner, outer = get_args(kind), get_origin(kind)
+    if outer is dict:
+        return isinstance(value, dict) and all(_fits(each, inner[1]) for each in value.values())
+    if outer in (list, tuple):
+        return isinstance(value, outer) and all(_fits(each, inner[0]) for each in value)
+    return any(_fits(value, each) for each in inner)

@@ -25,7 +25,7 @@ def run(a: argparse.Namespace) -> int:
     claim = load()[catalogue.one(a.id, Cache())]
     results = ablate(claim, assumptions_for(claim, {}))
     if not results:
-        OUT.print(f"{claim.id} lists no assumption besides the claims it rests on")
+        OUT.print(f"{claim.id} lists no assumption besides the claims it rests on", markup=False)
         return 0
     shown = Table(box=None, pad_edge=False)
     for heading in ("assumption", "variant", "needed", "detail"):

@@ -74,6 +74,6 @@ def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
         shown.add_column(heading)
     for old, new in rows:
         verdict = f"[{COLOURS[new.verdict]}]{new.verdict}[/]"
-        shown.add_row(new.id, old.verdict, verdict, escape(why(new)[:160]))
+        shown.add_row(escape(new.id), old.verdict, verdict, escape(why(new)[:160]))
     OUT.print(shown)
     return 0

@@ -16,6 +16,9 @@ from checks.run import catalogue, ledger, proofs
 from checks.run.cache import Cache
 from checks.run.registry import load
 
+WIDE = 80
+"""Columns that the table needs."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the filters."""
@@ -39,17 +42,31 @@ def run(a: argparse.Namespace) -> int:
         wanted = [e for e in wanted if e.id in graded]
     if a.kind:
         wanted = list(_of_kind(wanted, a.kind))
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("claim", "reference", "recorded", "title"):
-        shown.add_column(heading)
-    for e in wanted:
-        verdict = verdicts.get(e.id, "not recorded")
-        coloured = f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
-        shown.add_row(e.id, escape(e.reference), coloured, escape(e.title))
-    OUT.print(shown)
+    (_table if OUT.width >= WIDE else _stacked)(wanted, verdicts)
     words = f"verdicts as recorded in {ledger.table().name}; `{current().command} verify` judges them"
     OUT.print(f"{len(wanted)} claims; {words}", style="dim")
     return 0
+
+
+def _verdict(e: catalogue.Entry, verdicts: dict[str, str]) -> str:
+    verdict = verdicts.get(e.id, "not recorded")
+    return f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
+
+
+def _stacked(wanted: list[catalogue.Entry], verdicts: dict[str, str]) -> None:
+    """The same for a narrow terminal, whose columns would leave nothing of ids and verdicts."""
+    for e in wanted:
+        OUT.print(f"{escape(e.id)}  {_verdict(e, verdicts)}", soft_wrap=True)
+        OUT.print(f"  {escape(e.reference)}: {escape(e.title)}", style="dim")
+
+
+def _table(wanted: list[catalogue.Entry], verdicts: dict[str, str]) -> None:
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("claim", "reference", "recorded", "title"):
+        shown.add_column(heading, no_wrap=heading in ("claim", "recorded"))
+    for e in wanted:
+        shown.add_row(escape(e.id), escape(e.reference), _verdict(e, verdicts), escape(e.title))
+    OUT.print(shown)
 
 
 def _of_kind(wanted: list[catalogue.Entry], name: str) -> Iterable[catalogue.Entry]:

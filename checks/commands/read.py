@@ -52,7 +52,7 @@ def run(a: argparse.Namespace) -> int:
             f"{id} was not read in the paper; `{current().command} read --from FILE` records readings"
         )
     said = found[id]
-    OUT.print(f"[bold]{id}[/]")
+    OUT.print(id, style="bold", markup=False)
     for name, text in (("the paper", said.paper), ("the record", said.record), ("compared", said.outcome)):
         OUT.print(f"  {name}: {text}", markup=False, highlight=False)
     if said.version != verify.version(load()[id]):

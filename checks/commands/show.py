@@ -15,6 +15,9 @@ from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, finding
 from checks.run import catalogue, ledger, proofs
 
+WIDE = 120
+"""Columns that the table of evidence needs."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the claim and how to print it."""
@@ -26,6 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(a: argparse.Namespace) -> int:
     """Prints the record of one claim; 0."""
     record = judged([catalogue.one(a.id, cache_of(a))], a)[0]
+    # read before a line is printed: a damaged file would end the command in the middle
+    proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
     maths = (lambda s: s) if a.latex else unicode_math
 
     def head(text: str) -> None:
@@ -35,9 +40,8 @@ def run(a: argparse.Namespace) -> int:
         for line in maths(text).splitlines():
             OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
 
-    OUT.print(f"[bold]{record.id}[/]  {escape(record.reference)}: {escape(record.title)}")
+    OUT.print(f"[bold]{escape(record.id)}[/]  {escape(record.reference)}: {escape(record.title)}")
     severity = f", severity {record.severity}" if record.severity else ""
-    proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
     graded = f", {proofs.GRADE}" if proved and proved.checked and not stale else ""
     OUT.print(f"verdict: [{COLOURS[record.verdict]}]{record.verdict}[/]{severity}{graded}")
     if record.place:
@@ -74,7 +78,7 @@ def run(a: argparse.Namespace) -> int:
         recorded = ledger.expected()
         for parent in record.rests_on:
             verdict = recorded.get(parent, "not recorded")
-            OUT.print(f"  {parent}  recorded as [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
+            OUT.print(f"  {escape(parent)}  recorded as [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
     if record.weakened_by:
         head("Weakened by what was not right as printed")
         OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)
@@ -109,7 +113,7 @@ def run(a: argparse.Namespace) -> int:
         head("Rocq")
         OUT.print(f"  {stale or _proved(proved)}", markup=False, highlight=False)
     engines = f"   decided by: {', '.join(record.engines)}" if record.engines else ""
-    OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim")
+    OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim", markup=False)
     return 0
 
 
@@ -135,22 +139,31 @@ def _evidence(evidence: list[Evidence]) -> None:
     named = any(e.part for e in evidence)
     for heading in (["part"] if named else []) + headings:
         shown.add_column(heading, no_wrap=heading != "detail")
+    rows = []
     for e in evidence:
         result = (
             "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
         )
         numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
         where = " ".join(x for x in (e.device, e.backend) if x)
-        shown.add_row(
-            *([e.part] if named else []),
+        row = (
+            *([escape(e.part)] if named else []),
             e.leg,
             e.grade,
             result,
             *numbers,
             str(e.tokens or ""),
-            e.dtype or "",
-            where,
+            escape(e.dtype or ""),
+            escape(where),
             f"{e.seconds:.2f}" if e.seconds is not None else "",
             escape(e.not_run or finding(e.detail, e.wrong, e.not_rejected)),
         )
-    OUT.print(shown)
+        rows.append(row)
+        shown.add_row(*row)
+    if OUT.width >= WIDE:
+        OUT.print(shown)
+        return
+    names = [str(column.header) for column in shown.columns]
+    for row in rows:  # columns that are not broken would be cut off
+        said = (f"{name} {cell}" for name, cell in zip(names, row, strict=True) if cell)
+        OUT.print(f"  {', '.join(said)}", highlight=False, soft_wrap=True)

@@ -65,7 +65,7 @@ def run(a: argparse.Namespace) -> int:
 def _stacked(records: list[Record], recorded: dict[str, str]) -> None:
     """The same for a narrow terminal, a few lines a claim: nothing is left out."""
     for r in records:
-        OUT.print(f"{r.id}  {_verdict(r, recorded)}  {r.severity or ''}", soft_wrap=True)
+        OUT.print(f"{escape(r.id)}  {_verdict(r, recorded)}  {r.severity or ''}", soft_wrap=True)
         more = f"mutants {_mutants(r) or 'none'}; {_legs(r) or 'no legs'}; {r.seconds:.1f} s"
         OUT.print(f"  {escape(r.title)}; {more}", style="dim")
 
@@ -96,8 +96,8 @@ def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
         )
     for r in records:
         title = r.title if len(r.title) <= 44 else r.title[:43] + "…"
-        cells = (r.id, _verdict(r, recorded), r.severity or "", _mutants(r), _legs(r), f"{r.seconds:.1f}")
-        shown.add_row(*cells, escape(title))
+        cells = (_verdict(r, recorded), r.severity or "", _mutants(r), _legs(r), f"{r.seconds:.1f}")
+        shown.add_row(escape(r.id), *cells, escape(title))
     OUT.print(shown)
 
 
@@ -106,7 +106,7 @@ def _summary(records: list[Record], different: list[Record]) -> None:
     OUT.print(", ".join(f"[{COLOURS[v]}]{n} {v}[/]" for v, n in counts.items() if n))
     survivors = [r.id for r in records if r.mutants.survivors]
     if survivors:
-        OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red")
+        OUT.print(f"mutants survive in: {', '.join(survivors)}", style="bold red", markup=False)
         for line in (f"  {r.id}: {unicode_math(text)}" for r in records for text in r.mutants.survivors):
             OUT.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     if different:
@@ -114,6 +114,7 @@ def _summary(records: list[Record], different: list[Record]) -> None:
             f"{len(different)} differ from the recorded verdict or severity: "
             f"{', '.join(r.id for r in different)}",
             style="bold red",
+            markup=False,
         )
         OUT.print(f"what is found is recorded by `{current().command} verify --accept`", style="dim")
     else:

@@ -91,7 +91,9 @@ def read_off(statement: Counted) -> sp.Expr | None:
     return sp.expand(total)
 
 
-def _axis(lengths: tuple[int, ...], sizes: list[tuple[int, ...]], symbols: tuple[sp.Symbol, ...]) -> sp.Expr | None:
+def _axis(
+    lengths: tuple[int, ...], sizes: list[tuple[int, ...]], symbols: tuple[sp.Symbol, ...]
+) -> sp.Expr | None:
     if len(set(lengths)) == 1:
         return sp.Integer(lengths[0])
     for k, symbol in enumerate(symbols):

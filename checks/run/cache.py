@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from checks.audit import cache_folder
-from checks.engine.verdict import agrees
+from checks.engine.verdict import SEVERITIES, agrees
 from checks.evidence import Record
 from checks.run.store import digest, read_json, write_atomically
 
@@ -48,6 +48,8 @@ class Cache:
             record = Record.from_json(data["record"])
             if data["digest"] != digest(name, data["record"]):
                 raise ValueError("changed since it was written")
+            if record.severity not in (None, *SEVERITIES):
+                raise ValueError("it has no severity that there is")
             passed = [e.passed for e in record.evidence]
             if not agrees(record.verdict, record.literal_holds, passed, bool(record.correction)):
                 raise ValueError("its verdict does not follow from its evidence")

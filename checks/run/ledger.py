@@ -10,7 +10,7 @@ from typing import Any
 from checks.audit import current
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.evidence import Record
-from checks.run.store import read_json, write_atomically
+from checks.run.store import once, read_json, write_atomically
 
 
 class BadLedger(RuntimeError):
@@ -33,21 +33,12 @@ def read(path: Path) -> list[Record]:
 
 def _json(path: Path) -> Any:
     try:
-        return read_json(path, _once)
+        return read_json(path, once)
     except OSError as error:
         hint = f"; `{current().command} verify --accept` writes it" if path == table() else ""
         raise BadLedger(f"cannot read {path}: {error.strerror}{hint}") from None
     except ValueError as error:
         raise BadLedger(f"{path} is damaged: {error}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ValueError for a name that comes twice, of which one would not count."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
-        raise ValueError(f"{twice[:80]!r} comes twice")
-    return found
 
 
 def table() -> Path:

@@ -169,7 +169,7 @@ def read(path: Path | None = None) -> Proofs:
     except OSError as error:
         hint = f"; `{current().command} prove --all` writes it" if path == recorded() else ""
         raise BadLedger(f"cannot read {path}: {error.strerror}{hint}") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadLedger(f"{path} is damaged: {error}") from None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from checks.engine.legend import used
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.proofs import hash_of
-from checks.run.store import read_json, write_atomically
+from checks.run.store import once, read_json, write_atomically
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,18 @@ class Printed:
 @dataclass(frozen=True)
 class Reading:
     """What the paper was found to say without sight of the record, what the record says, and whether these
-    agree; ``version`` is a hash of the statements that were compared.
+    agree; ``version`` is a hash of the statements that were compared. Raises TypeError for a field that is no
+    text.
     """
 
     paper: str
     record: str
     outcome: str
     version: str
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(text, str) for text in astuple(self)):
+            raise TypeError("a reading has a field that is no text")
 
 
 def version(record: Record) -> str:
@@ -85,7 +90,7 @@ def readings() -> dict[str, Reading]:
     """The readings by claim. Raises BadLedger."""
     path = recorded()
     try:
-        return {id: Reading(**item) for id, item in read_json(path).items()}
+        return {id: Reading(**item) for id, item in read_json(path, once).items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as error:

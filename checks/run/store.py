@@ -14,8 +14,13 @@ from typing import Any
 
 
 def digest(name: str, data: Any) -> str:
-    """A digest of what is stored under a name."""
-    text = json.dumps([name, data], sort_keys=True, ensure_ascii=False)
+    """A digest of what is stored under a name. Raises ValueError for what nests beyond what is written here:
+    what could just be read may nest too deeply for this.
+    """
+    try:
+        text = json.dumps([name, data], sort_keys=True, ensure_ascii=False)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -46,6 +51,15 @@ def read_json(path: Path, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
         return json.loads(read_bounded(path, LARGEST), object_pairs_hook=pairs)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError for a name that comes twice, of which one would not count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
+        raise ValueError(f"{twice[:80]!r} comes twice")
+    return found
 
 
 def write_atomically(path: Path, text: str) -> None:

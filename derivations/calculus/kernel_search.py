@@ -72,7 +72,9 @@ def require_kernel(formula: Formula) -> None:
         try:
             gram = [[_value(formula, x, y, BALL_FUNCTIONS) for y in points] for x in points]
         except (NotExact, ZeroDivisionError):
-            raise ValueError(f"the kernel has no value at {shown}") from None
+            raise ValueError(
+                f"the kernel has no value at {shown}, or none that can be computed here"
+            ) from None
         nonzero = nonzero or any(_sign(value) != 0 for row in gram for value in row)
         if any(_sign(gram[a][b] - gram[b][a]) for a, b in combinations(range(len(points)), 2)):
             raise ValueError(f"no features have this kernel: it is not symmetric at {shown}")

@@ -175,6 +175,7 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     ("svr", "feature_map", "xx*dot", "it is not symmetric"),
     ("functional_descent", "kernel", "exp(-(xx-2*dot+yy)^(5/4))", "at (-1/4), (0), (1/4) with c = (1, -2, 1)"),
     ("svr", "feature_map", "sqrt(dot)", "the kernel has no value at (1), (-1)"),
+    ("svr", "feature_map", "exp(exp(dot))", "or none that can be computed here"),  # it has one, exp(exp(1024))
     ("svr", "feature_map", "1+dot^2-dot^4/1000000000", "c = (-1, 5/9, 4/9), c'Gc = -1/2500000 < 0"),
     ("functional_descent", "kernel", "sqrt(dot^2+1)", "no features have this kernel: at (1, 0), (1, 1)"),
     ("functional_descent", "kernel", "exp(dot)-0.00001*exp(2*dot)", "no features have this kernel: at (4)"),

@@ -21,7 +21,7 @@ import pytest
 
 from checks.claim import CLAIMS, ROOT, Assumption, Claim
 from checks.commands import cli, export, show, verify
-from checks.evidence import Evidence, Record
+from checks.evidence import Evidence, Mutants, Record
 from checks.run import ledger, readings, store
 from checks.run.registry import load
 from checks.statement import Identity
@@ -386,22 +386,21 @@ def test_brackets_in_texts_are_shown_as_they_stand(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s = as_term(Tensor("s"))
-    odd = Claim("nguyen2023/made-up", "Eq. [/x]", "a [red]title[/] in [a, b]", lambda a: Identity(s, s), "words [/bold]",
+    odd = Claim("nguyen2023/made-up[/id]", "Eq. [/x]", "a [red]title[/] in [a, b]", lambda a: Identity(s, s), "words [/bold]",
                 assumes=(Assumption("[/a]", "[b]"),), notes="[/notes]", source="x.py:1",
                 derivation=lambda a: [Step("[/step]", "x", "[/why]")])  # fmt: skip
     monkeypatch.setitem(CLAIMS, odd.id, odd)
     record = replace(_record(odd.id), title=odd.title, reference=odd.reference, words=odd.words, notes=odd.notes,
-                     evidence=[Evidence("exact", "sampled", True, "[/detail]")])  # fmt: skip
+                     evidence=[Evidence("exact", "sampled", True, "[/detail]", dtype="[/dtype]", device="[/device]", part="[/p]")],
+                     source="[/source].py", mutants=Mutants(1, 0, 0, ["[/mutant]"]))  # fmt: skip
     for module in (show, verify):
         monkeypatch.setattr(module, "judged", lambda *a, **k: [record])
     for command in (("show", odd.id), ("verify", odd.id), ("list", "--paper", "nguyen2023")):
         status, out, _ = attest(capsys, *command)
-        assert status in (0, 1) and "[red]title[/] in [a, b]" in out
+        assert status in (0, 1) and "[red]title[/] in [a, b]" in out and odd.id in out
 
 
 def _record(id: str) -> Record:
-    from checks.evidence import Mutants
-
     return Record(id, "nguyen2023", "", "", "Identity", "proved", True, [], [], None, None, None, [], Mutants(),
                   statement={"latex": "x", "words": ""})  # fmt: skip
 

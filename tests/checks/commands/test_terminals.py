@@ -19,8 +19,9 @@ from rich.table import Table
 
 from checks.claim import ROOT
 from checks.commands import book, cli, console, export, show, verify
+from checks.commands import list as commands_list
 from checks.commands.console import LONGEST_LINE, complain, literal
-from checks.evidence import Mutants, Record
+from checks.evidence import Evidence, Mutants, Record
 from checks.run import ledger
 from checks.run import verify as run_verify
 from checks.run.cache import Cache, cache_folder
@@ -117,6 +118,35 @@ def test_a_narrow_terminal_gets_all_that_a_wide_one_gets(width: int, monkeypatch
     for r in records:
         for said in (r.id, r.verdict, r.severity or "", f"{r.seconds:.1f} s", *r.title.split()):
             assert said in text, (said, text)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 79, 119])
+def test_ids_verdicts_and_results_stand_at_a_narrow_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = _stored("nguyen2023/eq7")
+    record.evidence = [
+        Evidence("exact", "exact-symbolic", True, "a detail " * 9, dtype="float64", device="cpu", part="a")
+    ]
+    monkeypatch.setattr(show, "judged", lambda *_: [record])
+    monkeypatch.setattr(show, "cache_of", lambda _: Cache())
+    for command, arguments, words in (
+        (
+            show,
+            ("show", record.id),
+            (record.id, f"verdict: {record.verdict}", "result passed", "dtype float64"),
+        ),
+        (
+            commands_list,
+            ("list", "--paper", "bridge"),
+            [i for i in ledger.expected() if i.startswith("bridge/")],
+        ),
+    ):
+        narrow = console.Console(width=width, file=open(os.devnull, "w"), record=True)
+        monkeypatch.setattr(command, "OUT", narrow)
+        assert cli.main([*arguments]) == 0
+        text = narrow.export_text()
+        assert all(word in text for word in words), text
 
 
 def test_a_wrong_version_that_survives_is_shown(

@@ -127,3 +127,22 @@ def test_a_record_that_was_changed_by_hand_is_not_believed(tmp_path) -> None:
         proofs.read(changed)
     proofs.write(changed, proofs.read())
     assert proofs.read(changed) == proofs.read()
+
+
+@pytest.mark.parametrize(
+    "text", ["3", "null", "NaN", '"x"', "[]", '{"claims": []}', '{"digest": 1, "claims": 2}']
+)
+def test_a_record_of_another_shape_is_named_before_anything_is_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (tmp_path / "kernel.json").write_text(text)
+    monkeypatch.setattr(proofs, "recorded", lambda: tmp_path / "kernel.json")
+    proofs.read.cache_clear()  # type: ignore[attr-defined]
+    record = Record(ID, "nguyen2023", "", "", "", "proved", True, [], [], None, None, None, [], Mutants())
+    monkeypatch.setattr("checks.commands.show.judged", lambda *_: [record])
+    try:
+        for command in (("list", "--grade", "kernel-checked"), ("show", ID)):
+            status, out, err = attest(capsys, *command)
+            assert status == 2 and "kernel.json is damaged" in err and err.count("\n") == 1 and not out
+    finally:
+        proofs.read.cache_clear()  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,29 @@ def test_a_damaged_file_is_named(tmp_path, text) -> None:
     (tmp_path / "p" / "printed.toml").write_text(text)
     with pytest.raises(ledger.BadLedger, match=r"printed\.toml is damaged"):
         readings.printed("p", tmp_path / "p")
+
+
+@pytest.mark.parametrize("field", ["paper", "record", "outcome", "version"])
+@pytest.mark.parametrize("value", [None, 3, ["x"], {}])
+def test_a_reading_with_a_field_that_is_no_text_is_damage(tmp_path, monkeypatch, field, value) -> None:
+    good = dict.fromkeys(("paper", "record", "outcome", "version"), "x")
+    _recorded(tmp_path, monkeypatch, json.dumps({"nguyen2023/eq7": good | {field: value}}))
+    with pytest.raises(ledger.BadLedger, match=r"audit\.json is damaged: .* no text"):
+        readings.readings.__wrapped__()
+    _recorded(tmp_path, monkeypatch, json.dumps({"nguyen2023/eq7": good}))
+    assert readings.readings.__wrapped__()["nguyen2023/eq7"].paper == "x"
+
+
+def test_of_two_readings_of_one_claim_none_is_dropped_unseen(tmp_path, monkeypatch) -> None:
+    good = json.dumps(dict.fromkeys(("paper", "record", "outcome", "version"), "x"))
+    _recorded(tmp_path, monkeypatch, f'{{"nguyen2023/eq7": {good}, "nguyen2023/eq7": {good}}}')
+    with pytest.raises(ledger.BadLedger, match="comes twice"):
+        readings.readings.__wrapped__()
+
+
+def _recorded(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (folder / "audit.json").write_text(text)
+    monkeypatch.setattr(readings, "recorded", lambda: folder / "audit.json")
 
 
 def test_a_record_from_the_cache_shows_what_the_paper_prints(

@@ -427,13 +427,35 @@ def test_a_damaged_entry_is_named_set_aside_and_judged_again(tmp_path: Path, tex
     assert (tmp_path / "k.damaged").read_text() == text
 
 
-@pytest.mark.parametrize("change", [{"title": 7}, {"steps": 7}, {"rests_on": "x"}, {"notes": None}])
+OPEN = {"title": "t", "latex": "x", "reason": "r"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": 7}, {"steps": 7}, {"rests_on": "x"}, {"notes": None}, {"steps": [3]}, {"steps": [OPEN]}, {"seconds": "x"},
+        {"steps": [OPEN | {"passed": 1}]}, {"steps": [OPEN | {"passed": True, "latex": 3}]}, {"statement": 3}, {"rests_on": [[]]},
+        {"statement": {"latex": None}}, {"severity": 3}, {"severity": "awful"}, {"counterexample": 3}, {"seconds": 10**400},
+        {"mutants": {"killed": "x"}}, {"mutants": {"survivors": [3]}}, {"assumed": [{}]}, {"failures": [{"latex": "x"}]},
+        {"corrected": {"latex": "x"}}, {"evidence": [{"leg": "exact", "grade": "sampled", "passed": True, "dtype": 3}]},
+        {"evidence": [{"leg": "exact", "grade": "sampled", "passed": True, "detail": 3}]},
+        {"evidence": [{"leg": "exact", "grade": "sampled", "passed": True, "error": "x"}]},
+    ],
+)  # fmt: skip
 def test_a_record_of_another_shape_is_not_believed(tmp_path: Path, change: dict[str, Any]) -> None:
     data = vf.examine(made(), None, QUICK, quick=True).to_json()
     for record in (data, data | change):
         stored = json.dumps({"digest": digest("k", record), "record": record})
         (tmp_path / "k.json").write_text(stored)
         assert (Cache(tmp_path).get("k") is not None) is (record is data)
+
+
+def test_what_nests_too_deeply_to_be_written_has_no_digest() -> None:
+    data: list[Any] = []
+    for _ in range(sys.getrecursionlimit()):
+        data = [data]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        digest("k", data)
 
 
 def test_an_entry_cut_off_anywhere_is_not_believed(tmp_path: Path) -> None:
