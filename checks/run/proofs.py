@@ -139,14 +139,15 @@ class Proofs:
                 found.setdefault(f"{FAILS} {part.kind}", Coverage()).add(id, part)
         return dict(sorted(found.items(), key=lambda item: (item[0].startswith(FAILS), item[0])))
 
+    def counts(self) -> dict[str, dict[str, Any]]:
+        """The coverage as plain JSON data."""
+        return {kind: c.counts() for kind, c in self.coverage().items()}
+
 
 def write(path: Path, proofs: Proofs) -> None:
     """Write the record, with the coverage for those who read no more than JSON. Raises OSError."""
     data = asdict(proofs)
-    data |= {
-        "digest": digest("kernel", data),
-        "coverage": {kind: c.counts() for kind, c in proofs.coverage().items()},
-    }
+    data |= {"digest": digest("kernel", data), "coverage": proofs.counts()}
     write_atomically(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -161,11 +162,13 @@ def read(path: Path | None = None) -> Proofs:
     path = path or recorded()
     try:
         data = read_json(path)
-        data.pop("coverage", None)  # which follows from the rest
-        if data.pop("digest") != digest("kernel", data):
-            raise ValueError(f"it was changed since Rocq ran; `{current().command} prove --all` writes it")
+        coverage = data.pop("coverage", {})
+        same = data.pop("digest") == digest("kernel", data)
         data["claims"] = {id: _claim(claim) for id, claim in data["claims"].items()}
-        return Proofs(**data)
+        found = Proofs(**data)
+        if not same or coverage != found.counts():
+            raise ValueError(f"it was changed since Rocq ran; `{current().command} prove --all` writes it")
+        return found
     except OSError as error:
         hint = f"; `{current().command} prove --all` writes it" if path == recorded() else ""
         raise BadLedger(f"cannot read {path}: {error.strerror}{hint}") from None
