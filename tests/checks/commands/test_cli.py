@@ -92,6 +92,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("list", "--verdict", "true"), "invalid choice: 'true'"),
     (("list", "--paper", "vaswani2017"), "invalid choice"),
     (("list", "--severity", "awful"), "invalid choice"),
+    (("list", "--kind", ""), "no statement is of a kind ''; kinds are Arithmetic, "),
     (("list", "--kind", "Lemma"), "no statement is of a kind 'Lemma'; kinds are Arithmetic, "),
     (("derive", "nosuch"), "no theory 'nosuch'; there are"),
     (("derive", "svr", "--set", "nosuch=1"), "no knob 'nosuch'; there are beta, bias, box"),
