@@ -12,7 +12,7 @@ from checks.run import ledger, proofs
 from checks.run.bounded import derivation
 from checks.run.store import require_folder
 from checks.run.theories import theories
-from derivations.theories.theory import BadAssumption, load_settings, parse_settings
+from derivations.theories.theory import BadAssumption, load_settings, load_tables, parse_settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +67,9 @@ def _writable(folder: Path) -> None:
 def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """The knobs of each theory that the book is to be built with. Raises BadAssumption."""
     settings: dict[str, dict[str, Any]] = {}
+    for name in load_tables(a.assumptions) if a.assumptions else ():
+        if name not in theories():
+            raise BadAssumption(f"{a.assumptions}: no theory '{name}'; there are {', '.join(theories())}")
     for name, chosen in theories().items():
         own = load_settings(a.assumptions, name) if a.assumptions else {}
         own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)

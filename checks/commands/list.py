@@ -40,7 +40,7 @@ def run(a: argparse.Namespace) -> int:
     if a.grade:
         graded = set(proofs.read().graded())
         wanted = [e for e in wanted if e.id in graded]
-    if a.kind:
+    if a.kind is not None:
         wanted = list(_of_kind(wanted, a.kind))
     (_table if OUT.width >= WIDE else _stacked)(wanted, verdicts)
     words = f"verdicts as recorded in {ledger.table().name}; `{current().command} verify` judges them"
@@ -76,7 +76,7 @@ def _of_kind(wanted: list[catalogue.Entry], name: str) -> Iterable[catalogue.Ent
     from checks.statement import kind
 
     claims, kinds = load(), sorted(k.__name__ for k in ENGINES)
-    if not any(name.lower() in known.lower() for known in kinds):
+    if not name or not any(name.lower() in known.lower() for known in kinds):
         raise BadInput(f"no statement is of a kind {name!r}; kinds are {', '.join(kinds)}")
     for entry in wanted:
         claim = claims[entry.id]

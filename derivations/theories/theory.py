@@ -99,13 +99,10 @@ def parse_settings(pairs: list[str], theory: str) -> dict[str, str]:
     return settings
 
 
-def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, Any]:
-    """The table of one theory in a TOML file; empty where it has none, unless it is required.
-
-    Raises BadAssumption for a missing or damaged file.
-    """
+def load_tables(path: Path) -> dict[str, Any]:
+    """What a TOML file of assumptions holds. Raises BadAssumption for a missing or damaged file."""
     try:
-        table = tomllib.loads(_text(path))
+        return tomllib.loads(_text(path))
     except BadAssumption:
         raise
     except OSError as error:
@@ -114,6 +111,14 @@ def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, 
         raise BadAssumption(f"{path} nests too deep") from None
     except ValueError as error:  # a number of too many digits, too
         raise BadAssumption(f"{path} is not valid TOML: {error}") from None
+
+
+def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, Any]:
+    """The table of one theory in a TOML file; empty where it has none, unless it is required.
+
+    Raises BadAssumption for a missing or damaged file.
+    """
+    table = load_tables(path)
     if required and theory not in table:
         there = ", ".join(f"[{name}]" for name in table) or "nothing"
         raise BadAssumption(f"{path} has no table [{theory}]; there is {there}")

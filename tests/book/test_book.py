@@ -33,6 +33,7 @@ from book import (
 from book.ledger import VERDICTS, Ledger, LedgerError, parse, read
 from checks import audit
 from checks.claim import built
+from checks.commands import cli
 from checks.evidence import digest_of
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, latex
@@ -453,6 +454,14 @@ def test_unusable_settings_are_one_line_and_exit_2(settings, said, records, tmp_
     assert build.build(ledger, tmp_path / "out", work=tmp_path / "work", settings=settings) == 2
     message = capsys.readouterr().err
     assert said in message and message.count("\n") == 1
+
+
+def test_a_table_of_assumptions_for_no_theory_is_one_line_and_exit_2(tmp_path, capsys):
+    (tmp_path / "a.toml").write_text("[srv]\nloss = 'huber'\n")
+    told = ["book", "--out", str(tmp_path / "out"), "--max-tokens", "1"]
+    assert cli.main([*told, "--assumptions", str(tmp_path / "a.toml")]) == 2
+    message = capsys.readouterr().err
+    assert "a.toml: no theory 'srv'; there are" in message and message.count("\n") == 1
 
 
 def test_parts_judged_alike_share_a_row_and_sum_their_seconds():

@@ -197,14 +197,16 @@ def _npz(path: Path) -> dict[str, Stored]:
     found = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            for member in archive.namelist():
-                with archive.open(member) as file:
+            for entry in archive.infolist():
+                member = entry.filename
+                with archive.open(entry) as file:
                     version = np.lib.format.read_magic(file)
                     header = {
                         (1, 0): np.lib.format.read_array_header_1_0,
                         (2, 0): np.lib.format.read_array_header_2_0,
                     }[version]
                     shape, _, dtype = header(file)
+                    rest = entry.file_size - file.tell()
                 name = member.removesuffix(".npy")
                 if name in found:
                     raise TensorError(f"{path} has two arrays named {name}")
@@ -213,6 +215,9 @@ def _npz(path: Path) -> dict[str, Stored]:
                         f"{path}: {name} holds pickled Python objects, which could run code; "
                         "plain arrays are needed"
                     )
+                # which bounds the numbers of a shape, too: a file can say any
+                if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != rest:
+                    raise TensorError(f"{path}: {name} cannot be read: its shape is not that of its bytes")
                 found[name] = Stored(
                     tuple(shape), dtype.name, dtype.itemsize, partial(_npz_member, path, name)
                 )

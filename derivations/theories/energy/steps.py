@@ -8,6 +8,7 @@ left undecided.
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import sympy as sp
@@ -43,6 +44,8 @@ from derivations.theories.energy.shape import (
 )
 
 _TOWER = 3
+_LONG_EXPONENT = re.compile("[eE].{4}")
+"""A power of ten that Fraction would work out for hours, where no signal ends it."""
 PAPERS_FUNCTIONS = ("u", "u^2", "u^3", "exp(u)")
 
 
@@ -54,7 +57,8 @@ def validate(name: str, value: str) -> None:
         return
     if name == "step" and value != "small":
         try:
-            positive = len(value) <= 40 and 0 < Fraction(value) <= 10**6
+            bounded = len(value) <= 40 and not _LONG_EXPONENT.search(value)
+            positive = bounded and 0 < Fraction(value) <= 10**6
         except (ValueError, ZeroDivisionError):
             positive = False
         if not positive:

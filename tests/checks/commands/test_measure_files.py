@@ -216,6 +216,16 @@ def test_a_header_that_nests_without_end_is_one_clear_line(tmp_path, header):
     refused("is not a readable .npz", tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("shape", [(10**400, 4), (-12, -4), (2**62, 4), (11, 4), (12, 5)])
+def test_a_shape_that_its_bytes_do_not_have_is_one_clear_line(tmp_path, shape):
+    header = str({"descr": "<f8", "fortran_order": False, "shape": shape}).encode() + b"\n"
+    stated = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(12 * 4 * 8)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in "qkv":
+            archive.writestr(f"{name}.npy", stated)
+    refused("q cannot be read: its shape", tmp_path / "a.npz")
+
+
 def test_two_arrays_of_one_name_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", **arrays())
     with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
@@ -354,6 +364,7 @@ def test_what_does_not_fit_memory_is_refused_by_its_header_alone(tmp_path):
                 np.lib.format.write_array_header_1_0(
                     file, {"descr": "<f4", "fortran_order": False, "shape": (32, 32, 1 << 24, 128)}
                 )
+            archive.getinfo(f"{name}.npy").file_size += 4 * 32 * 32 * 128 << 24  # told, and not there
     refused(
         "a head of 16777216 tokens, width 128, in a layer of 2.5e\\+04 GiB, needs about", tmp_path / "a.npz"
     )
