@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -121,12 +120,8 @@ def false_ones() -> list[tuple[str, list[list[rocq.Theorem]]]]:
 
 def accepted(cases: list[tuple[str, list[list[rocq.Theorem]]]]) -> list[str]:
     """The statements of which Rocq accepts everything."""
-
-    def all_of(case: tuple[str, list[list[rocq.Theorem]]]) -> bool:
-        return rocq.ask("\n\n".join(t.text for group in case[1] for t in group), 20)[0]
-
-    with ThreadPoolExecutor(rocq.PROCESSES) as pool:
-        good = [name for (name, _), good in zip(cases, pool.map(all_of, cases), strict=True) if good]
+    outcomes = {o.name: o.outcome for o in rocq.check((g for _, groups in cases for g in groups), 20)}
+    good = [name for name, groups in cases if all(outcomes[t.name] == "checked" for g in groups for t in g)]
     return [name for name in good if not _refused(PAIRS[name].false())]
 
 
