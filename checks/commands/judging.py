@@ -91,7 +91,7 @@ def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> 
     run = f"changes {settings!r} {options.seed}"
     noted = catalogue.recall(cache.folder, run) if cache else None
     if cache and noted is not None:
-        pairs = [[cache.get(name) for name in noted[id]] for id in ids if noted[id]]
+        pairs = [[cache.get(name, id) for name in noted[id]] for id in ids if noted[id]]
         if all(old and new for old, new in pairs):
             return [(old, new) for old, new in pairs if old and new]
     found = _changed(ids, a, settings, options, cache)

@@ -40,14 +40,16 @@ class Cache:
         self.folder = folder or cache_folder()
         self.set_aside: list[str] = []
 
-    def get(self, name: str) -> Record | None:
-        """The stored record, or None where there is none that can be believed."""
+    def get(self, name: str, id: str | None = None) -> Record | None:
+        """The stored record, of the claim ``id``, or None where there is none that can be believed."""
         path = self.folder / f"{name}.json"
         try:
             data = read_json(path)
             record = Record.from_json(data["record"])
             if data["digest"] != digest(name, data["record"]):
                 raise ValueError("changed since it was written")
+            if id not in (None, record.id):
+                raise ValueError(f"it is the record of {record.id[:80]!r}")
             if record.severity not in (None, *SEVERITIES):
                 raise ValueError("it has no severity that there is")
             passed = [e.passed for e in record.evidence]

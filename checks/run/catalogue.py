@@ -172,7 +172,7 @@ def records(patterns: list[str], options: Options, cache: Cache) -> list[Record]
         return None
     found = []
     for i in wanted:
-        record = cache.get(keys[i])
+        record = cache.get(keys[i], i)
         if record is None:
             return None
         record.source = known[i]["source"]

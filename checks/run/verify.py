@@ -354,7 +354,7 @@ def verify(
     keys: dict[str, str] = {}
     for claim in claims:
         keys[claim.id] = name = key(claim, assumptions_for(claim, settings), options, quick)
-        stored = cache.get(name) if cache else None
+        stored = cache.get(name, claim.id) if cache else None
         if stored is not None:
             stored.source = claim.source
             yield stored, True
@@ -409,7 +409,7 @@ def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     if said_under(claim, under[0]) == said_under(claim, under[1]):
         return {}
     whole = key(claim, under[0], before.options)
-    known = before.cache.get(whole) if before.cache else None
+    known = before.cache.get(whole, id) if before.cache else None
     name, changed = (key(claim, a, after.options, True) for a in under)
     old = {whole: known} if known else {name: before.kept(id, name)}
     return {**old, changed: after.kept(id, changed)}
@@ -428,7 +428,7 @@ class _Work:
 
     def kept(self, id: str, name: str) -> Record:
         """The record from the cache, or judged and put there."""
-        record = self.cache.get(name) if self.cache else None
+        record = self.cache.get(name, id) if self.cache else None
         if record is None:
             record = self.record(id)
             if self.cache:

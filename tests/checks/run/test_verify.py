@@ -484,6 +484,13 @@ def test_an_entry_that_was_changed_by_hand_is_not_believed(tmp_path: Path, old: 
     assert cache.get("k") is None and len(cache.set_aside) == 1
 
 
+def test_a_record_of_another_claim_is_not_served(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("k", vf.examine(made(), None, QUICK))
+    assert cache.get("k", "x/1") is not None
+    assert cache.get("k", "x/2") is None and "the record of 'x/1'" in cache.set_aside[0]
+
+
 @pytest.mark.parametrize(
     "changed",
     [
