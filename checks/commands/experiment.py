@@ -16,6 +16,9 @@ from checks.commands.stopping import Terminated
 from checks.experiments.errors import ExperimentError
 from checks.run.store import require_writable
 
+WIDE = 80
+"""Columns that the table needs."""
+
 
 def arguments(p: argparse.ArgumentParser) -> None:
     """Adds the experiment and its size."""
@@ -100,9 +103,7 @@ def _list() -> None:
     from checks.experiments import experiment as runner
     from checks.experiments.registry import EXPERIMENTS
 
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("experiment", "recorded", "full size", "title"):
-        shown.add_column(heading, no_wrap=heading != "title")
+    rows = []
     for id, chosen in EXPERIMENTS.items():
         if runner.committed(id).exists():
             result = runner.read(runner.committed(id))
@@ -110,7 +111,16 @@ def _list() -> None:
             full = f"{_time(result['full_cpu_seconds'])} ({result['full_time_is']})"
         else:
             recorded, full = "not recorded", ""
-        shown.add_row(id, recorded, full, escape(chosen.title))
+        rows.append((id, recorded, full, escape(chosen.title)))
+    if OUT.width < WIDE:
+        for row in rows:
+            OUT.print("  ".join(filter(None, row)), soft_wrap=True)
+        return
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("experiment", "recorded", "full size", "title"):
+        shown.add_column(heading, no_wrap=heading != "title")
+    for row in rows:
+        shown.add_row(*row)
     OUT.print(shown)
 
 

@@ -18,7 +18,7 @@ from checks.engine.legend import used
 from checks.evidence import Record
 from checks.run.ledger import BadLedger
 from checks.run.proofs import hash_of
-from checks.run.store import once, read_json, write_atomically
+from checks.run.store import LARGEST, once, read_bounded, read_json, write_atomically
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def printed(paper: str, folder: Path | None = None) -> dict[str, Printed]:
     """The formulas of a paper by claim. Raises BadLedger for a file of another shape."""
     path = printed_in(folder or current().folder_of(paper))
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_bounded(path, LARGEST).decode("utf-8"))
         return {
             f"{paper}/{name}": Printed(item["place"], tuple(item.get("lines", ())), item.get("added", ""))
             for name, item in table.items()

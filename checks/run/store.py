@@ -40,7 +40,7 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 
 LARGEST = 2**28
-"""Bytes of the largest file of JSON that is read."""
+"""Bytes of the largest file of records that is read."""
 
 
 def read_json(path: Path, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:

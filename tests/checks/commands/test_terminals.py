@@ -18,7 +18,7 @@ import pytest
 from rich.table import Table
 
 from checks.claim import ROOT
-from checks.commands import book, cli, console, export, show, verify
+from checks.commands import book, cli, console, experiment, export, show, verify
 from checks.commands import list as commands_list
 from checks.commands.console import LONGEST_LINE, complain, literal
 from checks.evidence import Evidence, Mutants, Record
@@ -141,6 +141,7 @@ def test_ids_verdicts_and_results_stand_at_a_narrow_terminal(
             ("list", "--paper", "bridge"),
             [i for i in ledger.expected() if i.startswith("bridge/")],
         ),
+        (experiment, ("experiment", "--list"), ["chen2023/fig2", "wang2024/fig9", "full, 5 min"]),
     ):
         narrow = console.Console(width=width, file=open(os.devnull, "w"), record=True)
         monkeypatch.setattr(command, "OUT", narrow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,12 @@ def test_a_damaged_file_is_named(tmp_path, text) -> None:
     (tmp_path / "p" / "printed.toml").write_text(text)
     with pytest.raises(ledger.BadLedger, match=r"printed\.toml is damaged"):
         readings.printed("p", tmp_path / "p")
+
+
+def test_a_pipe_in_place_of_the_file_is_named(tmp_path) -> None:
+    os.mkfifo(tmp_path / "printed.toml")
+    with pytest.raises(ledger.BadLedger, match=r"printed\.toml is damaged: .* no regular file"):
+        readings.printed("p", tmp_path)
 
 
 @pytest.mark.parametrize("field", ["paper", "record", "outcome", "version"])
