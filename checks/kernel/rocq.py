@@ -158,12 +158,18 @@ def ask(text: str, seconds: float = 120, line: Lifeline | None = None) -> tuple[
     if line is None:
         with Lifeline() as own:
             return ask(text, seconds, own)
+    done = _read([require()], ["Theorems.v"], text, seconds, line)
+    return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
+
+
+def _read(
+    program: list[str], file: list[str], text: str, seconds: float, line: Lifeline
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of Rocq's, with the library, on Theorems.v: the preamble and a text."""
     library = build()
     with TemporaryDirectory(prefix="attest-rocq-") as folder:
         (Path(folder) / "Theorems.v").write_text(f"{PREAMBLE}\n{text}\n", encoding="utf-8")
-        command = [require(), "-q", "-Q", str(library), "Attest", "Theorems.v"]
-        done = line.run(command, seconds, Path(folder))
-        return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
+        return line.run([*program, "-q", "-Q", str(library), "Attest", *file], seconds, Path(folder))
 
 
 def check(groups: Iterable[list[Theorem]], seconds: float = 30) -> Iterator[Outcome]:
@@ -196,13 +202,12 @@ def _batch(theorems: list[Theorem], seconds: float, line: Lifeline) -> list[Outc
         before = [f"{t.statement}\nProof. Admitted." for t in known]
         answers = _answers([*before, *map(_timed, theorems)], seconds, line)[len(before) :]
         for theorem, said in zip(theorems, answers, strict=False):
-            time = re.search(r"^Finished transaction in ([0-9.]+)", said, re.M)
-            known += [theorem] if time else []
-            found.append(
-                Outcome(theorem.name, "checked", seconds=float(time[1]))
-                if time
-                else Outcome(theorem.name, "failed", said.partition("\n\n")[0][-300:])
-            )
+            done = re.search(r"^Finished transaction in ([0-9.]+)", said, re.M)
+            if done and "Error" not in said:  # a step that fails is passed over, and the rest may do without
+                known.append(theorem)
+                found.append(Outcome(theorem.name, "checked", seconds=float(done[1])))
+            else:
+                found.append(Outcome(theorem.name, "failed", said.partition("\n\n")[0][-300:]))
         theorems = theorems[len(answers) :]
         if theorems:
             found.append(Outcome(theorems[0].name, "failed", f"{_LATE}{seconds:g} seconds"))
@@ -214,14 +219,10 @@ def _answers(texts: list[str], seconds: float, line: Lifeline) -> list[str]:
     """What Rocq says of each text after the library's preamble, in a session that an error does not end; of
     fewer where the session does not end by itself. Raises RocqError where the library is not read.
     """
-    library = build()
-    asked = "".join(f"{text}\nAbort All.\n{_MARK}\n" for text in texts)
-    with TemporaryDirectory(prefix="attest-rocq-") as folder:
-        opening = f"{PREAMBLE}\nSet Silent.\nSet Default Timeout {max(1, round(seconds))}.\n"
-        (Path(folder) / "Theorems.v").write_text(f"{opening}{_MARK}\n{asked}", encoding="utf-8")
-        session = [require().removesuffix("coqc") + "coqtop", "-q", "-Q", str(library), "Attest"]
-        command = ["sh", "-c", 'exec "$@" <Theorems.v 2>&1', "sh", *session]
-        done = line.run(command, _START + seconds * len(texts), Path(folder))
+    asked = f"Set Silent.\nSet Default Timeout {max(1, round(seconds))}.\n{_MARK}\n"
+    asked += "".join(f"{text}\nAbort All.\n{_MARK}\n" for text in texts)
+    session = ["sh", "-c", 'exec "$@" <Theorems.v 2>&1', "sh", require().removesuffix("coqc") + "coqtop"]
+    done = _read(session, [], asked, _START + seconds * len(texts), line)
     opened, *said = re.split(rf".*Toplevel input.*\n.*{_MARK}\n.*\nError: The reference.*", done.stdout)
     if "Error" in opened or not (said or done.returncode == 124):
         raise RocqError(f"Rocq does not read its own library: {opened.strip()[-500:]}")

@@ -75,9 +75,10 @@ def test_a_theorem_that_fails_is_named_and_takes_none_with_it_but_those_that_use
     first = Theorem("first", "Theorem first : 1 + 1 = 2.", "Proof. lra. Qed.")
     wrong = Theorem("wrong", "Theorem wrong : 1 + 1 = 3.", "Proof. lra. Qed.")
     late = Theorem("late", "Theorem late : 2 = 2.", "Proof. do 1000000000 (assert (1 = 1) by lra). Qed.")
+    lax = Theorem("lax", "Theorem lax : 3 = 3.", "Proof. no_such_step. reflexivity. Qed.")
     uses = Theorem("uses", "Theorem uses : 2 = 3.", "Proof. rewrite <- wrong. lra. Qed.")
     last = Theorem("last", "Theorem last : 2 = 1 + 1.", "Proof. symmetry. exact first. Qed.")
-    for theorems in ([first, wrong, uses, last], [wrong, first, late, last]):
+    for theorems in ([first, wrong, uses, last], [wrong, first, late, last], [lax, first, last]):
         found = {o.name: o.outcome for o in rocq.check([theorems], 3)}
         checked = {"first", "last"}
         assert found == {t.name: "checked" if t.name in checked else "failed" for t in theorems}
