@@ -83,9 +83,9 @@ def _judge(
         repair = repair_of(printed, statement, bool(claim.instead) or corrected.holds is False)
         if corrected.mutants.tried and not corrected.mutants.killed:
             repair = "idle"  # any version of it holds: it says nothing
-    standing, failed = corrected if corrected is not None else literal, False
-    if standing is not None and not quick:
-        failed = standing.holds is False
+    standing = None if quick else corrected if corrected is not None else literal
+    failed = standing is not None and standing.holds is False
+    if standing is not None:
         standing.declared = _further(claim, assumptions, options, parts, failed)
     _fill(record, claim, assumptions, literal, corrected)
     if standing is not None and failed:

@@ -111,8 +111,8 @@ def rename_form(form: Form, mapping: dict[Token, Token]) -> Form:
     parts = []
     for (dims, height, factors), coefficient in form:
         bound = _bound(height, dims)
-        free = {**mapping, **{token: token for token in bound}}
-        parts.append(_finish(coefficient, bound, [(_rename(a, free), e) for a, e in factors]))
+        outer = {token: new for token, new in mapping.items() if token not in bound}
+        parts.append(_finish(coefficient, bound, [(_rename(a, outer), e) for a, e in factors]))
     return add(*parts)
 
 
