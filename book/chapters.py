@@ -169,7 +169,7 @@ def result(experiment: str, page: str) -> str:
         raise LedgerError(f"{page}: no result of {experiment} is recorded; see attest experiment --list")
     text = path.read_text("utf8")
     try:
-        as_written(text)
+        as_written(json.loads(text))
     except ValueError as error:
         raise LedgerError(f"{page}: the result of {experiment} is not used: {error}") from None
     return text

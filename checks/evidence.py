@@ -152,18 +152,24 @@ class Record:
         return record
 
 
-def digest_of(result: dict[str, Any]) -> str:
-    """A digest of all that an experiment's result says, its own digest left out."""
-    said = {name: value for name, value in result.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+def digest(name: str, data: Any) -> str:
+    """A digest of what is stored under a name. Raises ValueError for what nests beyond what is written here:
+    what could just be read may nest too deeply for this.
+    """
+    try:
+        text = json.dumps([name, data], sort_keys=True, ensure_ascii=False)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def as_written(text: str) -> dict[str, Any]:
-    """An experiment's result from its file's text. Raises ValueError where it is not as it was written."""
-    result = json.loads(text)
+def as_written(result: Any) -> dict[str, Any]:
+    """An experiment's result from the content of its file. Raises ValueError where it is not as it was
+    written.
+    """
     if not isinstance(result, dict) or not isinstance(result.get("data"), dict):
         raise ValueError("data is no object")
-    if result.pop("digest", None) != digest_of(result):
+    if result.pop("digest", None) != digest("experiment", result):
         raise ValueError("it was changed since it was written")
     return result
 

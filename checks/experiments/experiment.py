@@ -19,9 +19,9 @@ from typing import Any
 
 import torch
 
+from checks import evidence
 from checks.audit import cache_folder, current
 from checks.claim import ROOT
-from checks.evidence import as_written, digest_of
 from checks.experiments.errors import ExperimentError
 from checks.run import store
 from checks.run.store import write_atomically, write_bytes
@@ -229,7 +229,7 @@ def _part(part: Part, path: Path, progress: Callable[[str, int], None]) -> dict[
         try:
             kept = store.read_json(done)
             kept["data"], kept["seconds"], kept["cpu_seconds"]
-            if kept.pop("digest") != store.digest(_place(done), kept):
+            if kept.pop("digest") != evidence.digest(_place(done), kept):
                 raise ValueError("changed since it was written")
         except (OSError, ValueError, KeyError, TypeError):
             raise ExperimentError(f"checkpoint {done} is damaged; delete it and run again") from None
@@ -240,7 +240,7 @@ def _part(part: Part, path: Path, progress: Callable[[str, int], None]) -> dict[
     wall, cpu = watch.spent()
     kept = {"data": data, "seconds": wall, "cpu_seconds": cpu}
     kept = json.loads(json.dumps(kept, allow_nan=False))  # as it will be read
-    write_text(done, json.dumps({**kept, "digest": store.digest(_place(done), kept)}))
+    write_text(done, json.dumps({**kept, "digest": evidence.digest(_place(done), kept)}))
     watch.path.unlink(missing_ok=True)
     return kept
 
@@ -268,7 +268,7 @@ def write(path: Path, result: dict[str, Any]) -> None:
     """A result as a JSON file with a line for each entry, and for each part, and with a digest. Raises
     ExperimentError.
     """
-    result = {**result, "digest": digest_of(json.loads(json.dumps(result)))}
+    result = {**result, "digest": evidence.digest("experiment", json.loads(json.dumps(result)))}
     parts = ",\n  ".join(f"{json.dumps(name)}: {_compact(data)}" for name, data in result["data"].items())
     entries = [f" {json.dumps(name)}: {_compact(v)}" for name, v in result.items() if name != "data"]
     write_text(path, "{\n" + ",\n".join(entries) + ',\n "data": {\n  ' + parts + "\n }\n}\n")
@@ -286,8 +286,7 @@ def committed(id: str) -> Path:
 def read(path: Path) -> dict[str, Any]:
     """A result from its file. Raises ExperimentError."""
     try:
-        store.read_json(path)  # which bounds what is read
-        return as_written(path.read_text(encoding="utf-8"))
+        return evidence.as_written(store.read_json(path))
     except OSError as error:
         raise ExperimentError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:

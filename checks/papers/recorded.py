@@ -7,6 +7,7 @@ whatever they found: other sizes, other training, few runs. What is said is comp
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -207,7 +208,7 @@ class Recorded:
             why = f"no result of attest experiment {self.experiment} is recorded"
             return [Evidence("tensor", "measured", None, not_run=why)]
         try:
-            result = as_written(self.path.read_text(encoding="utf-8"))
+            result = as_written(json.loads(self.path.read_text(encoding="utf-8")))
         except ValueError as error:
             why = f"the recorded result of attest experiment {self.experiment} is not used: {error}"
             return [Evidence("tensor", "measured", None, not_run=why)]

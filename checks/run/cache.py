@@ -10,8 +10,8 @@ from pathlib import Path
 
 from checks.audit import cache_folder
 from checks.engine.verdict import SEVERITIES, agrees
-from checks.evidence import Record
-from checks.run.store import digest, read_json, write_atomically
+from checks.evidence import Record, digest
+from checks.run.store import read_json, write_atomically
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""

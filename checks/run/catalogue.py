@@ -21,11 +21,11 @@ from typing import Any
 
 from checks.audit import OWN, current, per_audit
 from checks.claim import CLAIMS, ROOT, Claim, Options
-from checks.evidence import Record
+from checks.evidence import Record, digest
 from checks.run.cache import Cache
 from checks.run.reach import first_names
 from checks.run.registry import UnknownClaim, load, nearest
-from checks.run.store import digest, read_json, write_atomically
+from checks.run.store import read_json, write_atomically
 
 FOLDERS = ("derivations", "solvers", "checks")
 PREFIX = "".join(f"{part}." for part in __name__.split(".")[:-3])

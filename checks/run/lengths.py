@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from checks.claim import CLAIMS, Leg, Options
-from checks.evidence import Evidence
+from checks.evidence import Evidence, digest
 from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded, timed
 from checks.run.content import beside, engine_version, source, values_of
-from checks.run.store import digest, read_json, write_atomically
+from checks.run.store import read_json, write_atomically
 from checks.tensors.core.errors import TensorError
 
 # Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from checks.audit import current, per_audit
-from checks.evidence import Record
+from checks.evidence import Record, digest
 from checks.run.ledger import BadLedger
-from checks.run.store import digest, read_json, write_atomically
+from checks.run.store import read_json, write_atomically
 
 GRADE = "kernel-checked"
 """The grade above exact-symbolic: every part of the version that stands is a theorem for Rocq."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import stat
@@ -11,17 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
-
-
-def digest(name: str, data: Any) -> str:
-    """A digest of what is stored under a name. Raises ValueError for what nests beyond what is written here:
-    what could just be read may nest too deeply for this.
-    """
-    try:
-        text = json.dumps([name, data], sort_keys=True, ensure_ascii=False)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_bounded(path: Path, most: int) -> bytes:

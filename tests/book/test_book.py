@@ -34,7 +34,7 @@ from book.ledger import VERDICTS, Ledger, LedgerError, parse, read
 from checks import audit
 from checks.claim import built
 from checks.commands import cli
-from checks.evidence import digest_of
+from checks.evidence import digest
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, latex
 
@@ -145,7 +145,7 @@ def test_a_page_gets_the_result_of_an_experiment_under_a_name_of_its_content(led
     own = tmp_path / "experiments" / "paper" / "fig1.json"
     for value in (1, 2):
         result = {"data": {"part": value}}
-        text = json.dumps({**result, "digest": digest_of(result)})
+        text = json.dumps({**result, "digest": digest("experiment", result)})
         own.write_text(text)
         files = chapters.render(page, ledger, [])
         (name,) = set(files) - {"page.md"}

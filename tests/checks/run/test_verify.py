@@ -24,7 +24,7 @@ import pytest
 import torch
 
 from checks.claim import ROOT, Assumption, Claim, Options, claim
-from checks.evidence import Evidence, Mutants, Record
+from checks.evidence import Evidence, Mutants, Record, digest
 from checks.kinds.programs import Dual
 from checks.run import catalogue, content, ledger, registry
 from checks.run import verify as vf
@@ -34,7 +34,7 @@ from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
 from checks.run.link import link
 from checks.run.registry import UnknownClaim, load
-from checks.run.store import digest, write_atomically
+from checks.run.store import write_atomically
 from checks.run.verify import assumptions_for, verify
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
