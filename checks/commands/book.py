@@ -67,11 +67,14 @@ def _writable(folder: Path) -> None:
 def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """The knobs of each theory that the book is to be built with. Raises BadAssumption."""
     settings: dict[str, dict[str, Any]] = {}
-    for name in load_tables(a.assumptions) if a.assumptions else ():
+    tables = load_tables(a.assumptions) if a.assumptions else {}
+    if a.assumptions and not tables:
+        raise BadAssumption(f"{a.assumptions} has no table of a theory; there are {', '.join(theories())}")
+    for name in tables:
         if name not in theories():
             raise BadAssumption(f"{a.assumptions}: no theory '{name}'; there are {', '.join(theories())}")
     for name, chosen in theories().items():
-        own = load_settings(a.assumptions, name) if a.assumptions else {}
+        own = load_settings(a.assumptions, name) if name in tables else {}
         own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
         with derivation():  # unusable ones end here, before any work
             chosen.derive(chosen.assumptions(own))

@@ -43,9 +43,7 @@ def run(a: argparse.Namespace) -> int:
             )
         return 0
     run_options(a)  # unusable ones end here, before any work
-    settings: dict[str, Any] = (
-        load_settings(a.assumptions, chosen.name, required=True) if a.assumptions else {}
-    )
+    settings: dict[str, Any] = load_settings(a.assumptions, chosen.name) if a.assumptions else {}
     settings |= parse_settings(a.set, chosen.name)
     with derivation():
         assumptions = chosen.assumptions(settings)

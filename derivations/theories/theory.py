@@ -113,19 +113,18 @@ def load_tables(path: Path) -> dict[str, Any]:
         raise BadAssumption(f"{path} is not valid TOML: {error}") from None
 
 
-def load_settings(path: Path, theory: str, required: bool = False) -> dict[str, Any]:
-    """The table of one theory in a TOML file; empty where it has none, unless it is required.
+def load_settings(path: Path, theory: str) -> dict[str, Any]:
+    """The table of one theory in a TOML file.
 
-    Raises BadAssumption for a missing or damaged file.
+    Raises BadAssumption for a missing or damaged file, and for one without that table.
     """
-    table = load_tables(path)
-    if required and theory not in table:
-        there = ", ".join(f"[{name}]" for name in table) or "nothing"
+    tables = load_tables(path)
+    if theory not in tables:
+        there = ", ".join(f"[{name}]" for name in tables) or "nothing"
         raise BadAssumption(f"{path} has no table [{theory}]; there is {there}")
-    settings = table.get(theory, {})
-    if not isinstance(settings, dict):
+    if not isinstance(tables[theory], dict):
         raise BadAssumption(f"{path}: [{theory}] must be a table")
-    return settings
+    return dict(tables[theory])
 
 
 def _text(path: Path) -> str:
