@@ -71,13 +71,14 @@ def _chosen(given: Given) -> str:
     return f"{given.defined.latex()} = {given.value.latex()}"
 
 
-def derivatives(expr: ix.Expr, small: Tensor, count: int) -> list[ix.Expr]:
+@lru_cache(maxsize=64)  # one side of every mutant is that of the statement
+def derivatives(expr: ix.Expr, small: Tensor, count: int) -> tuple[ix.Expr, ...]:
     """The value and the first ``count - 1`` derivatives at 0, by index calculus."""
     found = []
     for n in range(count):
         expr = differentiate.index_route(expr, small, ()) if n else expr
         found.append(ix.define(expr, small, lambda: ix.Num(Fraction(0))))
-    return found
+    return tuple(found)
 
 
 def coefficients(

@@ -39,16 +39,19 @@ class Series:
         return Series.constant(other, len(self.terms))
 
     def __add__(self, other: Any) -> Series:
-        return Series([a + b for a, b in zip(self.terms, self._lift(other).terms, strict=True)])
+        if not isinstance(other, Series):
+            return Series([self.terms[0] + other, *self.terms[1:]])
+        return Series([a + b for a, b in zip(self.terms, other.terms, strict=True)])
 
     def __mul__(self, other: Any) -> Series:
-        other = self._lift(other)
-        found = []
-        for n in range(len(self.terms)):
-            total: Any = Fraction(0)
-            for k in range(n + 1):
-                total = self.terms[k] * other.terms[n - k] + total
-            found.append(total)
+        if not isinstance(other, Series):
+            return Series([a * other if a else a for a in self.terms])
+        found: list[Any] = [Fraction(0)] * len(self.terms)
+        known = [(k, b) for k, b in enumerate(other.terms) if b]  # most series have few powers
+        for n, a in enumerate(self.terms):
+            for k, b in known if a else ():
+                if n + k < len(found):
+                    found[n + k] = a * b + found[n + k]
         return Series(found)
 
     __radd__ = __add__

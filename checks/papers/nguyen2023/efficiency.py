@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import sympy as sp
@@ -74,7 +74,8 @@ def forward(
     each = width // heads
 
     def weight(rows: int, columns: int) -> Any:
-        return torch.ones(rows, columns, device=tokens.device, requires_grad=tokens.requires_grad) / columns
+        options = {"device": tokens.device, "requires_grad": tokens.requires_grad}
+        return torch.full((rows, columns), 1 / columns, **options)
 
     def attend(q: Any, k: Any, v: Any) -> Any:
         if normalise:
@@ -114,40 +115,42 @@ class Counter:
     normalise: bool = False
     together: bool = False
 
-    def _run(self, n: int, width: int, wide: int, kept: int | None) -> None:
+    def run(self, n: int, width: int, wide: int, kept: int | None = None) -> None:
+        """One forward pass."""
         import torch
 
         tokens = torch.empty(n, width, device="meta")
         forward(tokens, self.scales, wide, self.normalise, self.together, kept=kept)
 
-    def __call__(self, n: int, width: int, wide: int, kept: int | None = None) -> int:
+    def __call__(self, *sizes: int) -> int:
         """The operations of a forward pass."""
-        from torch.utils.flop_counter import FlopCounterMode
+        return _looked_on(self, sizes)[0]
 
-        with FlopCounterMode(display=False) as found:
-            self._run(n, width, wide, kept)
-        return found.get_total_flops()
-
-    def products(self, n: int, width: int, wide: int, kept: int | None = None) -> tuple[tuple[int, ...], ...]:
+    def products(self, *sizes: int) -> tuple[tuple[int, ...], ...]:
         """The axes of every matrix product of a forward pass: rows, inner, columns and, of batches,
         their number.
         """
-        import torch
-        from torch.utils._python_dispatch import TorchDispatchMode
+        return _looked_on(self, sizes)[1]
 
-        seen: list[tuple[int, ...]] = []
 
-        class Watch(TorchDispatchMode):
-            def __torch_dispatch__(
-                self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-            ) -> Any:
-                if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
-                    seen.append((*args[0].shape, args[1].shape[-1]))
-                return function(*args, **(kwargs or {}))
+@lru_cache(maxsize=64)  # many counts are compared at the same sizes
+def _looked_on(counter: Counter, sizes: tuple[int, ...]) -> tuple[int, tuple[tuple[int, ...], ...]]:
+    """What torch's counter says of one forward pass, and the products that are seen in it."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode
 
-        with Watch():  # type: ignore[no-untyped-call]
-            self._run(n, width, wide, kept)
-        return tuple(seen)
+    seen: list[tuple[int, ...]] = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
+                seen.append((*args[0].shape, args[1].shape[-1]))
+            return function(*args, **(kwargs or {}))
+
+    with FlopCounterMode(display=False) as found, Watch():  # type: ignore[no-untyped-call]
+        counter.run(*sizes)
+    return found.get_total_flops(), tuple(seen)
 
 
 SIZES = (N, D, F)
@@ -247,20 +250,27 @@ def peak(
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    live: dict[int, int] = {}
-    most = 0
+    live: set[int] = set()
+    held = most = 0
+
+    def free(key: int, size: int) -> None:
+        nonlocal held
+        live.remove(key)
+        held -= size
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            nonlocal most
+            nonlocal held, most
             result = function(*args, **(kwargs or {}))
             for tensor in tree_leaves(result):
                 if isinstance(tensor, torch.Tensor):
                     storage = tensor.untyped_storage()
-                    if storage._cdata not in live:
-                        live[storage._cdata] = storage.nbytes()
-                        weakref.finalize(storage, live.pop, storage._cdata, None)
-            most = max(most, sum(live.values()))
+                    key, size = storage._cdata, storage.nbytes()
+                    if key not in live:
+                        live.add(key)
+                        held += size
+                        weakref.finalize(storage, free, key, size)
+            most = max(most, held)
             return result
 
     tokens = torch.full((n, width), 0.5, requires_grad=train, device=device)
@@ -492,7 +502,8 @@ def linear_forward(tokens: Any, scales: tuple[int, ...], wide: int, normalise: b
 class LinearCounter(Counter):
     """Counts (N, D, F) for the model with linear attention."""
 
-    def _run(self, n: int, width: int, wide: int, kept: int | None) -> None:
+    def run(self, n: int, width: int, wide: int, kept: int | None = None) -> None:
+        """One forward pass."""
         import torch
 
         linear_forward(torch.empty(n, width, device="meta"), self.scales, wide, self.normalise)
