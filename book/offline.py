@@ -2,8 +2,9 @@
 
 1. KaTeX renders at build; the build fails with all formulas that it rejects (the default is red text).
 2. sphinx-thebe's script tags, which name another host and throw an error in the console, are dropped.
-3. Titles are escaped where the theme forgets it.
-4. After the build every page is searched for resources of other hosts; one is an error.
+3. Icons are letters of the theme's style sheet, not drawn again by a script of 1.5 MB on every page.
+4. Titles are escaped where the theme forgets it.
+5. After the build every page is searched for resources of other hosts; one is an error.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _OUTSIDE = re.compile(
     re.I,
 )
 _OUTSIDE_CSS = re.compile(r"""(?:url\(|@import\s+)["']?(?:https?:)?//([^"'/)\s]+)""", re.I)
+_ICONS = re.compile(r"""<script\b[^>]*/fontawesome\.js\b[^>]*></script>""")
 STARTS = 20
 LONGEST = 80
 
@@ -80,6 +82,18 @@ def escape_titles(app: Sphinx, page: str, template: str, context: dict[str, Any]
             context[name] = html.escape(context[name])
 
 
+def letters_for_icons(app: Sphinx) -> None:
+    """Drop the theme's script for icons from every page; its style sheet has them, too."""
+    if app.builder.format != "html":
+        return
+    render = app.builder.templates.render
+
+    def without(template: str, context: dict[str, Any]) -> str:
+        return _ICONS.sub("", render(template, context))
+
+    app.builder.templates.render = without
+
+
 def own_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """The ledger table, the graph and the pages with a form are the only ones that load their scripts."""
     scripts = {
@@ -117,6 +131,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     rejected = strict_katex(app)
     app.add_css_file("attest.css")
     app.add_js_file("maths.js")
+    app.connect("builder-inited", letters_for_icons)
     app.connect("html-page-context", own_scripts)
     app.connect("html-page-context", strip_thebe, priority=950)
     app.connect("html-page-context", escape_titles, priority=950)

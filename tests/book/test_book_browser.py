@@ -62,6 +62,14 @@ def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
     assert any(said in problem for problem in browser_check.check_pages(tmp_path))
 
 
+def test_a_claim_is_read_on_the_narrow_screen(running, tmp_path):
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims/eq1.html").write_text(
+        f"<!doctype html><title>x</title><article><h1>x</h1>{_WIDE.format(500)}</article>"
+    )
+    assert [p for p in browser_check.check_pages(tmp_path) if "claims/eq1.html: on a phone a formula" in p]
+
+
 def test_pages_are_shared_out_and_none_is_left_out(running, tmp_path, monkeypatch):
     monkeypatch.setattr(browser_check, "SHARE", 4)
     for n in range(browser_check.SHARE + 5):

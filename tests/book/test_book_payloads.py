@@ -62,6 +62,15 @@ def _record(number: int, payload: str) -> dict[str, Any]:
     return {**record, **kept, "printed": [FORMULA], "notes": f"One.\n\n{payload}"}
 
 
+ICONS = """async () => {
+  const icons = [...document.querySelectorAll(".fa-magnifying-glass")];
+  const style = getComputedStyle(icons[0], "::before");
+  await document.fonts.load(`${style.fontWeight} 16px ${style.fontFamily}`);
+  const drawn = document.fonts.check(`${style.fontWeight} 16px ${style.fontFamily}`);
+  return drawn ? [...new Set(icons.map((i) => getComputedStyle(i, "::before").content))] : [];
+}"""
+
+
 def test_no_text_of_a_record_or_setting_runs_in_the_browser(tmp_path, monkeypatch):
     try:
         browser_check.chromium()
@@ -90,6 +99,7 @@ def test_no_text_of_a_record_or_setting_runs_in_the_browser(tmp_path, monkeypatc
             reader.open((pages / f"{name}.html").as_uri(), name)
             assert reader.tab.evaluate(SEEN) == [], name
             assert name == "assumptions" or "fired(" in reader.tab.inner_text("article"), name
+        assert reader.tab.evaluate(ICONS) == ['"\uf002"']  # a letter, drawn without the theme's script
     assert not [p for p in reader.problems if "script error" in p or "fired" in p], reader.problems
 
 
