@@ -97,7 +97,7 @@ def browser() -> Iterator[Any]:
         raise NoBrowser("playwright is not installed (it is in the book extra)") from None
     blocked = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
     with sync_playwright() as play:
-        running = play.chromium.launch(executable_path=path, args=["--no-sandbox", blocked])
+        running = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", blocked])
         try:
             yield running
         finally:
