@@ -8,12 +8,14 @@ components, functions and powers with SymPy. A disagreement is an error, never a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import Any
 
 import sympy as sp
+from sympy.polys.rings import PolyRing
 
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
@@ -200,5 +202,11 @@ def _raise_order(function: Any, by: int) -> Any:
 
 
 def _same(left: sp.Expr, right: sp.Expr) -> bool:
-    difference = sp.expand(left - right).replace(sp.sign, lambda x: x / sp.Abs(x))  # as index calculus has it
+    difference = left - right
+    symbols = sorted(difference.free_symbols, key=str)
+    if symbols and difference.is_polynomial(*symbols):
+        with suppress(ValueError):  # coefficients such as roots
+            # multiplied out by operations on polynomials: far quicker than by rewriting sums
+            return not PolyRing(symbols, sp.QQ).from_expr(difference)
+    difference = sp.expand(difference).replace(sp.sign, lambda x: x / sp.Abs(x))  # as index calculus has it
     return difference == 0 or sp.simplify(difference) == 0

@@ -191,3 +191,17 @@ def test_random_derivatives_agree_with_sympy_by_components(expr: Expr) -> None:
         ours = evaluate(result, sizes, sympy_lookup, SYMPY_FUNCTIONS, {i: place, a: entry})
         direct = df._sympy_derivative(whole, sympy_lookup(x, (entry,)))
         assert sp.expand(direct - ours) == 0 or sp.simplify(direct - ours) == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("((1 + x)**3 + x)**3*y", "(x**3 + 3*x**2 + 4*x + 1)**3*y", True),
+        ("((1 + x)**3 + x)**3*y", "(x**3 + 3*x**2 + 4*x + 1)**3*y + y**9/10**9", False),
+        ("sqrt(2)*(x + 1)**2/sqrt(2)", "x**2 + 2*x + 1", True),
+        ("sqrt(2)*(x + 1)**2", "sqrt(2)*x**2 + 2*x + 1", False),
+        ("(x + 1)/(x**2 - 1)", "1/(x - 1)", True),
+    ],
+)
+def test_two_routes_are_compared_exactly(left: str, right: str, same: bool) -> None:
+    assert df._same(sp.sympify(left), sp.sympify(right)) is same
