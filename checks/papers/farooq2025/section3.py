@@ -126,7 +126,8 @@ claim(
     legs=(legs.lift,),
     where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. " + READ_AS,
     notes=TRANSPOSED
-    + " Equations (46), (51) and (59) copy the slip; every index form next to them is right.",
+    + " Equations (46), (51) and (59) copy the slip; the sums over indices beside them, at the end of (47), "
+    "(50) and (60), are right.",
 )
 
 ZERO_STATE = as_term(Tensor("Z0", (N, DV), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}"))
