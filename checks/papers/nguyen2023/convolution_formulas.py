@@ -53,11 +53,12 @@ at_i = {FIT.phi_x: PHI_X, FIT.h_x: H_X}
 phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]
 WHERE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
-    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
-    r" targets $\boldsymbol{y}^{\mathrm{train}}_j$; weights with rows $\boldsymbol{w}_d$; "
-    r"intercept $\boldsymbol{b}$; features $\Phi$ and normaliser $h$ as in (5); slacks $\boldsymbol{\xi}_j$, "
-    r"multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, $C$ and $\epsilon$ as in (5); queries and "
-    r"keys, the rows of $\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N_HN_W\times D}$; values $\boldsymbol{v}_j$."
+    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding; "
+    r"training inputs $\boldsymbol{x}^{\mathrm{train}}_j$; targets $\boldsymbol{y}^{\mathrm{train}}_j$; "
+    r"weights with rows $\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; features $\Phi$ and normaliser $h$ as "
+    r"in (5); slacks $\boldsymbol{\xi}_j$, multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, $C$ and "
+    r"$\epsilon$ as in (5); queries and keys, the rows of "
+    r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N_HN_W\times D}$; values $\boldsymbol{v}_j$."
 )
 WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "

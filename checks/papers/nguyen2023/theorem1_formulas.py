@@ -31,8 +31,8 @@ phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, sv
 
 NOTATION = (
     r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
-    r"features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; intercept "
-    r"$\boldsymbol{b}$; normaliser $h$; "
+    r"input $\boldsymbol{x}$ of $f$; features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows "
+    r"$\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; normaliser $h$; "
     r"slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; multipliers "
     r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ of the two bounds of the residual; multipliers "
     r"$\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$ of the slacks' signs."

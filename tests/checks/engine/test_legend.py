@@ -66,6 +66,7 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
         ("nguyen2023/eq31", (r"$\boldsymbol{k}_j\in", r"$\boldsymbol{q}_i\in", r"$\boldsymbol{v}_j\in")),
         ("nguyen2023/def2", ("of width $D$",)),
         ("nguyen2023/eq9", (r"intercept $\boldsymbol{b}$",)),
+        ("nguyen2023/thm1", (r"input $\boldsymbol{x}$",)),
         (
             "nguyen2023/eq35",
             (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j$", r"$\epsilon$"),
