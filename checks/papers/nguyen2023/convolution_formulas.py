@@ -56,8 +56,8 @@ WHERE = (
     r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding; "
     r"training inputs $\boldsymbol{x}^{\mathrm{train}}_j$; targets $\boldsymbol{y}^{\mathrm{train}}_j$; "
     r"weights with rows $\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; features $\Phi$ and normaliser $h$ "
-    r"as in (5); slacks $\boldsymbol{\xi}_j$, multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, $C$ "
-    r"and $\epsilon$ as in (5); queries and keys, the rows of "
+    r"as in (5); slacks $\boldsymbol{\xi}_j$, multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, "
+    r"$C$ and $\epsilon$ as in (5); queries and keys, the rows of "
     r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N_HN_W\times D}$; values $\boldsymbol{v}_j$."
 )
 WHERE_1D = (

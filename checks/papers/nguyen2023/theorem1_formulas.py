@@ -188,16 +188,14 @@ def with_values(a: SvrAssumptions) -> Identity:
     """The expansion that the dualiser derives, in the values v_j that the theorem prints."""
     plus, minus = svr.multiplier(a)
     weight = as_term(plus)[j, d] if minus is None else as_term(plus)[j, d] - as_term(minus)[j, d]
-    kernel, nonzero = phi_x.T @ phi_k[j], (svr.h_k, svr.h_x)
-    if a.normaliser == "one":
-        nonzero = ()
-    else:
+    kernel, divided = phi_x.T @ phi_k[j], a.normaliser != "one"
+    if divided:
         weight, kernel = weight / h_k[j], kernel / h_x
     return Identity(
         derived(a),
         sum_over(j, kernel * v[j]),
         given=(Given(svr.v, (j, d), weight, "the values of the theorem"),),
-        nonzero=nonzero,
+        nonzero=(svr.h_k, svr.h_x) if divided else (),
         label="the values v_j",
         reason="(8) substituted into (4)",
     )
