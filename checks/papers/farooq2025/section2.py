@@ -424,7 +424,7 @@ claim(
     "Z - AV.",
     rests_on=(HERE + "eq11", HERE + "eq21", HERE + "prose-dg"),
     legs=(legs.attention, solver_legs.attention_minimises),
-    where=WHERE + r" $Q,K\in\mathbb{R}^{n\times d_k}$.",
+    where=WHERE,
     notes="The next displayed line has the factor V again.",
 )
 
