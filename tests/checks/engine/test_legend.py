@@ -79,7 +79,6 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
         ("nguyen2023/prose-ridge-regression", ("$r_j$", r"$\rho_j$", "$C$:")),
         ("farooq2025/eq22", (r"$Q,K\in",)),
         ("chen2023/eq9", (r"tokens $\boldsymbol{x}_i$",)),
-        ("chen2023/eq7", (r"$\sigma_l$",)),
         ("farooq2025/prose-l2-norm", (r"$S\in",)),
         ("farooq2025/prose-no-iterations", ("$t$",)),
         ("chen2023/prose-fx-shape", (r"$X\in", r"$f(X)\in")),
