@@ -545,7 +545,8 @@ claim(
     corrected=Definition(as_term(F_small), as_term(selection) @ as_term(X_head)),
     correction_words="n rows of the part of X that belongs to one head, of width p.",
     rests_on=("chen2023/alg1",),
-    where=r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ "
+    where=r"$X\in\mathbb{R}^{N\times d}$ the tokens; $f(X)\in\mathbb{R}^{n\times p}$; "
+    r"$Z\in\mathbb{R}^{n\times N}$ picks $n$ rows; $X_h\in\mathbb{R}^{N\times p}$: the columns of $X$ "
     r"of one head.",
     notes="On UEA the tokens have width d = 512 and heads width p = 64; Appendix B.2 has X in R^{N×p}.",
 )

@@ -140,9 +140,9 @@ claim(
     legs=(tensor_legs.softmax_triplets, tensor_legs.whole_kernel, solver_legs.other_decompositions),
     where=MATRICES + SPANNED,
     notes="r is the rank of A, as the sentence before the theorem has it; for r < rank A the equations hold "
-    "and the product is only a part of A (A = I, r = 1). Existence rests on the spectral theorem for AᵀA. "
-    "(5) alone does not determine the factors: without orthonormality A = [1] has Ũ = Ṽ = [2], and with it "
-    "signs and rotations within equal values are free.",
+    "for some of the singular vectors, and the product is only a part of A. Existence rests on the spectral "
+    "theorem for AᵀA. (5) alone does not determine the factors: without orthonormality multiples tŨ, tṼ "
+    "solve it as well, and with it signs and rotations within equal values are free.",
 )
 
 B_ = Tensor("B", (COLUMNS, N), "B")

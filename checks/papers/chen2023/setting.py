@@ -157,19 +157,22 @@ claim(
 )
 
 
-def _asymmetric() -> Example:
+def _asymmetric() -> All:
+    """How scores differ, for all weights and tokens, and two tokens at which scores and weights do."""
+    query, key = as_term(_WQ), as_term(W_k)
+    bilinear = as_term(X)[i].T @ (query.T @ key - key.T @ query) @ as_term(X)[j]
     point = Point(
         ((N, 2), (D, 2), (DK, 1)),
         ((X, ((1, 0), (0, 1))), (_WQ, ((1, 0),)), (W_k, ((0, 1),))),
         ((i, 1), (j, 2)),
     )
-    row, column = _weight(i, j), _weight(j, i)
-    return Example(
-        (
-            Fact("⟨q_1, k_2⟩ - ⟨q_2, k_1⟩", _product(i, j) - _product(j, i), "!="),
-            Fact("K_12 - K_21", row - column, "!="),
-        ),
-        point,
+    facts = (
+        Fact("⟨q_1, k_2⟩ - ⟨q_2, k_1⟩", _product(i, j) - _product(j, i), "!="),
+        Fact("K_12 - K_21", _weight(i, j) - _weight(j, i), "!="),
+    )
+    return All(
+        Identity(_product(i, j) - _product(j, i), bilinear, label="what the scores differ by"),
+        Example(facts, point, label="scores and weights that differ"),
     )
 
 
@@ -181,13 +184,17 @@ claim(
     "chen2023/prose-asymmetry",
     "Section 2",
     "Attention scores are asymmetric in general",
-    words="There are projections and tokens with ⟨W_q x_i, W_k x_j⟩ ≠ ⟨W_q x_j, W_k x_i⟩ and K_ij ≠ K_ji.",
+    words="⟨W_q x_i, W_k x_j⟩ and ⟨W_q x_j, W_k x_i⟩ differ by a bilinear form of the two tokens, which "
+    "vanishes for all tokens only if W_qᵀW_k is symmetric; there are projections and tokens with both "
+    "⟨W_q x_i, W_k x_j⟩ ≠ ⟨W_q x_j, W_k x_i⟩ and K_ij ≠ K_ji.",
     literal=_asymmetric(),
     rests_on=("chen2023/eq2",),
     where=TOKENS,
     notes="The scores are symmetric for all tokens exactly if W_qᵀW_k is a symmetric matrix, always so for d "
-    "= 1. That asymmetric scores lead to an asymmetric K holds in neither direction: the scores [[1, 0], [1, "
-    "2]] give a symmetric softmax matrix, the symmetric scores [[0, 0], [0, 1]] an asymmetric one.",
+    "= 1. Both differences are analytic in weights and tokens: as they do not vanish at one point, they "
+    "vanish only on a set of measure 0 (other sizes from N = d = 2 on: the same point with zeros added). "
+    "That asymmetric scores lead to an asymmetric K holds in neither direction: for two tokens K is "
+    "symmetric exactly if s_12 - s_11 = s_21 - s_22, the scores s exactly if s_12 = s_21.",
 )
 
 phi_x, phi_z = (

@@ -88,7 +88,7 @@ claim(
     correction_words="The energy is quadratic. No iteration is needed because its gradient is Z - AV: one "
     "step of size 1 leads from any state to AV.",
     rests_on=(HERE + "eq10", HERE + "eq17"),
-    where=WHERE,
+    where=WHERE + r" $t$ a number.",
     notes="A linear energy, -tr(ZᵀAV) alone, has no stationary point and no lower bound unless AV = 0. "
     "Section 3 and Table 1 take linear as the contrast to non-linear, but the regularised energy of F = u² "
     "is solved by AV without iterations as well.",

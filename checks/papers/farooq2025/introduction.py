@@ -79,8 +79,7 @@ claim(
     correction_words="F(u) = exp(u) at u = Σ_i ξ_i^μ s_i, one value for each pattern.",
     rests_on=(HERE + "eq2",),
     where=HOPFIELD,
-    notes="μ is free on the right, and the sum over i is missing: for two neurons with ξ = s = (1, 1), e "
-    "instead of e².",
+    notes="μ is free on the right, and the sum over i is missing.",
 )
 
 x_ = Tensor("x", (NEURONS,), r"\mathbf{x}", "", "x_{%1}")
@@ -164,7 +163,7 @@ claim(
     ),
     rests_on=(HERE + "eq3", HERE + "eq4"),
     legs=(legs.simplified, legs.retrieval),
-    where=STATE + r" $q$ a query, $k_m$ the keys, which are values as well.",
+    where=STATE + r" $q$ a query, $k_m$ the keys, the rows of $K$, which are values as well.",
 )
 
 SOFTMAX_ENERGY = -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))

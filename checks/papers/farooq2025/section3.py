@@ -101,10 +101,10 @@ SQUARE_U = sum_over(en.m, A[en.m, j] * (SQUARE_Z[en.m].T @ SQUARE_V[j]))
 columns_ = Tensor("A^", (N, N, N), "A^{(\\cdot)}", "A^{%1}", "A^{%1}_{%2%3}")
 A_J = as_term(columns_)[j]
 COLUMNS = Given(columns_, (j, i, en.m), A[i, en.m] * kronecker(en.m, j), "Aʲ keeps column j of A")
+KEPT = Identity(A_J[i, en.m], A_COLUMN[i, en.m], given=(COLUMNS,), label="column j of A and zeros elsewhere")
 TRANSPOSED = (
-    "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one. "
-    "With n = d_v = 2, A = [(1/2, 1/2), (1/3, 2/3)], V = [(1, 0), (1, 0)], Z = [(1, 0), (0, 0)] the printed "
-    "traces are (1/2, 0) and u = (1/2, 1/2)."
+    "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one, "
+    "as the line with d_v = n of farooq2025/eq28 shows."
 )
 
 claim(
@@ -113,20 +113,25 @@ claim(
     "An alignment as a trace",
     words="u_j is the trace of Zᵀ A e_j e_jᵀ Vᵀ, which is that of Zᵀ A^j Vᵀ.",
     literal=All(
+        KEPT,
         Identity(en.u(j), _trace(Z, V.T), label="shapes"),
         Identity(en.u(j), trace(Z.T @ A_J @ V.T), given=(COLUMNS,), label="shapes"),
         Identity(SQUARE_U, _trace(SQUARE_Z, SQUARE_V.T), given=(STOCHASTIC,), label="value when d_v = n"),
     ),
     corrected=All(
+        KEPT,
         Identity(en.u(j), _trace(Z, V), label="first form"),
         Identity(en.u(j), trace(Z.T @ A_J @ V), given=(COLUMNS,), label="A^j keeps column j"),
     ),
     correction_words="V stands without a transpose.",
     rests_on=(HERE + "eq26",),
     legs=(legs.lift,),
-    where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. " + READ_AS,
+    where=WHERE
+    + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. The line in which "
+    r"$A$ is a softmax is (b), read with $d_v=n$.",
     notes=TRANSPOSED
-    + " Equations (46), (51) and (59) copy the slip; every index form next to them is right.",
+    + " Equations (46), (51) and (59) copy the slip; the sums over indices beside them, at the end of (47), "
+    "(50) and (60), are right.",
 )
 
 ZERO_STATE = as_term(Tensor("Z0", (N, DV), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}"))

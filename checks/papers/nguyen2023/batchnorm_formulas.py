@@ -49,6 +49,8 @@ ANY_SCALE = Given(
     "(20), read as a definition of σ² + ε by s: any scale s will do",
 )
 WHERE = (
+    r"Keys $\boldsymbol{k}_j\in\mathbb{R}^D$; queries $\boldsymbol{q}_i\in\mathbb{R}^D$; values "
+    r"$\boldsymbol{v}_j\in\mathbb{R}^{D_v}$; "
     r"$\boldsymbol{\mu}$, $\boldsymbol{\sigma}^2$: mean and variance of the $N$ keys, coordinate by "
     r"coordinate; $\mathbf{s}^{-1}$ the inverse of $\sqrt{\sigma_d^2+\epsilon}$; $\odot$ the product of "
     r"coordinates."

@@ -53,12 +53,17 @@ at_i = {FIT.phi_x: PHI_X, FIT.h_x: H_X}
 phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]
 WHERE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
-    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
-    r" targets $\boldsymbol{y}^{\mathrm{train}}_j$; features $\Phi$, normaliser $h$ and multipliers as in "
-    r"(5)."
+    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding; "
+    r"training inputs $\boldsymbol{x}^{\mathrm{train}}_j$; targets $\boldsymbol{y}^{\mathrm{train}}_j$; "
+    r"weights with rows $\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; features $\Phi$ and normaliser $h$ "
+    r"as in (5); slacks $\boldsymbol{\xi}_j$, multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, "
+    r"$C$ and $\epsilon$ as in (5); queries and keys, the rows of "
+    r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N_HN_W\times D}$; values $\boldsymbol{v}_j$."
 )
 WHERE_1D = (
-    r"A sequence of $N$ tokens; $\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
+    r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "
+    r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$, the rows of $\mathbf{V}$; "
+    r"$\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
     r"$\mathbf{T}$ the $N\times N$ Toeplitz matrix of the $s\times 1$ kernel and its padding."
 )
 

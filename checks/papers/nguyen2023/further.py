@@ -20,6 +20,7 @@ from checks.papers.nguyen2023.residual_formulas import DX_IS_DV
 from checks.papers.nguyen2023.theorem1_formulas import (
     H_NONZERO,
     NOTATION,
+    PROGRAM,
     SIGNS,
     H,
     alpha,
@@ -35,6 +36,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
 from checks.papers.nguyen2023.theorem1_formulas import c as cost
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Raw
 from derivations.calculus.term import Hadamard, Term, as_term, size, softmax, sqrt, sum_over
 from derivations.theories.svr import choices as svr_choices
 from derivations.theories.svr import regression as svr
@@ -172,20 +174,35 @@ SLOPE = Tensor(
 )
 
 
-def _least_squares() -> Identity:
-    """What the dualiser's condition for the residual of the squared loss says of the coefficients."""
+def _least_squares() -> All:
+    """What the dualiser's conditions for the squared loss say of the coefficients of the weights."""
+    squared = SvrAssumptions(loss="least_squares")
     residual, coefficient = as_term(svr.OWN.residual)[j, d], as_term(svr.OWN.rho)[j, d]
-    derived = stationarity(SvrAssumptions(loss="least_squares"), svr.OWN.residual, j, d)
+    derived = stationarity(squared, svr.OWN.residual, j, d)
     reason = (
         "the dualiser's Lagrangian of (5) with the loss C r²/2, r = y - f, whose multiplier ρ is the "
         "coefficient"
     )
-    return Identity(
-        as_term(SLOPE)[j, d],
-        cost * residual - coefficient,
-        given=(Given(SLOPE, (j, d), derived, reason),),
-        nonzero=(svr.h_k,),
-        label="the derivative by the residual, zero at the optimum",
+    weights = Raw((), svr.dual(squared).solved[svr.w])
+    optimal = (
+        Given(svr.w, (d, svr.f_), weights, "the derivative by w_d is zero"),
+        Given(svr.OWN.rho, (j, d), cost * residual, "the derivative by the residual is zero"),
+    )
+    return All(
+        Identity(
+            as_term(SLOPE)[j, d],
+            cost * residual - coefficient,
+            given=(Given(SLOPE, (j, d), derived, reason),),
+            nonzero=(svr.h_k,),
+            label="the derivative by the residual",
+        ),
+        Identity(
+            w[d],
+            sum_over(j, cost * residual * (phi[j] / h[j])),
+            given=optimal,
+            nonzero=(svr.h_k,),
+            label="at the optimum each coefficient is C times its error",
+        ),
     )
 
 
@@ -206,7 +223,9 @@ claim(
     "regression, and each coefficient is C times its error.",
     assumes=(H_NONZERO,),
     rests_on=("nguyen2023/eq7", "nguyen2023/eq8", "nguyen2023/eq9"),
-    where=NOTATION,
+    where=PROGRAM
+    + r" With the squared loss: $r_j$ the errors $\boldsymbol{y}_j-f(\boldsymbol{k}_j)$; $\rho_j$ their "
+    r"multipliers.",
     notes="The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
     "box ±C and 0 inside the ε-tube, which is what makes the expansion one in support vectors; ridge "
     "regression gives every key a coefficient. --set loss=least_squares derives the expansion for ridge "

@@ -54,6 +54,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     stationarity,
     theorem,
     w,
+    with_values,
 )
 from checks.statement import All, Definition, Fact, Identity
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, sum_over
@@ -339,6 +340,7 @@ claim(
     under=THEOREM,
     literal=lambda a: All(
         theorem(a),
+        with_values(a),
         Convex(svr.primal(a), label="the program is convex, so its stationary points are its solutions"),
     ),
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, UNBOUNDED),

@@ -31,7 +31,8 @@ phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, sv
 
 NOTATION = (
     r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
-    r"features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; normaliser $h$; "
+    r"input $\boldsymbol{x}$ of $f$; features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows "
+    r"$\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; normaliser $h$; "
     r"slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; multipliers "
     r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ of the two bounds of the residual; multipliers "
     r"$\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$ of the slacks' signs."
@@ -180,6 +181,23 @@ def theorem(a: SvrAssumptions) -> Identity:
         given=fitted(a),
         chain=(Link(first, "the kernel and the normaliser put in", printed=False),),
         reason="the fraction is the softmax over the keys",
+    )
+
+
+def with_values(a: SvrAssumptions) -> Identity:
+    """The expansion that the dualiser derives, in the values v_j that the theorem prints."""
+    plus, minus = svr.multiplier(a)
+    weight = as_term(plus)[j, d] if minus is None else as_term(plus)[j, d] - as_term(minus)[j, d]
+    kernel, divided = phi_x.T @ phi_k[j], a.normaliser != "one"
+    if divided:
+        weight, kernel = weight / h_k[j], kernel / h_x
+    return Identity(
+        derived(a),
+        sum_over(j, kernel * v[j]),
+        given=(Given(svr.v, (j, d), weight, "the values of the theorem"),),
+        nonzero=(svr.h_k, svr.h_x) if divided else (),
+        label="the values v_j",
+        reason="(8) substituted into (4)",
     )
 
 

@@ -63,6 +63,25 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
         ("chen2023/alg1", (r"$W_q\in", r"$\boldsymbol{x}_i\in")),
         ("nguyen2023/rem1", ("$C$:", r"$\epsilon$:")),
         ("nguyen2023/rem3", (r"\mathbf{W}_Q,", r"$\mathbf{W}_V\in", "$D_x=D_v$")),
+        ("nguyen2023/eq31", (r"$\boldsymbol{k}_j\in", r"$\boldsymbol{q}_i\in", r"$\boldsymbol{v}_j\in")),
+        ("nguyen2023/def2", ("of width $D$",)),
+        ("nguyen2023/eq9", (r"intercept $\boldsymbol{b}$",)),
+        ("nguyen2023/thm1", (r"input $\boldsymbol{x}$",)),
+        (
+            "nguyen2023/eq35",
+            (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j$", r"$\epsilon$"),
+        ),
+        (
+            "nguyen2023/eq38",
+            (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j$", r"$\epsilon$"),
+        ),
+        ("nguyen2023/eq45", (r"$\mathbf{Q}$", r"$\mathbf{K}$", r"$\mathbf{V}$")),
+        ("nguyen2023/prose-ridge-regression", ("$r_j$", r"$\rho_j$", "$C$:")),
+        ("farooq2025/eq22", (r"$Q,K\in",)),
+        ("chen2023/eq9", (r"tokens $\boldsymbol{x}_i$",)),
+        ("farooq2025/prose-l2-norm", (r"$S\in",)),
+        ("farooq2025/prose-no-iterations", ("$t$",)),
+        ("chen2023/prose-fx-shape", (r"$X\in", r"$f(X)\in")),
     ],
 )
 def test_letters_without_which_a_statement_cannot_be_read_are_explained(

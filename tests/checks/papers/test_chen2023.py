@@ -178,6 +178,18 @@ def test_a_changed_number_is_found(id: str) -> None:
         assert not replace(figure, computed=wrong).holds()
 
 
+def test_the_counts_in_the_notes_of_table_9_are_those_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tables._notes_9() == load()["chen2023/tab9"].notes
+    assert (
+        "better on 6 data sets, equal on 2, worse on 2; cell by cell 36 better, 18 equal" in tables._notes_9()
+    )
+    worse = tuple((Fraction(100), *(Fraction(99) for _ in range(3))) for _ in range(3))
+    monkeypatch.setitem(table_data.TABLE_9, "Arabic", worse)
+    assert (
+        "better on 6 data sets, equal on 1, worse on 3; cell by cell 36 better, 9 equal" in tables._notes_9()
+    )
+
+
 def test_certificates_with_a_wrong_sign_fail() -> None:
     from checks.kinds.follows import certificate_error
 

@@ -50,6 +50,15 @@ def test_the_form_of_attention_does_not_depend_on_loss_or_box(loss: str, box: st
     assert judge(theorem1.theorem(replace(THEOREM, loss=loss, box=box)), with_mutants=False).proved
 
 
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "least_squares", "huber"])
+def test_the_values_that_the_theorem_prints_are_those_of_the_expansion(loss: str) -> None:
+    statement = theorem1.with_values(replace(THEOREM, loss=loss))
+    assert judge(statement, with_mutants=False).proved
+    (values,) = statement.given
+    undivided = replace(values, value=values.value * as_term(svr.h_k)[svr.j])
+    assert judge(replace(statement, given=(undivided,)), with_mutants=False).holds is False
+
+
 def test_the_same_kernel_in_other_words_is_the_same_theorem() -> None:
     assert judge(
         theorem1.theorem(replace(THEOREM, feature_map="exp(dot/sqrt(D))")), with_mutants=False
