@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 
@@ -50,13 +51,32 @@ SOFTMAX = Identity(
 )
 
 
-def error(count: int) -> Fraction:
-    """E(ĥ - 4/5)² for C = 2, all covariates 0, p(Y = 1) = 4/5 and ĥ = 1/2 + mean(ỹ - 1/2), by enumeration."""
+def expected(value: Callable[[Fraction], Fraction], count: int) -> Fraction:
+    """The mean of a function of mean(ỹ - 1/2) over contexts of this size with p(Y = 1) = 4/5, by
+    enumeration.
+    """
     p = TRUTH
-    weights = [comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
-    return sum(
-        (w * (GUESS + Fraction(k, count) - GUESS - p) ** 2 for k, w in enumerate(weights)), Fraction(0)
-    )
+    weights = (comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1))
+    return sum((w * value(Fraction(k, count) - GUESS) for k, w in enumerate(weights)), Fraction(0))
+
+
+def error(count: int) -> Fraction:
+    """E(ĥ - 4/5)² for C = 2, all covariates 0, p(Y = 1) = 4/5 and ĥ = 1/2 + mean(ỹ - 1/2)."""
+    return expected(lambda mean: (GUESS + mean - TRUTH) ** 2, count)
+
+
+def best_rate(count: int) -> Fraction:
+    """The rate a with the least E(1/2 + a mean(ỹ - 1/2) - 4/5)², where its slope in a vanishes."""
+    return (TRUTH - GUESS) * expected(lambda mean: mean, count) / expected(lambda mean: mean**2, count)
+
+
+BEST = Arithmetic(
+    tuple(
+        Figure(f"best rate with N' = {count}", best_rate(count), "=", printed)
+        for count, printed in ((1, Fraction(9, 25)), (20, Fraction(45, 49)), (50, Fraction(225, 233)))
+    ),
+    label="the best rate depends on N'",
+)
 
 
 def performance() -> Arithmetic:
@@ -103,10 +123,11 @@ claim(
     words="Kernels other than softmax need 1/N adjusted; softmax attention needs no change, and its "
     "performance does not depend on the size of the context.",
     literal=All(OTHER_KERNELS, SOFTMAX, performance()),
-    corrected=All(OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR),
+    corrected=All(OTHER_KERNELS, SOFTMAX, TOTAL, MULTIPLIED, DIVIDED, ERROR, BEST),
     correction_words="Softmax attention with the factor 1/N of training kept returns the same when every "
     "example is repeated, because its weights sum to 1; with the printed factor 1/N' of the current context "
-    "the update shrinks. The performance does change: in the smallest case the error is 4/(25 N).",
+    "the update shrinks. The performance does change: in the smallest case the error is 4/(25 N), and the "
+    "best rate changes with N.",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=WHERE
@@ -114,9 +135,9 @@ claim(
         r" $r_i$ residuals, $s_i$ scores of the keys for one query, $q=1,\dots,m$ counts the copies of the "
         r"context, $N_{\mathrm{train}}$ the stored size. The error is for $C=2$, one layer, rate 1, all "
         r"covariates 0, $p(Y=1)=4/5$, $\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, "
-        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$."
+        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$; the best rate $a$ is that of the least "
+        r"$\mathbb{E}(\frac12+a(\hat h-\frac12)-\frac45)^2$."
     ),
     notes="What is invariant is the total weight of the keys, not the accuracy; the right panel of Figure 4 "
-    "itself shows an error that falls with N'. The best rate depends on N too: 9/25, 45/49 and 225/233 for N "
-    "= 1, 20, 50 in the same example.",
+    "itself shows an error that falls with N'.",
 )
