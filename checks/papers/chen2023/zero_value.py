@@ -371,6 +371,6 @@ claim(
     notes="True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's "
     "identity: 2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) "
     "weights between scores and whatever the coupling, so the value 0 says nothing about singular vectors. "
-    "An objective with a linear term leaves the class: J = w²/2 - w is stationary at w = 1 with J = -1/2. "
+    "An objective with a linear term leaves the class: where it is stationary it is half of that term. "
     "The converse fails: chen2023/prose-zero-objective-satisfies-kkt.",
 )
