@@ -52,7 +52,7 @@ ROOT = Given(ksvd.lam, (l_,), as_term(rho)[l_] ** 2, "a positive λ_l is the squ
 he_l, hr_l = column(h_e, l_), column(h_r, l_)
 COLUMNS = (
     r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; "
-    r"$\Sigma=\Lambda^{-1}=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$."
+    r"$\Sigma=\Lambda^{-1}$."
 )
 UNPRINTED = (
     " The left side of (e) is not printed: J with the dualiser's solution of the stationarity conditions put "
