@@ -6,7 +6,7 @@ from checks.claim import Assumption
 from checks.kinds.examples import Point
 from checks.kinds.feasible import Solvable
 from checks.papers.nguyen2023.program_lines import lines_of
-from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM
+from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, CONSTANTS, EXPONENTIAL, KERNEL_SUM, TRAINED
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -54,8 +54,9 @@ phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]
 WHERE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
     r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
-    r" targets $\boldsymbol{y}^{\mathrm{train}}_j$; features $\Phi$, normaliser $h$ and multipliers as in "
-    r"(5)."
+    r" targets $\boldsymbol{y}^{\mathrm{train}}_j$; queries $\boldsymbol{q}_i$ and keys "
+    r"$\boldsymbol{k}_j$ of width $D$, the rows of $\mathbf{Q}$ and $\mathbf{K}$; values "
+    r"$\boldsymbol{v}_j$ of width $D_v$, the rows of $\mathbf{V}$; " + TRAINED + CONSTANTS
 )
 WHERE_1D = (
     r"A sequence of $N$ tokens; $\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
