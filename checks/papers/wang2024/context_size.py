@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 
@@ -51,32 +50,16 @@ SOFTMAX = Identity(
 )
 
 
-def expected(value: Callable[[Fraction], Fraction], count: int) -> Fraction:
-    """The mean of a function of mean(ỹ - 1/2) over contexts of this size with p(Y = 1) = 4/5, by
+def error(count: int, rate: Fraction = Fraction(1)) -> Fraction:
+    """E(ĥ - 4/5)² for C = 2, all covariates 0, p(Y = 1) = 4/5 and ĥ = 1/2 + rate · mean(ỹ - 1/2), by
     enumeration.
     """
     p = TRUTH
-    weights = (comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1))
-    return sum((w * value(Fraction(k, count) - GUESS) for k, w in enumerate(weights)), Fraction(0))
-
-
-def error(count: int) -> Fraction:
-    """E(ĥ - 4/5)² for C = 2, all covariates 0, p(Y = 1) = 4/5 and ĥ = 1/2 + mean(ỹ - 1/2)."""
-    return expected(lambda mean: (GUESS + mean - TRUTH) ** 2, count)
-
-
-def best_rate(count: int) -> Fraction:
-    """The rate a with the least E(1/2 + a mean(ỹ - 1/2) - 4/5)², where its slope in a vanishes."""
-    return (TRUTH - GUESS) * expected(lambda mean: mean, count) / expected(lambda mean: mean**2, count)
-
-
-BEST = Arithmetic(
-    tuple(
-        Figure(f"best rate with N' = {count}", best_rate(count), "=", printed)
-        for count, printed in ((1, Fraction(9, 25)), (20, Fraction(45, 49)), (50, Fraction(225, 233)))
-    ),
-    label="the best rate depends on N'",
-)
+    weights = [comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
+    return sum(
+        (w * (GUESS + rate * (Fraction(k, count) - GUESS) - p) ** 2 for k, w in enumerate(weights)),
+        Fraction(0),
+    )
 
 
 def performance() -> Arithmetic:
@@ -115,6 +98,12 @@ DIVIDED = Identity(
     1 / size(COPIES) * (n.alpha / size(N) * attention(False)),
     label="softmax, 1/N of the current context as printed in (4) and (10)",
 )
+rate, total = as_term(Tensor("a")), 9 * size(N) + 16
+BEST = Identity(
+    Fraction(9, 100) * (1 - rate) ** 2 + Fraction(4, 25) * rate**2 / size(N),
+    total / (100 * size(N)) * (rate - 9 * size(N) / total) ** 2 + 36 / (25 * total),
+    label="the error at rate a is least at 9N/(9N + 16)",
+)
 
 claim(
     "wang2024/prose-context-size",
@@ -127,7 +116,7 @@ claim(
     correction_words="Softmax attention with the factor 1/N of training kept returns the same when every "
     "example is repeated, because its weights sum to 1; with the printed factor 1/N' of the current context "
     "the update shrinks. The performance does change: in the smallest case the error is 4/(25 N), and the "
-    "best rate changes with N.",
+    "best rate is 9N/(9N + 16).",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=WHERE
@@ -136,8 +125,8 @@ claim(
         r"$q=1,\dots,m$ counts the copies of the context, $N_{\mathrm{train}}$ the stored size. The error "
         r"is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, "
         r"$\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, "
-        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$; the best rate $a$ is that of the least "
-        r"$\mathbb{E}(\frac12+a(\hat h-\frac12)-\frac45)^2$."
+        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$; at rate $a$ it is $\frac9{100}(1-a)^2+a^2f(N)$, bias and "
+        r"variance."
     ),
     notes="What is invariant is the total weight of the keys, not the accuracy; the right panel of Figure 4 "
     "itself shows an error that falls with N'.",
