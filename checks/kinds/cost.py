@@ -457,7 +457,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     detail = "runs in counting arithmetic count as the formulas do"
     finding.evidence.append(Evidence("exact", "exact-rational", False if wrong else True, detail))
     holds = False if wrong else agrees(counted, s.expression(s.printed), s) or None
-    detail = f"counted {_count(counted)}, printed {_count(s.expression(s.printed))}"
+    detail = f"counted {_count(counted)}, stated {_count(s.expression(s.printed))}"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", holds, detail, settles=True))
     finding.counterexample = wrong
     if holds and s.relation != "=":

@@ -15,6 +15,7 @@ from checks.papers.chen2023.conditions import eigen_equations
 from checks.papers.chen2023.duality import ray
 from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
+    EIGEN,
     EIGEN_FACTS,
     NOTATION,
     ONE_S,
@@ -23,6 +24,7 @@ from checks.papers.chen2023.symbols import (
     K,
     e,
     entry,
+    h_e,
     h_r,
     i,
     j,
@@ -31,6 +33,8 @@ from checks.papers.chen2023.symbols import (
     phi_k,
     phi_q,
     printed,
+    res_e,
+    res_r,
     sigma,
     triplets,
 )
@@ -220,14 +224,16 @@ def _plays_the_role() -> All:
 
 
 def _when(a: KsvdAssumptions) -> All:
-    """KᵀK V = VΣ², VᵀV = I and H_e := K V Σ⁻¹ give (7) with orthonormal columns, for V = H_r."""
+    """KᵀK V = VΣ², VᵀV = I and H_e := K V Σ⁻¹ give (7) with orthonormal columns, for V = H_r; (7) gives the
+    first of them back.
+    """
     residual, gram = Tensor("R_K", (N, S), "R_K"), Tensor("R_V", (S, S), "R_V")
     hypotheses = (
         Equation(K.T @ K @ h_r, h_r @ Sigma @ Sigma, residual, "KᵀK V = VΣ²"),
         Equation(h_r.T @ h_r, ONE_S, gram, "VᵀV = I"),
     )
     rule = (Given(ksvd.h_e, (i, l_), entry(K @ h_r, i, l_) / sigma[l_], "H_e := K V Σ⁻¹"),)
-    h_e, family = as_term(ksvd.h_e), triplets(printed(a))
+    family = triplets(printed(a))
     carried = (h_r.T @ as_term(residual))[l_, lp] + as_term(gram)[l_, lp] * sigma[lp] ** 2
     return All(
         _output(),
@@ -251,6 +257,14 @@ def _when(a: KsvdAssumptions) -> All:
             given=rule,
             label="H_e is orthonormal",
         ),
+        Follows(
+            EIGEN,
+            (K.T @ K @ h_r)[j, l_],
+            (h_r @ Sigma @ Sigma)[j, l_],
+            (K.T @ res_e)[j, l_] + (res_r @ Sigma)[j, l_],
+            family,
+            label="and no other values",
+        ),
     )
 
 
@@ -268,7 +282,10 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq3", "chen2023/eq8"),
     legs=(tensor_legs.softmax_triplets,),
-    where=NOTATION + " " + TOKENS + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$.",
+    where=NOTATION
+    + " "
+    + TOKENS
+    + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$ and is $H_r$ in the correction.",
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
     "in Section 1 rests on it.",
 )

@@ -63,16 +63,29 @@ def general_quadratic(a: ksvd.KsvdAssumptions) -> Term:
 
 
 def euler_class(a: Any, options: Options) -> list[Evidence]:
-    """2J = ⟨W, ∂J/∂W⟩ for the whole class of quadratic objectives, with guarded gradients."""
+    """2J = ⟨W, ∂J/∂W⟩ for the whole class of quadratic objectives, with guarded gradients; with a linear term
+    besides, that term is what is left.
+    """
     own = printed(a)
-    expr = to_expr(normal(general_quadratic(own).entry()))
+    quadratic = general_quadratic(own)
+    linear = trace(as_term(Tensor("B", (ksvd.rows(own), S))).T @ weights(own)[0])
+    every = "all quadratic objectives in the scores with any coupling of the weights"
+    said = (
+        (quadratic, as_term(0), f"2J = ⟨W, ∂J/∂W⟩ for {every}"),
+        (quadratic + linear, linear, f"2J = ⟨W, ∂J/∂W⟩ + tr(BᵀW_e) for {every} and the term tr(BᵀW_e)"),
+    )
+    return [
+        Evidence("derivation", "exact-symbolic", _euler(own, objective, left), detail)
+        for objective, left, detail in said
+    ]
+
+
+def _euler(own: ksvd.KsvdAssumptions, objective: Term, left: Term) -> bool:
+    """Whether 2J = ⟨W, ∂J/∂W⟩ + left."""
+    expr = to_expr(normal(objective.entry()))
     m, c = row(own), Index("l", S)
-    parts = []
-    for w in ksvd.weights(own):
-        parts.append(ix.total(w[m, c] * gradient(expr, w, (m, c)), m, c))
-    passed = equal(2 * expr, parts[0] + parts[1])
-    detail = "2J = ⟨W, ∂J/∂W⟩ for all quadratic objectives in the scores with any coupling of the weights"
-    return [Evidence("derivation", "exact-symbolic", passed, detail)]
+    parts = [ix.total(w[m, c] * gradient(expr, w, (m, c)), m, c) for w in ksvd.weights(own)]
+    return equal(2 * expr, parts[0] + parts[1] + left.entry())
 
 
 def free_lambda(a: Any, options: Options) -> list[Evidence]:

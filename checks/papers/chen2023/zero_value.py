@@ -52,7 +52,7 @@ ROOT = Given(ksvd.lam, (l_,), as_term(rho)[l_] ** 2, "a positive λ_l is the squ
 he_l, hr_l = column(h_e, l_), column(h_r, l_)
 COLUMNS = (
     r" $\boldsymbol{h}_{e,l},\boldsymbol{h}_{r,l}$: column $l$ of $H_e$, $H_r$; "
-    r"$\Sigma=\Lambda^{-1}=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$."
+    r"$\Sigma=\Lambda^{-1}$."
 )
 UNPRINTED = (
     " The left side of (e) is not printed: J with the dualiser's solution of the stationarity conditions put "
@@ -371,6 +371,6 @@ claim(
     notes="True for every solution of (7), also zero, unnormalised and non-orthogonal ones. It is Euler's "
     "identity: 2J = ⟨W_e, ∂J/∂W_e⟩ + ⟨W_r, ∂J/∂W_r⟩ for every quadratic form, whatever the (symmetric) "
     "weights between scores and whatever the coupling, so the value 0 says nothing about singular vectors. "
-    "An objective with a linear term leaves the class: J = w²/2 - w is stationary at w = 1 with J = -1/2. "
+    "An objective with a linear term leaves the class: where it is stationary it is half of that term. "
     "The converse fails: chen2023/prose-zero-objective-satisfies-kkt.",
 )

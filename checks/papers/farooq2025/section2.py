@@ -25,7 +25,17 @@ from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.gradients import Differential, at_point, grad, zeros
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program
-from derivations.calculus.term import as_term, row_softmax, size, sqrt, squared_norm, stack, sum_over, trace
+from derivations.calculus.term import (
+    Term,
+    as_term,
+    row_softmax,
+    size,
+    sqrt,
+    squared_norm,
+    stack,
+    sum_over,
+    trace,
+)
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, HALF, A, N, V, Z, i, j, k, m
 
@@ -40,6 +50,7 @@ ZETA_RULE = Given(
 A_TILDE = as_term(Tensor("A~", (N, DV), r"\tilde{A}"))
 PRINTED = trace(Z.T @ AV)
 PAIRS = en.pairing()
+DIRECTION = r" $dZ$ is a direction in the space of $Z$."
 
 claim(
     HERE + "eq6",
@@ -318,7 +329,7 @@ claim(
         reason="AV is constant",
     ),
     rests_on=(HERE + "prose-footnote4",),
-    where=WHERE + r" $dZ$ is a direction in the space of $Z$.",
+    where=WHERE + DIRECTION,
 )
 
 ANY_ENERGY = en.energy(en.F)
@@ -350,7 +361,7 @@ claim(
         ),
     ),
     assumes=(SMOOTH,),
-    where=WHERE,
+    where=WHERE + DIRECTION + r" $G\in\mathbb{R}^{n\times d_v}$: any matrix.",
     notes="The left side is the derivative along the line Z + t dZ, the right side is made of partial "
     "derivatives. At one point a differentiable function has the differential and the gradient of a linear "
     "one.",
@@ -366,18 +377,39 @@ claim(
     where=WHERE,
 )
 
+HALF_SQUARE = HALF * (Z.T @ Z)
+
+
+def _quadratic_differential(ends: Term) -> Identity:
+    """dg as its first two printed members and what they are said to be."""
+    return Identity(
+        Differential((), (trace(HALF_SQUARE), en.Z_, dZ_, "g")),
+        ends,
+        chain=(
+            Link(
+                trace(Differential((), (HALF_SQUARE, en.Z_, dZ_, HALF_SQUARE.latex()))),
+                "the trace is a sum of entries",
+            ),
+            Link(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), "the product rule"),
+        ),
+        reason="a matrix and its transpose have one trace",
+        label="the differential",
+    )
+
+
 claim(
     HERE + "prose-dg",
     "Section 2.1, after (21)",
     "The differential of the quadratic term",
-    words="The differential of tr(ZᵀZ)/2 is dZᵀZ.",
-    literal=Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), DZ.T @ Z),
+    words="The differential of g = tr(ZᵀZ)/2 is the trace of the differential of ZᵀZ/2, that is of half of "
+    "dZᵀZ + ZᵀdZ, and this is dZᵀZ.",
+    literal=_quadratic_differential(DZ.T @ Z),
     corrected=All(
-        Identity(trace(HALF * (DZ.T @ Z + Z.T @ DZ)), trace(DZ.T @ Z), label="the differential"),
-        Identity(grad(trace(HALF * (Z.T @ Z)), en.Z_, "g"), Z, label="the gradient"),
+        _quadratic_differential(trace(DZ.T @ Z)),
+        Identity(grad(trace(HALF_SQUARE), en.Z_, "g"), Z, label="the gradient"),
     ),
     correction_words="It is the trace of that product, so the gradient of the quadratic term is Z.",
-    where=WHERE,
+    where=WHERE + DIRECTION,
 )
 
 B_, S_ = Tensor("B", (N, en.DX), "B"), Tensor("S", (en.DX, N), "S")
@@ -401,7 +433,7 @@ claim(
     ),
     assumes=(SMOOTH,),
     where=r"$B\in\mathbb{R}^{n\times d}$, $S\in\mathbb{R}^{d\times n}$, $A\in\mathbb{R}^{n\times n}$, "
-    r"$Z\in\mathbb{R}^{n\times d_v}$; $f$ has the entries $F(\sum_{ik}\Omega_{jmik}Z_{ik})$.",
+    r"$Z\in\mathbb{R}^{n\times d_v}$; $f$ has the entries $F(\sum_{ik}\Omega_{jmik}Z_{ik})$." + DIRECTION,
     notes="The third is shown for the matrix functions of Z whose entries are any differentiable F of any "
     "linear form; at one point the differential of any differentiable function is that of a linear one.",
 )

@@ -65,6 +65,7 @@ claim(
     where=WHERE,
 )
 
+t_ = Tensor("t")
 BETWEEN = sum_over(j, (en.u(j) - at_point(en.u(j), en.Z_, zeros(N, DV))) ** 2)
 claim(
     HERE + "prose-footnote5",
@@ -74,13 +75,20 @@ claim(
     literal=Extremum(
         SQUARE, en.Z_, zeros(N, DV), "a local maximum", witness=ONE_TOKEN, direction=((1,),), label="Z = 0"
     ),
-    corrected=Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2)),
-    correction_words="The stationary states are minima: the energy is a sum of squares and vanishes exactly "
-    "where every u_j does.",
+    corrected=All(
+        Extremum(
+            SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=sum_over(j, en.u(j) ** 2), label="Z = 0"
+        ),
+        Identity(trace(Z.T @ GRADIENT), 2 * SQUARE, label="where the gradient is 0 the energy is"),
+        Identity(at_point(SQUARE, en.Z_, as_term(t_) * Z), as_term(t_) ** 2 * SQUARE, label="along a ray"),
+    ),
+    correction_words="The stationary states are minima: the energy is a sum of squares, and 0 wherever its "
+    "gradient is.",
     rests_on=(HERE + "eq30",),
-    where=WHERE,
-    notes="There is no maximum: the energy at tZ is t² times the energy at Z. AV is among the minima only if "
-    "AV = 0. Nothing uses the footnote; Section 4.1 speaks of the minimum.",
+    where=WHERE + r" $t$ is any number.",
+    notes="There is no maximum, unless the energy is 0 everywhere: the energy at tZ is t² times the energy "
+    "at Z. AV is among the minima only if AV = 0, since Σ_j c_j = ‖AV‖². Nothing uses the footnote; Section "
+    "4.1 speaks of the minimum.",
 )
 
 claim(
@@ -399,7 +407,7 @@ claim(
     role="definition",
     words="A regulariser R is added to the energy.",
     literal=Definition(ER_NAME, ANY + as_term(Tensor("R", (), "R(Z)"))),
-    where=WHERE,
+    where=WHERE + r" $F$ any function of a number, $R$ any function of $Z$.",
 )
 
 claim(

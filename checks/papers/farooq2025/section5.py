@@ -17,10 +17,10 @@ from checks.kinds.stationary import Stationary
 from checks.leg import Legs
 from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE, WHERE
 from checks.papers.farooq2025.section3 import TRANSPOSED, U
-from checks.papers.farooq2025.section4 import COLUMN, STATE
+from checks.papers.farooq2025.section4 import COLUMN, FLAT, STATE, W_
 from checks.statement import All, Definition, Given, Identity
 from derivations.calculus.functions import EXPONENT
-from derivations.calculus.gradients import bregman, grad, power_p
+from derivations.calculus.gradients import at_point, bregman, grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term, diag, sum_over, trace
 from derivations.theories.energy import forms as en
@@ -388,17 +388,23 @@ claim(
             (ONE_U - ONE_C) ** 2 * ((ONE_U + ONE_C) ** 2 + 2 * ONE_C**2),
             label="one alignment, p = 4, as squares",
         ),
+        Identity(
+            FLAT,
+            en.c(j, en.q_) + at_point(en.u(j), en.Z_, as_term(W_)),
+            label="all AV + W with u(W) = 0 share the energy",
+        ),
     ),
-    correction_words="For even p the state AV is a global minimum, and the minima are all Z with the same "
+    correction_words="For even p the state AV is a global minimum, and so is every Z with the same "
     "alignments. For odd p it is a local minimum if all c_j are positive: u^p is convex near positive "
     "arguments only.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq42", HERE + "eq58"),
     legs=(solver_legs.minimum_even,),
     where=WHERE
-    + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex. (power convex): $u\mapsto u^p$ is convex "
+    + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex. ($u^p$ convex): $u\mapsto u^p$ is convex "
     r"near every $c_j$ for a local minimum, which is so for even $p$ and, if all $c_j>0$, for odd $p$; it is "
-    r"convex everywhere for a global one, which is so for even $p$.",
+    r"convex everywhere for a global one, which is so for even $p$. $W\in\mathbb{R}^{n\times d_v}$: any "
+    r"matrix.",
     notes="For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
     "vanishes identically. With a negative c_j, AV is a saddle when the alignments are independent, as in "
     "the counterexample; when they are not, it can even be a maximum: A with all entries 1/3, V = (-9, 6, "

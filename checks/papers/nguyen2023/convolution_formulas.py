@@ -6,7 +6,7 @@ from checks.claim import Assumption
 from checks.kinds.examples import Point
 from checks.kinds.feasible import Solvable
 from checks.papers.nguyen2023.program_lines import lines_of
-from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, KERNEL_SUM
+from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, CONSTANTS, EXPONENTIAL, KERNEL_SUM, TRAINED
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -53,12 +53,11 @@ at_i = {FIT.phi_x: PHI_X, FIT.h_x: H_X}
 phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]
 WHERE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
-    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding; "
-    r"training inputs $\boldsymbol{x}^{\mathrm{train}}_j$; targets $\boldsymbol{y}^{\mathrm{train}}_j$; "
-    r"weights with rows $\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; features $\Phi$ and normaliser $h$ "
-    r"as in (5); slacks $\boldsymbol{\xi}_j$, multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, "
-    r"$C$ and $\epsilon$ as in (5); queries and keys, the rows of "
-    r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N_HN_W\times D}$; values $\boldsymbol{v}_j$."
+    r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
+    r" training inputs $\boldsymbol{x}^{\mathrm{train}}_j$ and targets "
+    r"$\boldsymbol{y}^{\mathrm{train}}_j$; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$ of width "
+    r"$D$, the rows of $\mathbf{Q}$ and $\mathbf{K}$; values $\boldsymbol{v}_j$ of width $D_v$, the rows of "
+    r"$\mathbf{V}$; " + TRAINED + CONSTANTS
 )
 WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "

@@ -16,6 +16,7 @@ from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, WellPosed
 from checks.papers.nguyen2023.program_lines import lines_of
+from checks.papers.nguyen2023.theorem1_formulas import CONSTANTS, TRAINED
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus.gradients import grad
@@ -58,9 +59,7 @@ alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
 WHERE = (
     r"Training inputs $\boldsymbol{x}_j$ and query $\boldsymbol{x}$ of width $D_x$, targets "
     r"$\boldsymbol{y}_j$ of width $D_v$; $\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$ with rows "
-    r"$\boldsymbol{w}^{\mathrm{proj}}_c$; weights with rows $\boldsymbol{w}_d$; intercept "
-    r"$\boldsymbol{b}$; features $\Phi$ and normaliser $h$ as in (5); slacks $\boldsymbol{\xi}_j$, "
-    r"multipliers $\boldsymbol{\alpha}_j$, $\boldsymbol{\eta}_j$, $C$ and $\epsilon$ as in (5)."
+    r"$\boldsymbol{w}^{\mathrm{proj}}_c$; " + TRAINED + CONSTANTS
 )
 
 MAPS = (

@@ -35,8 +35,8 @@ PAPER = SvrAssumptions(bias="off")
 j, jp = Index("j", NS), Index("j'", NS)
 t = Index("d", D)
 WHERE = (
-    r"Head $s$ of $H$ has $N_s$ keys $\boldsymbol{k}^s_j$ of width $D$ and values $\boldsymbol{v}^s_j$; "
-    r"queries $\boldsymbol{q}^s_i$; projections $\mathbf{W}_O^s$."
+    r"Head $s$ of $H$ has $N_s$ keys $\boldsymbol{k}^s_j$ and values $\boldsymbol{v}^s_j$, of widths $D$ "
+    r"and $D_v$; queries $\boldsymbol{q}^s_i$; projections $\mathbf{W}_O^s$."
 )
 SIZES = (("N_s", 2), ("N", 2), ("H", 2), ("D_v", 1), ("D", 4))
 Q_S = per_head("q^s", "q", N, D)

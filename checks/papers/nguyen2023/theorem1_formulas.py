@@ -29,15 +29,19 @@ alpha, alpha_t, eta, eta_t = (as_term(t) for t in (svr.alpha, svr.alpha_t, svr.e
 xi, xi_t, eps, c = (as_term(t) for t in (svr.xi, svr.xi_t, svr.epsilon, C))
 phi_k, phi_x, h_k, h_x = (as_term(t) for t in (svr.phi_k, svr.phi_x, svr.h_k, svr.h_x))
 
-NOTATION = (
-    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
-    r"input $\boldsymbol{x}$ of $f$; features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows "
-    r"$\boldsymbol{w}_d$; intercept $\boldsymbol{b}$; normaliser $h$; "
+TRAINED = (
+    r"features $\Phi$ of width $D_\phi$; weights $\mathbf{W}$ with rows $\boldsymbol{w}_d$; intercept "
+    r"$\boldsymbol{b}$; normaliser $h$; "
     r"slacks $\boldsymbol{\xi}_j,\tilde{\boldsymbol{\xi}}_j$; multipliers "
     r"$\boldsymbol{\alpha}_j,\tilde{\boldsymbol{\alpha}}_j$ of the two bounds of the residual; multipliers "
     r"$\boldsymbol{\eta}_j,\tilde{\boldsymbol{\eta}}_j$ of the slacks' signs."
 )
-PROGRAM = NOTATION + r" $C$: the weight of the slacks; $\epsilon$: the residual that costs nothing."
+CONSTANTS = r" $C$: the weight of the slacks; $\epsilon$: the residual that costs nothing."
+NOTATION = (
+    r"Keys $\boldsymbol{k}_j$ and targets $\boldsymbol{y}_j$, $j=1,\dots,N$, of widths $D$ and $D_v$; "
+    r"input $\boldsymbol{x}$ of $f$; " + TRAINED
+)
+PROGRAM = NOTATION + CONSTANTS
 VALUES = (
     r" The values are $\boldsymbol{v}_j(d)=(\boldsymbol{\alpha}_j(d)-\tilde{\boldsymbol{\alpha}}_j(d))/"
     r"h(\boldsymbol{k}_j)$."

@@ -136,7 +136,8 @@ claim(
     "any number of layers.",
     literal=stays_affine(),
     rests_on=("wang2024/eq11",),
-    where=SETTING + r" $v_c$ arbitrary before the layer, 0 before the first; $r_i$ the residuals.",
+    where=SETTING + r" $v_c$ arbitrary before the layer, 0 before the first; $r_i$ the residuals; "
+    r"$\alpha_k^{(c)}$ the rate of layer $k$ for class $c$; $x$ any position.",
     reason=TRAINING,
     notes="The exact part is for the designed Transformer with one head; all its maps are 1/3 at the origin.",
 )

@@ -42,7 +42,7 @@ def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
     return All(first, step, START)
 
 
-LOSS = WHERE + r" $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$."
+LOSS = WHERE + r" $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$. $w_{c,k-1}$: row $c$ of $W_{k-1}$."
 UPDATE_WORDS = (
     "One step of gradient descent on W and b moves the function at x by a kernel-weighted sum of the "
     "residuals and, for b, by their plain sum, each with the factor α/N."

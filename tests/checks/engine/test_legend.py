@@ -41,6 +41,12 @@ def test_a_claim_without_slacks_has_none_in_its_legend() -> None:
     assert r"\boldsymbol{\alpha}" in left and r"\boldsymbol{\xi}" not in left and r"\eta" not in left
 
 
+def test_a_sum_is_not_the_letter_that_its_sign_looks_like() -> None:
+    legend = r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$; $K$ a kernel."
+    assert used(legend, [r"\sum_jK_{ij}"], []) == "$K$ a kernel."
+    assert used(legend, [r"KH=H\Sigma"], []) == legend
+
+
 def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
     naming = [
         claim for claim in load().values() if re.search(r"sides? of \([a-z]\).*not printed", claim.where)
@@ -59,21 +65,28 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
     [
         ("chen2023/rem3.1", (r"\Sigma_1^2=", r"\Sigma_2^2=")),
         ("chen2023/prose-maximal-directions", (r"\Sigma_1^2=", r"\Sigma_2^2=")),
-        ("chen2023/rem3.4", (r"$V\in",)),
+        ("chen2023/rem3.4", (r"$V\in", r"$\Sigma=")),
+        ("chen2023/lem4.2", (r"$\Sigma=",)),
+        ("farooq2025/eq42", ("$F$ any", "$R$ any")),
+        ("farooq2025/eq20", ("$dZ$", r"$G\in")),
+        ("farooq2025/prose-dg", ("$dZ$",)),
+        ("farooq2025/prose-footnote4", ("$dZ$",)),
+        ("wang2024/eq1", ("$w_{c,k-1}$:",)),
+        ("wang2024/fig7", (r"$\alpha_k^{(c)}$",)),
         ("chen2023/alg1", (r"$W_q\in", r"$\boldsymbol{x}_i\in")),
         ("nguyen2023/rem1", ("$C$:", r"$\epsilon$:")),
         ("nguyen2023/rem3", (r"\mathbf{W}_Q,", r"$\mathbf{W}_V\in", "$D_x=D_v$")),
         ("nguyen2023/eq31", (r"$\boldsymbol{k}_j\in", r"$\boldsymbol{q}_i\in", r"$\boldsymbol{v}_j\in")),
-        ("nguyen2023/def2", ("of width $D$",)),
+        ("nguyen2023/def2", ("of widths $D$",)),
         ("nguyen2023/eq9", (r"intercept $\boldsymbol{b}$",)),
         ("nguyen2023/thm1", (r"input $\boldsymbol{x}$",)),
         (
             "nguyen2023/eq35",
-            (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j$", r"$\epsilon$"),
+            (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j", r"$\epsilon$"),
         ),
         (
             "nguyen2023/eq38",
-            (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j$", r"$\epsilon$"),
+            (r"$\boldsymbol{w}_d$", r"$\boldsymbol{b}$", r"$\boldsymbol{\xi}_j", r"$\epsilon$"),
         ),
         ("nguyen2023/eq45", (r"$\mathbf{Q}$", r"$\mathbf{K}$", r"$\mathbf{V}$")),
         ("nguyen2023/prose-ridge-regression", ("$r_j$", r"$\rho_j$", "$C$:")),

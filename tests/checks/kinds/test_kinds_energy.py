@@ -172,6 +172,8 @@ PRODUCT = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[i, j] * V[j, k])),
 def test_cost_counts_a_matrix_product() -> None:
     finding = judged(Cost("AV", PRODUCT, "n**2*d_v", AV), mutants=True)
     assert finding.proved and finding.mutants.killed == finding.mutants.tried > 2
+    (said,) = [e.detail for e in finding.evidence if "counted" in e.detail]
+    assert "stated" in said and "printed" not in said, "a paper need not print what a claim counts"
 
 
 def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:

@@ -16,7 +16,9 @@ from checks.papers.chen2023 import enumerations as legs
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import examine
+from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
+from derivations.calculus.term import as_term
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions
 
@@ -85,7 +87,12 @@ def test_eliminated_lagrangian_is_minus_the_objective() -> None:
 
 
 def test_a_wrong_objective_is_not_euler() -> None:
-    assert legs.euler_class(KsvdAssumptions(), Options())[0].passed
+    assert [e.passed for e in legs.euler_class(KsvdAssumptions(), Options())] == [True, True]
+    own = legs.printed(KsvdAssumptions())
+    quadratic = legs.general_quadratic(own)
+    linear = legs.trace(as_term(Tensor("B", (ksvd.rows(own), ksvd.S))).T @ legs.weights(own)[0])
+    for left in (as_term(0), -linear, 2 * linear):
+        assert not legs._euler(own, quadratic + linear, left)
     assert legs.free_lambda(KsvdAssumptions(), Options())[0].passed
 
 

@@ -5,6 +5,7 @@ wrong.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -17,7 +18,15 @@ from checks.papers.nguyen2023 import multihead_formulas as multihead
 from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
 from checks.papers.nguyen2023 import sparse_formulas as sparse
-from checks.papers.nguyen2023.efficiency import Counter, operations, reduction, scales_of
+from checks.papers.nguyen2023.efficiency import (
+    Counter,
+    operations,
+    reduction,
+    scales_of,
+    shares_with_more_heads,
+)
+from checks.papers.nguyen2023.significance import RUNS, Welch
+from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_8, Table
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
@@ -169,3 +178,44 @@ def test_the_share_saved_stays_below_a_quarter():
     share = reduction(PAPER)
     n, width = sorted(share.free_symbols, key=str)[::-1]
     assert share.subs({n: 4096, width: 64}) < share.subs({n: 10**9, width: 64}) < 0.25
+
+
+def test_with_more_heads_the_share_saved_rises_and_then_falls():
+    found = shares_with_more_heads(4096)
+    for width in (64, 256):  # counted by torch, head by head
+        heads = width // 32
+        whole, halved = Counter((1,) * heads), Counter((1,) + (2,) * (heads - 1))
+        at = 4096, width, 2 * width
+        assert found[width] == 100 * (1 - Fraction(halved(*at), whole(*at)))
+    shares = list(found.values())
+    top = shares.index(max(shares))
+    assert list(found)[top] == 256
+    assert shares[: top + 1] == sorted(shares[: top + 1]) and shares[top:] == sorted(
+        shares[top:], reverse=True
+    )
+
+
+def test_welchs_test_is_that_of_samples():
+    from scipy.stats import ttest_ind, zscore
+
+    for table, lower in ((TABLE_1, False), (TABLE_8, True)):
+        for task, row in table.rows.items():
+            if task == "Average":
+                continue
+            for column in (1, 2, 3):
+                own, base = (
+                    zscore(range(RUNS), ddof=1) * float(spread) + float(mean)
+                    for mean, spread in (row[2 * column : 2 * column + 2], row[:2])
+                )
+                test = ttest_ind(own, base, equal_var=False)
+                better = (test.statistic < 0) == lower and test.pvalue < 0.05
+                assert (task in Welch(table, lower).tasks(column, True)) == better
+    (said,) = Welch(TABLE_1)(None, None)
+    assert said.passed is None and "Attention-BN better on 4 and worse on 0" in said.detail
+
+
+def test_equal_means_are_never_significant():
+    row = tuple(map(Fraction, ("1", "0", "1", "0", "2", "0", "0.5", "0.1")))
+    table = Table({"one": row, "Average": row}, {})
+    assert Welch(table).tasks(1, True) == Welch(table).tasks(1, False) == []
+    assert Welch(table).tasks(3, False) == ["one"] and Welch(table, lower=True).tasks(3, True) == ["one"]

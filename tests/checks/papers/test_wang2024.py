@@ -12,7 +12,7 @@ from checks.engine.judge import judge
 from checks.kinds.examples import Example
 from checks.kinds.positive import Positive, Region, SigmoidNegative
 from checks.kinds.stacked import Stacked, block_mutants
-from checks.papers.wang2024 import attention, categorical, mercer, squared_loss
+from checks.papers.wang2024 import attention, categorical, context_size, mercer, squared_loss
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.legs import parameters as legs
 from checks.run import ledger
@@ -467,3 +467,13 @@ def test_parts_and_stacks_print():
     vector = blocks(as_term(n.x_j), stack(n.c, as_term(n.y_x)[n.c]))
     assert "pmatrix" in vector.latex() and "C-1" in part(vector, "C-1").latex()
     assert judge(Identity(part(vector, "d"), as_term(n.x_j))).holds
+
+
+def test_the_error_at_any_rate_is_bias_and_variance() -> None:
+    for count in (1, 2, 7, 20):
+        for rate in (Fraction(0), Fraction(1), Fraction(-2), Fraction(9 * count, 9 * count + 16)):
+            found = Fraction(9, 100) * (1 - rate) ** 2 + rate**2 * Fraction(4, 25 * count)
+            assert context_size.error(count, rate) == found
+        best = Fraction(9 * count, 9 * count + 16)
+        beside = (best - Fraction(1, 100), best + Fraction(1, 100))
+        assert all(context_size.error(count, best) < context_size.error(count, other) for other in beside)

@@ -12,6 +12,7 @@ from checks.audit import current
 from checks.claim import Options
 from checks.commands.cli import main
 from checks.commands.show import _compared
+from checks.engine.legend import used
 from checks.engine.unicode import unicode_math
 from checks.evidence import Mutants, Record
 from checks.run import ledger, proofs, readings
@@ -73,7 +74,8 @@ def test_what_stands_beside_a_record_is_shown_without_printed_lines_too(
     assert source.added and not source.lines
     assert main(["show", id, "--max-tokens", "64"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert source.place in said and unicode_math(load()[id].where) in said
+    legend = used(load()[id].where, [r"\Lambda K h f e W"], [])
+    assert source.place in said and legend and unicode_math(legend) in said
 
 
 @pytest.mark.parametrize("text", ["[eq1]\nlines = ['x']", "[eq1", "eq1 = 3"])
