@@ -44,6 +44,9 @@ def run(a: argparse.Namespace) -> int:
         wanted = list(_of_kind(wanted, a.kind))
     (_table if OUT.width >= WIDE else _stacked)(wanted, verdicts)
     words = f"verdicts as recorded in {ledger.table().name}; `{current().command} verify` judges them"
+    if a.grade:  # of the statements as they were then: those that have changed since are not looked for here
+        recorded = proofs.recorded().name
+        words += f"; theorems as recorded in {recorded}; `{current().command} prove` checks them"
     OUT.print(f"{len(wanted)} claims; {words}", style="dim")
     return 0
 

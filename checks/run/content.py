@@ -142,11 +142,16 @@ def _effects() -> str:
 
 @per_audit
 def beside(module: str) -> str:
-    """A hash of the data that stand in the folder of a module, which its functions may read."""
+    """A hash of the data that the functions of a module may read: those in the audit's package for one of its
+    modules, else those in the module's folder.
+    """
     digest, audit = hashlib.sha256(), current()
     if module not in sources():
         return ""
-    for path in sorted(sources()[module].parent.rglob("*")):
+    folder = sources()[module].parent
+    if folder.is_relative_to(audit.folder):
+        folder = audit.folder
+    for path in sorted(folder.rglob("*")):
         apart = path.is_relative_to(audit.records_folder) or path.is_relative_to(audit.book_folder)
         if (
             path.is_file()
@@ -154,7 +159,8 @@ def beside(module: str) -> str:
             and path != printed_in(path.parent)
             and not apart
         ):
-            digest.update(path.name.encode() + path.read_bytes())
+            data = path.read_bytes()  # told apart by place and length: a file that moves is another one
+            digest.update(f"{path.relative_to(folder).as_posix()}\x00{len(data)}\x00".encode() + data)
     return digest.hexdigest()
 
 

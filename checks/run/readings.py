@@ -35,7 +35,7 @@ class Printed:
 @dataclass(frozen=True)
 class Reading:
     """What the paper was found to say without sight of the record, what the record says, and whether these
-    agree; ``version`` is a hash of the statements that were compared. Raises TypeError for a field that is no
+    agree; ``version`` is a hash of what was compared. Raises TypeError for a field that is no
     text.
     """
 
@@ -50,13 +50,16 @@ class Reading:
 
 
 def version(record: Record) -> str:
-    """The hash of a claim's statement and correction as they are displayed."""
-    return version_of(record.statement.get("latex", ""), (record.corrected or {}).get("latex", ""))
+    """The hash of what a claim's record says: its statement and correction as they are displayed, its words
+    where it has no statement, and whether it is refuted.
+    """
+    correction = (record.corrected or {}).get("latex", "")
+    return version_of(record.statement.get("latex") or record.words, correction, record.verdict == "refuted")
 
 
-def version_of(statement: str, correction: str) -> str:
-    """The hash of two displays."""
-    return hash_of(f"{statement}\n{correction}")
+def version_of(statement: str, correction: str, refuted: bool) -> str:
+    """The hash of two displays, and of a verdict that neither shows."""
+    return hash_of(f"{statement}\n{correction}" + "\nrefuted" * refuted)
 
 
 def printed_in(folder: Path) -> Path:

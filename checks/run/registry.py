@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
+
 from checks.audit import current, own_module
 from checks.claim import CLAIMS, Claim
 from checks.run.readings import printed, printed_in
@@ -26,8 +28,8 @@ class UnknownClaim(LookupError):
 
 def load() -> dict[str, Claim]:
     """Import every module of claims and return the claims by id. Raises UnknownClaim for one that rests on a
-    claim that there is not and for printed formulas of none, UnknownPackage for a module that cannot be
-    imported.
+    claim that there is not, or on itself, and for printed formulas of none, UnknownPackage for a module that
+    cannot be imported.
     """
     for module in modules():
         own_module(module)
@@ -37,6 +39,10 @@ def load() -> dict[str, Claim]:
         for id in claim.rests_on:
             if id not in CLAIMS:
                 raise UnknownClaim(f"{claim.id} rests on {id}: {nearest(id, list(found))}")
+    try:
+        TopologicalSorter({id: claim.rests_on for id, claim in found.items()}).prepare()
+    except CycleError as error:
+        raise UnknownClaim(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
     for key in papers:
         for id in printed(key):
             if id not in found:

@@ -310,13 +310,13 @@ def _called(part: Any, name: str) -> str:
 
 
 def version(claim: Claim) -> str:
-    """The hash of what a claim's record displays under the papers' assumptions, its verdict taken from the
+    """The hash of what a claim's record says under the papers' assumptions, its verdict taken from the
     expected ones.
     """
-    assumptions = assumptions_for(claim, {})
-    failed = ledger.expected().get(claim.id) in ("corrected", "refuted")
-    shown = [claim.literal, claim.corrected if failed else None]
-    return version_of(*(latex(built(s, assumptions)) if s else "" for s in shown))
+    assumptions, verdict = assumptions_for(claim, {}), ledger.expected().get(claim.id)
+    stands = claim.corrected if verdict in ("corrected", "refuted") else None
+    statement, correction = (latex(built(s, assumptions)) if s else "" for s in (claim.literal, stands))
+    return version_of(statement or claim.words, correction, verdict == "refuted")
 
 
 # ---------------------------------------------------------------- many claims

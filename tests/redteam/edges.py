@@ -21,7 +21,7 @@ from checks.kinds.order import Order
 from checks.kinds.programs import Convex, WellPosed
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
-from checks.statement import All, Definition, Fact, Given, Identity
+from checks.statement import All, Definition, Fact, Given, Identity, Link
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import at_point, grad, power_p
 from derivations.calculus.index import Index, Tensor
@@ -189,4 +189,9 @@ PAIRS = [
          lambda: All(Definition(x, y + 1), Definition(y, a + 1), Definition(a, eta + 1))),
     Pair("all/ring-through-what-is-given", lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * x, (Given(Y, (), x, ""),))), "y = y + 1",
          lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * a, (Given(Y, (), a, ""),)))),
+    Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",
+         lambda: Identity(x * y, y * x, nonzero=(EXPONENT,))),
+    Pair("identity/nonzero-in-a-link-alone",
+         lambda: Identity(x * x - y * y, (x - y) ** 2, chain=(Link((x * x - y * y) * a / a, ""),), nonzero=(A,)), "x = 1, y = 2: -3 and 1",
+         lambda: Identity(x * x - y * y, (x - y) * (x + y), chain=(Link((x * x - y * y) * a / a, ""),), nonzero=(A,))),
 ]  # fmt: skip

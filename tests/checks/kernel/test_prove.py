@@ -117,6 +117,7 @@ def test_every_part_is_counted_in_one_kind_with_its_reason() -> None:
 def test_graded_claims_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = attest(capsys, "list", "--grade", "kernel-checked", "--paper", "nguyen2023")
     assert status == 0 and ID in out and "nguyen2023/tab7" not in out
+    assert "theorems as recorded in kernel.json" in " ".join(out.split())
 
 
 def test_a_record_that_was_changed_by_hand_is_not_believed(tmp_path) -> None:

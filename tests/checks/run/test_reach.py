@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -250,6 +250,43 @@ def test_data_beside_a_module_count_and_formulas_as_printed_do_not(
         found.append(content.beside("legs"))
     content.beside.cache_clear()
     assert found[0] != found[1] == found[2]
+
+
+def test_data_that_move_are_other_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "legs.py").write_text("")
+    monkeypatch.setattr(content, "sources", lambda: {"legs": tmp_path / "legs.py"})
+    for name in ("train", "valid"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.json").write_text(name)
+    content.beside.cache_clear()
+    before = content.beside("legs")
+    (tmp_path / "train").rename(tmp_path / "test")
+    (tmp_path / "valid").rename(tmp_path / "train")  # the order of the files, and their names, stay
+    content.beside.cache_clear()
+    assert content.beside("legs") != before
+    content.beside.cache_clear()
+
+
+def test_data_anywhere_in_the_package_of_an_audit_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "mine"
+    for folder in ("claims", "data", "records"):
+        (package / folder).mkdir(parents=True)
+    (package / "claims" / "legs.py").write_text("")
+    monkeypatch.setattr(content, "current", lambda: SimpleNamespace(folder=package, **apart(package)))
+    monkeypatch.setattr(content, "sources", lambda: {"legs": package / "claims" / "legs.py"})
+    found = []
+    for folder, text in (("data", "1"), ("data", "2"), ("records", "3")):
+        (package / folder / "heads.json").write_text(text)
+        content.beside.cache_clear()
+        found.append(content.beside("legs"))
+    content.beside.cache_clear()
+    assert found[0] != found[1] == found[2]
+
+
+def apart(package: Path) -> dict[str, Path]:
+    return {"records_folder": package / "records", "book_folder": package / "book"}
 
 
 @pytest.mark.parametrize("changed", range(6))

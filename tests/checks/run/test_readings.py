@@ -40,7 +40,13 @@ def test_every_claim_was_read_in_the_paper_as_it_stands_now() -> None:
 
 
 def test_the_version_is_that_of_the_record() -> None:
-    for id in ("nguyen2023/eq2", "nguyen2023/eq5", "farooq2025/prose-demircigil"):
+    for id in (
+        "nguyen2023/eq2",
+        "nguyen2023/eq5",
+        "farooq2025/prose-demircigil",
+        "chen2023/prose-lambda-automatic",  # refuted
+        "wang2024/fig3",  # in words alone
+    ):
         claim = load()[id]
         assert readings.version(examine(claim, assumptions_for(claim, {}), Options(), True)) == version(claim)
 
@@ -53,6 +59,20 @@ def test_a_changed_statement_makes_the_reading_stale(tmp_path, monkeypatch) -> N
     readings.beside(now)
     assert now.reading and not now.reading["stale"] and now.printed and now.place
     now.corrected = {"latex": "a = c"}
+    readings.beside(now)
+    assert now.reading["stale"]
+
+
+@pytest.mark.parametrize(("field", "value"), [("words", "Other words."), ("verdict", "refuted")])
+def test_what_no_statement_shows_makes_the_reading_stale(monkeypatch, field, value) -> None:
+    """The words of a claim without one, and that one is refuted with nothing in its place."""
+    now = blank("nguyen2023/eq1")
+    now.words = "Said in words alone."
+    known = readings.Reading("says so", "says so: proved", "agreed", readings.version(now))
+    monkeypatch.setattr(readings, "readings", lambda: {"nguyen2023/eq1": known})
+    readings.beside(now)
+    assert now.reading and not now.reading["stale"]
+    setattr(now, field, value)
     readings.beside(now)
     assert now.reading["stale"]
 

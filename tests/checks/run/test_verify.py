@@ -362,6 +362,15 @@ def test_a_claim_that_rests_on_none_is_refused(monkeypatch: pytest.MonkeyPatch) 
         load()
 
 
+@pytest.mark.parametrize("ring", [("nguyen2023/eq2",), ("nguyen2023/eq2", "nguyen2023/eq8")])
+def test_claims_that_rest_on_themselves_are_refused(monkeypatch: pytest.MonkeyPatch, ring) -> None:
+    known = load()
+    for id, other in zip(ring, (*ring[1:], ring[0]), strict=True):
+        monkeypatch.setitem(registry.CLAIMS, id, replace(known[id], rests_on=(other,)))
+    with pytest.raises(UnknownClaim, match="in a circle: nguyen2023/eq"):
+        load()
+
+
 def test_a_leg_that_makes_a_dataclass_has_a_source(tmp_path: Path) -> None:
     text = "from dataclasses import dataclass\n@dataclass\nclass Size:\n    width: int = 3\n"
     text += "def leg(assumptions, options):\n    return [repr(Size())]\n"
