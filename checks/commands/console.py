@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
@@ -23,6 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.segment import Segment
+from rich.table import Table
 
 from checks.claim import hidden
 
@@ -66,6 +67,32 @@ def print_json(text: str) -> None:
 # a pipe has no width; 80 columns would break every row; a closed output is None
 OUT = _Console(width=None if sys.stdout is not None and sys.stdout.isatty() else 170)
 ERR = _Aside(stderr=True)
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    width: int,
+    breaks: Collection[str] = (),
+    right: Collection[str] = (),
+) -> None:
+    """Rows of marked up cells; on a terminal of fewer columns than ``width`` a few lines for each row, with
+    the names of its cells, because a table would cut cells off.
+
+    breaks, right: headings of the columns whose cells may be broken or stand at the right.
+    """
+    if OUT.width < width:
+        for first, second, *others in rows:
+            OUT.print("  ".join(filter(None, (first, second))), soft_wrap=True)
+            more = (f"{name} {cell}" for name, cell in zip(headings[2:], others, strict=True) if cell)
+            OUT.print(f"  {', '.join(more)}", style="dim", highlight=False, soft_wrap=True)
+        return
+    shown = Table(box=None, pad_edge=False)
+    for name in headings:
+        shown.add_column(name, justify="right" if name in right else "left", no_wrap=name not in breaks)
+    for row in rows:
+        shown.add_row(*row)
+    OUT.print(shown)
 
 
 COLOURS = {

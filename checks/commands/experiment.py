@@ -7,10 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
 
 from checks.audit import OWN, current
-from checks.commands.console import ERR, OUT, progress_bar
+from checks.commands.console import ERR, OUT, print_table, progress_bar
 from checks.commands.options import require_seed
 from checks.commands.stopping import Terminated
 from checks.experiments.errors import ExperimentError
@@ -112,16 +111,7 @@ def _list() -> None:
         else:
             recorded, full = "not recorded", ""
         rows.append((id, recorded, full, escape(chosen.title)))
-    if OUT.width < WIDE:
-        for row in rows:
-            OUT.print("  ".join(filter(None, row)), soft_wrap=True)
-        return
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("experiment", "recorded", "full size", "title"):
-        shown.add_column(heading, no_wrap=heading != "title")
-    for row in rows:
-        shown.add_row(*row)
-    OUT.print(shown)
+    print_table(("experiment", "recorded", "full size", "title"), rows, WIDE, breaks=("title",))
 
 
 def _time(seconds: float) -> str:

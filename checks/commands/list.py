@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Iterable
 
 from rich.markup import escape
-from rich.table import Table
 
 from checks.audit import current
-from checks.commands.console import COLOURS, OUT
+from checks.commands.console import COLOURS, OUT, print_table
 from checks.commands.options import BadInput
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.run import catalogue, ledger, proofs
@@ -42,7 +41,8 @@ def run(a: argparse.Namespace) -> int:
         wanted = [e for e in wanted if e.id in graded]
     if a.kind is not None:
         wanted = list(_of_kind(wanted, a.kind))
-    (_table if OUT.width >= WIDE else _stacked)(wanted, verdicts)
+    rows = [_row(e, verdicts.get(e.id, "not recorded")) for e in wanted]
+    print_table(("claim", "recorded", "reference", "title"), rows, WIDE, breaks=("reference", "title"))
     words = f"verdicts as recorded in {ledger.table().name}; `{current().command} verify` judges them"
     if a.grade:  # of the statements as they were then: those that have changed since are not looked for here
         recorded = proofs.recorded().name
@@ -51,25 +51,13 @@ def run(a: argparse.Namespace) -> int:
     return 0
 
 
-def _verdict(e: catalogue.Entry, verdicts: dict[str, str]) -> str:
-    verdict = verdicts.get(e.id, "not recorded")
-    return f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]"
-
-
-def _stacked(wanted: list[catalogue.Entry], verdicts: dict[str, str]) -> None:
-    """The same for a narrow terminal, whose columns would leave nothing of ids and verdicts."""
-    for e in wanted:
-        OUT.print(f"{escape(e.id)}  {_verdict(e, verdicts)}", soft_wrap=True)
-        OUT.print(f"  {escape(e.reference)}: {escape(e.title)}", style="dim")
-
-
-def _table(wanted: list[catalogue.Entry], verdicts: dict[str, str]) -> None:
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("claim", "reference", "recorded", "title"):
-        shown.add_column(heading, no_wrap=heading in ("claim", "recorded"))
-    for e in wanted:
-        shown.add_row(escape(e.id), escape(e.reference), _verdict(e, verdicts), escape(e.title))
-    OUT.print(shown)
+def _row(e: catalogue.Entry, verdict: str) -> tuple[str, ...]:
+    return (
+        escape(e.id),
+        f"[{COLOURS.get(verdict, 'white')}]{verdict}[/]",
+        escape(e.reference),
+        escape(e.title),
+    )
 
 
 def _of_kind(wanted: list[catalogue.Entry], name: str) -> Iterable[catalogue.Entry]:

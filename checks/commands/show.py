@@ -6,9 +6,8 @@ import argparse
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
 
-from checks.commands.console import COLOURS, OUT
+from checks.commands.console import COLOURS, OUT, print_table
 from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
@@ -134,36 +133,24 @@ def _proved(found: proofs.ClaimProofs) -> str:
 
 def _evidence(evidence: list[Evidence]) -> None:
     OUT.print("\n[bold]Evidence[/]")
-    shown = Table(box=None, pad_edge=False)
     headings = ["leg", "grade", "result", "error", "bound", "tokens", "dtype", "on", "seconds", "detail"]
     named = any(e.part for e in evidence)
-    for heading in (["part"] if named else []) + headings:
-        shown.add_column(heading, no_wrap=heading != "detail")
-    rows = []
-    for e in evidence:
-        result = (
-            "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
-        )
-        numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
-        where = " ".join(x for x in (e.device, e.backend) if x)
-        row = (
-            *([escape(e.part)] if named else []),
-            e.leg,
-            e.grade,
-            result,
-            *numbers,
-            str(e.tokens or ""),
-            escape(e.dtype or ""),
-            escape(where),
-            f"{e.seconds:.2f}" if e.seconds is not None else "",
-            escape(e.not_run or finding(e.detail, e.wrong, e.not_rejected)),
-        )
-        rows.append(row)
-        shown.add_row(*row)
-    if OUT.width >= WIDE:
-        OUT.print(shown)
-        return
-    names = [str(column.header) for column in shown.columns]
-    for row in rows:  # columns that are not broken would be cut off
-        said = (f"{name} {cell}" for name, cell in zip(names, row, strict=True) if cell)
-        OUT.print(f"  {', '.join(said)}", highlight=False, soft_wrap=True)
+    rows = [([escape(e.part)] if named else []) + _cells(e) for e in evidence]
+    print_table((["part"] if named else []) + headings, rows, WIDE, breaks=("detail",))
+
+
+def _cells(e: Evidence) -> list[str]:
+    result = "not run" if e.not_run else {True: "passed", False: "failed", None: "settles nothing"}[e.passed]
+    numbers = [f"{x:.1e}" if x is not None else "" for x in (e.error, e.bound)]
+    where = " ".join(x for x in (e.device, e.backend) if x)
+    ran = [str(e.tokens or ""), escape(e.dtype or ""), escape(where)]
+    seconds = f"{e.seconds:.2f}" if e.seconds is not None else ""
+    return [
+        e.leg,
+        e.grade,
+        result,
+        *numbers,
+        *ran,
+        seconds,
+        escape(e.not_run or finding(e.detail, e.wrong, e.not_rejected)),
+    ]

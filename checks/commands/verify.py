@@ -6,10 +6,9 @@ import argparse
 import json
 
 from rich.markup import escape
-from rich.table import Table
 
 from checks.audit import current
-from checks.commands.console import COLOURS, OUT, complain, print_json
+from checks.commands.console import COLOURS, OUT, complain, print_json, print_table
 from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
@@ -57,17 +56,17 @@ def run(a: argparse.Namespace) -> int:
     if a.json:
         print_json(json.dumps([r.to_json() for r in records], indent=1, ensure_ascii=False))
     else:
-        (_verdict_table if OUT.width >= WIDE else _stacked)(records, recorded)
+        rows = [_row(r, recorded) for r in records]
+        headings = ("claim", "verdict", "severity", "mutants", "legs", "seconds", "title")
+        print_table(headings, rows, WIDE, right=("seconds",))
         _summary(records, different)
     return 1 if different else 0
 
 
-def _stacked(records: list[Record], recorded: dict[str, str]) -> None:
-    """The same for a narrow terminal, a few lines a claim: nothing is left out."""
-    for r in records:
-        OUT.print(f"{escape(r.id)}  {_verdict(r, recorded)}  {r.severity or ''}", soft_wrap=True)
-        more = f"mutants {_mutants(r) or 'none'}; {_legs(r) or 'no legs'}; {r.seconds:.1f} s"
-        OUT.print(f"  {escape(r.title)}; {more}", style="dim")
+def _row(r: Record, recorded: dict[str, str]) -> tuple[str, ...]:
+    title = r.title if len(r.title) <= 44 or OUT.width < WIDE else r.title[:43] + "…"
+    more = (r.severity or "", _mutants(r), _legs(r), f"{r.seconds:.1f}", escape(title))
+    return escape(r.id), _verdict(r, recorded), *more
 
 
 def _verdict(r: Record, recorded: dict[str, str]) -> str:
@@ -83,22 +82,6 @@ def _legs(r: Record) -> str:
     missing = sum(e.not_run is not None for e in r.evidence)
     legs = " ".join(dict.fromkeys(e.leg for e in r.evidence if e.passed is not None))
     return legs + (f" ({missing} not run)" if missing else "")
-
-
-def _verdict_table(records: list[Record], recorded: dict[str, str]) -> None:
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("claim", "verdict", "severity", "mutants", "legs", "seconds", "title"):
-        shown.add_column(
-            heading,
-            justify="right" if heading == "seconds" else "left",
-            no_wrap=True,
-            min_width=10 if heading == "verdict" else None,
-        )
-    for r in records:
-        title = r.title if len(r.title) <= 44 else r.title[:43] + "…"
-        cells = (_verdict(r, recorded), r.severity or "", _mutants(r), _legs(r), f"{r.seconds:.1f}")
-        shown.add_row(escape(r.id), *cells, escape(title))
-    OUT.print(shown)
 
 
 def _summary(records: list[Record], different: list[Record]) -> None:

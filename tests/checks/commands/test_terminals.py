@@ -111,12 +111,13 @@ def test_nothing_that_is_printed_steers_the_terminal(capsys: pytest.CaptureFixtu
 def test_a_narrow_terminal_gets_all_that_a_wide_one_gets(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     records = [r for id in ("nguyen2023/rem1", "nguyen2023/eq7") if (r := _stored(id))]
     narrow = console.Console(width=width, file=open(os.devnull, "w"), record=True)
-    monkeypatch.setattr(verify, "OUT", narrow)
+    for place in (verify, console):
+        monkeypatch.setattr(place, "OUT", narrow)
     monkeypatch.setattr(verify, "judged", lambda *_: records)
     verify.run(type("A", (), {"ids": [], "accept": False, "json": False})())  # type: ignore[arg-type]
     text = re.sub(r"\s+", " ", narrow.export_text())
     for r in records:
-        for said in (r.id, r.verdict, r.severity or "", f"{r.seconds:.1f} s", *r.title.split()):
+        for said in (r.id, r.verdict, r.severity or "", f"seconds {r.seconds:.1f}", *r.title.split()):
             assert said in text, (said, text)
 
 
@@ -144,7 +145,8 @@ def test_ids_verdicts_and_results_stand_at_a_narrow_terminal(
         (experiment, ("experiment", "--list"), ["chen2023/fig2", "wang2024/fig9", "full, 5 min"]),
     ):
         narrow = console.Console(width=width, file=open(os.devnull, "w"), record=True)
-        monkeypatch.setattr(command, "OUT", narrow)
+        for place in (command, console):
+            monkeypatch.setattr(place, "OUT", narrow)
         assert cli.main([*arguments]) == 0
         text = narrow.export_text()
         assert all(word in text for word in words), text
