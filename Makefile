@@ -10,8 +10,9 @@ unexport PYTHONDONTWRITEBYTECODE  # many processes are started, each of which wo
 verify: $(VENV)/core
 	$(BIN)/attest verify $(if $(WORKERS),--workers $(WORKERS))
 
+# A file's tests in one process: what they share is made once.
 test: test-claims
-	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) --ignore tests/checks/run/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) --dist loadfile --ignore tests/checks/run/test_claims.py
 
 test-claims: $(VENV)/test
 	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) tests/checks/run/test_claims.py

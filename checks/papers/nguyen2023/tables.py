@@ -344,7 +344,8 @@ claim(
     correction_words="It has the best averages of Tables 1, 2, 9 and 10; in Tables 3, 5 and 8 Attention-BN "
     "is better.",
     reason=TRAINING,
-    rests_on=tuple(f"nguyen2023/tab{n}" for n in FOUR),
+    # Not on Table 9: the average that is wrong there, by 0.03, decides none of these comparisons.
+    rests_on=tuple(f"nguyen2023/tab{n}" for n in FOUR if n != 9),
     notes="The printed means are compared; operations are counted under nguyen2023/fig1.",
 )
 
@@ -358,7 +359,8 @@ claim(
     corrected=All(*(_leads(n, SH, 0) for n in (1, 2, 5))),
     correction_words="It is better on average in Tables 1, 2 and 5, and not in Tables 3, 8 and 9.",
     reason=TRAINING,
-    rests_on=tuple(f"nguyen2023/tab{n}" for n in (1, 2, 3, 5, 8, 9)),
+    # Not on Table 9: with its right average, higher by 0.03, softmax is still the better one there.
+    rests_on=tuple(f"nguyen2023/tab{n}" for n in (1, 2, 3, 5, 8)),
     notes="Section 3 says better or comparable. The printed means are compared; operations are counted under "
     "nguyen2023/fig2.",
 )
