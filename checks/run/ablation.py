@@ -56,14 +56,13 @@ def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any)
     others = [v for v in (*plain, *knob.examples) if v != assumption.value]
     results = []
     for value in others:
-        changed = replace(assumptions, **{assumption.knob: value})
-        results.append(
-            _report(
-                assumption.name,
-                f"{assumption.knob} = {value}",
-                judge(built(standing, changed), with_mutants=False),
-            )
-        )
+        variant = f"{assumption.knob} = {value}"
+        try:
+            statement = built(standing, replace(assumptions, **{assumption.knob: value}))
+            results.append(_report(assumption.name, variant, judge(statement, with_mutants=False)))
+        except Exception as error:  # what is stated under one value may be no statement under another
+            said = f"it cannot be stated or judged so: {type(error).__name__}: {error}"
+            results.append(Ablation(assumption.name, variant, None, said))
     return results
 
 

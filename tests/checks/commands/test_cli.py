@@ -474,3 +474,19 @@ def test_ablate(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {line.split()[0]: line for line in out.splitlines() if line.startswith(("epsilon_", "h_"))}
     assert status == 0 and set(rows) == {"epsilon_positive", "h_positive"}
     assert all(" yes " in row for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("nguyen2023/eq7", "Malformed: h(k)"),
+        ("wang2024/prose-step-size-half", "ValueError"),
+        ("nguyen2023/rem2", "KeyError"),
+    ],
+)
+def test_ablate_goes_on_where_a_value_leaves_no_statement(
+    claim: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = attest(capsys, "ablate", claim)
+    assert status == 0 and f"it cannot be stated or judged so: {said}" in " ".join(out.split())
+    assert "the assumption is redundant" in out or " yes " in out or "neither proved" in out
