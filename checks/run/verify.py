@@ -286,11 +286,11 @@ def _worded(evidence: Evidence, which: str) -> Evidence:
 
 
 def why(record: Record) -> str:
-    """What a quick record fails on, or what is not shown; else that it holds."""
+    """What a quick record fails on, what is not shown or what ended it; else that it holds."""
     return (
         record.counterexample
         or "; ".join(e.detail for e in record.evidence if e.passed is not True)
-        or ("holds as printed" if record.literal_holds else record.notes)
+        or ("holds as printed" if record.literal_holds else record.notes.rpartition("\n\n")[2])
     )
 
 
