@@ -9,6 +9,7 @@ from checks.leg import Legs
 from checks.papers.nguyen2023.multihead_formulas import (
     HEAD,
     HEAD_FIT,
+    HEAD_ROWS,
     HEAD_VALUES,
     HEAD_WHERE,
     eq3,
@@ -29,7 +30,7 @@ claim(
     literal=eq3(),
     rests_on=("nguyen2023/eq1",),
     legs=(variant_heads.multihead_definition,),
-    where=HEAD_WHERE + r" A column of the concatenation is a pair (head, coordinate).",
+    where=HEAD_WHERE + HEAD_ROWS + r" A column of the concatenation is a pair (head, coordinate).",
     notes="The printed argument of MultiHead lists the heads without their index; only notation is affected.",
 )
 
@@ -60,5 +61,5 @@ claim(
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
-    where=HEAD_WHERE + HEAD_FIT + HEAD_VALUES,
+    where=HEAD_WHERE + HEAD_ROWS + HEAD_FIT + HEAD_VALUES,
 )

@@ -44,6 +44,11 @@ HEAD_WHERE = (
     r"Heads $s=1,\dots,H$, each with queries, keys and values of its own; "
     r"$\mathbf{W}_O^s\in\mathbb{R}^{D_v\times D_v}$."
 )
+HEAD_ROWS = (
+    r" $\mathbf{Q}^s,\mathbf{K}^s\in\mathbb{R}^{N\times D}$ have the rows "
+    r"$\boldsymbol{q}^s_i,\boldsymbol{k}^s_j$, $\mathbf{V}^s\in\mathbb{R}^{N\times D_v}$ the rows "
+    r"$\boldsymbol{v}^s_j$."
+)
 HEAD_FIT = (
     r" Head $s$ fits $f^s$ to keys $\boldsymbol{k}^s_j$ and targets $\boldsymbol{y}^s_j$, $j=1,\dots,N$: "
     r"$\boldsymbol{x}^s$ is its part of the input $\boldsymbol{x}$, $\Phi^s$ its features, $h^s$ its "

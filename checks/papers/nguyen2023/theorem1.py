@@ -92,6 +92,8 @@ claim(
     ),
     rests_on=("nguyen2023/eq1",),
     legs=(rows.eq2_rows,),
+    where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$ with rows $\boldsymbol{q}_i,\boldsymbol{k}_j$; "
+    r"$\mathbf{V}\in\mathbb{R}^{N\times D_v}$ with rows $\boldsymbol{v}_j$.",
     notes="The paper writes softmax of a single score; the index over which it normalises, j, is made "
     "explicit here.",
 )
