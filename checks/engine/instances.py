@@ -150,8 +150,11 @@ class Instance:
             return None
 
     def admissible(self, nonzero: tuple[Tensor, ...] = ()) -> bool:
-        """Whether no entry of a tensor that is assumed not to vanish does so here."""
-        for tensor in nonzero:
+        """Whether no entry of a tensor that is assumed not to vanish does so here; one without a value here
+        occurs in nothing that is looked at.
+        """
+        held = {tensor for tensor, _ in self.values} | self._rules.keys()
+        for tensor in (t for t in nonzero if t in held or order.is_mask(t)):
             at = tuple(Index(f"p{n}#", d) for n, d in enumerate(tensor.dims))
             for entry in (
                 entries_of(tensor.dims, self.sizes) if set(tensor.dims) <= {*self.sizes, "1"} else []

@@ -242,8 +242,6 @@ def _shrink(
     instance: Instance, at: dict[Index, int], sides: list[ix.Expr], nonzero: tuple[Tensor, ...]
 ) -> str:
     """Make a counterexample simpler entry by entry, as long as it stays one."""
-    held = {tensor for tensor, _ in instance.values} | {g.tensor for g in instance.given}
-    nonzero = tuple(t for t in nonzero if t in held)  # others occur in neither side, and have no value here
 
     def differs(values: dict[Any, Any]) -> bool:
         trial = Instance(instance.sizes, values, instance.given)
