@@ -12,7 +12,7 @@ from checks.run import ledger, proofs
 from checks.run.bounded import derivation
 from checks.run.store import require_folder
 from checks.run.theories import theories
-from derivations.theories.theory import BadAssumption, load_settings, load_tables, parse_settings
+from derivations.theories.theory import BadAssumption, load_tables, parse_settings, settings_in
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ def _settings(a: argparse.Namespace) -> dict[str, dict[str, Any]]:
         if name not in theories():
             raise BadAssumption(f"{a.assumptions}: no theory '{name}'; there are {', '.join(theories())}")
     for name, chosen in theories().items():
-        own = load_settings(a.assumptions, name) if name in tables else {}
+        own = settings_in(tables, name, a.assumptions)
         own |= parse_settings([p for p in a.set if p.strip().startswith(f"{name}.")], name)
         with derivation():  # unusable ones end here, before any work
             chosen.derive(chosen.assumptions(own))

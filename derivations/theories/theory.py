@@ -122,9 +122,15 @@ def load_settings(path: Path, theory: str) -> dict[str, Any]:
     if theory not in tables:
         there = ", ".join(f"[{name}]" for name in tables) or "nothing"
         raise BadAssumption(f"{path} has no table [{theory}]; there is {there}")
-    if not isinstance(tables[theory], dict):
+    return settings_in(tables, theory, path)
+
+
+def settings_in(tables: dict[str, Any], theory: str, path: Path | None) -> dict[str, Any]:
+    """The table of one theory among those of a file; empty where it has none. Raises BadAssumption."""
+    settings = tables.get(theory, {})
+    if not isinstance(settings, dict):
         raise BadAssumption(f"{path}: [{theory}] must be a table")
-    return dict(tables[theory])
+    return dict(settings)
 
 
 def _text(path: Path) -> str:
