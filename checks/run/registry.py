@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 
 from checks.audit import current, own_module
@@ -26,6 +27,14 @@ class UnknownClaim(LookupError):
     """No claim has this id."""
 
 
+@lru_cache(maxsize=1)  # claims are loaded wherever one is needed
+def _require_no_circle(rests_on: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
+    try:
+        TopologicalSorter(dict(rests_on)).prepare()
+    except CycleError as error:
+        raise UnknownClaim(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
+
+
 def load() -> dict[str, Claim]:
     """Import every module of claims and return the claims by id. Raises UnknownClaim for one that rests on a
     claim that there is not, or on itself, and for printed formulas of none, UnknownPackage for a module that
@@ -39,10 +48,7 @@ def load() -> dict[str, Claim]:
         for id in claim.rests_on:
             if id not in CLAIMS:
                 raise UnknownClaim(f"{claim.id} rests on {id}: {nearest(id, list(found))}")
-    try:
-        TopologicalSorter({id: claim.rests_on for id, claim in found.items()}).prepare()
-    except CycleError as error:
-        raise UnknownClaim(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
+    _require_no_circle(tuple((id, claim.rests_on) for id, claim in found.items()))
     for key in papers:
         for id in printed(key):
             if id not in found:
