@@ -184,9 +184,9 @@ claim(
     "chen2023/prose-asymmetry",
     "Section 2",
     "Attention scores are asymmetric in general",
-    words="⟨W_q x_i, W_k x_j⟩ and ⟨W_q x_j, W_k x_i⟩ differ by a bilinear form of the two tokens, which "
-    "vanishes for all tokens only if W_qᵀW_k is symmetric; there are projections and tokens with both "
-    "⟨W_q x_i, W_k x_j⟩ ≠ ⟨W_q x_j, W_k x_i⟩ and K_ij ≠ K_ji.",
+    words="⟨W_q x_i, W_k x_j⟩ and ⟨W_q x_j, W_k x_i⟩ differ by the bilinear form of W_qᵀW_k - W_kᵀW_q at the "
+    "two tokens; there are projections and tokens with both ⟨W_q x_i, W_k x_j⟩ ≠ ⟨W_q x_j, W_k x_i⟩ and "
+    "K_ij ≠ K_ji.",
     literal=_asymmetric(),
     rests_on=("chen2023/eq2",),
     where=TOKENS,
