@@ -23,8 +23,8 @@ test-slow: $(VENV)/test
 book: $(VENV)/book
 	$(BIN)/attest book $(if $(WORKERS),--workers $(WORKERS))
 
-# From the records that the tests of the claims leave in the cache, and every page opened in a browser: one, as the
-# tests may run beside it.
+# From the records that the tests of the claims leave in the cache, and every page opened in a browser; one browser,
+# as the tests may run beside it.
 checked-book: test-claims $(VENV)/book
 	$(BIN)/attest book --max-tokens 1024 --workers $(or $(WORKERS),1) --check --out build/book
 
