@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from checks.commands.judging import cache_of, changed
 from checks.commands.options import add_options, run_options
 from checks.engine.unicode import unicode_math
 from checks.run import catalogue
-from checks.run.bounded import derivation
+from checks.run.bounded import SECONDS, derivation
+from checks.run.cache import unjudged
 from checks.run.theories import theories, theory
 from checks.run.verify import why
 from derivations.theories.theory import Theory, load_settings, parse_settings
@@ -45,6 +47,7 @@ def run(a: argparse.Namespace) -> int:
     run_options(a)  # unusable ones end here, before any work
     settings: dict[str, Any] = load_settings(a.assumptions, chosen.name) if a.assumptions else {}
     settings |= parse_settings(a.set, chosen.name)
+    started = time.process_time()
     with derivation():
         assumptions = chosen.assumptions(settings)
         before = {s.title: s.latex for s in chosen.derive(chosen.defaults)}
@@ -56,15 +59,16 @@ def run(a: argparse.Namespace) -> int:
         OUT.print(f"\n{n}. [bold]{escape(step.title)}[/]{mark}: {escape(step.reason)}")
         for line in maths(step.latex).splitlines():
             OUT.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
-    return _changes(a, chosen, assumptions) if settings else 0
+    left = SECONDS - (time.process_time() - started)
+    return _changes(a, chosen, assumptions, left) if settings else 0
 
 
-def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
-    """The claims of a theory whose verdict changes under the assumptions."""
+def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any, seconds: float) -> int:
+    """The claims of a theory whose verdict changes under the assumptions, as far as that is found in time."""
     ids = [e.id for e in catalogue.entries(cache_of(a)) if e.theory == chosen.name]
     if not ids:
         return 0
-    found = changed(ids, a, {chosen.name: assumptions})
+    found = changed(ids, a, {chosen.name: assumptions}, seconds)
     rows = [(old, new) for old, new in found if old.verdict != new.verdict]
     OUT.print(f"\n[bold]{len(rows)} of {len(ids)} claims change verdict[/]")
     shown = Table(box=None, pad_edge=False)
@@ -74,4 +78,6 @@ def _changes(a: argparse.Namespace, chosen: Theory, assumptions: Any) -> int:
         verdict = f"[{COLOURS[new.verdict]}]{new.verdict}[/]"
         shown.add_row(escape(new.id), old.verdict, verdict, escape(why(new)[:160]))
     OUT.print(shown)
+    if ended := sum(unjudged(new) for _, new in found):
+        OUT.print(f"{ended} of {len(ids)} claims are not judged in time: --limit SECONDS gives each as many")
     return 0

@@ -85,8 +85,12 @@ def _judged(
     return link([found[c.id] for c in claims], recorded)
 
 
-def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> list[tuple[Record, Record]]:
-    """The records, under the defaults and under changed assumptions, of the claims that these touch."""
+def changed(
+    ids: list[str], a: argparse.Namespace, settings: dict[str, Any], total: float
+) -> list[tuple[Record, Record]]:
+    """The records, under the defaults and under changed assumptions, of the claims that these touch; those
+    that are not judged after ``total`` seconds are ended, unless the user gives each a limit.
+    """
     options, cache = run_options(a), cache_of(a)
     run = f"changes {settings!r} {options.seed}"
     noted = catalogue.recall(cache.folder, run) if cache else None
@@ -94,7 +98,7 @@ def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> 
         pairs = [[cache.get(name, id) for name in noted[id]] for id in ids if noted[id]]
         if all(old and new for old, new in pairs):
             return [(old, new) for old, new in pairs if old and new]
-    found = _changed(ids, a, settings, options, cache)
+    found = _changed(ids, a, settings, options, cache, total)
     if cache:
         catalogue.note(cache.folder, run, {id: list(records) for id, records in found.items()})
     both = [list(found[id].values()) for id in ids if found[id]]
@@ -102,7 +106,12 @@ def changed(ids: list[str], a: argparse.Namespace, settings: dict[str, Any]) -> 
 
 
 def _changed(
-    ids: list[str], a: argparse.Namespace, settings: dict[str, Any], options: Options, cache: Cache | None
+    ids: list[str],
+    a: argparse.Namespace,
+    settings: dict[str, Any],
+    options: Options,
+    cache: Cache | None,
+    total: float,
 ) -> dict[str, dict[str, Record]]:
     from checks.run.registry import load
     from checks.run.verify import changes
@@ -119,6 +128,7 @@ def _changed(
             workers=a.workers,
             running=watch.running,
             limit=_limit(a),
+            total=total if a.limit is None else None,
         ):
             watch.done(id)
             found[id] = records

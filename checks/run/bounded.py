@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from derivations.theories.theory import BadAssumption
@@ -22,6 +24,20 @@ class OutOfTime(BaseException):
     """A claim has had its time. Not an Exception: no leg and no engine may take it for a finding of its
     own.
     """
+
+
+@dataclass(frozen=True)
+class Total:
+    """Seconds of processor time that the process which makes it, and each of its workers, may take in all."""
+
+    seconds: float
+    maker: int = field(default_factory=os.getpid)
+    begun: float = field(default_factory=time.process_time)
+
+    def left(self) -> float:
+        """What this process has left; never 0, which would be no limit."""
+        begun = self.begun if os.getpid() == self.maker else 0.0  # a worker's clock starts with the worker
+        return max(0.001, self.seconds - (time.process_time() - begun))
 
 
 class WorkerEnded(RuntimeError):

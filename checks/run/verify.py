@@ -32,7 +32,7 @@ from checks.evidence import Evidence, Mutants, Record
 from checks.kinds.scope import Scoped
 from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
-from checks.run.bounded import PATIENCE, OutOfTime, WorkerEnded, within
+from checks.run.bounded import PATIENCE, OutOfTime, Total, WorkerEnded, within
 from checks.run.cache import STOPPED, UNJUDGED, Cache
 from checks.run.catalogue import note
 from checks.run.content import key, said_under
@@ -392,12 +392,16 @@ def changes(
     workers: int = 1,
     running: Callable[[list[str]], None] = lambda _: None,
     limit: float | None = None,
+    total: float | None = None,
 ) -> Iterator[tuple[str, dict[str, Record]]]:
     """For each claim, as it is done, by their keys: its record under the defaults and under changed
     assumptions, without mutants and further legs (under the defaults with them, if that is in the cache);
-    nothing where these leave its statements and derivation as they are.
+    nothing where these leave its statements and derivation as they are. What takes longer than ``limit``
+    seconds for a claim, or ``total`` for all of them in one process, is ended and unsettled.
     """
-    before, after = (_Work(s, options, True, Parts(), limit, cache) for s in ({}, settings))
+    in_all = Total(total) if total is not None else None
+    before = _Work({}, options, True, Parts(), limit, cache)
+    after = _Work(settings, options, True, Parts(), limit, cache, in_all)
     with _pool(min(workers, len(claims))) as pool:
         change = partial(_change, before, after)
         yield from _run([c.id for c in claims], change, _refused, pool, workers, running)
@@ -406,11 +410,16 @@ def changes(
 def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     claim = load()[id]
     under = [assumptions_for(claim, work.settings) for work in (before, after)]
-    if said_under(claim, under[0]) == said_under(claim, under[1]):
-        return {}
     whole = key(claim, under[0], before.options)
+    try:
+        with after.bounded():
+            if said_under(claim, under[0]) == said_under(claim, under[1]):
+                return {}
+            name, changed = (key(claim, a, after.options, True) for a in under)
+    except OutOfTime:  # what it says is not known, so no name is
+        known = before.cache.get(whole, id) if before.cache else None
+        return {"before": known or before.record(id), "after": after.ended(claim)}
     known = before.cache.get(whole, id) if before.cache else None
-    name, changed = (key(claim, a, after.options, True) for a in under)
     old = {whole: known} if known else {name: before.kept(id, name)}
     return {**old, changed: after.kept(id, changed)}
 
@@ -425,6 +434,25 @@ class _Work:
     parts: Parts
     limit: float | None = None
     cache: Cache | None = None
+    total: Total | None = None
+
+    @contextmanager
+    def bounded(self) -> Iterator[None]:
+        """Raises OutOfTime inside where a claim, or all of them together, have had their time."""
+        limits = [self.limit, self.total.left() if self.total else None]
+        limit = min((seconds for seconds in limits if seconds is not None), default=None)
+        with _no_longer(limit), within(limit):
+            yield
+
+    def ended(self, claim: Claim) -> Record:
+        """What is recorded of a claim that had its time."""
+        record = _blank(claim)
+        said = f"{self.limit:g} seconds" if self.limit is not None else ""
+        if self.total is not None and self.total.left() < 1:
+            said = f"{self.total.seconds:.0f} seconds for all claims"
+        record.evidence.append(not_run("exact", "measured", f"{UNJUDGED}OutOfTime: {said}"))
+        record.notes = f"{record.notes}\n\nIt was ended after {said}.".strip()
+        return record
 
     def kept(self, id: str, name: str) -> Record:
         """The record from the cache, or judged and put there."""
@@ -439,15 +467,10 @@ class _Work:
         claim = load()[id]
         assumptions = assumptions_for(claim, self.settings)
         try:
-            with _no_longer(self.limit), within(self.limit):
+            with self.bounded():
                 return examine(claim, assumptions, self.options, self.quick, self.parts)
         except OutOfTime:
-            record = _blank(claim)
-            record.evidence.append(
-                not_run("exact", "measured", f"{UNJUDGED}OutOfTime: {self.limit:g} seconds")
-            )
-            record.notes = f"{record.notes}\n\nIt was ended after {self.limit:g} seconds.".strip()
-            return record
+            return self.ended(claim)
 
     def part(self, id: str, index: int, n: int) -> Part | None:
         claim = load()[id]

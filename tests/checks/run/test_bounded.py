@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
-from checks.run.bounded import PATIENCE, OutOfTime, derivation, within
+from checks.run.bounded import PATIENCE, OutOfTime, Total, derivation, within
 from checks.run.theories import theory
 from derivations.theories.theory import BadAssumption
 
@@ -58,3 +60,14 @@ def test_memory_is_bounded_inside_and_not_behind() -> None:
 def test_other_errors_are_not_the_users() -> None:
     with pytest.raises(ValueError, match="something else"), derivation():
         raise ValueError("something else")
+
+
+def test_each_process_has_the_whole_of_a_total_and_no_more() -> None:
+    total = Total(0.2)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        while total.left() > 0.01:
+            pass
+        with pytest.raises(OutOfTime), within(total.left()):
+            time.sleep(5)
+        # A worker that has just started has used what its imports took, and nothing of its parent's.
+        assert pool.submit(Total(100.0, total.maker, -1e6).left).result(timeout=60) > 50

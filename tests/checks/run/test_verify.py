@@ -29,7 +29,7 @@ from checks.kinds.programs import Dual
 from checks.run import catalogue, content, ledger, registry
 from checks.run import verify as vf
 from checks.run.bounded import WorkerEnded
-from checks.run.cache import Cache, UnwritableCache
+from checks.run.cache import Cache, UnwritableCache, unjudged
 from checks.run.content import engine_version, key
 from checks.run.ledger import BadLedger
 from checks.run.link import link
@@ -745,3 +745,17 @@ def test_under_the_defaults_a_change_is_compared_with_the_record_that_is_there(t
     ((_, anew),) = vf.changes(one, settings, Options(max_tokens=64))
     assert whole not in anew
     assert [r.verdict for r in found.values()] == [r.verdict for r in anew.values()]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_claims_that_a_change_touches_share_their_time(tmp_path: Path, workers: int) -> None:
+    ids = ["nguyen2023/eq36", "nguyen2023/eq7"]
+    settings = {"svr": SvrAssumptions(loss="least_squares")}
+    claims, options = [CLAIMS[id] for id in ids], Options(max_tokens=64)
+    found = dict(vf.changes(claims, settings, options, cache=Cache(tmp_path), workers=workers, total=0.0))
+    assert set(found) == set(ids)
+    for before, after in (records.values() for records in found.values()):
+        assert before.verdict == ledger.expected()[before.id] and unjudged(after)
+        assert vf.why(after) == "It was ended after 0 seconds for all claims."
+    again = dict(vf.changes(claims, settings, options, cache=Cache(tmp_path), workers=workers, total=60.0))
+    assert not any(unjudged(r) for records in again.values() for r in records.values())
