@@ -116,7 +116,7 @@ def built(said: Any, assumptions: Any) -> Any:
     return _built(said, assumptions) if callable(said) else said
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=512)
 def _built(function: Callable[[Any], Any], assumptions: Any) -> Any:
     return function(assumptions)
 

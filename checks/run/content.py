@@ -48,15 +48,26 @@ def _imports(name: str) -> frozenset[str]:
 @cache
 def _imported(path: Path, content: bytes) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(content)):
+    tree = ast.parse(content)
+    for node in _nested(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             module = absolute(path, node)
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Call):
-            found |= set(imported_by_name(node))
+    if b"import_module" in content or b"__import__" in content:  # expressions are most of a tree
+        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        found |= {name for call in calls for name in imported_by_name(call)}
     return frozenset(found)
+
+
+def _nested(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements of a module, however deep."""
+    todo: list[Any] = [tree]
+    while todo:
+        yield (node := todo.pop())
+        for inside in ("body", "orelse", "finalbody", "handlers", "cases"):
+            todo += getattr(node, inside, ())
 
 
 @per_audit
@@ -140,17 +151,19 @@ def _effects() -> str:
     return "\n".join(reach(path, line, _declarations()) for path, line in lines)
 
 
-@per_audit
 def beside(module: str) -> str:
     """A hash of the data that the functions of a module may read: those in the audit's package for one of its
     modules, else those in the module's folder.
     """
-    digest, audit = hashlib.sha256(), current()
     if module not in sources():
         return ""
     folder = sources()[module].parent
-    if folder.is_relative_to(audit.folder):
-        folder = audit.folder
+    return _data(current().folder if folder.is_relative_to(current().folder) else folder)
+
+
+@per_audit
+def _data(folder: Path) -> str:
+    digest, audit = hashlib.sha256(), current()
     for path in sorted(folder.rglob("*")):
         apart = path.is_relative_to(audit.records_folder) or path.is_relative_to(audit.book_folder)
         if (

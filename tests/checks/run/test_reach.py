@@ -246,9 +246,9 @@ def test_data_beside_a_module_count_and_formulas_as_printed_do_not(
     found = []
     for name, text in (("data.json", "1"), ("data.json", "2"), ("printed.toml", "3")):
         (tmp_path / name).write_text(text)
-        content.beside.cache_clear()
+        content._data.cache_clear()
         found.append(content.beside("legs"))
-    content.beside.cache_clear()
+    content._data.cache_clear()
     assert found[0] != found[1] == found[2]
 
 
@@ -258,13 +258,13 @@ def test_data_that_move_are_other_data(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("train", "valid"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "data.json").write_text(name)
-    content.beside.cache_clear()
+    content._data.cache_clear()
     before = content.beside("legs")
     (tmp_path / "train").rename(tmp_path / "test")
     (tmp_path / "valid").rename(tmp_path / "train")  # the order of the files, and their names, stay
-    content.beside.cache_clear()
+    content._data.cache_clear()
     assert content.beside("legs") != before
-    content.beside.cache_clear()
+    content._data.cache_clear()
 
 
 def test_data_anywhere_in_the_package_of_an_audit_count(
@@ -279,9 +279,9 @@ def test_data_anywhere_in_the_package_of_an_audit_count(
     found = []
     for folder, text in (("data", "1"), ("data", "2"), ("records", "3")):
         (package / folder / "heads.json").write_text(text)
-        content.beside.cache_clear()
+        content._data.cache_clear()
         found.append(content.beside("legs"))
-    content.beside.cache_clear()
+    content._data.cache_clear()
     assert found[0] != found[1] == found[2]
 
 
