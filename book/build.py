@@ -124,7 +124,7 @@ def make(
         derived["what-changed"] = variants.changed_page(settings, ledger, before, records)
     if derive:
         ledger.live = _live()
-        derived |= variants.pages(ledger)
+        derived |= variants.pages(ledger, options)
     site.assemble(ledger, records, work, derived)
     stamp, frame = work / "_build" / "frame", site.frame(work)
     if not (stamp.is_file() and stamp.read_text() == frame):

@@ -107,17 +107,19 @@ def change_page(ledger: Ledger) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def pages(ledger: Ledger) -> dict[str, str]:
-    """The page on changing assumptions and one for each worked variant, by name."""
+def pages(ledger: Ledger, options: Any = None) -> dict[str, str]:
+    """The page on changing assumptions and one for each worked variant, by name. ``options``: those that the
+    ledger's records were made with.
+    """
     shown = {w.page: w for w in worked()}
     if not current().theories:
         return {}
-    return {CHANGE: change_page(ledger), **{name: _worked(ledger, w) for name, w in shown.items()}}
+    return {CHANGE: change_page(ledger), **{name: _worked(ledger, w, options) for name, w in shown.items()}}
 
 
-def _worked(ledger: Ledger, worked: Worked) -> str:
+def _worked(ledger: Ledger, worked: Worked, options: Any) -> str:
     parts = [f"# {worked.title}", worked.words, _command(worked.theory, worked.knobs)]
-    parts += ["## Verdicts that change", _verdicts(ledger, worked)]
+    parts += ["## Verdicts that change", _verdicts(ledger, worked, options)]
     parts += ["## Equations that change", equations(worked.theory, worked.knobs)]
     return "\n\n".join(parts) + "\n"
 
@@ -176,25 +178,31 @@ def equations(name: str, knobs: dict[str, str]) -> str:
     return "\n\n".join(blocks)
 
 
-def _verdicts(ledger: Ledger, worked: Worked) -> str:
-    """The claims of the theory whose verdict changes, found by the quick check that `attest derive` uses."""
+def _verdicts(ledger: Ledger, worked: Worked, options: Any) -> str:
+    """The claims of the theory whose verdict changes, found as `attest derive` finds them."""
     from checks.claim import Options
     from checks.run.cache import Cache
     from checks.run.registry import select
-    from checks.run.verify import verify
+    from checks.run.verify import changes
 
     claims = [c for c in select([]) if c.theory == worked.theory]
     changed = assumptions({worked.theory: worked.knobs})
-    runs = [
-        {r.id: r for r, _ in verify(claims, Options(), settings=s, cache=Cache(), quick=True)}
-        for s in ({}, changed)
-    ]
-    pairs = [(runs[0][c.id].to_json(), runs[1][c.id].to_json()) for c in claims]
-    return differences(ledger, pairs)
+    found = dict(changes(claims, changed, options or Options(), cache=Cache(), limit=LIMIT))
+    both = [[r.to_json() for r in found[c.id].values()] for c in claims if found[c.id]]
+    return differences(ledger, [(old, new) for old, new in both], len(claims))
 
 
-def differences(ledger: Ledger, pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
-    """A table of the claims whose verdict differs between two records, with what the second one fails on."""
+LIMIT = 60.0
+"""Seconds for one claim."""
+
+
+def differences(
+    ledger: Ledger, pairs: list[tuple[dict[str, Any], dict[str, Any]]], count: int | None = None
+) -> str:
+    """A table of the claims whose verdict differs between two records, with what the second one fails on.
+    ``count``: of how many claims these pairs are those that may differ; all of them by default.
+    """
+    count = len(pairs) if count is None else count
     rows = []
     for old, new in pairs:
         if old["verdict"] != new["verdict"]:
@@ -210,8 +218,8 @@ def differences(ledger: Ledger, pairs: list[tuple[dict[str, Any], dict[str, Any]
                 ]
             )
     if not rows:
-        return f"None: the {len(pairs)} claims of the theory keep their verdicts."
-    counted = f"{len(rows)} of the {len(pairs)} claims of the theory."
+        return f"None: the {count} claims of the theory keep their verdicts."
+    counted = f"{len(rows)} of the {count} claims of the theory."
     return "\n\n".join([counted, scroll(table(["Claim", "About", "Before", "After", "Fails on"], rows))])
 
 

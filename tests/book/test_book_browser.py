@@ -30,6 +30,12 @@ def running():
         yield open_browser
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """Pages without scripts are as they stay when they are loaded: what stays wrong is not waited for."""
+    monkeypatch.setattr(browser_check, "PATIENCE", 500)
+
+
 _WIDE = '<div class="math" style="overflow: auto"><div class="katex" style="width: {}px"><annotation>x</annotation></div></div>'
 
 
@@ -51,7 +57,7 @@ _WIDE = '<div class="math" style="overflow: auto"><div class="katex" style="widt
         (_WIDE.format(500), "on a phone a formula of 500 pixels is cut"),
     ],
 )
-def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
+def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path, impatient):
     formula = '<div class="math"><span class="katex"><annotation>x</annotation></span></div>'
     (tmp_path / "_static").mkdir()
     (tmp_path / "_static/favicon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
@@ -62,7 +68,7 @@ def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path):
     assert any(said in problem for problem in browser_check.check_pages(tmp_path))
 
 
-def test_a_claim_is_read_on_the_narrow_screen(running, tmp_path):
+def test_a_claim_is_read_on_the_narrow_screen(running, tmp_path, impatient):
     (tmp_path / "claims").mkdir()
     (tmp_path / "claims/eq1.html").write_text(
         f"<!doctype html><title>x</title><article><h1>x</h1>{_WIDE.format(500)}</article>"
@@ -160,7 +166,7 @@ def _graph(root: Path, change: tuple[str, str] = ("", ""), without: str = "") ->
     ],
 )
 def test_the_check_of_the_graph_sees_what_it_looks_for(change, without, said, running, tmp_path, monkeypatch):
-    # Six clicks that open nothing are waited for to the end.
+    # Clicks that open nothing are waited for to the end.
     monkeypatch.setattr(browser_check, "PATIENCE", 3_000 if "location.href" in change[0] else 10_000)
     _graph(tmp_path, change, without)
     problems = browser_check.check_graph(running, tmp_path)
