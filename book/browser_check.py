@@ -181,7 +181,8 @@ class Reader:
 
 def _inspect(reader: Reader, path: Path, screens: Iterable[str]) -> dict[str, Any]:
     """Look at the open page: formulas, raw LaTeX, images, size, and whether it fits each screen."""
-    for screen in screens:
+    # A change of width takes as long as opening a page: that of the page before comes first.
+    for screen in sorted(screens, key=lambda screen: SCREENS[screen] != reader.tab.viewport_size):
         if reader.tab.viewport_size != SCREENS[screen]:
             reader.tab.set_viewport_size(SCREENS[screen])
         _fits(reader, screen)
@@ -243,17 +244,17 @@ def check_pages(root: Path, workers: int = 1) -> list[str]:
 
 
 def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """Problems of some pages, and what each knows of itself. The many pages of claims are read over http."""
+    """Problems of some pages, and what each knows of itself. The many of claims and corrections are read over
+    http, and on the narrow screen: what fits there fits a wide one.
+    """
     seen, problems = {}, []
     with browser() as running, server(root) as base:
         for served, address in ((False, root.as_uri()), (True, base)):
             reader = Reader(running, served, each=False)
             for path in pages:
                 name = path.relative_to(root).as_posix()
-                if name.startswith("claims/") is served:
+                if name.startswith(("claims/", "corrections/")) is served:
                     reader.open(f"{address}/{quote(name)}", name)
-                    # A change of width takes as long as opening a page; what fits a narrow screen fits a
-                    # wide one.
                     seen[name] = found = _inspect(reader, path, ["a phone"] if served else SCREENS)
                     found["links"] = [link.replace(base, root.as_uri()) for link in found["links"]]
             problems += reader.problems

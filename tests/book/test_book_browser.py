@@ -68,12 +68,20 @@ def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path, impatie
     assert any(said in problem for problem in browser_check.check_pages(tmp_path))
 
 
-def test_a_claim_is_read_on_the_narrow_screen(running, tmp_path, impatient):
-    (tmp_path / "claims").mkdir()
-    (tmp_path / "claims/eq1.html").write_text(
-        f"<!doctype html><title>x</title><article><h1>x</h1>{_WIDE.format(500)}</article>"
+@pytest.mark.parametrize("folder", ["claims", "corrections"])
+def test_claims_are_read_on_the_narrow_screen_with_their_links(folder, running, tmp_path, impatient):
+    (tmp_path / folder).mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html><title>x</title><h1 id='here'>x</h1>")
+    links = "".join(
+        f'<a href="{link}">x</a>' for link in ("../index.html#here", "../index.html#no", "no.html")
     )
-    assert [p for p in browser_check.check_pages(tmp_path) if "claims/eq1.html: on a phone a formula" in p]
+    (tmp_path / folder / "eq1.html").write_text(
+        f"<!doctype html><title>x</title><article><h1>x</h1>{links}{_WIDE.format(500)}</article>"
+        "<img src='https://example.org/x.png' alt='x'>"
+    )
+    found = [p for p in browser_check.check_pages(tmp_path) if p.startswith(f"{folder}/eq1.html: ")]
+    for said in ("on a phone a formula", "request to another host", "no such place: ", "dead link to "):
+        assert len([p for p in found if said in p]) == 1, (said, found)
 
 
 def test_pages_are_shared_out_and_none_is_left_out(running, tmp_path, monkeypatch):
