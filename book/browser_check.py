@@ -139,7 +139,7 @@ def _is_local(address: str) -> bool:
 class Reader:
     """One tab that notes everything that goes wrong in it."""
 
-    def __init__(self, running: Any, served: bool = False, each: bool = True, **options: Any) -> None:
+    def __init__(self, running: Any, served: bool = False, each_request: bool = True, **options: Any) -> None:
         self.problems: list[str] = []
         # Pages of the file system are read offline: every request that would leave them fails, and is seen to
         # fail.
@@ -148,7 +148,7 @@ class Reader:
         self.tab.on("console", self._console)
         self.tab.on("pageerror", lambda e: self.note(f"script error: {e}"))
         self.tab.on("requestfailed", self._failed)
-        if served and each:  # noting every request takes longer than reading a page
+        if served and each_request:  # noting every request takes longer than reading a page
             self.tab.on("response", lambda r: self.expect(r.status < 400, f"status {r.status}: {r.url}"))
             self.tab.on("request", self._request)
 
@@ -229,7 +229,7 @@ def _dead_links(root: Path, seen: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def check_pages(root: Path, workers: int = 1) -> list[str]:
-    """Every page from the file system, shared out to as many browsers. Raises NoBrowser."""
+    """Every page, shared out to as many browsers. Raises NoBrowser."""
     pages = [
         p for p in sorted(root.rglob("*.html")) if not p.relative_to(root).as_posix().startswith("_static/")
     ]
@@ -250,7 +250,7 @@ def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str,
     seen, problems = {}, []
     with browser() as running, server(root) as base:
         for served, address in ((False, root.as_uri()), (True, base)):
-            reader = Reader(running, served, each=False)
+            reader = Reader(running, served, each_request=False)
             for path in pages:
                 name = path.relative_to(root).as_posix()
                 if name.startswith(("claims/", "corrections/")) is served:
@@ -332,7 +332,7 @@ def check_graph(running: Any, root: Path) -> list[str]:
     reader.expect({href for _, href in nodes} == pages, "nodes and claim pages are not the same")
     spots = "([id]) => { const n = claimGraph.$id(id); claimGraph.center(n); const p = n.renderedPosition();"
     spots += " return [p.x, p.y]; }"
-    for node, href in nodes[:: max(1, len(nodes) // 2)]:
+    for node, href in nodes[:: max(1, len(nodes) // 5)]:
         at(address)
         box = tab.locator("#graph-view").bounding_box()
         x, y = tab.evaluate(spots, [node])

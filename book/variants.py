@@ -181,19 +181,12 @@ def equations(name: str, knobs: dict[str, str]) -> str:
 def _verdicts(ledger: Ledger, worked: Worked, options: Any) -> str:
     """The claims of the theory whose verdict changes, found as `attest derive` finds them."""
     from checks.claim import Options
-    from checks.run.cache import Cache
-    from checks.run.registry import select
-    from checks.run.verify import changes
+    from checks.run.interactive import touched
+    from checks.run.registry import load
 
-    claims = [c for c in select([]) if c.theory == worked.theory]
-    changed = assumptions({worked.theory: worked.knobs})
-    found = dict(changes(claims, changed, options or Options(), cache=Cache(), limit=LIMIT))
-    both = [[r.to_json() for r in found[c.id].values()] for c in claims if found[c.id]]
-    return differences(ledger, [(old, new) for old, new in both], len(claims))
-
-
-LIMIT = 60.0
-"""Seconds for one claim."""
+    found = touched(worked.theory, worked.knobs, options or Options())
+    pairs = [(old.to_json(), new.to_json()) for old, new in found.records]
+    return differences(ledger, pairs, sum(c.theory == worked.theory for c in load().values()))
 
 
 def differences(

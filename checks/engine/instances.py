@@ -153,8 +153,10 @@ class Instance:
         """Whether no entry of a tensor that is assumed not to vanish does so here; one without a value here
         occurs in nothing that is looked at.
         """
-        held = {tensor for tensor, _ in self.values} | self._rules.keys()
-        for tensor in (t for t in nonzero if t in held or order.is_mask(t)):
+        for tensor in nonzero:
+            held = any(tensor == other for other, _ in self.values) or tensor in self._rules
+            if not (held or order.is_mask(tensor)):
+                continue
             at = tuple(Index(f"p{n}#", d) for n, d in enumerate(tensor.dims))
             for entry in (
                 entries_of(tensor.dims, self.sizes) if set(tensor.dims) <= {*self.sizes, "1"} else []

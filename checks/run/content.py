@@ -25,7 +25,7 @@ from checks.audit import current, per_audit
 from checks.claim import Claim, Options, built
 from checks.leg import Named
 from checks.run.catalogue import libraries, sources
-from checks.run.reach import absolute, effects, imported_by_name, reach
+from checks.run.reach import absolute, effects, imported_by_name, nested, reach
 from checks.run.readings import printed_in
 
 Seen = dict[int, Any]
@@ -49,25 +49,16 @@ def _imports(name: str) -> frozenset[str]:
 def _imported(path: Path, content: bytes) -> frozenset[str]:
     found: set[str] = set()
     tree = ast.parse(content)
-    for node in _nested(tree):
+    for node in nested(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             module = absolute(path, node)
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    if b"import_module" in content or b"__import__" in content:  # expressions are most of a tree
+    if b"import_module" in content or b"__import__" in content:
         calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
         found |= {name for call in calls for name in imported_by_name(call)}
     return frozenset(found)
-
-
-def _nested(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements of a module, however deep."""
-    todo: list[Any] = [tree]
-    while todo:
-        yield (node := todo.pop())
-        for inside in ("body", "orelse", "finalbody", "handlers", "cases"):
-            todo += getattr(node, inside, ())
 
 
 @per_audit

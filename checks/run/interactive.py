@@ -97,11 +97,14 @@ def what_changes(name: str, **knobs: str) -> Changes:
 
     Raises BadAssumption.
     """
+    return touched(name, knobs, Options())
+
+
+def touched(name: str, knobs: dict[str, str], options: Options) -> Changes:
+    """The same, compared with records that were made with these options. Raises BadAssumption."""
     settings = {name: theory(name).assumptions(knobs)}
     claims = [c for c in load().values() if c.theory == name]
-    found = {}
-    for id, records in changes(claims, settings, Options(), cache=Cache(), limit=LIMIT):
-        found[id] = records
+    found = dict(changes(claims, settings, options, cache=Cache(), limit=LIMIT))
     pairs = [tuple(found[c.id].values()) for c in claims if found[c.id]]
     return Changes(tuple((old, new) for old, new in pairs))
 

@@ -194,10 +194,21 @@ def absolute(path: Path, node: ast.ImportFrom) -> str:
     return ".".join(filter(None, (_package(path, node.level), node.module)))
 
 
+def nested(tree: ast.Module) -> Iterator[ast.AST]:
+    """A module and all its statements, however deep: what imports stand among; expressions are most of a
+    tree.
+    """
+    todo: list[Any] = [tree]
+    while todo:
+        yield (node := todo.pop())
+        for inside in ("body", "orelse", "finalbody", "handlers", "cases"):
+            todo += getattr(node, inside, ())
+
+
 def first_names(path: Path) -> set[str]:
     """The first names of all that a file imports, but by dots."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in nested(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

@@ -410,16 +410,18 @@ def changes(
 def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     claim = load()[id]
     under = [assumptions_for(claim, work.settings) for work in (before, after)]
-    whole = key(claim, under[0], before.options)
+    ended, name, changed = "", "before", "after"
     try:
         with after.bounded():
             if said_under(claim, under[0]) == said_under(claim, under[1]):
                 return {}
             name, changed = (key(claim, a, after.options, True) for a in under)
-    except OutOfTime:  # what it says is not known, so no name is
-        known = before.cache.get(whole, id) if before.cache else None
-        return {"before": known or before.record(id), "after": after.ended(claim)}
+    except OutOfTime as error:  # what it says is not known, so its records have no keys
+        ended = str(error)
+    whole = key(claim, under[0], before.options)
     known = before.cache.get(whole, id) if before.cache else None
+    if ended:
+        return {name: known or before.record(id), changed: after.ended(claim, ended)}
     old = {whole: known} if known else {name: before.kept(id, name)}
     return {**old, changed: after.kept(id, changed)}
 
@@ -438,18 +440,21 @@ class _Work:
 
     @contextmanager
     def bounded(self) -> Iterator[None]:
-        """Raises OutOfTime inside where a claim, or all of them together, have had their time."""
-        limits = [self.limit, self.total.left() if self.total else None]
-        limit = min((seconds for seconds in limits if seconds is not None), default=None)
-        with _no_longer(limit), within(limit):
-            yield
+        """Raises OutOfTime inside, which says how long it was, where a claim, or all of them together, have
+        had their time.
+        """
+        limit, said = self.limit, f"{self.limit or 0:g} seconds"
+        if self.total is not None and (limit is None or self.total.left() < limit):
+            limit, said = self.total.left(), f"{self.total.seconds:.0f} seconds for all claims"
+        try:
+            with _no_longer(limit), within(limit):
+                yield
+        except OutOfTime:
+            raise OutOfTime(said) from None
 
-    def ended(self, claim: Claim) -> Record:
-        """What is recorded of a claim that had its time."""
+    def ended(self, claim: Claim, said: str) -> Record:
+        """What is recorded of a claim that had so much time."""
         record = _blank(claim)
-        said = f"{self.limit:g} seconds" if self.limit is not None else ""
-        if self.total is not None and self.total.left() < 1:
-            said = f"{self.total.seconds:.0f} seconds for all claims"
         record.evidence.append(not_run("exact", "measured", f"{UNJUDGED}OutOfTime: {said}"))
         record.notes = f"{record.notes}\n\nIt was ended after {said}.".strip()
         return record
@@ -469,8 +474,8 @@ class _Work:
         try:
             with self.bounded():
                 return examine(claim, assumptions, self.options, self.quick, self.parts)
-        except OutOfTime:
-            return self.ended(claim)
+        except OutOfTime as error:
+            return self.ended(claim, str(error))
 
     def part(self, id: str, index: int, n: int) -> Part | None:
         claim = load()[id]

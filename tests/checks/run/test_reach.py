@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -13,7 +14,7 @@ import pytest
 from checks.claim import CLAIMS, Claim, Options
 from checks.run import content
 from checks.run.content import key, said_under, source
-from checks.run.reach import effects, reach
+from checks.run.reach import effects, nested, reach
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 
@@ -312,3 +313,25 @@ def test_what_is_said_under_the_same_assumptions_is_the_same_text_each_time() ->
 
 def test_functions_of_compiled_classes_have_a_text_of_their_own() -> None:
     assert source(np.exp) == source(np.exp) != source(np.log)
+
+
+def test_all_statements_are_found_and_no_expression() -> None:
+    text = """
+async def f():
+    async with a: import b
+    for x in y: pass
+    else: import c
+    try: import d
+    except* E: import e
+    finally: import g
+    while 1:
+        match z:
+            case 1 if (lambda: 0): from h import i
+class A:
+    if 0: import j
+    elif 1: import k
+"""
+    tree = ast.parse(text)
+    kinds = (ast.Module, ast.stmt, ast.excepthandler, ast.match_case)
+    assert set(nested(tree)) == {node for node in ast.walk(tree) if isinstance(node, kinds)}
+    assert sum(isinstance(node, ast.Import | ast.ImportFrom) for node in nested(tree)) == 8
