@@ -245,7 +245,7 @@ def check_pages(root: Path, workers: int = 1) -> list[str]:
 
 def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """Problems of some pages, and what each knows of itself. The many of claims and corrections are read over
-    http, and on the narrow screen: what fits there fits a wide one.
+    http, and the claims on the narrow screen: what fits there fits a wide one.
     """
     seen, problems = {}, []
     with browser() as running, server(root) as base:
@@ -255,7 +255,8 @@ def _read(root: Path, pages: list[Path]) -> tuple[list[str], dict[str, dict[str,
                 name = path.relative_to(root).as_posix()
                 if name.startswith(("claims/", "corrections/")) is served:
                     reader.open(f"{address}/{quote(name)}", name)
-                    seen[name] = found = _inspect(reader, path, ["a phone"] if served else SCREENS)
+                    screens = ["a phone"] if name.startswith("claims/") else SCREENS
+                    seen[name] = found = _inspect(reader, path, screens)
                     found["links"] = [link.replace(base, root.as_uri()) for link in found["links"]]
             problems += reader.problems
     return problems, seen
