@@ -22,6 +22,7 @@ from checks.kernel.gradients import related
 from checks.kernel.implications import implication, implication_defined
 from checks.kernel.induction import recurrence
 from checks.kernel.limits import limit
+from checks.kernel.minima import by_convexity
 from checks.kernel.orders import order
 from checks.kernel.semidefinite import positive
 from checks.kernel.tangents import sigmoid_negative
@@ -84,31 +85,31 @@ def _follows(name: str, part: Follows) -> list[Theorem]:
 
 
 def _extremum(name: str, part: Extremum) -> list[Theorem]:
-    """The inequality between the energy and its value at the point, by the squares, and gaps of exp above
-    its tangents, between them; of the only such point, also that the same value is at no other one.
+    """The inequality between the energy and its value at the point, by the squares, and gaps of convex functions
+    above their tangents, between them; of the only such point, also that the same value is at no other one.
     """
-    if part.says.removeprefix("the only ").removeprefix("a ") not in ("global minimum", "global maximum"):
-        raise NotCovered(f"that a point is {part.says}")
     if part.above is None:
         raise NotCovered("an extremum without a formula for what is above it")
     if part.variable.positive or part.variable.symmetric:
         raise NotCovered("an extremum over a variable with a promise")
     if part.variable in ix.tensors(apply_definitions(point_entry(part.variable, part.point), part.given)):
         raise NotCovered(f"a point that mentions {part.variable.name} itself")
-    _gaps(part.above)
     there = at_point(part.energy, part.variable, part.point)
     least = "minimum" in part.says
     sides = (part.energy, there) if least else (there, part.energy)
     squares = part.above if least else -part.above
     inequality = Follows((), *sides, as_term(0), "", ">=", squares=squares, given=part.given)
+    if _assumed(part.above):
+        return [by_convexity(name, part), *defined(name, inequality)]
+    if part.says.removeprefix("the only ").removeprefix("a ") not in ("global minimum", "global maximum"):
+        raise NotCovered(f"that a point is {part.says}")
     alone = [_alone(f"{name}_only", part, sides)] if "only" in part.says else []
     return [follows(name, inequality), *alone, *defined(name, inequality)]
 
 
-def _gaps(above: Term) -> None:
-    """Raise NotCovered for a gap that the library has no sign of."""
-    if any(isinstance(t, Bregman) and t.data != "exp" for _, t in subterms(above)):
-        raise NotCovered("a Bregman difference of a convex function other than exp")
+def _assumed(above: Term) -> bool:
+    """Whether there is a gap whose sign the library does not know: that of a function other than exp."""
+    return any(isinstance(t, Bregman) and t.data != "exp" for _, t in subterms(above))
 
 
 def _at_least(name: str, part: AtLeast) -> list[Theorem]:
@@ -117,7 +118,8 @@ def _at_least(name: str, part: AtLeast) -> list[Theorem]:
         raise NotCovered("an inequality without a formula for the difference")
     if part.lhs.shape():
         raise NotCovered("an inequality between arrays")
-    _gaps(part.above)
+    if _assumed(part.above):
+        raise NotCovered("a Bregman difference of a convex function other than exp")
     given, nonzero = part.given, part.nonzero
     sides = Follows((), part.lhs, part.rhs, as_term(0), "", ">=", given=given, nonzero=nonzero)
     inequality = replace(sides, squares=part.above)

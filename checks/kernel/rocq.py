@@ -19,7 +19,7 @@ from checks.audit import cache_folder
 from checks.kernel.theorem import Theorem
 
 LIBRARY = Path(__file__).parent / "lib"
-FILES = tuple("Sums Expr Paper Norm Sound Claim Deriv Point Psd Recur Figures Order Strong".split())
+FILES = tuple("Sums Expr Paper Norm Sound Claim Deriv Point Psd Recur Figures Order Strong Near".split())
 """The library's files, each after those that it needs."""
 MISSING = "not run: Rocq is not installed (apt-get install coq)"
 PREAMBLE = f"""Require Import Reals QArith List ZArith Lia Lra.

@@ -27,3 +27,13 @@ Definition softmax (n : nat) (score : nat -> R) : nat -> R :=
   fun j => exp (score j) / sum n (fun m => exp (score m)).
 Definition row_softmax (n : nat) (A : nat -> nat -> R) : nat -> nat -> R :=
   fun i j => exp (A i j) / sum n (fun m => exp (A i m)).
+
+(* of a function everywhere, and between numbers nearer to [c] than [e] *)
+Definition convex (f : R -> R) : Prop :=
+  forall x y t, 0 <= t <= 1 -> f (t * x + (1 + (-1) * t) * y) <= t * f x + (1 + (-1) * t) * f y.
+Definition convex_near (f : R -> R) (c e : R) : Prop :=
+  forall x y t, Rabs (x + (-1) * c) < e -> Rabs (y + (-1) * c) < e -> 0 <= t <= 1 ->
+    f (t * x + (1 + (-1) * t) * y) <= t * f x + (1 + (-1) * t) * f y.
+(* that an [n] by [k] matrix is by less than [d] beside another one, entry by entry *)
+Definition near (n k : nat) (Z0 : nat -> nat -> R) (d : R) (Z : nat -> nat -> R) : Prop :=
+  forall i, (i < n)%nat -> forall j, (j < k)%nat -> Rabs (Z i j + (-1) * Z0 i j) < d.
