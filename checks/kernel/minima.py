@@ -36,9 +36,7 @@ class _Minimum:
         self.there = at_point(s.energy, s.variable, s.point)
         exprs = (s.energy.entry(), self.there.entry(), self.above, self.start, self.centre)
         self.context = context = Context(exprs, s.given, pieces=True)
-        self.place = context.scope.setdefault(
-            self.index, context.symbols.index(self.index, context.scope)
-        )
+        self.place = context.scope.setdefault(self.index, context.symbols.index(self.index, context.scope))
         if context.free != [self.index]:
             raise NotCovered("a sum of gaps with further free indices")
         context.free = []
@@ -64,7 +62,8 @@ class _Minimum:
             context.base = [t for t in context.base if t != self.s.variable]
         lines = [f"Theorem {self.name} :", *context.header(), context.differentiable((self.function, 0))]
         f, centre = context.symbols.function((self.function, 0)), context.readable(self.centre)
-        near = f"{self.range()}exists {self.radius}, 0 < {self.radius} /\\ convex_near {f} ({centre}) {self.radius}"
+        near = f"0 < {self.radius} /\\ convex_near {f} ({centre}) {self.radius}"
+        near = f"{self.range()}exists {self.radius}, {near}"
         lines.append(context.hypothesis(near if self.local else f"convex {f}")[1])
         if self.local:
             sizes = " ".join(context.symbols.dim(d) for d in plain_dims(self.s.variable))
@@ -78,7 +77,9 @@ class _Minimum:
         context = self.context
         dims = "; ".join(str(context.symbols.dims.index(i.dim)) for i in over)
         trees = " ".join(context.deep(side, scope=over) for side in (left, right))
-        return filled(f"exact (identity the_data the_model ([{dims}] : list nat)%nat {trees} {YES} promises).")
+        return filled(
+            f"exact (identity the_data the_model ([{dims}] : list nat)%nat {trees} {YES} promises)."
+        )
 
     def theorem(self) -> Theorem:
         """The theorem with its proof."""
@@ -126,14 +127,17 @@ class _Minimum:
         sizes = " ".join(context.symbols.dim(d) for d in plain_dims(self.s.variable))
         moving, centre, place = context.readable(self.moving), context.readable(self.centre), self.point()
         f, f_d = (context.symbols.function((self.function, n)) for n in (0, 1))
-        above = f"{f} ({moving}) + (-1) * {f} ({centre}) + (-1) * ({f_d} ({centre}) * ({moving} + (-1) * {centre}))"
+        slope_there = f"({f_d} ({centre}) * ({moving} + (-1) * {centre}))"
+        above = f"{f} ({moving}) + (-1) * {f} ({centre}) + (-1) * {slope_there}"
         within = f"exists d, 0 < d /\\ forall {z}, near {sizes} ({place}) d {z} -> {self.range()}0 <= {above}"
         small = f"(eq_ind _ (fun the_start => Rabs ({moving} + (-1) * the_start) < the_radius)"
         return [
             filled(f"assert (close : {within})."),
             f"  {{ apply near_for_all. intros {j} in_range.",
             f"    destruct ({convex} {j} in_range) as [the_radius [positive is_convex]].",
-            filled(f"assert (moves : steady {sizes} ({place}) (fun {z} => {moving})) by keep_steady.", "    "),
+            filled(
+                f"assert (moves : steady {sizes} ({place}) (fun {z} => {moving})) by keep_steady.", "    "
+            ),
             "    destruct (moves the_radius positive) as [d [positive_d small]].",
             f"    exists d. split; [exact positive_d|]. intros {z} is_near.",
             filled(

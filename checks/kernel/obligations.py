@@ -85,8 +85,9 @@ def _follows(name: str, part: Follows) -> list[Theorem]:
 
 
 def _extremum(name: str, part: Extremum) -> list[Theorem]:
-    """The inequality between the energy and its value at the point, by the squares, and gaps of convex functions
-    above their tangents, between them; of the only such point, also that the same value is at no other one.
+    """The inequality between the energy and its value at the point, by the squares, and gaps of convex
+    functions above their tangents, between them; of the only such point, also that the same value is at no
+    other one.
     """
     if part.above is None:
         raise NotCovered("an extremum without a formula for what is above it")

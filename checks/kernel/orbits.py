@@ -39,7 +39,7 @@ def astray(name: str, s: Limit) -> list[Theorem]:
     lines += iteration(context, s, step)
     lines.append(filled(f"{converges(context, s, goes)})."))
     run = f"(fun the_step {'_ ' * len(plain_dims(s.state))}=> {exact(start)} + INR the_step * {exact(drift)})"
-    steps = "ltac:(cbv zeta beta; first_entries; rewrite ?S_INR; numbers; by_cases)"
+    steps = "ltac:(cbv zeta beta; each_entry; rewrite ?S_INR; numbers; by_cases)"
     proof = [
         "Proof.",
         "  intros claim.",

@@ -4,6 +4,7 @@ neighbourhood in which a point is best.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -13,8 +14,8 @@ from checks.engine.instances import Instance, base_tensors, dimensions, entries_
 from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
 from checks.kernel.falsity import at_instance
-from checks.kernel.points import in_range, point_line
-from checks.kernel.theorem import Theorem, filled
+from checks.kernel.points import in_range, point_line, polynomial, unknown
+from checks.kernel.theorem import Theorem, filled, listed
 from checks.kernel.trees import NotCovered, exact, plain_dims
 from checks.kinds.examples import point_entries
 from checks.kinds.extremum import Extremum
@@ -99,7 +100,7 @@ def bounded(name: str, s: Bounded) -> list[Theorem]:
     growth, squares, slope, *_ = (_value(e, ray.t, 0, instance) for e in rays)
     values = {v: value.entry() for v, _, value in ray.values}
     arrays = " ".join(_array(v, values[v], ray.t, instance) for v in program.variables)
-    kept = " ".join(["ltac:(first_entries; numbers; lra)"] * len(excesses))
+    kept = " ".join(["ltac:(each_entry; numbers; lra)"] * len(excesses))
     end = bound if program.maximise else f"(- {bound})"
     proof = [
         "Proof.",
@@ -121,44 +122,101 @@ def nearby(name: str, s: Extremum, rise: sp.Poly) -> list[Theorem]:
     """
     assert s.witness is not None
     instance, sign = s.witness.instance(s.given), -1 if "maximum" in s.says else 1
-    ((_, step),) = moves = point_entries(s.variable, s.direction)[:1]
-    ((power,), first), *more = rise.terms()
-    if more or any(n != 1 for n in instance.sizes.values()) or len(moves) > 1:
-        raise NotCovered("a local extremum of an energy that is not along one number a multiple of a power")
-    if power % 2 == 0 and sign * first > 0:
+    turn = _worse(rise, sign)
+    if not turn:
         return []
     at = places("z", s.variable.dims)
     gap = s.energy.entry() - at_point(s.energy, s.variable, s.point).entry()
     away = ix.At(s.variable, at) - s.point.entry(*at)
-    context = Context((gap, away), s.given, expanded=True)
+    context = Context((gap, away), s.given, expanded=True, pieces=True)
     context.base, context.free = [t for t in context.base if t != s.variable], []
-    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    header = [f"Theorem {name} :", "  ~ (", *context.header()]
+    differentiable, proofs = _differentiable(context, s, gap, instance)
     delta = context.symbols.index(Index("radius", "1"), context.scope)
     names = {i: context.symbols.index(i, {}) for i in loose([away])}
     inside = context.within([*names.values()], [i.dim for i in names])
     variable, relation = context.symbols.tensor(s.variable), ">=" if sign > 0 else "<="
-    lines += [
+    lines = [
+        *header,
+        *differentiable,
         f"  exists {delta} : R, (0 < {delta}) /\\ forall {variable} : {kind(s.variable)},",
         filled(f"({inside}Rabs ({context.readable(away, names)}) < {delta}) ->"),
         filled(f"{context.readable(gap, level=49)} {relation} 0)."),
     ]
-    start, step = instance.evaluate(s.point.entry(*at), dict.fromkeys(at, 0)), Fraction(step)
-    move = -step if power % 2 and sign * first > 0 else step
-    array = f"(fun {'_ ' * len(plain_dims(s.variable))}=> {exact(start)} + the_t * {exact(move)})"
-    twice, applied = exact(2 * abs(step)), " ".join(at_instance(context, instance, {}))
+    steps = {e: turn * Fraction(step) for e, step in point_entries(s.variable, s.direction)}
+    starts = {e: instance.evaluate(s.point.entry(*at), dict(zip(at, e, strict=True))) for e in steps}
+    moved = {e: f"{exact(Fraction(starts[e]))} + the_t * {exact(step)}" for e, step in steps.items()}
+    array = _entries(s.variable, instance.sizes, moved)
+    (low, _), reach, twice = _lowest(rise), exact(_reach(rise)), exact(2 * max(map(abs, steps.values())))
+    applied = " ".join(at_instance(context, instance, {}, proofs))
+    powers = range(1, rise.degree() - low + 1)
     proof = [
         "Proof.",
         "  intros claim.",
         *point_line(context, _still(instance, (s.variable,))),
         filled(f"destruct (claim {applied}) as [{delta} [positive near]]."),
-        f"  set (the_t := {delta} / {twice}). assert (small : 0 < the_t) by (unfold the_t; lra).",
-        f"  assert (the_t * {twice} = {delta}) by (unfold the_t; field).",
-        f"  pose proof (pow_lt the_t {power} small).",
-        filled(f"pose proof (near {array} ltac:(first_entries; numbers; apply Rabs_def1; lra))."),
-        "  clear claim near. numbers. lra.",
+        filled(f"destruct (short {delta} {reach} {twice}) as [the_t [small [within reached]]]; [lra..|]."),
+        f"  pose proof (pow_lt the_t {low} small).",
+        *(
+            f"  pose proof (smaller the_t {reach} {low} {n} small reached"
+            f" : 0 <= the_t ^ {low + n} <= {reach} ^ {n} * the_t ^ {low})."
+            for n in powers
+        ),
+        filled(f"pose proof (near {array} ltac:(each_entry; numbers; apply Rabs_def1; lra))."),
+        "  clear claim near. polynomials. numbers. lra.",
         "Qed.",
     ]
     return [Theorem(name, "\n".join(lines), "\n".join(proof))]
+
+
+def _differentiable(
+    context: Context, s: Extremum, gap: ix.Expr, instance: Instance
+) -> tuple[list[str], dict[str, str]]:
+    """What is said of functions whose derivatives occur, and that what is put for them keeps it."""
+    functions, lines, proofs = unknown(s.given, (gap,)), [], {}
+    for own, order in functions:
+        if (own, order + 1) in functions:
+            lines.append(context.differentiable((own, order)))
+            proofs[context.intros[-1]] = f"(poly_derivable {polynomial((own, order), instance)})"
+    return lines, proofs
+
+
+def _worse(rise: sp.Poly, sign: int) -> int:
+    """Which way along the direction the energy is worse than at the point at once; 0 where it is neither."""
+    low, first = _lowest(rise)
+    if low % 2:
+        return -1 if sign * first > 0 else 1
+    return 1 if sign * first < 0 else 0
+
+
+def _lowest(rise: sp.Poly) -> tuple[int, Fraction]:
+    """The lowest power and its coefficient."""
+    (power,), coefficient = rise.terms()[-1]
+    return power, Fraction(coefficient)
+
+
+def _reach(rise: sp.Poly) -> Fraction:
+    """How far the lowest power outweighs all others."""
+    _, first = _lowest(rise)
+    others = sum(abs(Fraction(c)) for _, c in rise.terms()[:-1])
+    return min(Fraction(1), abs(first) / (2 * others)) if others else Fraction(1)
+
+
+def _entries(tensor: Tensor, sizes: Mapping[str, int], values: dict[tuple[int, ...], str]) -> str:
+    """An array of formulas, by its entries."""
+    names = [f"at{n}" for n, _ in enumerate(plain_dims(tensor))]
+
+    def nested(at: tuple[int, ...], dims: tuple[str, ...]) -> str:
+        if not dims:
+            return f"({values[at]})"
+        if dims[0] == "1":
+            return nested((*at, 0), dims[1:])
+        return listed(nested((*at, n), dims[1:]) for n in range(sizes[dims[0]]))
+
+    whole = nested((), tensor.dims)
+    for n, name in enumerate(names):
+        whole = f"(nth {name} {whole} {'0' if n == len(names) - 1 else '[]'})"
+    return f"(fun {' '.join(names)} => {whole})" if names else whole
 
 
 def _value(expr: ix.Expr, t: Tensor, at: int, instance: Instance) -> Fraction:

@@ -546,6 +546,23 @@ Ltac numbers :=
   unfold transpose, product, times_vector, vector_times, inner, outer, trace, diag, norm_squared,
     frobenius_squared, softmax, row_softmax, delta, array0, array1, array2, array3 in *;
   cbn [sum nth Nat.eqb INR] in *; unfold Q2R in *; cbn [Qnum Qden] in *.
+Ltac polynomials := repeat match goal with
+  | H : context [dpoly ?c] |- _ => let l := eval vm_compute in (dpoly c) in change (dpoly c) with l in H end;
+  cbn [poly] in *.
 Ltac by_cases := unfold cases; repeat destruct (total_order_T _ _) as [[?|?]|?]; lra.
-Ltac first_entries := intros; repeat match goal with
-  | H : (?i < 1)%nat |- _ => let E := fresh in assert (E : i = 0%nat) by lia; clear H; subst i end.
+Ltac each_entry := intros; repeat match goal with
+  | H : (_ < 0)%nat |- _ => exfalso; exact (Nat.nlt_0_r _ H)
+  | H : (?i < S _)%nat |- _ => is_var i; destruct i as [|i]; [clear H | apply Nat.succ_lt_mono in H] end.
+
+(* a number that is small in two ways, and its powers *)
+Lemma short d r k : 0 < d -> 0 < r -> 0 < k -> exists t, 0 < t /\ t * k <= d /\ t <= r.
+Proof.
+  intros D R K. exists (Rmin r (d / k)). assert (0 < d / k) by now apply Rdiv_lt_0_compat.
+  split; [now apply Rmin_glb_lt|]. split; [|apply Rmin_l].
+  apply Rle_trans with (d / k * k); [apply Rmult_le_compat_r; [lra|apply Rmin_r]|]. right. field. lra.
+Qed.
+Lemma smaller t r n m : 0 < t -> t <= r -> 0 <= t ^ (n + m) <= r ^ m * t ^ n.
+Proof.
+  intros T L. split; [apply pow_le; lra|]. rewrite pow_add, Rmult_comm.
+  apply Rmult_le_compat_r; [apply pow_le; lra|]. apply pow_incr. lra.
+Qed.
