@@ -19,8 +19,10 @@ SAYS = ("a global minimum", "a local minimum")
 
 def by_convexity(name: str, s: Extremum) -> Theorem:
     """The theorem of an `Extremum` above which the energy is a sum of gaps. Raises NotCovered."""
-    if s.says not in SAYS or len(plain_dims(s.variable)) != 2:
+    if s.says not in SAYS:
         raise NotCovered(f"that a point is {s.says}, by a function that is assumed convex")
+    if "local" in s.says and len(plain_dims(s.variable)) != 2:
+        raise NotCovered("a local minimum by convexity, of a variable that is no matrix")
     match s.above:
         case SumOver((Bregman() as gap,)) if plain((s.above.data,)) and gap.data in s.convex:
             return _Minimum(name, s, s.above, gap).theorem()
@@ -35,7 +37,7 @@ class _Minimum:
         self.start = at_point(gap.args[0], s.variable, s.point).entry()
         self.there = at_point(s.energy, s.variable, s.point)
         exprs = (s.energy.entry(), self.there.entry(), self.above, self.start, self.centre)
-        self.context = context = Context(exprs, s.given, pieces=True)
+        self.context = context = Context(exprs, s.given)
         self.place = context.scope.setdefault(self.index, context.symbols.index(self.index, context.scope))
         if context.free != [self.index]:
             raise NotCovered("a sum of gaps with further free indices")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import mpmath
@@ -82,6 +83,8 @@ def _differ(theorem: Read, env: dict[str, Any], statement: Any, meant: Meant, po
             return "the hypotheses are not those of the statement"
         if words := _other_values(theorem, values, meant, point, where):
             return words
+        if words := _other_point(theorem, values, statement, point):
+            return words
     return ""
 
 
@@ -102,6 +105,19 @@ def _other_values(
             point.moved = None
         if not close(theorem.along(values)(h), expected):
             return "another function has the derivative"
+    return ""
+
+
+def _other_point(theorem: Read, values: dict[str, Any], statement: Any, point: Point) -> str:
+    """What is said near a point is said near the statement's one, and of no other statement."""
+    near = isinstance(statement, Extremum) and "local" in statement.says
+    if theorem.beside is None or not near:
+        return "it is said near a point, or is not" if near or theorem.beside else ""
+    at, found = _indices("p", statement.variable.dims), theorem.beside(values)
+    for place in product(*(range(point.sizes[i.dim]) for i in at)):
+        expected = point.value(statement.point.entry(*at), dict(zip(at, place, strict=True)))
+        if not close(found(*place), expected):
+            return "it is said near another point"
     return ""
 
 

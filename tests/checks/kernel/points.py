@@ -12,12 +12,15 @@ from typing import Any
 import mpmath
 from reading import Compared, Env, Function, Read, Undefined
 
+from checks.kinds.extremum import Extremum
 from checks.kinds.follows import Follows
 from checks.kinds.implication import Implication
 from checks.statement import Given, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
+from derivations.calculus.gradients import Bregman
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import subterms
 
 KNOWN = {
     "exp": lambda x, order: mpmath.exp(x), "log": lambda x, order: mpmath.diff(mpmath.log, x, order),
@@ -200,6 +203,20 @@ def assumed(statement: Any, point: Point, at: dict[Index, int]) -> list[list[Com
             places = product(*(range(point.sizes.get(i.dim, 1)) for i in own))
             expr = h.difference(*own)
             found.append([("=", point.value(expr, {**at, **dict(zip(own, p, strict=True))})) for p in places])
+    if isinstance(statement, Extremum):
+        found += _convex(statement, point)
     if isinstance(statement, Implication):
         found += [[(h.relation, point.value(h.term.entry(), at))] for h in statement.hypotheses]
     return found
+
+
+def _convex(statement: Extremum, point: Point) -> list[list[Compared]]:
+    """Where functions are assumed convex: everywhere, or near the values that a local minimum names."""
+    if not (statement.convex and statement.above):
+        return []
+    if "local" not in statement.says:
+        return [[("convex", mpmath.mpf(0))]]
+    (gap,) = (t for _, t in subterms(statement.above) if isinstance(t, Bregman))
+    centre, own = gap.args[1].entry(), sorted(ix.free_indices(gap.entry()))
+    places = product(*(range(point.sizes[i.dim]) for i in own))
+    return [[("convex near", point.value(centre, dict(zip(own, at, strict=True)))) for at in places]]

@@ -29,7 +29,8 @@ class Undefined(ArithmeticError):
 @dataclass
 class Read:
     """A theorem: the names and types that it quantifies, hypotheses and definitions in order, indices with their
-    dimensions, and what it says; of a derivative also the function that it is of, as ``along``.
+    dimensions, and what it says; of a derivative also the function that it is of, as ``along``; of what holds
+    near a point that point, as ``beside``.
     """
 
     name: str = ""
@@ -38,6 +39,7 @@ class Read:
     indices: list[tuple[str, str]] = field(default_factory=list)
     sides: tuple[Formula, str, Formula] | None = None
     along: Formula | None = None
+    beside: Formula | None = None
 
     def assumed(self, env: Env) -> tuple[list[list[Compared]], Env]:
         """What each hypothesis compares, and the values with those of the definitions."""
@@ -108,6 +110,9 @@ class _Reader:
         self.take(":")
         while self._prefix(found):
             pass
+        if self.peek() == "exists":
+            self._nearby(found)
+        self.along = None  # hypotheses may say what has a derivative
         found.sides = self.comparison()
         found.along = self.along
         self.take(".")
@@ -133,6 +138,28 @@ class _Reader:
         else:
             return False
         return True
+
+    def _nearby(self, found: Read) -> None:
+        """exists r, 0 < r /\\ forall Z, near n k point r Z ->"""
+        radius = self._radius()
+        self.take("forall")
+        moving = self.take()
+        found.symbols[moving] = "nat->nat->R"
+        for expected in (",", "near"):
+            self.take(expected)
+        for _ in range(2):
+            self.take()  # the sizes
+        found.beside = self.argument()
+        for expected in (radius, moving, "->"):
+            self.take(expected)
+
+    def _radius(self) -> str:
+        """exists r, 0 < r /\\"""
+        self.take("exists")
+        name = self.take()
+        for expected in (",", "0", "<", name, "/\\"):
+            self.take(expected)
+        return name
 
     def _binder(self, found: Read) -> None:
         self.take("(")
@@ -190,6 +217,17 @@ class _Reader:
             return lambda env: [c for n in range(env[dim]) for c in body({**env, name: n})]
         if self.peek() == "(" and (inner := self._inner()):
             return inner
+        if self.peek() == "convex":
+            self.take()
+            self.take()
+            return lambda env: [("convex", mpmath.mpf(0))]
+        if self.peek() == "exists":
+            radius = self._radius()
+            self.take("convex_near")
+            self.take()
+            centre = self.argument()
+            self.take(radius)
+            return lambda env: [("convex near", centre(env))]
         left, relation, right = self.comparison()
         return lambda env: [(relation, left(env) - right(env))]
 

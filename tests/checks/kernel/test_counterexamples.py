@@ -96,6 +96,11 @@ FAILING: dict[str, tuple[str, type, list[tuple[str, str]]]] = {
         Extremum,
         [(r"<= 0\)\.$", ">= 0)."), (r"Rabs \(Z z0 z1 \+ \(-1\) \* 0\) < radius", "Rabs (Z z0 z1) <= 0")],
     ),
+    "local extremum along many entries": (
+        "farooq2025/prose-polynomial-minimum",
+        Extremum,
+        [(r">= 0\)\.$", "<= 0)."), (r"x \^ degree\)", "x ^ 2)"), (r"0 < degree", "3 < degree")],
+    ),
     "power": (
         "wang2024/prose-constant-head-polynomial",
         Identity,

@@ -404,6 +404,29 @@ def test_a_gap_of_exp_above_its_tangent_is_seen_to_be_one_and_no_other_is() -> N
 
 
 @needs_rocq
+def test_a_minimum_by_an_assumed_convexity_is_shown_and_no_other_is() -> None:
+    """The energy is a sum of F(u_j) less its tangent at c_j, where u_j is linear and c_j at the point."""
+    pieces = standing()["farooq2025/prose-polynomial-minimum"]
+    local, least = (s for s in pieces if isinstance(s, Extremum))
+    wrong = []
+    for s in (local, least):
+        u, c = s.above.args[0].args
+        swapped = replace_at(s.above, (0,), bregman("power", c, u))
+        wrong += [replace(s, point=2 * s.point), replace(s, energy=2 * s.energy), replace(s, above=swapped)]
+        wrong += [replace(s, above=-s.above, energy=-s.energy), replace(s, convex=())]
+    wrong += [replace(local, says=says) for says in ("a local maximum", "the only global minimum")]
+    assert accepted([local, least, *wrong]) == [True, True, *[False] * len(wrong)]
+    (near, _), (everywhere, _) = (export(s.says.replace(" ", "_"), s)[0].theorems for s in (local, least))
+    without = [
+        replace(near, statement=near.statement.replace("convex_near power (c j) radius", "0 < radius")),
+        replace(everywhere, statement=everywhere.statement.replace("convex power", "0 < p")),
+    ]
+    for stated, unproved in zip((near, everywhere), without, strict=True):
+        assert unproved != stated
+        assert [o.outcome for t in (stated, unproved) for o in rocq.check([[t]])] == ["checked", "failed"]
+
+
+@needs_rocq
 def test_the_only_least_point_is_shown_to_be_the_only_one() -> None:
     X, A = Tensor("x", ("n",)), Tensor("a", ("n",))
     x, a = as_term(X), as_term(A)

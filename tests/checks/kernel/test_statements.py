@@ -142,6 +142,24 @@ FAULTS = {
 }
 
 
+def test_what_is_said_near_a_point_is_read_back_and_where_it_is_said() -> None:
+    (text, local, _), (everywhere, least, _) = [
+        told for told in conclusions("farooq2025/prose-polynomial-minimum") if isinstance(told[1], Extremum)
+    ]
+    assert not disagreement(text, local) and not disagreement(everywhere, least)
+    assert disagreement(text, least) and disagreement(everywhere, local)
+    faults = [
+        ("product n A V row", "product n V A row"),
+        (r"convex_near power \(c j\)", "convex_near power (p)"),
+    ]
+    faults += [(r"\(forall j, .*? radius\) ->", ""), (">= ", "<= "), (r"let Z := \(product n A V\) in", "")]
+    for pattern, wrong in faults:
+        changed = re.sub(pattern, wrong, text, count=1)
+        assert changed != text and disagreement(changed, local), (pattern, changed)
+    without = everywhere.replace("(convex power) ->", "")
+    assert without != everywhere and disagreement(without, least)
+
+
 @pytest.mark.parametrize("id", FAULTS)
 def test_a_wrong_index_and_a_dropped_hypothesis_are_seen(id: str) -> None:
     text, part, _ = conclusions(id)[0]
