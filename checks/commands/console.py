@@ -170,3 +170,17 @@ def signs_of_life(words: Callable[[], str], seconds: float = 10) -> Iterator[Non
         yield
     finally:
         ended.set()
+
+
+@contextmanager
+def watched(seconds: float = 10) -> Iterator[Progress]:
+    """A bar; where no terminal shows it, a line now and then that says how far the last of its tasks is."""
+
+    def words() -> str:
+        task = bar.tasks[-1]
+        left = task.time_remaining or 0
+        said = f"{task.description}: {task.completed:g} of {task.total or 0:g}"
+        return f"{said}, about {left / 60:.0f} min left" if left >= 60 else said
+
+    with progress_bar() as bar, signs_of_life(words, seconds):
+        yield bar

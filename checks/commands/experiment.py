@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from checks.audit import OWN, current
-from checks.commands.console import ERR, OUT, print_table, progress_bar
+from checks.commands.console import ERR, OUT, print_table, watched
 from checks.commands.options import require_seed
 from checks.commands.stopping import Terminated
 from checks.experiments.errors import ExperimentError
@@ -65,7 +65,7 @@ def run(a: argparse.Namespace) -> int:
     chosen = EXPERIMENTS[a.id]
     settings = chosen.settings(a.full, a.seeds, a.data)
     total = sum(part.steps for part in chosen.parts(settings, a.seed))
-    with progress_bar() as bar:
+    with watched(30) as bar:  # it may take hours
         task = bar.add_task(a.id, total=total)
         try:
             result = runner.run(

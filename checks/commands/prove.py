@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.markup import escape
-from rich.progress import Progress
 from rich.table import Table
 
-from checks.commands.console import OUT, complain, progress_bar, signs_of_life
+from checks.commands.console import OUT, complain, watched
 from checks.commands.options import BadInput
 from checks.kernel import rocq
 from checks.run import catalogue, proofs, prove
@@ -66,21 +63,9 @@ def _one(id: str, source: bool) -> int:
 
 def _built() -> None:
     """Rocq's library, compiled where it is not yet."""
-    with _watched() as bar:
+    with watched() as bar:
         task = bar.add_task("compiling Rocq's library, once", total=len(rocq.FILES))
         rocq.build(lambda _: bar.advance(task))
-
-
-@contextmanager
-def _watched() -> Iterator[Progress]:
-    """A bar; without a terminal, a line now and then that says how far the last of its tasks is."""
-
-    def words() -> str:
-        task = bar.tasks[-1]
-        return f"{task.description}: {task.completed:g} of {task.total or 0:g}"
-
-    with progress_bar() as bar, signs_of_life(words):
-        yield bar
 
 
 def _parts(which: str, parts: list[proofs.Part]) -> None:
@@ -97,7 +82,7 @@ def _all(out: Path) -> int:
     rocq.require()  # before minutes of work
     _built()
     claims = load()
-    with _watched() as bar:
+    with watched() as bar:
         making = bar.add_task("stating", total=len(claims))
         found = []
         for claim in claims.values():

@@ -149,7 +149,7 @@ def defined(
         detail = "every denominator, root and logarithm is defined"
         if nonzero:
             detail += "; assumed not to vanish: " + ", ".join(
-                unicode_math(t.latex or t.name) for t in nonzero
+                unicode_math(t.symbol) for t in nonzero
             )
         return Evidence("derivation", "exact-symbolic", True, detail), None
     for demand in still_open:

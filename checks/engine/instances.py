@@ -366,7 +366,7 @@ def describe(instance: Instance, at: Mapping[Index, int]) -> str:
     ):
         names.setdefault(tensor, {})[entry] = value
     for tensor, entries in names.items():
-        lines.append(f"{unicode_math(tensor.latex or tensor.name)} = {_nested(entries, len(tensor.dims))}")
+        lines.append(f"{unicode_math(tensor.symbol)} = {_nested(entries, len(tensor.dims))}")
     named = {i: n + 1 for i, n in at.items() if not re.match(r"e\d+#", i.name)}
     place = ", ".join(str(n + 1) for i, n in at.items() if i not in named)
     if named:

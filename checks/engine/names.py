@@ -44,7 +44,7 @@ def check_names(statement: Any, indices: set[Index]) -> None:
             if not is_seen(name) or is_number(name) or _constant(name, shape, sizes):
                 raise Malformed(f"{name} reads as something else than the name of a formula")
             own = {flat(name), flat(name).partition("(")[0]}
-            if own & (functions | sizes | {flat(t.latex or t.name) for t in tensors}):
+            if own & (functions | sizes | {flat(t.symbol) for t in tensors}):
                 raise Malformed(f"{name} reads as another symbol than the name of a formula")
             others = tensors - computed
             entry = _is_entry(name, shape, others, letters)
@@ -58,7 +58,7 @@ def _symbol(tensor: Tensor, others: set[Tensor], sizes: set[str], letters: str, 
     """A symbol that is printed as a formula of others is defined by them; none is printed as a constant
     or as an entry of another.
     """
-    name = tensor.latex or tensor.name
+    name = tensor.symbol
     printed = [name, *filter(None, (tensor.row_latex, tensor.entry_latex))]
     if any(not is_seen(latex) for latex in printed):
         raise Malformed(f"{name} may look like another symbol")
@@ -127,7 +127,7 @@ def _reads(name: str, dims: Shape, others: set[Tensor], words: set[str], letters
     """Whether a name is written with other symbols or their entries, or as a power of one; a list of rows
     with other dimensions than theirs is not the array that it would make.
     """
-    taken = {flat(t.latex or t.name) for t in others} | words
+    taken = {flat(t.symbol) for t in others} | words
     parts = written_with(name)
     powers = map(power_of, (name, *parts))
     bases = {base for base, exponent in powers if is_exponent(exponent) or exponent in taken}
@@ -150,7 +150,7 @@ def _entries(tensor: Tensor, letters: str) -> list[tuple[re.Pattern[str], int]]:
     """How the entries and rows of an array may be printed, and how many dimensions they have. An index is one
     of the statement's, with a number added, a number from 1 on or the last; of an entry also a small letter.
     """
-    name, found = tensor.latex or tensor.name, []
+    name, found = tensor.symbol, []
     number = ["[1-9]\\d*", *(rf"{re.escape(d)}(?!\+)(?:-\d+)?" for d in tensor.dims)]
     number += [rf"(?:{letters})(?:[-+]\d+)?"] * bool(letters)
     for n in range(1, len(tensor.dims) + 1):

@@ -132,7 +132,7 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
 
 
 def _printed(tensor: Tensor) -> str:
-    return tensor.latex or tensor.name
+    return tensor.symbol
 
 
 def _is_array(term: Term) -> bool:

@@ -54,7 +54,7 @@ def conditions_latex(part: Any) -> str:
         lines.append(r"p \in \{1, 2, 3, \dots\}")
         tensors = [t for t in tensors if t != EXPONENT]
     lines += [f"{_name(t, _place(part, t))} > 0" for t in tensors if t.positive]
-    lines += [rf"{t.latex or t.name}^\top = {t.latex or t.name}" for t in tensors if t.symmetric]
+    lines += [rf"{t.symbol}^\top = {t.symbol}" for t in tensors if t.symmetric]
     lines = [*notation(part), *lines]
     return r"\text{where}\quad " + r",\quad ".join(lines) if lines else ""
 
@@ -73,7 +73,7 @@ def _place(part: Any, tensor: Tensor) -> tuple[Index, ...] | None:
 def _name(tensor: Tensor, at: tuple[Index, ...] | None = None) -> str:
     """A tensor's entry, at letters of its own where none are given."""
     if not tensor.dims:
-        return tensor.latex or tensor.name
+        return tensor.symbol
     places = at or tuple(Index(letter, dim) for letter, dim in zip("ijklm", tensor.dims, strict=False))
     return as_term(tensor)[places].latex()
 

@@ -128,7 +128,7 @@ def _symbols(statement: Any) -> None:
         if not tensor.dims and _printed(tensor)[0] in sizes:
             raise Malformed(f"{_printed(tensor)[0]} is a symbol and a size")
         places = [f"%{n}" for n in range(1, len(tensor.dims) + 1)]
-        template = tensor.entry_latex or rf"{{{tensor.latex or tensor.name}}}_{{{''.join(places)}}}"
+        template = tensor.entry_latex or rf"{{{tensor.symbol}}}_{{{''.join(places)}}}"
         if any(place not in template for place in places):
             raise Malformed(f"different entries of {tensor.name} are printed alike")
         bare = canonical(re.sub(r"%\d", "%", template))
@@ -138,7 +138,7 @@ def _symbols(statement: Any) -> None:
             raise Malformed(f"{tensor.name} is printed as a matrix, its entries with swapped indices")
         for key in (tensor.name, _printed(tensor)):
             if seen.setdefault(key, tensor) != tensor:
-                raise Malformed(f"two different symbols are called {tensor.latex or tensor.name}")
+                raise Malformed(f"two different symbols are called {tensor.symbol}")
 
 
 def _alike(statement: Any) -> None:
@@ -274,7 +274,7 @@ def _evaluated(expression: sp.Basic) -> sp.Basic:
 
 
 def _printed(tensor: Tensor) -> tuple[str, ...]:
-    return canonical(tensor.latex or tensor.name), tensor.row_latex, tensor.entry_latex, *tensor.dims
+    return canonical(tensor.symbol), tensor.row_latex, tensor.entry_latex, *tensor.dims
 
 
 def _program(program: Program) -> None:

@@ -439,7 +439,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         missing += still_open
         same = equal(*pair) and not still_open
         faithful &= same
-        latex = rf"{plan[-1].tensor.latex or plan[-1].tensor.name} = {formula.latex()}"
+        latex = rf"{plan[-1].tensor.symbol} = {formula.latex()}"
         finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
         if not same and rejects(*pair, (), seed):
             raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for")

@@ -85,7 +85,7 @@ class Extremum(Kind):
 
     def statement_latex(self) -> str:
         """The point, the energy and what it is of it."""
-        name = self.variable.latex or self.variable.name
+        name = self.variable.symbol
         unknown = [f for f in self.convex if f not in _CONVEX]
         shown = ", ".join("u^p" if f == "power" else f for f in unknown)
         if_convex = rf" \quad ({shown} \text{{ convex}})" if unknown else ""
@@ -152,7 +152,7 @@ def _difference(s: Extremum) -> Identity:
 
 def _centre(s: Extremum) -> Tensor:
     """A tensor that stands for the point."""
-    latex = rf"{s.variable.latex or s.variable.name}^{{*}}"
+    latex = rf"{s.variable.symbol}^{{*}}"
     return Tensor(f"{s.variable.name}*#", s.variable.dims, latex)
 
 

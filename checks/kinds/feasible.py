@@ -140,7 +140,7 @@ class Solvable(Kind):
 
     def statement_latex(self) -> str:
         """The system."""
-        name = self.unknown.latex or self.unknown.name
+        name = self.unknown.symbol
         lines = r",\quad ".join(f"{e.term.latex()} = 0" for e in self.equations)
         return rf"\exists\,{name}:\quad {lines}"
 

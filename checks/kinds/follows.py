@@ -258,7 +258,7 @@ def _carries(mono: nf.Mono, residuals: Any) -> bool:
 def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:
     steps = []
     for h in statement.hypotheses:
-        latex = rf"{h.residual.latex or h.residual.name} := {_difference(h.lhs, h.rhs)}"
+        latex = rf"{h.residual.symbol} := {_difference(h.lhs, h.rhs)}"
         reason = h.reason or "a hypothesis: this residual vanishes"
         steps.append(_step("hypothesis", latex, reason, True))
     left, factor = _difference(statement.lhs, statement.rhs), statement.factor.wrapped(2)

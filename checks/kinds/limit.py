@@ -53,8 +53,8 @@ class Limit(Kind):
 
     def statement_latex(self) -> str:
         """The iteration and where it goes."""
-        name = self.state.latex or self.state.name
-        eta = self.size.latex or self.size.name
+        name = self.state.symbol
+        eta = self.size.symbol
         goes = self.limit.latex() if self.limit is not None else r"\text{some limit}"
         above = f" < {self.high}" if self.high is not None else ""
         said = self.size.positive and self.low == 0 and not above  # by the promise that stands below

@@ -63,7 +63,7 @@ class Order(Kind):
         power = rf"^{{{self.order}}}" if self.order > 1 else ""
         chosen = ",\\ ".join(map(_chosen, self.choice))
         end = rf"\qquad ({chosen})" if chosen else ""
-        name = self.small.latex or self.small.name
+        name = self.small.symbol
         return rf"{self.exact.latex()} = {self.approximate.latex()} + O({name}{power}){end}"
 
 
@@ -181,7 +181,7 @@ def _agreed(s: Order, seed: int) -> int:
 
 
 def _small(s: Order) -> str:
-    return unicode_math(s.small.latex or s.small.name)
+    return unicode_math(s.small.symbol)
 
 
 def _sides(s: Order) -> list[ix.Expr]:

@@ -76,7 +76,7 @@ class Positive(Kind):
         domain = _LATEX[self.domain].replace("^d", f"^{{{self.points.dims[1]}}}")
         where = [rf"{as_term(self.points)[self.i].latex()} \in {domain}"]
         signs = {"real": r"\in\mathbb{R}", ">= 0": r"\ge 0", "> 0": "> 0"}
-        where += [f"{t.latex or t.name} {signs[r]}" for t, r in self.ranges]
+        where += [f"{t.symbol} {signs[r]}" for t, r in self.ranges]
         total = rf"\sum_{{{i},{j}=1}}^{{{self.i.dim}}} {w}_{{{i}}} {w}_{{{j}}}\,{self.kernel.wrapped(2)}"
         return rf"{total} \ge 0 \qquad ({', '.join(where)})"
 

@@ -39,7 +39,7 @@ class Convex(Kind):
     def statement_latex(self) -> str:
         """That the program is convex; without constraints, that its objective is."""
         if not self.program.constraints and not self.program.maximise:
-            names = ", ".join(t.latex or t.name for t in self.program.variables)
+            names = ", ".join(t.symbol for t in self.program.variables)
             return rf"\text{{convex in }}\quad {names}:\quad {self.program.objective.latex()}"
         return rf"\text{{convex: }}\quad {self.program.latex()}"
 
@@ -57,7 +57,7 @@ class WellPosed(Kind):
 
     def statement_latex(self) -> str:
         """The program with its printed list, and what is given."""
-        given = r",\ ".join(t.latex or t.name for t in self.data)
+        given = r",\ ".join(t.symbol for t in self.data)
         occur = r"each listed variable occurs, and " if self.idle() else ""
         known = rf"\text{{{occur}every symbol is a listed variable, or given: }} {given}"
         program = replace(self.program, variables=self.printed).latex()

@@ -32,7 +32,7 @@ class Stationary(Kind):
 
     def statement_latex(self) -> str:
         """The gradient at the point, and that it is zero."""
-        name = self.variable.latex or self.variable.name
+        name = self.variable.symbol
         return (
             rf"\left.\nabla_{{{name}}}\left[{self.energy.latex()}\right]\right|_{{{name} = "
             rf"{self.point.latex()}}} = 0"

@@ -182,7 +182,7 @@ class Gradient(Derived):
     def latex(self) -> str:
         _, tensor, name = self.data
         scalar = name if is_atom(name) else rf"\left({name}\right)"
-        return rf"\nabla_{{{tensor.latex or tensor.name}}} {scalar}"
+        return rf"\nabla_{{{tensor.symbol}}} {scalar}"
 
 
 def _places_of(term: Term) -> tuple[Index, ...]:
@@ -258,7 +258,7 @@ class Moved(Derived):
         tensor, value = self.data
         becomes = r"\leftarrow" if tensor in ix.tensors(value.entry(*_places_of(value))) else "="
         return (
-            rf"\left.{self.args[0].wrapped(3)}\right|_{{{tensor.latex or tensor.name} {becomes} "
+            rf"\left.{self.args[0].wrapped(3)}\right|_{{{tensor.symbol} {becomes} "
             rf"{value.latex()}}}"
         )
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from derivations.calculus.naming import spelled
+
 STACKED = "{+}"  # joins the dimensions of stacked blocks; prints as a plus sign
 _next = [0]
 
@@ -83,6 +85,11 @@ class Tensor:
 
     def __repr__(self) -> str:
         return _written(self)
+
+    @property
+    def symbol(self) -> str:
+        """The name in LaTeX, that of a Greek letter as the letter."""
+        return self.latex or spelled(self.name)
 
     def __getitem__(self, indices: Index | tuple[Index, ...]) -> Expr:
         return At(self, indices if isinstance(indices, tuple) else (indices,))

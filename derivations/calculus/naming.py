@@ -76,6 +76,16 @@ _LETTERS = _GREEK | frozenset(
     leftarrow rightarrow mapsto
     """.split()
 )
+
+
+def spelled(name: str) -> str:
+    """The LaTeX of a plain name: of a Greek letter's, with or without a subscript, the letter."""
+    letter, low, subscript = name.partition("_")
+    if rf"\{letter}" not in _GREEK:
+        return name
+    return rf"\{letter}_{{{subscript}}}" if low else rf"\{letter}"
+
+
 _EMPTY = re.compile(r"\\[A-Za-z]+\s*\{\s*\}")
 _EITHER_WAY = re.compile(r"%\d\s*(?:[+*]|\\(?:cdot|times|wedge|vee))\s*%\d")
 

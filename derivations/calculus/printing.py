@@ -180,7 +180,7 @@ def _row_latex(atom: Atom, names: dict[Token, str]) -> str:
     """The vector that an entry's last index runs through, or nothing where the tensor has no name for it."""
     tensor, tokens = atom[1], atom[2]
     if len(tokens) == 1:
-        return tensor.latex or tensor.name
+        return tensor.symbol
     if len(tokens) != 2 or "%1" not in tensor.row_latex:
         return ""
     return tensor.row_latex.replace("%1", _letter_of(tokens[0], names))
@@ -229,11 +229,11 @@ def _atom_latex(atom: Atom, taken: frozenset[str], names: dict[Token, str]) -> s
 
 def _entry_latex(tensor: ix.Tensor, letters: list[str]) -> str:
     if not letters:
-        return tensor.latex or tensor.name
+        return tensor.symbol
     if tensor.entry_latex:
         text = tensor.entry_latex
         for n, c in enumerate(letters, 1):
             text = text.replace(f"%{n}", c)
         return text
     places = ("," if any(len(c) > 1 for c in letters) else "").join(letters)
-    return rf"{{{tensor.latex or tensor.name}}}_{{{places}}}"
+    return rf"{{{tensor.symbol}}}_{{{places}}}"

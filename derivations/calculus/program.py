@@ -63,7 +63,7 @@ class Program:
     def latex(self) -> str:
         """The program as displayed mathematics."""
         verb = r"\operatorname{maximise}" if self.maximise else r"\operatorname{minimise}"
-        names = ",\\,".join(v.latex or v.name for v in self.variables)
+        names = ",\\,".join(v.symbol for v in self.variables)
         head = rf"\underset{{{names}}}{{{verb}}}" if names else verb
         rows = [rf"{head}\quad & {self.objective.latex()}"]
         together = groupby(self.constraints, lambda c: (c.over,) if c.of_sign() else (c.over, c.multiplier))
@@ -478,7 +478,7 @@ def require_multipliers(program: Program) -> None:
 
 
 def _printed(tensor: Tensor) -> str:
-    return tensor.latex or tensor.name
+    return tensor.symbol
 
 
 def require_quadratic(program: Program) -> None:

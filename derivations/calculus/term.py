@@ -135,7 +135,7 @@ class Symbol(Term):
         return ix.At(self.data, at)
 
     def latex(self) -> str:
-        return self.data.latex or self.data.name
+        return self.data.symbol
 
 
 class Number(Term):

@@ -225,3 +225,10 @@ X_ = Tensor("x")
 ])  # fmt: skip
 def test_what_is_printed_reads_as_what_is_meant(term: Term, latex: str) -> None:
     assert term.latex() == latex
+
+
+def test_a_greek_name_is_printed_as_its_letter() -> None:
+    names = ("rho", "xi_tilde", "Sigma", "mask", "x", "rhox", r"\rho")
+    printed = (r"\rho", r"\xi_{tilde}", r"\Sigma", "mask", "x", "rhox", r"\rho")
+    assert tuple(as_term(Tensor(name)).latex() for name in names) == printed
+    assert as_term(Tensor("rho", (), r"\varrho")).latex() == r"\varrho"

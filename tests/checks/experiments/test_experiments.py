@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,8 @@ import pytest
 import torch
 
 from checks.commands import cli
+from checks.commands import experiment as commands_experiment
+from checks.commands.console import watched
 from checks.commands.stopping import Terminated
 from checks.experiments import categories as cat
 from checks.experiments import experiment as runner
@@ -36,7 +40,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
 
 
-def counting(stops: list[int], stop_in: str = "b") -> Experiment:
+def counting(stops: list[int], stop_in: str = "b", pause: float = 0) -> Experiment:
     """Two parts of ten steps that sum their steps, saving after each; interrupted where ``stops`` says."""
 
     def part(name: str) -> Part:
@@ -47,6 +51,7 @@ def counting(stops: list[int], stop_in: str = "b") -> Experiment:
             for step in range(first, 10):
                 total += step
                 watch.step()
+                time.sleep(pause)
                 now = {"total": total, "step": step + 1}
                 watch.save_if_due(lambda now=now: now)
                 if name == stop_in and step in stops:
@@ -207,13 +212,17 @@ def test_a_result_that_cannot_be_written_is_one_line(
 def test_interrupted_the_command_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopping = counting([3], "a")
+    stopping = counting([3], "a", 0.02)
     monkeypatch.setitem(EXPERIMENTS, stopping.id, stopping)
+    monkeypatch.setattr(commands_experiment, "watched", lambda _: watched(0.01))
     command = ["experiment", stopping.id, "--out", str(tmp_path / "x.json")]
     assert cli.main(command) == 130
     assert "the same command goes on from here" in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
     assert cli.main(command) == 0 and runner.read(tmp_path / "x.json")["data"]["a"]["total"] == 45
+    assert re.search(r"^a: \d+ of 10$", capsys.readouterr().err, re.M), (
+        "no sign of life without a terminal"
+    )
 
 
 @pytest.mark.timeout(60)

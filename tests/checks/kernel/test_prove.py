@@ -14,7 +14,7 @@ import pytest
 
 from checks.commands import cli
 from checks.commands import prove as commands_prove
-from checks.commands.console import signs_of_life
+from checks.commands.console import watched
 from checks.evidence import Mutants, Record
 from checks.kernel import rocq
 from checks.run import proofs, prove
@@ -59,7 +59,7 @@ def test_the_library_says_how_far_its_compilation_is(
     monkeypatch.setattr(rocq, "compiler", lambda: "coqc")
     monkeypatch.setattr(rocq, "version", lambda: "0")
     monkeypatch.setattr(rocq.Lifeline, "run", slowly)
-    monkeypatch.setattr(commands_prove, "signs_of_life", partial(signs_of_life, seconds=0.1))
+    monkeypatch.setattr(commands_prove, "watched", partial(watched, 0.1))
     commands_prove._built()
     said = capsys.readouterr().err.splitlines()
     assert re.fullmatch(rf"compiling Rocq's library, once: \d+ of {len(rocq.FILES)}", said[-1])
