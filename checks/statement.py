@@ -209,6 +209,14 @@ def tensors_of(statement: Any) -> set[Tensor]:
     return found
 
 
+def occurring(tensors: tuple[Tensor, ...], *terms: Term) -> tuple[Tensor, ...]:
+    """Those that terms mention, which under other assumptions may be none: what is promised of others would
+    be a mistake.
+    """
+    mentioned = tensors_of(terms)
+    return tuple(t for t in tensors if t in mentioned)
+
+
 def terms_of(item: Any) -> Iterator[Term]:
     """The terms of a statement, those of its definitions and chains as well."""
     if isinstance(item, Term):

@@ -148,9 +148,7 @@ def defined(
     if not still_open:
         detail = "every denominator, root and logarithm is defined"
         if nonzero:
-            detail += "; assumed not to vanish: " + ", ".join(
-                unicode_math(t.symbol) for t in nonzero
-            )
+            detail += "; assumed not to vanish: " + ", ".join(unicode_math(t.symbol) for t in nonzero)
         return Evidence("derivation", "exact-symbolic", True, detail), None
     for demand in still_open:
         if not demand.signs:  # where it is defined is not known: no place where it is not

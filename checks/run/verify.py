@@ -45,6 +45,7 @@ from checks.run.repair import repair_of
 from checks.run.severity import failures
 from checks.run.theories import theory
 from checks.statement import Definition, Statement, kind, leaves, names, parts
+from derivations.theories.theory import NoForm
 
 
 def examine(
@@ -60,6 +61,9 @@ def examine(
         _judge(claim, assumptions, options, quick, parts, record)
     except Inconsistent as error:
         record.verdict, record.notes = "inconsistent", f"{record.notes}\n\n{error}".strip()
+    except NoForm as error:
+        record.verdict = "unsettled"
+        record.notes = f"{record.notes}\n\nUnder these assumptions nothing is said: {error}".strip()
     except (Exception, SystemExit) as error:
         # one claim that an engine cannot digest must not take the other claims' results with it
         stopped = f"The engine stopped with {_said(error)}"

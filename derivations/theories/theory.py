@@ -27,6 +27,10 @@ class BadAssumption(ValueError):
     """A knob that does not exist, or a value that it does not take."""
 
 
+class NoForm(ValueError):
+    """What a formula has no form for under some assumptions, as a sentence."""
+
+
 @dataclass(frozen=True)
 class Knob:
     """A choice: its name, the allowed values (an upper-case word is a placeholder) and what it means.

@@ -70,9 +70,14 @@ def _halves(a: KsvdAssumptions) -> tuple[Term, Term]:
 def _output(a: KsvdAssumptions) -> All:
     own = printed(a)
     (w_e, w_r), (first, second) = weights(own), _halves(own)
-    return All(
+    halves = [
         Definition(as_term(o_e)[i], first, label="upper half"),
         Definition(as_term(o_r)[i], second, label="lower half"),
+    ]
+    if own.f_X == "identity":  # then both forms are one
+        return All(*halves)
+    return All(
+        *halves,
         Identity(first, w_e.T @ image(own, phi_q[i]), label="upper half, second form"),
         Identity(second, w_r.T @ image(own, phi_k[i]), label="lower half, second form"),
     )

@@ -29,7 +29,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     attention,
     softmax_lines,
 )
-from checks.statement import All, Fact, Given, Identity
+from checks.statement import All, Fact, Given, Identity, occurring
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, sum_over
@@ -53,11 +53,12 @@ def _weights_are_stationary(a: SvrAssumptions) -> Identity:
     """The stationarity condition (8), solved, gives W = Σ_j v_j Φ(k_j)ᵀ when α - α̃ = h v."""
     solved, at = svr.dual(a).solved[svr.w], svr.dual(a).at[svr.w]
     tensor, rule = svr.value_rule(a)
+    weights = Raw((), solved) if at == (d, f_) else as_term(0)
     return Identity(
-        Raw((), solved) if at == (d, f_) else as_term(0),
+        weights,
         sum_over(j, v[j, d] * phi_k[j, f_]),
         given=(Given(tensor, (j, d), rule, "the multipliers are chosen so that α - α̃ = h v"),),
-        nonzero=(svr.h_k,),
+        nonzero=occurring((svr.h_k,), weights, rule),
         label="stationarity in w",
         reason="h(k_j) cancels",
     )
@@ -85,9 +86,9 @@ def _sufficient(a: SvrAssumptions) -> tuple[Any, ...]:
             label="the conditions on the multipliers",
         ),
         Identity(
-            Raw((), dict(svr.dual(a).complementarity).get(svr.alpha, as_term(0).entry())),
+            charged := Raw((), dict(svr.dual(a).complementarity).get(svr.alpha, as_term(0).entry())),
             as_term(svr.y)[j, d] - svr.fit(d, j, a) - eps - xi,
-            nonzero=(svr.h_k,),
+            nonzero=occurring((svr.h_k,), charged, svr.fit(d, j, a)),
             label="what α multiplies",
         ),
         _weights_are_stationary(a),

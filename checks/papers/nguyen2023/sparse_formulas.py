@@ -112,6 +112,8 @@ def masked_softmax(at: Index) -> Term:
 
 X_S = per_head("x^s", "x", D)
 KEPT_S, VALUES_S = per_head("k_m^s", "k", M, D), per_head("v_m^s", "v", M, DV)
+_all = {f: getattr(heads.K_S, f).replace("^{%1}", r"^{%1,\text{all}}") for f in ("row_latex", "entry_latex")}
+ALL_S = replace(heads.K_S, name="k_j^s of all", **_all)
 HEAD_SUBSET = replace(SUBSET, name="subset of a head", mark="^{s}")
 
 
@@ -123,7 +125,7 @@ def version(a: SvrAssumptions, normalise: bool) -> Identity:
     query, key = as_term(X_S)[s], as_term(KEPT_S)[s, at]
     if normalise:
         query, key = heads.normalised(query), heads.normalised(key)
-    raw = (heads.j, as_term(heads.K_S)[s, heads.j])
+    raw = (heads.j, as_term(ALL_S)[s, heads.j])
     expr = sv.lift(sv.regenerated(HEAD_SUBSET, a, query, key, raw), s, {HEAD_SUBSET.v: VALUES_S})
     attention = sum_over(at, softmax(at, query.T @ key / sqrt(size(D))) * as_term(VALUES_S)[s, at])
     return Identity(

@@ -56,7 +56,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     w,
     with_values,
 )
-from checks.statement import All, Definition, Fact, Identity
+from checks.statement import All, Definition, Fact, Identity, occurring
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
@@ -153,7 +153,7 @@ claim(
         Identity(
             stationarity(a, svr.b, d),
             sum_over(j, alpha_t[j, d] - alpha[j, d]),
-            nonzero=(svr.h_k,),
+            nonzero=occurring((svr.h_k,), stationarity(a, svr.b, d)),
             label="the derivative",
         ),
         Implication(
@@ -188,11 +188,17 @@ claim(
     theory="svr",
     words="The derivatives of (6) by the slacks are C - α - η and C - α̃ - η̃.",
     literal=lambda a: All(
-        Identity(
-            stationarity(a, svr.xi, j, d), c - alpha[j, d] - eta[j, d], nonzero=(svr.h_k,), label="by ξ"
-        ),
-        Identity(
-            stationarity(a, svr.xi_t, j, d), c - alpha_t[j, d] - eta_t[j, d], nonzero=(svr.h_k,), label="by ξ̃"
+        *(
+            Identity(
+                stationarity(a, slack, j, d),
+                c - multiplier[j, d] - other[j, d],
+                nonzero=occurring((svr.h_k,), stationarity(a, slack, j, d)),
+                label=label,
+            )
+            for slack, multiplier, other, label in (
+                (svr.xi, alpha, eta, "by ξ"),
+                (svr.xi_t, alpha_t, eta_t, "by ξ̃"),
+            )
         ),
     ),
     assumes=(LOSS, H_NONZERO),

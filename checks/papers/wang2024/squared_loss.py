@@ -75,13 +75,18 @@ claim(
 
 def step_size(a: FunctionalAssumptions, rate: Term) -> All:
     """rate times gradient against the coefficients of (1)."""
-    there, (by_weights, by_offset) = n.current(a)[1], n.slopes("squared", a)
+    there, slopes = n.current(a)[1], n.slopes("squared", a)
     summed = rate / size(N) * sum_over(i, n.residual[c] * as_term(fd.phi)[i, fd.m])
     plain = rate / size(N) * sum_over(i, n.residual)
-    steps = (-(n.alpha * as_term(fd.by_W))[c, fd.m], -(n.alpha * as_term(fd.by_b)))
-    return All(
-        Identity(steps[0], summed, given=(there, by_weights), label="step of W"),
-        Identity(steps[1], plain, given=(there, by_offset), label="step of b"),
+    steps = (
+        ("step of W", -(n.alpha * as_term(fd.by_W))[c, fd.m], summed),
+        ("step of b", -(n.alpha * as_term(fd.by_b)), plain),
+    )
+    return All(  # without b there is one slope
+        *(
+            Identity(own, printed, given=(there, slope), label=label)
+            for (label, own, printed), slope in zip(steps, slopes, strict=False)
+        )
     )
 
 

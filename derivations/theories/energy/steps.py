@@ -42,6 +42,7 @@ from derivations.theories.energy.shape import (
     sympy_expression,
     sympy_function,
 )
+from derivations.theories.theory import NoForm
 
 _TOWER = 3
 _LONG_EXPONENT = re.compile("[eE].{4}")
@@ -120,8 +121,8 @@ def functions(assumptions: EnergyAssumptions) -> tuple[str, ...]:
 
 
 def weight(assumptions: EnergyAssumptions, text: str, at: Term) -> Term:
-    """The weight of the regulariser at c_j = ``at``, for the F given as text. Raises ValueError where
-    there is none.
+    """The weight of the regulariser at c_j = ``at``, for the F given as text. Raises NoForm where there is
+    none.
     """
     match assumptions.regulariser:
         case "none":
@@ -131,7 +132,7 @@ def weight(assumptions: EnergyAssumptions, text: str, at: Term) -> Term:
         case "section5":
             exponent = power_of(text)
             if exponent is None:
-                raise ValueError(f"the regulariser of Section 5 is for powers u^p, not for {text}")
+                raise NoForm(f"the regulariser of Section 5 is for powers u^p, not for {text}")
             return exponent * at ** (exponent - 1)
     return formula(text, at, 1)
 
