@@ -128,11 +128,18 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
 
 
 def said_under(claim: Claim, assumptions: Any) -> str:
-    """The text of statements and derivation under assumptions: where two have the same, neither touches the
-    claim.
+    """The text of statements and derivation under assumptions, or the words of the error that says why there
+    is none: where two have the same, neither touches the claim.
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
-    return _text([built(part, assumptions) if part else None for part in parts])
+    return _text([_built(part, assumptions) if part else None for part in parts])
+
+
+def _built(part: Any, assumptions: Any) -> Any:
+    try:
+        return built(part, assumptions)
+    except Exception as error:  # judging the claim says it
+        return type(error).__name__, str(error)
 
 
 @per_audit

@@ -10,7 +10,7 @@ from checks.claim import Claim, Options, built
 from checks.engine.wellformed import check
 from checks.run.registry import load
 from checks.run.theories import theory
-from checks.run.verify import assumptions_for, examine
+from checks.run.verify import assumptions_for, changes
 from checks.statement import parts
 from derivations.theories.theory import NoForm
 
@@ -49,7 +49,8 @@ def test_a_claim_is_a_statement_under_another_assumption(id: str, knob: str, val
 def test_what_has_no_form_says_so_in_a_sentence() -> None:
     """The regulariser of Section 5 is for powers, and (76) is about the exponential."""
     chosen = theory("energy").assumptions({"regulariser": "section5"})
-    record = examine(load()["farooq2025/eq76"], chosen, Options(), quick=True)
+    ((_, records),) = changes([load()["farooq2025/eq76"]], {"energy": chosen}, Options())
+    *_, record = records.values()
     said = "the regulariser of Section 5 is for powers u^p, not for exp(u)"
     assert record.verdict == "unsettled"
     assert record.notes.endswith(f"Under these assumptions nothing is said: {said}")
