@@ -42,17 +42,23 @@ class GaussianMean(Kind):
 
 
 def mean(integrand: sp.Expr, w: sp.Symbol) -> sp.Expr | None:
-    """The Gaussian integral, symbolically. Sines and cosines have a formula of their own, and beside what it
-    does not cover none is given: SymPy would look for it for hours.
+    """The Gaussian integral, symbolically. Powers beside exponentials, sines and cosines have a formula of
+    their own, and beside sines and cosines that it does not cover none is given: SymPy would look for it for
+    hours.
     """
+    found = _waves(integrand, w)
     if any(wave.has(w) for wave in integrand.atoms(sp.sin, sp.cos)):
-        return _waves(integrand, w)
+        return found
+    if found is not None:
+        return sp.simplify(found)
     density = sp.exp(-(w**2) / 2) / sp.sqrt(2 * sp.pi)
     return sp.simplify(sp.integrate(sp.expand(integrand * density), (w, -sp.oo, sp.oo)))
 
 
 def _waves(integrand: sp.Expr, w: sp.Symbol) -> sp.Expr | None:
-    """The mean of a sum of terms c wⁿ exp(aw) cos(bw + c), or with a sine; None where it is no such sum."""
+    """The mean of a sum of terms c wⁿ exp(aw) cos(bw + c), with a sine or with neither; None where it is no
+    such sum.
+    """
     total = sp.Integer(0)
     for term in sp.Add.make_args(sp.expand(TR8(sp.expand(integrand)))):
         mean_ = _wave(term, w)
@@ -84,6 +90,8 @@ def _wave(term: sp.Expr, w: sp.Symbol) -> sp.Expr | None:
         sp.binomial(power, k) * sp.factorial2(k - 1) * (a + sp.I * b) ** (power - k)
         for k in range(0, power + 1, 2)
     )
+    if b == turn == 0:
+        return before * sp.exp(sp.expand(rest + a**2 / 2)) * sp.expand(moments)
     real, imaginary = sp.expand(moments).as_real_imag()
     angle = a * b + turn
     if wave.func == sp.sin:

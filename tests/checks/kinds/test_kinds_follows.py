@@ -12,7 +12,7 @@ from checks.engine.judge import judge
 from checks.kinds.exact_svd import FAMILIES
 from checks.kinds.examples import Point
 from checks.kinds.follows import Equation, Follows, certificate_error
-from checks.kinds.gaussian import GaussianMean
+from checks.kinds.gaussian import GaussianMean, mean
 from checks.kinds.unbounded import Bounded, Ray, bound_error
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
@@ -165,3 +165,13 @@ def test_gaussian_mean() -> None:
     assert wrong.holds is False
     assert "z = 1" in wrong.counterexample
     assert judge(GaussianMean(w**2, w, sp.Integer(1))).proved
+
+
+@pytest.mark.parametrize("power", range(4))
+def test_powers_beside_exponentials_have_the_mean_that_integration_gives(power: int) -> None:
+    w, s = sp.Symbol("w", real=True), sp.Symbol("s", real=True)
+    integrand = w**power * sp.exp(s * w - 1) / (1 + s**2)
+    density = sp.exp(-(w**2) / 2) / sp.sqrt(2 * sp.pi)
+    at = {s: sp.Rational(1, 3)}
+    expected = sp.integrate((integrand * density).subs(at), (w, -sp.oo, sp.oo))
+    assert sp.simplify(mean(integrand, w).subs(at) - expected) == 0
