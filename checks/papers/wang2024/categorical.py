@@ -157,7 +157,8 @@ def taylor(jacobian: str, classes: str = CLASSES, label: str = "") -> Order:
             classes, lambda k: component(lambda m: entry(f, m), k, classes) * entry(df, k)
         )
         return Order(exact, own + own * change, t, 2, label=label)
-    slope_at = named(r"\frac{\partial h_{c}}{\partial f_{c}}", own * (1 - own))
+    of = "1" if classes == "1" else "c"
+    slope_at = named(rf"\frac{{\partial h_{{{of}}}}}{{\partial f_{{{of}}}}}", own * (1 - own))
     witness = None if classes == "1" else OFF_DIAGONAL
     return Order(exact, own + slope_at * change, t, 2, witness=witness, label=label)
 
