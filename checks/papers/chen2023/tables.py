@@ -294,6 +294,7 @@ table(
             "nguyen2023/listops",
             partial(against_rules, data.TABLE_3["ListOps"]),
             "expressions drawn anew from the published grammar; rules in place of trained models",
+            dtype=None,
         ),
     ),
 )

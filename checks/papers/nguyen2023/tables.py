@@ -170,6 +170,7 @@ _table(
             "nguyen2023/listops",
             partial(against_rules, tuple(TWO.rows["ListOps"][::2])),
             "expressions drawn anew from the published grammar; rules in place of trained models",
+            dtype=None,
         ),
     ),
 )
