@@ -153,11 +153,12 @@ def follows_latex(hypotheses: tuple[Fact, ...], conclusion: Fact) -> str:
     if not hypotheses:
         return conclusion.latex()
     shared = free(conclusion.term)
-    left = r",\quad ".join(h.latex() + _for_all(free(h.term) - shared, r"\ ") for h in hypotheses)
-    return rf"{left} \;\Longrightarrow\; {conclusion.latex()}" + _for_all(shared, r"\qquad ")
+    left = r",\quad ".join(h.latex() + for_all(free(h.term) - shared, r"\ ") for h in hypotheses)
+    return rf"{left} \;\Longrightarrow\; {conclusion.latex()}" + for_all(shared, r"\qquad ")
 
 
-def _for_all(indices: set[Index], before: str) -> str:
+def for_all(indices: set[Index], before: str) -> str:
+    """What says that a formula holds for each of some indices, after ``before``; nothing without indices."""
     names = ", ".join(sorted({i.latex.strip() for i in indices}))
     return rf"{before}\text{{(each }} {names}\text{{)}}" if names else ""
 

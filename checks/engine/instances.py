@@ -36,8 +36,7 @@ class _Functions(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if not is_unknown(name):
             raise NotExact(f"no values of {name} are known")
-        rng = random.Random(f"function {name}")
-        coefficients = [Fraction(rng.choice([-2, -1, 1, 2, 3]), rng.choice([1, 2])) for _ in range(5)]
+        coefficients = _coefficients(name)
 
         def value(arg: Any, order: int) -> Any:
             own = coefficients
@@ -49,6 +48,12 @@ class _Functions(dict[str, Any]):
             return result
 
         return value
+
+
+def _coefficients(name: str) -> list[Fraction]:
+    """The coefficients of the polynomial that stands for an unknown function, that of degree 0 first."""
+    rng = random.Random(f"function {name}")
+    return [Fraction(rng.choice([-2, -1, 1, 2, 3]), rng.choice([1, 2])) for _ in range(5)]
 
 
 def _power_of(exponent: Fraction, root: Any) -> Any:
@@ -354,8 +359,8 @@ def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> Iterator[
                 yield Instance(instance.sizes, {**instance.values, key: root}, instance.given)
 
 
-def describe(instance: Instance, at: Mapping[Index, int]) -> str:
-    """An instance in words: sizes, values, indices."""
+def describe(instance: Instance, at: Mapping[Index, int], *expressions: ix.Expr) -> str:
+    """An instance in words: sizes, values, the unknown functions of the expressions, indices."""
     lines = []
     sizes = ", ".join(f"{d} = {n}" for d, n in instance.sizes.items())
     if sizes:
@@ -367,6 +372,9 @@ def describe(instance: Instance, at: Mapping[Index, int]) -> str:
         names.setdefault(tensor, {})[entry] = value
     for tensor, entries in names.items():
         lines.append(f"{unicode_math(tensor.symbol)} = {_nested(entries, len(tensor.dims))}")
+    everything = (*expressions, *(g.value.entry() for g in instance.given))
+    calls = {n.function for e in everything for n in ix.walk(e) if isinstance(n, ix.Call)}
+    lines += [f"{name}(t) = {_polynomial(_coefficients(name))}" for name in sorted(filter(is_unknown, calls))]
     named = {i: n + 1 for i, n in at.items() if not re.match(r"e\d+#", i.name)}
     place = ", ".join(str(n + 1) for i, n in at.items() if i not in named)
     if named:
@@ -374,6 +382,17 @@ def describe(instance: Instance, at: Mapping[Index, int]) -> str:
     if place:
         lines.append(f"entry ({place})" if "," in place else f"entry {place}")
     return "; ".join(lines)
+
+
+def _polynomial(coefficients: list[Fraction]) -> str:
+    """A polynomial in t whose coefficients are not 0, that of degree 0 first."""
+    first, *others = coefficients
+    powers = ("t", *(f"t{n}" for n in "²³⁴"))
+    terms = (
+        f" {'-' if c < 0 else '+'} {'' if abs(c) == 1 else f'{abs(c)} '}{power}"
+        for c, power in zip(others, powers, strict=True)
+    )
+    return f"{first}{''.join(terms)}"
 
 
 def _nested(entries: dict[tuple[int, ...], Any], depth: int) -> str:

@@ -257,7 +257,7 @@ def _shrink(
                 break
     best = Instance(instance.sizes, values, instance.given)
     left, right = (best.value(s, at) for s in sides)
-    return f"{describe(best, at)}: left side {left}, right side {right}"
+    return f"{describe(best, at, *sides)}: left side {left}, right side {right}"
 
 
 def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants:

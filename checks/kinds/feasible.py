@@ -15,12 +15,13 @@ from checks.engine.instances import FUNCTIONS, Instance, dimensions, ones
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence
 from checks.kinds.examples import Point
-from checks.statement import Fact, Given, Kind, Malformed
+from checks.statement import Fact, Given, Kind, Malformed, for_all
 from derivations.calculus import index as ix
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.exact import Exponential
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program, convexity_of_squares, is_affine
+from derivations.calculus.term import free
 
 
 @contextmanager
@@ -128,8 +129,9 @@ def _violated(program: Program, values: dict[str, Any]) -> str:
 class Solvable(Kind):
     """For all values of the other symbols some ``unknown`` satisfies all equations (terms that vanish).
 
-    The equations are linear in the unknown. Only for systems that need not be solvable: ``point`` offers
-    values at which they have no solution, and the engine accepts it only if exact elimination agrees.
+    The equations are linear in the unknown, and hold for each of their indices that ``point`` leaves open.
+    Only for systems that need not be solvable: ``point`` offers values at which they have no solution, and
+    the engine accepts it only if exact elimination agrees.
     """
 
     unknown: Tensor
@@ -139,9 +141,11 @@ class Solvable(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The system."""
-        name = self.unknown.symbol
-        lines = r",\quad ".join(f"{e.term.latex()} = 0" for e in self.equations)
+        """The system, with what its equations run over: one unknown solves all of them."""
+        name, given = self.unknown.symbol, {index for index, _ in self.point.at}
+        lines = r",\quad ".join(
+            f"{e.term.latex()} = 0" + for_all(free(e.term) - given, r"\ ") for e in self.equations
+        )
         return rf"\exists\,{name}:\quad {lines}"
 
 

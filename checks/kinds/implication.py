@@ -98,7 +98,8 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     holding, count, broken = satisfied(statement, seed)
     if broken and not unseen:
         held = f"every hypothesis holds, but {statement.conclusion.name} does not"
-        finding.counterexample = f"{describe(*broken)}: {held}"
+        said = (f.term.entry() for f in (*statement.hypotheses, statement.conclusion))
+        finding.counterexample = f"{describe(*broken, *said)}: {held}"
         finding.evidence.append(Evidence("exact", "exact-rational", False, "an exact counterexample"))
         return finding
     if not why and (broken or not holding):

@@ -94,7 +94,7 @@ def _sampled(s: AtLeast, seed: int) -> Evidence:
                 checked += sign is not None
                 if sign == -1:
                     left, right = (instance.value(side.entry(), at) for side in (s.lhs, s.rhs))
-                    where = f"{describe(instance, at)}: left side {left}, right side {right}"
+                    where = f"{describe(instance, at, difference)}: left side {left}, right side {right}"
                     return Evidence("exact", "exact-rational", False, where)
     if checked < ENOUGH:
         return Evidence("exact", "exact-rational", None, not_run=f"only {checked} instances had a sign")

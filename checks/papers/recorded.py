@@ -184,12 +184,14 @@ def size(result: Result) -> str:
 @dataclass(frozen=True)
 class Recorded:
     """A leg that cites the recorded result of an experiment: ``says`` makes sentences of it, ``differs``
-    says what is not as in the paper at any size. The digest of the result is part of the record's key.
+    says what is not as in the paper at any size, ``dtype`` is that of the trained models, if there are any.
+    The digest of the result is part of the record's key.
     """
 
     experiment: str
     says: Callable[[Result], list[str]]
     differs: str
+    dtype: str | None = "float32"
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -222,6 +224,6 @@ class Recorded:
         device, seconds = result["provenance"]["device"], result["cpu_seconds"]
         return [
             Evidence(
-                "tensor", "measured", None, detail, dtype="float32", device=device, seconds=float(seconds)
+                "tensor", "measured", None, detail, dtype=self.dtype, device=device, seconds=float(seconds)
             )
         ]

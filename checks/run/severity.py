@@ -20,7 +20,7 @@ from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.examples import Rule
 from checks.kinds.family import Family
-from checks.kinds.follows import Follows
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
 from checks.kinds.programs import WellPosed
@@ -29,7 +29,7 @@ from checks.kinds.stacked import Stacked
 from checks.statement import Definition, Fact, Given, Identity, Statement, names, parts
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Apply, NonConformable, Power, Symbol, Term, subterms
+from derivations.calculus.term import Apply, NonConformable, Pick, Power, Symbol, Term, subterms
 
 FORMULAS = (Identity, Definition, Scoped, Stacked, WellPosed, Family, Arithmetic, Averages)
 
@@ -200,11 +200,16 @@ def _adds(printed: Any, repair: Any) -> bool:
 
 
 def _implied(hypothesis: Any) -> list[Any]:
-    """A hypothesis, and weaker ones that it contains."""
+    """A hypothesis, and weaker ones that it contains; an equation of matrices is one of all their entries."""
+    if isinstance(hypothesis, Equation):
+        return [(unpromised(hypothesis.lhs - hypothesis.rhs), r) for r in ("=", ">=")]
     if not isinstance(hypothesis, Fact):
         return [unpromised(hypothesis)]
+    term = hypothesis.term
+    if isinstance(term, Pick) and len(set(term.data)) == len(term.data) == len(term.args[0].shape()):
+        term = term.args[0]
     return [
-        (unpromised(hypothesis.term), r)
+        (unpromised(term), r)
         for r in {"=": ("=", ">="), ">": (">", ">=")}.get(hypothesis.relation, (hypothesis.relation,))
     ]
 

@@ -408,7 +408,7 @@ claim(
     "Eq. (17)",
     "The dual representation, line by line",
     theory="ksvd",
-    words="The weights of (14) put into (16), and the sums rearranged into kernel values.",
+    words="The weights of (14) put into (16) at any x, and the sums rearranged into kernel values.",
     literal=_lines_of_17,
     assumes=PRIMAL,
     rests_on=("chen2023/eq14", "chen2023/eq16"),

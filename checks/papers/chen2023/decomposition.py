@@ -150,19 +150,21 @@ S_ = Tensor("A", (N, N), "A", symmetric=True)
 G_ = Tensor("A", (N, N), "A")
 V_ = Tensor("V", (N, RANK), "V")
 U_ = Tensor("U", (N, RANK), "U")
+s_ = Tensor("s", (RANK,), r"\sigma", "", r"\sigma_{%1}", positive=True)
 big_u, big_v, k_ = as_term(U_), as_term(V_), Index("k", N)
+PLAIN = PrintedDiagonal((as_term(s_),), r"\Sigma")
 R_1, R_2 = _residual("R_1", N, RANK), _residual("R_2", N, RANK)
 
 
 def _symmetric() -> Rule:
     matrix, row, column = as_term(S_), Index("k", N), Index("c", RANK)
     facts = (
-        Fact("A V = UΣ", entry(matrix @ big_v - big_u @ Sigma, row, column), "="),
-        Fact("Aᵀ U = VΣ", entry(matrix.T @ big_u - big_v @ Sigma, row, column), "="),
+        Fact("A V = UΣ", entry(matrix @ big_v - big_u @ PLAIN, row, column), "="),
+        Fact("Aᵀ U = VΣ", entry(matrix.T @ big_u - big_v @ PLAIN, row, column), "="),
         Fact("UᵀU = I", entry(big_u.T @ big_u - ONE_R, b_, column), "="),
         Fact("VᵀV = I", entry(big_v.T @ big_v - ONE_R, b_, column), "="),
     )
-    values_at = ((S_, ((-1,),)), (U_, ((1,),)), (V_, ((-1,),)), (s, (1,)))
+    values_at = ((S_, ((-1,),)), (U_, ((1,),)), (V_, ((-1,),)), (s_, (1,)))
     return Rule(facts, Fact("U - V", entry(big_u - big_v, i, a_), "="), Point(((N, 1), (RANK, 1)), values_at))
 
 
@@ -170,8 +172,10 @@ def _semidefinite() -> Follows:
     matrix = as_term(G_)
     rule = Given(G_, (i, k_), entry(as_term(B_).T @ as_term(B_), i, k_), "A = BᵀB is positive semidefinite")
     hypotheses = (
-        Equation(matrix @ big_v, big_u @ Sigma, R_1, "first equation of (5)"),
-        Equation(matrix.T @ big_u, big_v @ Sigma, R_2, "second equation of (5)"),
+        Equation(matrix @ big_v, big_u @ PLAIN, R_1, "first equation of (5)"),
+        Equation(matrix.T @ big_u, big_v @ PLAIN, R_2, "second equation of (5)"),
+        Equation(big_u.T @ big_u, ONE_R, R_U, "orthonormal columns"),
+        Equation(big_v.T @ big_v, ONE_R, R_V, "orthonormal columns"),
     )
     certificate = trace((big_v - big_u).T @ (as_term(R_1) - as_term(R_2)))
     return Follows(
@@ -180,7 +184,7 @@ def _semidefinite() -> Follows:
         big_v[i, a_],
         certificate,
         "positive semidefinite decompositions",
-        factor=values[a_],
+        factor=as_term(s_)[a_],
         squares=squared_norm(as_term(B_) @ (big_u - big_v)),
         over=(i, a_),
         given=(rule,),
@@ -197,8 +201,9 @@ claim(
     corrected=_semidefinite(),
     correction_words="U = V holds for positive semidefinite A, and only for them: U = V makes A = UΣUᵀ.",
     rests_on=("chen2023/thm2.2",),
-    where=MATRICES + " Here $M=N$ and $A$ is symmetric.",
+    where=r"$A\in\mathbb{R}^{N\times N}$ symmetric of rank $r$; $U,V\in\mathbb{R}^{N\times r}$; "
+    r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_r)$ positive; $B$ any matrix with $N$ columns.",
     notes="A = [-1] has U = [1], V = [-1]. In general A = QLQᵀ has U = Q, Σ = |L| and V = Q sgn L on the "
-    "non-zero part. The sentence is about symmetric kernels, Mercer's are positive semidefinite, and nothing "
-    "later uses it.",
+    "non-zero part. The kernel matrices of Mercer kernels are positive semidefinite; nothing later uses the "
+    "sentence.",
 )

@@ -186,12 +186,12 @@ claim(
 FIVE_J = Index("j", "J")
 copies, heads, key_, width = Index("C", "N_C"), Index("h", "H"), Index("B", "N_B"), Index(r"\alpha", "Y")
 stray = Index("a", "Y")
-memory = Index(r"\mu", "K")
+memory = Index(r"\mu", "M")
 K5, Q5 = (
     as_term(Tensor(x, ("Y", "H", d), x, "", f"{x}_{{%1%2%3}}")) for x, d in (("K", "N_B"), ("Q", "N_C"))
 )
 XI5, G5 = (
-    as_term(Tensor("xi", ("K", "J"), r"\xi", "", r"\xi_{%1%2}")),
+    as_term(Tensor("xi", ("M", "J"), r"\xi", "", r"\xi_{%1%2}")),
     as_term(Tensor("g", ("J", "N_C"), "g", "", "g_{%1%2}")),
 )
 
@@ -212,7 +212,7 @@ claim(
     corrected=Scoped(ENERGY, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",
     where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; "
-    r"$\beta>0$.",
+    r"$\beta>0$. $N_C$ tokens of $J$ entries, $H$ heads with $N_B$ keys of $Y$ entries, $M$ patterns.",
     notes="The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = "
     "1, 0 for a = 2, and 1 as meant. Quoted from another paper and not used later.",
 )

@@ -10,9 +10,12 @@ from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import DK, DV, DX, A, N, V, i, j, k
 
 HERE = "farooq2025/"
-WHERE = (
+MATRICES = (
     r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with "
-    r"rows $v_j$, $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$; "
+    r"rows $v_j$, $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; "
+)
+WHERE = (
+    MATRICES + r"$u_j=\sum_m A_{mj}z_m^\top v_j$; "
     r"$c_j=\sum_m A_{mj}\sum_l A_{ml}v_l^\top v_j$, the alignments of the attention output; "
     r"$S\in\mathbb{R}^{n\times n}$ the scores; $Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys."
 )

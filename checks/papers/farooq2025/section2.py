@@ -432,8 +432,9 @@ claim(
         ),
     ),
     assumes=(SMOOTH,),
-    where=r"$B\in\mathbb{R}^{n\times d}$, $S\in\mathbb{R}^{d\times n}$, $A\in\mathbb{R}^{n\times n}$, "
-    r"$Z\in\mathbb{R}^{n\times d_v}$; $f$ has the entries $F(\sum_{ik}\Omega_{jmik}Z_{ik})$." + DIRECTION,
+    where=r"$B\in\mathbb{R}^{n\times d}$ and $S\in\mathbb{R}^{d\times n}$ the $A$ and $B$ of the first "
+    r"identity, $A\in\mathbb{R}^{n\times n}$ that of the second, $Z\in\mathbb{R}^{n\times d_v}$; $f$ has the "
+    r"entries $F(\sum_{ik}\Omega_{jmik}Z_{ik})$." + DIRECTION,
     notes="The third is shown for the matrix functions of Z whose entries are any differentiable F of any "
     "linear form; at one point the differential of any differentiable function is that of a linear one.",
 )

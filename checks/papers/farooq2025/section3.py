@@ -7,7 +7,7 @@ from fractions import Fraction
 from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import E_NAME, HERE, READ_AS, STOCHASTIC, WHERE, mu
+from checks.papers.farooq2025.notation import E_NAME, HERE, MATRICES, READ_AS, STOCHASTIC, WHERE, mu
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import kronecker, unit
 from derivations.calculus.index import Tensor
@@ -32,9 +32,9 @@ claim(
     literal=Identity(sum_over(mu, sum_over(i, A[i, mu] * Z[i])), PATTERNS),
     corrected=Identity(sum_over(mu, sum_over(i, k, A[i, mu] * V[mu, k] * Z[i, k])), PATTERNS),
     correction_words="The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries "
-    "A_iμ V_μk, of rank one: column μ of A times row μ of V.",
+    "A_iμ V_μk, of rank at most one: column μ of A times row μ of V.",
     rests_on=(HERE + "eq2",),
-    where=WHERE,
+    where=MATRICES + r"$N$ states $s_i$ and $K$ patterns $\xi^\mu$ as in (2).",
     notes="Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) "
     "has again is lost. With d_v = 1, n = 1, A = 1, v = 2, z = 1 the printed substitution gives 1 and (24) "
     "gives 2.",

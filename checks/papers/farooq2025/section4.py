@@ -260,8 +260,8 @@ IN_MATRICES = (A.T @ A @ V @ V.T)[j, j]
 BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
     "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
-    "[(1/2, 1/2), (1/3, 2/3)] and V = (1, -1) the double sum is c = (-1/9, 2/9), which no squared norm is. "
-    "Only the sum of all c_j is one, ‖AV‖²."
+    "[(1/2, 1/2), (1/3, 2/3)] and V = (1, -1) the double sum is c = (-1/9, 2/9), and no squared norm is "
+    "negative. The sum of all c_j is one, ‖AV‖²."
 )
 
 

@@ -15,7 +15,8 @@ from checks.kinds.family import Family
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE, WHERE
+from checks.papers.farooq2025 import notation
+from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE
 from checks.papers.farooq2025.section3 import TRANSPOSED, U
 from checks.papers.farooq2025.section4 import COLUMN, FLAT, STATE, W_
 from checks.statement import All, Definition, Given, Identity
@@ -29,6 +30,7 @@ from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")
 
+WHERE = notation.WHERE + r" $p$ the exponent; a power of exponent 0 is 1, also that of 0."
 WHOLE = Assumption("p whole", "the exponent p is a whole number, at least 1")
 POWERS = (1, 2, 3)
 q = Index("l", N)

@@ -70,7 +70,7 @@ claim(
     where=NOTATION,
     notes="The first printed form, double series over double series, is (29) used once in the numerator and "
     "once for each term of the denominator; both series converge absolutely. That the last fraction is a "
-    "softmax is (14).",
+    "softmax, and (2) at x = q_i and b = 0, is (14).",
 )
 
 

@@ -67,8 +67,10 @@ MAPS = (
     r"$\mathbf{W}_V\in\mathbb{R}^{D_v\times D_x}$; $D_x=D_v$ wherever an input is added."
 )
 ONE_INPUT = (
-    r" The program in $w$ and $u$ is (33) for one input, all widths 1 and $h$ the kernel sum: $u$ is "
-    r"$\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of degree one, the others 0."
+    r" The program in $w$ and $u$ is (33) for one input, all widths 1, $\boldsymbol{b}=0$ and $h$ the kernel "
+    r"sum: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ the entry of $\mathbf{W}$ at the feature of degree one, "
+    r"the others 0. $\text{left}$ and $\tilde{\text{left}}$ are the left sides of the two constraints; where "
+    r"it is said which symbols are listed, the program has $\boldsymbol{x}_j(d)$ and $D$ rows."
 )
 F_X = as_term(Tensor("f(x)", (DV,), r"f(\boldsymbol{x})"))
 
@@ -80,24 +82,31 @@ PRINTED_PENALTY = Fraction(1, 2) * sum_over(d, squared_norm(as_term(W_PROJ)[d]))
 
 def printed_program(a: SvrAssumptions) -> All:
     """Objective and constraints as printed; their shapes do not agree."""
-    value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
-    fitted, added = w[d].T @ phi[j] / h[j], as_term(X_J)[j]
-    first, second = (
-        as_term(Tensor(f"left_{which}", (), rf"\text{{{which} constraint of (33), left side}}"))
-        for which in ("first", "second")
-    )
     program = FIT.under(a).program()
     return All(
         joint(),
-        Definition(first, y[j, d] - fitted - added - b[d], nonzero=(FIT.h,), label="the first constraint"),
-        Definition(second, fitted + added + b[d] - y[j, d], nonzero=(FIT.h,), label="the second constraint"),
-        Definition(value, LINES.ridge + PRINTED_PENALTY + LINES.slacks, label="the objective"),
+        *_lines(as_term(X_J)[j], PRINTED_PENALTY),
         WellPosed(
             replace(program, variables=(*program.variables, W_PROJ)),
             (FIT.w, W_PROJ, *FIT.slacks),
             FIT.data(),
             label="the minimisation runs over the listed variables",
         ),
+    )
+
+
+def _lines(added: Term, penalty: Term) -> tuple[Definition, ...]:
+    """Left sides of the constraints, and objective, of (33): what is added to the fit, what W_proj costs."""
+    value = as_term(Tensor("value", (), r"\text{objective of (33)}"))
+    first, second = (
+        as_term(Tensor(f"left_{n}", (N, DV), side, side + "_{%1}", side + "_{%1}(%2)"))[j, d]
+        for n, side in enumerate((r"\text{left}", r"\tilde{\text{left}}"))
+    )
+    fitted = w[d].T @ phi[j] / h[j]
+    return (
+        Definition(first, y[j, d] - fitted - added - b[d], nonzero=(FIT.h,), label="the first constraint"),
+        Definition(second, fitted + added + b[d] - y[j, d], nonzero=(FIT.h,), label="the second constraint"),
+        Definition(value, LINES.ridge + penalty + LINES.slacks, label="the objective"),
     )
 
 
@@ -187,10 +196,12 @@ def descent_is_stationary() -> All:
 
 
 def corrected_program(a: SvrAssumptions) -> All:
-    printed, program = LINES.ridge + PENALTY + LINES.slacks, FIT.under(a).program()
+    """The program for a fixed W_proj, and the printed lines with the repair of each."""
+    program = FIT.under(a).program()
     return All(
-        Identity(printed, program.objective, label="the objective, with the rows of W_proj up to D"),
         Convex(program, label="convex in W, b and the slacks for each fixed W_proj"),
+        *_lines(as_term(FIT.shift)[j, d], PENALTY),
+        Identity(LINES.ridge + PENALTY + LINES.slacks, program.objective, label="that of the program"),
         WellPosed(program, (FIT.w, FIT.b, *FIT.slacks), _data(), label="the variables"),
     )
 

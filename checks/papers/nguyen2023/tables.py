@@ -170,6 +170,7 @@ _table(
             "nguyen2023/listops",
             partial(against_rules, tuple(TWO.rows["ListOps"][::2])),
             "expressions drawn anew from the published grammar; rules in place of trained models",
+            dtype=None,
         ),
     ),
 )
@@ -427,7 +428,8 @@ _betas(
 _betas(
     13,
     "β for classification and regression",
-    "Two β, one a model, for each of 25 classification and 6 regression tasks.",
+    "Two β, one a model, for each of 25 classification and 6 regression tasks. The caption says that the "
+    "latter are UEA's, Table 8 that they are UCR's.",
     Figure("tasks", Fraction(len(T[13].tasks)), "=", Fraction(25 + 6), 0),
     Figure("classification tasks", Fraction(len(ONE.tasks) + len(NINE.tasks)), "=", Fraction(25), 0),
     Figure("regression tasks", Fraction(len(EIGHT.tasks)), "=", Fraction(6), 0),

@@ -306,12 +306,12 @@ claim(
     "The expansion becomes softmax attention",
     theory="svr",
     words="With the features (12) and h the kernel sum, the weights of the values are a softmax of scaled "
-    "scores.",
+    "scores; at a query q_i and without intercept that is (2).",
     literal=softmax_attention,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
     legs=(legs.truncation,),
-    where=PROGRAM + VALUES,
+    where=PROGRAM + VALUES + r" $\boldsymbol{q}_i$: a query.",
 )
 
 

@@ -21,7 +21,7 @@ from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
 from derivations.theories.svr.regression import DV, C, D, N, SvrAssumptions, d, f_, i, j
 
-jp = Index("j'", N)
+jp, of = Index("j'", N), Index("c", D)
 H = Tensor("H", (N, DV), r"\mathbf{H}", r"\boldsymbol{h}_{%1}", r"\boldsymbol{h}_{%1}(%2)")
 f_x = Tensor("f(x)", (DV,), r"f(\boldsymbol{x})", "", r"f(\boldsymbol{x})(%1)")
 q, k, v, w, b, x, y = (as_term(t) for t in (Q, svr.k, svr.v, svr.w, svr.b, svr.x, svr.y))
@@ -169,11 +169,15 @@ def fitted(a: SvrAssumptions) -> tuple[Given, ...]:
 
 
 def softmax_attention(a: SvrAssumptions) -> All:
-    """(14): f(x) as a fraction of exponentials, and that as softmax attention, with the intercept."""
+    """(14): f(x) as a fraction of exponentials and as softmax attention, with the intercept; then (2)."""
     first, second = softmax_lines(True)
+    query = as_term(Tensor("q_i", (D,), r"\boldsymbol{q}_i", "", r"\boldsymbol{q}_i(%1)"))
+    set_to = (Given(svr.x, (of,), query[of], "x = q_i"), Given(svr.b, (d,), as_term(0), "b = 0"))
+    attended = sum_over(j, softmax(j, query.T @ k[j] / sqrt(size(D))) * v[j])
     return All(
         Identity(as_term(f_x), first, given=fitted(a), label="kernel and normaliser put in"),
         Identity(first, second, label="softmax"),
+        Identity(as_term(f_x), attended, given=(*fitted(a), *set_to), label="(2)"),
     )
 
 

@@ -10,7 +10,7 @@ from checks.kinds.examples import Point, Rule
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.categorical import done_h
-from checks.papers.wang2024.notation import BIAS_ON, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c
+from checks.papers.wang2024.notation import BIAS_ON, CLASSES_WHERE, FEATURES, HEAD_TWO_ONE, MASKED, WHERE, c
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.differentiate import gradient
 from derivations.calculus.index import Index, Tensor
@@ -251,6 +251,6 @@ claim(
     "sums of nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement for class 0 "
     "follows the same update with its own code, after any number of layers.",
     rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
-    where=WHERE
+    where=CLASSES_WHERE
     + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes.",
 )

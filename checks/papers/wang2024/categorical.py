@@ -13,6 +13,7 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.attention import CONTEXT, EXAMPLES, POSITION, P
 from checks.papers.wang2024.notation import (
     BIAS_ON,
+    CLASSES_WHERE,
     DIAGONAL,
     ENTROPY,
     FEATURES,
@@ -20,7 +21,6 @@ from checks.papers.wang2024.notation import (
     MASKED,
     REFERENCE,
     SQUARED,
-    WHERE,
     c,
     cp,
 )
@@ -82,8 +82,8 @@ claim(
     literal=entropy_update,
     assumes=(ENTROPY, REFERENCE, BIAS_ON, FEATURES),
     legs=(tensor_legs.latent_steps, solver_legs.logistic_limit),
-    where=WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax; "
-    r"$\mathcal{L}=-\frac1N\sum_i\log h_{y_i,\theta}(x_i)$, where $y_i$ is the class, from $0$ to $C-1$.",
+    where=CLASSES_WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax; "
+    r"$\mathcal{L}=-\frac1N\sum_i\log h_{y_i,\theta}(x_i)$, $h_{0,\theta}$ being their complement to 1.",
     notes=(
         "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the "
         "mean the prefactor "
@@ -128,7 +128,7 @@ claim(
     words="∂h_c/∂f_c = p(Y = c) p(Y ≠ c).",
     literal=lambda a: softmax_derivative(),
     assumes=(replace(REFERENCE, knob="", value=""),),
-    where=WHERE,
+    where=CLASSES_WHERE,
     notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = "
     "-h_c h_{c'}.",
 )
@@ -157,7 +157,8 @@ def taylor(jacobian: str, classes: str = CLASSES, label: str = "") -> Order:
             classes, lambda k: component(lambda m: entry(f, m), k, classes) * entry(df, k)
         )
         return Order(exact, own + own * change, t, 2, label=label)
-    slope_at = named(r"\frac{\partial h_{c}}{\partial f_{c}}", own * (1 - own))
+    of = "1" if classes == "1" else "c"
+    slope_at = named(rf"\frac{{\partial h_{{{of}}}}}{{\partial f_{{{of}}}}}", own * (1 - own))
     witness = None if classes == "1" else OFF_DIAGONAL
     return Order(exact, own + slope_at * change, t, 2, witness=witness, label=label)
 
@@ -174,7 +175,7 @@ claim(
     "…, C-1; for C = 2 this is the printed expansion.",
     assumes=(REFERENCE, DIAGONAL),
     rests_on=("wang2024/prose-softmax-derivative",),
-    where=WHERE
+    where=CLASSES_WHERE
     + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
     notes="For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are "
     "left out are of the same order as what is kept. (4), (11) and every figure (C = 3) inherit this.",
@@ -225,7 +226,7 @@ claim(
     correction_words="The same for k = 0: Δf_{θ_0} = 0.",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
-    where=WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step.",
+    where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step.",
     notes="The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
 )
 
@@ -296,7 +297,7 @@ STEP_NOTES = (
     "over k: an error of the stated order before the step has that order after it. For what (4) is exact, "
     "see wang2024/prose-least-squares."
 )
-STEP_WHERE = WHERE + (
+STEP_WHERE = CLASSES_WHERE + (
     r" $h_{\theta_k}(x)$ is the softmax of $f_{\theta_{k-1}}(x)+\Delta f_{\theta_k}(x)$ with "
     r"$\Delta f_{\theta_k}$ of (3), from $f_{\theta_{k-1}}=\alpha u$ at the examples and at $x$, any $u$; "
     r"on the right $h_{\theta_{k-1}}$, in $\sum_{k'<k}\Delta h_{\theta_{k'}}$ as well, is the softmax of "

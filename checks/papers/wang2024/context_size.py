@@ -11,7 +11,7 @@ from checks.claim import Assumption, claim
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024.notation import WHERE
+from checks.papers.wang2024.notation import CLASSES_WHERE
 from checks.statement import All, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term, exp, size, softmax, sum_over
@@ -119,7 +119,7 @@ claim(
     "best rate is 9N/(9N + 16).",
     assumes=(Assumption("repetition", "sizes are compared by repeating each example m times"),),
     rests_on=("wang2024/eq4", "wang2024/eq10"),
-    where=WHERE
+    where=CLASSES_WHERE
     + (
         r" $\kappa$ a kernel other than softmax; $r_i$ residuals, $s_i$ scores of the keys for one query, "
         r"$q=1,\dots,m$ counts the copies of the context, $N_{\mathrm{train}}$ the stored size. The error "

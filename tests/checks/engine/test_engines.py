@@ -4,12 +4,14 @@ open stays open.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from checks import statement as st
 from checks.claim import Claim, Options
@@ -144,6 +146,19 @@ def test_unknown_functions_are_equal_for_equal_arguments_only() -> None:
     assert found(Identity(apply("F", s * t), apply("F", t * s))).proved
     assert found(Identity(apply("F", s + t), apply("F", s) + apply("F", t))).holds is False
     assert found(Identity(apply("F", s, order=1), apply("F", s))).holds is False
+
+
+def test_a_counterexample_says_which_function_it_takes() -> None:
+    """What stands for an unknown function is shown: without it nobody can compute the two sides."""
+    shown = found(Identity(apply("F", s, order=1), apply("F", s))).counterexample
+    assert shown is not None
+    values = re.search(r"F\(t\) = (.*): left side (\S+), right side (\S+)$", shown)
+    point = re.search(r"\bs = (-?[\d/]+)", shown)
+    assert values and point, shown
+    letter, text = sp.Symbol("t"), re.sub(r"t([²³⁴])", lambda m: f"t**{'²³⁴'.index(m[1]) + 2}", values[1])
+    polynomial = sp.parse_expr(re.sub(r"(\d) t", r"\1*t", text), {"t": letter})
+    for side, value in ((polynomial.diff(letter), values[2]), (polynomial, values[3])):
+        assert side.subs(letter, sp.Rational(point[1])) == sp.Rational(value)
 
 
 def test_functions_with_a_meaning_keep_it() -> None:

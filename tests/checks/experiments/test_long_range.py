@@ -16,6 +16,7 @@ from checks.experiments import experiment as runner
 from checks.experiments.errors import ExperimentError
 from checks.experiments.registry import EXPERIMENTS
 from checks.papers import recorded
+from checks.run.registry import load
 
 SMALL = {
     "counted": [60, 30],
@@ -184,6 +185,16 @@ def test_printed_accuracies_are_counted_inside_the_intervals() -> None:
     said = recorded.against_rules((Fraction("36.5"), Fraction(41)), {"data": {"rules": rules}})
     assert said[0] == "a 36.0 % [30.0, 40.0] of 100" and said[2] == "printed 36.50 to 41.00 %"
     assert said[3].startswith("1 of 2") and said[4].startswith("0 of 2")
+
+
+def test_what_rules_get_is_no_number_of_a_trained_model() -> None:
+    for table in ("chen2023/tab3", "nguyen2023/tab2"):
+        for leg in load()[table].legs:
+            if isinstance(leg, recorded.Recorded):
+                assert [e.dtype for e in leg(None, None)] == [None], table
+                break
+        else:
+            pytest.fail(f"{table} cites no recorded result")
 
 
 def test_patches_hold_every_pixel_once() -> None:

@@ -11,6 +11,7 @@ import sympy as sp
 
 from checks.kinds.counting import Grows
 from checks.kinds.examples import Point, Rule
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import ETA, Limit
@@ -27,6 +28,8 @@ x, y, z = (as_term(t) for t in (X, Y, Z))
 positive = as_term(replace(X, positive=True))
 i = Index("i", "N")
 v = as_term(Tensor("v", ("N",)))
+w = as_term(Tensor("w", ("N",)))
+WHOLE = Equation(v, w, Tensor("R", ("N",)))
 e = as_term(ETA)
 n = sp.Symbol("n", positive=True)
 
@@ -44,6 +47,8 @@ def severity(printed, corrected) -> str:
     (Identity(x * z, z * y), Identity(y * z, z * z, given=(Given(Z, (), y, ""),)), "misprint"),
     (Identity(x + y, y + z), Implication((Fact("h", x - z, "="),), Fact("c", x - z, "=")), "condition"),
     (Rule((), Fact("c", x - y, "="), Point((), ())), Implication((Fact("h", x - y, "="),), Fact("c", x - y, "=")), "condition"),
+    (Rule((Fact("h", (v - w)[i], "="),), Fact("c", x - y, "="), Point((), ())), Follows((WHOLE,), x, y, z, ()), "condition"),
+    (Rule((Fact("h", (v + w)[i], "="),), Fact("c", x - y, "="), Point((), ())), Follows((WHOLE,), x, y, z, ()), "substance"),
     (Identity((x + y) * z, x * z - y * z), Identity((x + y) * z, x * z + y * z), "misprint"),
     (Identity(sum_over(i, v[i]), x), Identity(sum_over(i, v[i]), x + x), "misprint"),
     (Definition(x, y * z + y), Definition(x, y * z - y), "misprint"),
