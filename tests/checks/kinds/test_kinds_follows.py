@@ -174,4 +174,4 @@ def test_powers_beside_exponentials_have_the_mean_that_integration_gives(power: 
     density = sp.exp(-(w**2) / 2) / sp.sqrt(2 * sp.pi)
     at = {s: sp.Rational(1, 3)}
     expected = sp.integrate((integrand * density).subs(at), (w, -sp.oo, sp.oo))
-    assert sp.simplify(mean(integrand, w).subs(at) - expected) == 0
+    assert abs(sp.N(mean(integrand, w).subs(at) - expected, 30)) < 1e-25
