@@ -418,6 +418,15 @@ def test_corrections_fill_pages_of_bounded_size(records):
     assert all(f"part {i} of 3" in page for i, page in enumerate(pages.values(), 1))
 
 
+def test_a_correction_tells_what_is_printed_from_what_was_decided_of_it():
+    beside = {"place": "Section 7", "printed": ["a=b"], "added": "Read as an equation."}
+    record = book_fake_ledger.record("a/eq1", "E", "e", "corrected", severity="misprint") | beside
+    (page,) = overview.corrections_pages(parse([record], "ledger"), "a").values()
+    shown = [page.index(words) for words in ("(Section 7)", "a=b", "**As decided**", "Read as an equation.")]
+    assert shown == sorted(shown)
+    assert "As printed" not in page
+
+
 def test_scale_shows_certified_pieces_only(ledger):
     shown = overview.scale(ledger)
     assert "claims/nguyen2023/thm1" in shown and "What was not run" in shown
