@@ -394,8 +394,8 @@ claim(
     rests_on=(HERE + "eq41",),
     legs=(legs.alignment,),
     where=WHERE,
-    notes="In the counterexample V ≠ 0, but AV = 0. Where AV = 0, all c_j and with them the gradient 2ACV "
-    "are 0.",
+    notes="In the counterexample V ≠ 0, but AV = 0. Where AV = 0, all c_j and with them the gradient "
+    "2A diag(c) V are 0.",
 )
 
 W_ = Tensor("W", (N, DV), "W", "w_{%1}", "W_{%1%2}")
@@ -441,7 +441,7 @@ claim(
     HERE + "eq44",
     "Eq. (44)",
     "The condition on the regulariser",
-    words="At Z = AV the gradient of R must be minus the gradient of E, which is -2ACV.",
+    words="At Z = AV the gradient of R must be minus the gradient of E, which is -2A diag(c) V.",
     literal=Identity(-at_point(GRADIENT, en.Z_, AV), -2 * (A @ C @ V), given=(C_RULE,)),
     assumes=(STATE,),
     rests_on=(HERE + "eq41", HERE + "eq43"),

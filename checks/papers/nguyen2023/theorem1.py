@@ -237,7 +237,7 @@ EQ11 = claim(
     "positive kernel).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
-    where=PROGRAM,
+    where=PROGRAM + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values.",
     notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel "
     "it is positive.",
 )
