@@ -13,7 +13,8 @@ c, cp = Index("c", CLASSES), Index("c'", CLASSES)
 WHERE = (
     r"$N$ examples $(x_i,y_i)$, $x_i\in\mathbb{R}^{d}$, $y_i\in\mathbb{R}^{C-1}$ ($\tilde{y}_i$ the "
     r"one-hot-like code of a class, zero for class 0); $C$ is the number of classes; $x$ is any position "
-    r"$x_j$, $j=1,\dots,N+1$, the query being $x_{N+1}$; $\phi$ has width $d'$, $f_\theta(x)=W\phi(x)+b$; $\alpha$ is the learning rate."
+    r"$x_j$, $j=1,\dots,N+1$, the query being $x_{N+1}$; $\phi$ has width $d'$, $f_\theta(x)=W\phi(x)+b$; "
+    r"$\alpha$ is the learning rate."
 )
 BIAS_ON = Assumption("bias", "the intercept b is learned (head 2 is there)", "bias", "on")
 SQUARED = Assumption("squared loss", "the loss is (1/N) Σ ‖y_i - Wφ(x_i) - b‖²", "loss", "squared")
