@@ -260,7 +260,7 @@ claim(
     legs=(tensor_legs.equal_norms,),
     where=NOTATION + COLUMNS,
     notes="It needs σ_l ≠ 0, since with K = 0 and σ_l = 0 any two columns solve (7), and no normalisation. "
-    "More holds: H_eᵀH_e = H_rᵀH_r, see chen2023/thm3.2.",
+    "Where the columns of H_e are orthonormal, so are those of H_r: chen2023/thm3.2.",
 )
 
 
