@@ -107,11 +107,12 @@ class ProgramLines:
         derived, printed = slope(self.dual(a), self.w, d, f_), as_term(self.w)[d, f_] - of_features
         return Identity(derived, printed, nonzero=(self.h,), label="the derivative")
 
-    def solved(self, a: SvrAssumptions, reason: str, label: str = "the weights") -> Identity:
+    def solved(self, a: SvrAssumptions, reason: str) -> Identity:
         """The weights that the vanishing derivative gives; ``reason`` says where it stands."""
         rule = Given(self.w, (d, f_), Raw((), self.dual(a).solved[self.w]), reason)
         why = "the dualiser solves the stationarity condition for w"
-        return Identity(as_term(self.w)[d], self.weights, (rule,), nonzero=(self.h,), reason=why, label=label)
+        both, label = (as_term(self.w)[d], self.weights), "the weights"
+        return Identity(*both, (rule,), nonzero=(self.h,), reason=why, label=label)
 
     def values(self, reason: str) -> Given:
         """v_j(d) = (α_j(d) - α̃_j(d)) / h(k_j)."""
