@@ -131,7 +131,8 @@ claim(
     "Eq. (41)",
     "The weights from (40)",
     theory="svr",
-    words="Where (40) vanishes the weights are a combination of the features of the convolved training inputs.",
+    words="Where (40) vanishes the weights are a combination of the features of the convolved training "
+    "inputs.",
     literal=weights,
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq40",),
