@@ -28,7 +28,7 @@ from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, 
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")
-POWERS = WHERE + " A power with exponent 0 is 1."
+LEGEND = WHERE + " A power with exponent 0 is 1."
 
 WHOLE = Assumption("p whole", "the exponent p is a whole number, at least 1")
 POWERS = (1, 2, 3)
@@ -80,7 +80,7 @@ claim(
     literal=Definition(en.F(en.u(j)), power_p(en.u(j))),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq26",),
-    where=POWERS,
+    where=LEGEND,
     notes="p ≥ 1 is printed without saying that p is whole. For p = 3/2 the power is not real at u = -1, and "
     "u_j takes any sign.",
 )
@@ -93,7 +93,7 @@ claim(
     words="u_j as in (26).",
     literal=Definition(U[j], en.u(j)),
     rests_on=(HERE + "eq26",),
-    where=POWERS,
+    where=LEGEND,
 )
 
 claim(
@@ -105,7 +105,7 @@ claim(
     literal=Definition(E_NAME, energy(Exponent())),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq27", HERE + "eq48"),
-    where=POWERS,
+    where=LEGEND,
 )
 
 
@@ -123,7 +123,7 @@ claim(
     correction_words="V stands without a transpose.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq50"),
-    where=POWERS,
+    where=LEGEND,
     notes=TRANSPOSED + " The notation is that of (28), not of (61) as printed.",
 )
 
@@ -147,7 +147,7 @@ claim(
     correction_words="The (i, k) entry of the gradient stands on the left.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50",),
-    where=POWERS,
+    where=LEGEND,
     notes="A matrix is set equal to one of its entries; (55) prints the indices.",
 )
 
@@ -176,7 +176,7 @@ claim(
     ),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq48", HERE + "eq49"),
-    where=POWERS
+    where=LEGEND
     + r" $f(p,u)$: the slope of $u^p$ at one alignment $u=u_j=\sum_m A_{mj}z_m^\top v_j$, as printed "
     r"$F'(u_j)=p\,u_j^{p-1}$.",
 )
@@ -196,7 +196,7 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq34", HERE + "eq53"),
     legs=(legs.gradient_powers,),
-    where=POWERS,
+    where=LEGEND,
 )
 
 
@@ -215,7 +215,7 @@ claim(
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq36", HERE + "eq54"),
     legs=(legs.stationary_powers,),
-    where=POWERS,
+    where=LEGEND,
 )
 
 
@@ -252,7 +252,7 @@ claim(
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq39", HERE + "eq55"),
     legs=(legs.stationary_powers,),
-    where=POWERS + r" $C=\operatorname{diag}(c_j)$.",
+    where=LEGEND + r" $C=\operatorname{diag}(c_j)$.",
     notes="(57) repeats the lost factor; (58) to (60) have it again.",
 )
 
@@ -271,7 +271,7 @@ claim(
     assumes=(WHOLE, STATE),
     rests_on=(HERE + "eq43", HERE + "eq56"),
     legs=(legs.stationary_powers,),
-    where=POWERS,
+    where=LEGEND,
     notes="The regulariser (58) has the right gradient.",
 )
 
@@ -284,7 +284,7 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq57",),
     legs=(legs.stationary_powers,),
-    where=POWERS,
+    where=LEGEND,
 )
 
 claim(
@@ -301,7 +301,7 @@ claim(
     correction_words="V stands without a transpose in the first trace.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq58"),
-    where=POWERS,
+    where=LEGEND,
     notes=TRANSPOSED,
 )
 
@@ -343,7 +343,7 @@ claim(
     correction_words="The member in the middle is Σ F(u_j) + R(Z), with R of (58), as (47) prints it.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
-    where=POWERS,
+    where=LEGEND,
 )
 
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
@@ -401,7 +401,7 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq42", HERE + "eq58"),
     legs=(solver_legs.minimum_even,),
-    where=POWERS
+    where=LEGEND
     + r" $D_F(u,c)=F(u)-F(c)-F'(c)(u-c)\ge0$ where $F$ is convex. ($u^p$ convex): $u\mapsto u^p$ is convex "
     r"near every $c_j$ for a local minimum, which is so for even $p$ and, if all $c_j>0$, for odd $p$; it is "
     r"convex everywhere for a global one, which is so for even $p$. $W\in\mathbb{R}^{n\times d_v}$: any "
