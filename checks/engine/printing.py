@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checks import statement as st
-from checks.engine.notation import notation
+from checks.engine.notation import all_terms, notation
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
@@ -50,7 +50,7 @@ def conditions_latex(part: Any) -> str:
     # a limit whose step has no step size promises nothing of it
     idle = {getattr(part, "size", None)} - st.tensors_of(tuple(st.terms_of(part)))
     tensors = sorted(st.tensors_of(part) - shown - idle, key=lambda t: (t.name, t.dims))
-    if any(isinstance(t, SymbolicPower) for term in st.terms_of(part) for _, t in subterms(term)):
+    if any(isinstance(t, SymbolicPower) for t in all_terms(part)):
         lines.append(r"p \in \{1, 2, 3, \dots\}")
         tensors = [t for t in tensors if t != EXPONENT]
     lines += [f"{_name(t, _place(part, t))} > 0" for t in tensors if t.positive]
