@@ -363,7 +363,7 @@ claim(
     rests_on=tuple(f"nguyen2023/tab{n}" for n in (1, 2, 3, 5, 8)),
     notes="Section 3 says better or comparable. The printed means are compared; operations are counted under "
     "nguyen2023/fig2. Of Table 9 the average of Attention-SH is printed too low (nguyen2023/tab9), which "
-    "decides nothing here: with the right one softmax is still better, so this is not among what it rests on.",
+    "decides nothing here: with the right one softmax is still better, so this does not rest on it.",
 )
 
 ELEVEN = T[11].rows
