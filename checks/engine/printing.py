@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from checks import statement as st
@@ -9,7 +10,7 @@ from checks.engine.notation import all_terms, notation
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Pick, as_term, subterms
+from derivations.calculus.term import MatMul, Pick, Term, as_term, named, subterms
 
 
 def part_latex(part: Any, name: str = "") -> str:
@@ -78,11 +79,24 @@ def _name(tensor: Tensor, at: tuple[Index, ...] | None = None) -> str:
     return as_term(tensor)[places].latex()
 
 
+def _grouped(term: Term) -> Term:
+    """The same with parentheses around a product of matrices that is the second factor of another."""
+    if not term.args:
+        return term
+    args = tuple(map(_grouped, term.args))
+    if isinstance(term, MatMul) and isinstance(term.args[1], MatMul):
+        args = (args[0], named(rf"\left({args[1].latex()}\right)", args[1]))
+    return dataclasses.replace(term, args=args)
+
+
 def _statement_latex(part: Any) -> str:
     match part:
         case st.Identity():
             members = (part.lhs, *(link.term for link in part.chain if link.printed), part.rhs)
-            return " = ".join(term.latex() for term in members)
+            texts = [term.latex() for term in members]
+            if len(set(texts)) < len(texts):  # factors in other groups: say in which
+                texts = [_grouped(term).latex() for term in members]
+            return " = ".join(texts)
         case st.Definition():
             return f"{part.name.latex()} := {part.meaning.latex()}"
         case st.All():

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from checks.audit import current
-from checks.engine.printing import conditions_latex
+from checks.engine.printing import conditions_latex, part_latex
 from checks.engine.unicode import unicode_math, with_letters
 from checks.run.readings import printed
 from checks.statement import Identity
@@ -67,3 +67,10 @@ def test_an_exponent_below_a_derivative_has_its_range() -> None:
     X = Tensor("X", ("N",))
     slope = grad(power_p(sum_over(Index("i", "N"), as_term(X)[Index("i", "N")])), X, "E")[Index("k", "N")]
     assert r"p \in \{1, 2, 3, \dots\}" in conditions_latex(Identity(slope, slope + 1))
+
+
+def test_products_that_differ_in_their_groups_alone_show_them() -> None:
+    M, x = as_term(Tensor("M", ("N", "N"))), as_term(Tensor("x", ("N",)))
+    assert part_latex(Identity(x.T @ M @ M @ x, x.T @ (M @ x))).count("left(") == 0
+    shown = part_latex(Identity(x.T @ M @ x, x.T @ (M @ x)))
+    assert unicode_math(shown) == "xᵀ M x = xᵀ (M x)"
