@@ -89,14 +89,19 @@ def _grouped(term: Term) -> Term:
     return dataclasses.replace(term, args=args)
 
 
+def equation(*members: Term) -> str:
+    """Members of an equation; where two differ in the groups of their factors alone, these are shown."""
+    texts = [term.latex() for term in members]
+    if len(set(texts)) < len(texts):
+        texts = [_grouped(term).latex() for term in members]
+    return " = ".join(texts)
+
+
 def _statement_latex(part: Any) -> str:
     match part:
         case st.Identity():
             members = (part.lhs, *(link.term for link in part.chain if link.printed), part.rhs)
-            texts = [term.latex() for term in members]
-            if len(set(texts)) < len(texts):  # factors in other groups: say in which
-                texts = [_grouped(term).latex() for term in members]
-            return " = ".join(texts)
+            return equation(*members)
         case st.Definition():
             return f"{part.name.latex()} := {part.meaning.latex()}"
         case st.All():
