@@ -8,8 +8,6 @@ every padding that keeps the number of tokens.
 from __future__ import annotations
 
 from checks.claim import claim
-from checks.kinds.examples import Point
-from checks.kinds.follows import Equation, Follows
 from checks.leg import Legs
 from checks.papers.nguyen2023.convolution_formulas import (
     ASSUMES,
@@ -40,11 +38,8 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     LOSS,
 )
 from checks.statement import Identity
-from derivations.calculus.gradients import grad, zeros
-from derivations.calculus.index import Tensor
-from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import SvrAssumptions, d, f_
+from derivations.theories.svr.regression import d, f_
 
 variant_inputs = Legs("checks.papers.nguyen2023.legs.inputs")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
@@ -108,24 +103,6 @@ claim(
     rests_on=("nguyen2023/eq39",),
     where=WHERE,
 )
-SLOPE = Tensor("slope", FIT.w.dims, "R_{40}")
-
-
-def _one_input(weight: int) -> Point:
-    """One training input of feature 1 and h = 2, where the derivative of (39) vanishes."""
-    multipliers = ((FIT.own.alpha, ((2 * weight + 1,),)), (FIT.own.alpha_t, ((1,),)))
-    sizes = tuple((size, 1) for size in (*FIT.w.dims, *FIT.h.dims))
-    return Point(sizes, ((FIT.w, ((weight,),)), *multipliers, (FIT.phi, ((1,),)), (FIT.h, (2,))))
-
-
-def weights(a: SvrAssumptions) -> Follows:
-    """Where (40) vanishes the weights are the printed sum."""
-    of_w = grad(LINES.dual(a).lagrangian, FIT.w, r"\mathcal{L}")
-    vanishes = Equation(of_w, zeros(*FIT.w.dims), SLOPE, "(40): this residual vanishes")
-    points = tuple(map(_one_input, (1, 2, 3)))
-    return Follows((vanishes,), w[d], LINES.weights, as_term(SLOPE)[d], points, nonzero=(FIT.h,))
-
-
 claim(
     "nguyen2023/eq41",
     "Eq. (41)",
@@ -133,7 +110,7 @@ claim(
     theory="svr",
     words="Where (40) vanishes the weights are a combination of the features of the convolved training "
     "inputs.",
-    literal=weights,
+    literal=lambda a: LINES.weights_follow(a, "(40)", label=""),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq40",),
     where=WHERE,
