@@ -10,12 +10,13 @@ from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import DK, DV, DX, A, N, V, i, j, k
 
 HERE = "farooq2025/"
-WHERE = (
+STATE_WHERE = (
     r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with "
     r"rows $v_j$, $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; $u_j=\sum_m A_{mj}z_m^\top v_j$; "
     r"$c_j=\sum_m A_{mj}\sum_l A_{ml}v_l^\top v_j$, the alignments of the attention output; "
-    r"$S\in\mathbb{R}^{n\times n}$ the scores; $Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys."
+    r"$S\in\mathbb{R}^{n\times n}$ the scores"
 )
+WHERE = STATE_WHERE + r"; $Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys."
 QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$, $V\in\mathbb{R}^{n\times d_v}$."
 READ_AS = r" The line in which $A$ is a softmax is what stands before it, read with $d_v=n$."
 Q_, K_ = en.rows("Q", "q", DK), en.rows("K", "k", DK)

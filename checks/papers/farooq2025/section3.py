@@ -7,7 +7,7 @@ from fractions import Fraction
 from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import E_NAME, HERE, READ_AS, STOCHASTIC, WHERE, mu
+from checks.papers.farooq2025.notation import E_NAME, HERE, READ_AS, STATE_WHERE, STOCHASTIC, WHERE, mu
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import kronecker, unit
 from derivations.calculus.index import Tensor
@@ -34,10 +34,11 @@ claim(
     correction_words="The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries "
     "A_iμ V_μk, of rank one: column μ of A times row μ of V.",
     rests_on=(HERE + "eq2",),
-    where=WHERE + r" Of (2): $\xi_i^\mu$ entry $i$ of pattern $\mu$, $s_i$ the state of neuron $i$.",
+    where=STATE_WHERE
+    + r". Of (2): $\xi_i^\mu$ entry $i$ of pattern $\mu$, $s_i$ the state of neuron $i$, $K$ the number of "
+    r"patterns, $N$ that of neurons.",
     notes="Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) "
-    "has again is lost. With d_v = 1, n = 1, A = 1, v = 2, z = 1 the printed substitution gives 1 and (24) "
-    "gives 2.",
+    "has again is lost, also where the values are numbers.",
 )
 
 REGROUPED = Identity(en.pairing(), PATTERNS, label="the sum of (17), regrouped")
