@@ -36,7 +36,7 @@ def anchor(name: str) -> str:
 
 
 def statement(claim: Claim, room: Room | None = None) -> str:
-    """The statement as the paper prints it, with the meaning of its symbols."""
+    """The statement that was decided, with the meaning of its symbols."""
     show = (room or Room()).display
     parts = [text(claim.statement.words), show(claim.statement.latex), text(claim.where)]
     return "\n\n".join(part for part in parts if part)
@@ -44,14 +44,24 @@ def statement(claim: Claim, room: Room | None = None) -> str:
 
 def sides(claim: Claim, room: Room) -> str:
     """What the paper prints beside what was decided, and what was added to make it decidable."""
-    decided = statement(claim, room)
-    added = f"Added to make it decidable: {text(claim.added)}" if claim.added else ""
+    printed, decided = in_the_paper(claim, room), as_decided(claim, room)
     if not claim.printed:
-        place = f"**In the paper**: {text(claim.place)}." if claim.place else ""
-        return "\n\n".join(part for part in (place, decided, added) if part)
-    left = "\n\n".join([f"**In the paper** ({text(claim.place)})", *map(room.display, claim.printed)])
-    right = "\n\n".join(part for part in ("**As decided**", decided, added) if part)
-    return box("{div} sides", "\n".join(box("{div} side", side) for side in (left, right)))
+        return "\n\n".join(part for part in (printed, decided) if part)
+    return box("{div} sides", "\n".join(box("{div} side", side) for side in (printed, decided)))
+
+
+def in_the_paper(claim: Claim, room: Room) -> str:
+    """Where a claim stands in the paper, and the formulas that are printed there."""
+    if not claim.printed:
+        return f"**In the paper**: {text(claim.place)}." if claim.place else ""
+    return "\n\n".join([f"**In the paper** ({text(claim.place)})", *map(room.display, claim.printed)])
+
+
+def as_decided(claim: Claim, room: Room) -> str:
+    """The statement that was decided, and what was added to make it decidable."""
+    head = "**As decided**" if claim.printed else ""
+    added = f"Added to make it decidable: {text(claim.added)}" if claim.added else ""
+    return "\n\n".join(part for part in (head, statement(claim, room), added) if part)
 
 
 def reading(claim: Claim) -> str:

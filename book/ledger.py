@@ -14,11 +14,13 @@ from typing import Any
 from checks.audit import current
 
 VERDICTS = {
-    "proved": "the statement as printed follows symbolically, for symbolic dimensions",
+    "proved": "the statement as printed follows symbolically, for symbolic dimensions; where it is about "
+    "numbers, or says that something exists, it holds in exact arithmetic",
     "confirmed": "no symbolic proof, but two independent legs agree with every part, each of which rejected "
     "wrong versions",
-    "corrected": "the statement as printed fails on a counterexample; a minimally changed one holds",
-    "refuted": "the statement as printed fails and no small repair holds under the paper's assumptions",
+    "corrected": "the statement as printed fails on a counterexample; a minimally changed one, or what is "
+    "left without the part that fails, holds",
+    "refuted": "the statement as printed fails and no small repair is known to hold",
     "definition": "it only names something; shapes and definedness were checked",
     "empirical": "it reports an experiment; only what is arithmetic or cost in it was checked",
     "unsettled": "the evidence that could be had does not settle it",
@@ -30,9 +32,10 @@ FAILED = ("corrected", "refuted")
 UNFINISHED = ("unsettled", "inconsistent")
 
 SEVERITIES = {
-    "substance": "what rests on it fails too, or no change of symbols mends it",
+    "substance": "what directly rests on it fails too and is named, or no change of symbols mends it",
     "condition": "true as printed once an unstated condition is added",
-    "misprint": "a formula whose correction keeps most of its symbols, and nothing that rests on it fails",
+    "misprint": "a formula whose correction keeps most of its symbols, and a side or half of each, and "
+    "nothing that directly rests on it fails",
 }
 """Severities of a failure, the gravest first."""
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
-from book.markup import badge, code, folded, link, literal, scroll, table, text
+from book.markup import Room, badge, code, folded, link, literal, scroll, table, text
 
 LONGEST_PAGE = 9000
 """Characters of LaTeX on a page of corrections; KaTeX makes 60 to 90 bytes of each."""
@@ -114,19 +114,21 @@ def corrections_index(ledger: Ledger) -> str:
 
 
 def _correction(claim: Claim) -> str:
-    """One entry: literal statement, counterexample, corrected statement, and where its proof is."""
+    """One entry: what the paper prints and what was decided of it, counterexample, corrected statement, and
+    where its proof is.
+    """
     severity = badge(claim.severity, "severity") if claim.severity else ""
     parts = [
         f"## {text(claim.reference)}: {text(claim.title)}",
         f"{badge(claim.verdict)} {severity}",
-        "**As printed.**",
-        claim_page.statement(claim),
+        claim_page.in_the_paper(claim, Room()),
+        claim_page.as_decided(claim, Room()),
     ]
     if claim.counterexample:
         parts += ["**Fails on**", claim_page.counterexample(claim)]
     if corrected := claim_page.corrected(claim):
         parts += ["**Holds instead.**", corrected]
-    return "\n\n".join([*parts, f"Derivation and evidence: {link(claim)}."])
+    return "\n\n".join([*filter(None, parts), f"Derivation and evidence: {link(claim)}."])
 
 
 def corrections_pages(ledger: Ledger, paper: str) -> dict[str, str]:
@@ -151,6 +153,7 @@ def _portions(claims: list[Claim]) -> list[list[Claim]]:
     room = 0
     for claim in claims:
         length = len(claim.statement.latex) + len(claim.corrected.latex if claim.corrected else "")
+        length += sum(map(len, claim.printed))
         if not runs or length > room:
             runs.append([])
             room = LONGEST_PAGE

@@ -19,6 +19,7 @@ from checks.engine.finding import Finding, conjunction
 from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.mutants import mutants
+from checks.engine.printing import equation
 from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import check, check_definition, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
@@ -168,7 +169,7 @@ def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> E
         one, two = (apply_definitions(t.entry(*at), statement.given) for t in (left, right))
         same = equal(one, two)
         remains = remains or ("" if same else _difference(one, two))
-        finding.steps.append(step("equality", rf"{left.latex()} = {right.latex()}", reason, same))
+        finding.steps.append(step("equality", equation(left, right), reason, same))
     for g in statement.given:
         latex = rf"{nf_latex(ix.At(g.tensor, g.at))} = {g.value.latex()}"
         finding.steps.insert(0, step("given", latex, g.reason, True))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from checks import statement as st
-from checks.engine.notation import notation
+from checks.engine.notation import all_terms, notation
 from derivations.calculus.functions import EXPONENT
 from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Pick, as_term, subterms
+from derivations.calculus.term import MatMul, Pick, Term, as_term, named, subterms
 
 
 def part_latex(part: Any, name: str = "") -> str:
@@ -50,7 +51,7 @@ def conditions_latex(part: Any) -> str:
     # a limit whose step has no step size promises nothing of it
     idle = {getattr(part, "size", None)} - st.tensors_of(tuple(st.terms_of(part)))
     tensors = sorted(st.tensors_of(part) - shown - idle, key=lambda t: (t.name, t.dims))
-    if any(isinstance(t, SymbolicPower) for term in st.terms_of(part) for _, t in subterms(term)):
+    if any(isinstance(t, SymbolicPower) for t in all_terms(part)):
         lines.append(r"p \in \{1, 2, 3, \dots\}")
         tensors = [t for t in tensors if t != EXPONENT]
     lines += [f"{_name(t, _place(part, t))} > 0" for t in tensors if t.positive]
@@ -78,11 +79,29 @@ def _name(tensor: Tensor, at: tuple[Index, ...] | None = None) -> str:
     return as_term(tensor)[places].latex()
 
 
+def _grouped(term: Term) -> Term:
+    """The same with parentheses around a product of matrices that is the second factor of another."""
+    if not term.args:
+        return term
+    args = tuple(map(_grouped, term.args))
+    if isinstance(term, MatMul) and isinstance(term.args[1], MatMul):
+        args = (args[0], named(rf"\left({args[1].latex()}\right)", args[1]))
+    return dataclasses.replace(term, args=args)
+
+
+def equation(*members: Term) -> str:
+    """Members of an equation; where two differ in the groups of their factors alone, these are shown."""
+    texts = [term.latex() for term in members]
+    if len(set(texts)) < len(texts):
+        texts = [_grouped(term).latex() for term in members]
+    return " = ".join(texts)
+
+
 def _statement_latex(part: Any) -> str:
     match part:
         case st.Identity():
             members = (part.lhs, *(link.term for link in part.chain if link.printed), part.rhs)
-            return " = ".join(term.latex() for term in members)
+            return equation(*members)
         case st.Definition():
             return f"{part.name.latex()} := {part.meaning.latex()}"
         case st.All():

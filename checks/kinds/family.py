@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,8 @@ from checks.engine.wellformed import check_together
 from checks.statement import Kind, Malformed, parts
 
 _OPEN, _CLOSE = r"\begin{gathered}", r"\end{gathered}"
+_WORD = re.compile(r"(?<![A-Za-z\\])(exp|log|cosh|tanh)(?![A-Za-z])")
+"""A function that a label names in letters, which mathematics would set as a product."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Family(Kind):
         """The printed statement and the values of the parameter at which it is judged."""
         if self.general is None:
             return r",\quad ".join(rf"{part_latex(case)}\ \ {{({name})}}" for name, case in self.cases)
-        values = r",\ ".join([*(name for name, _ in self.cases), r"\dots"])
+        values = r",\ ".join([*(_WORD.sub(r"\\\1", name) for name, _ in self.cases), r"\dots"])
         shown = part_latex(self.general)
         if not self.cases:
             return shown

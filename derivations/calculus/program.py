@@ -222,7 +222,8 @@ def convexity(program: Program) -> str:
     kind = f"{squares} {word} quadratic term(s)" if squares else "a linear objective"
     kind += f", {len(parts.charges)} {word} multiple(s) of convex losses" if parts.charges else ""
     affine = "affine or bound norms" if any(map(curved, program.constraints)) else "affine"
-    return f"the constraints are {affine} and the objective is {kind} plus affine terms"
+    bounds = f"the constraints are {affine}" if program.constraints else "there are no constraints"
+    return f"{bounds} and the objective is {kind} plus affine terms"
 
 
 def convexity_of_squares(program: Program) -> str:

@@ -30,11 +30,12 @@ from book import (
     variants,
     vendor,
 )
-from book.ledger import VERDICTS, Ledger, LedgerError, parse, read
+from book.ledger import SEVERITIES, VERDICTS, Ledger, LedgerError, parse, read
 from checks import audit
 from checks.claim import built
 from checks.commands import cli
 from checks.evidence import digest
+from checks.run import ledger as recorded
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, latex
 
@@ -66,6 +67,17 @@ def write_ledger(path: Path, records: object) -> Path:
 def test_invented_ledger_has_every_verdict_and_severity(ledger):
     assert {claim.verdict for claim in ledger.claims} == set(VERDICTS) - {"inconsistent"}
     assert {claim.severity for claim in ledger.claims} == {"misprint", "condition", "substance", None}
+
+
+def test_a_misprint_is_described_by_what_rests_on_it_directly():
+    severities, claims = recorded.severities(), load()
+    failing = severities.keys()
+    direct = {below for id in failing for below in claims[id].rests_on}
+    further = {below for id in failing for near in claims[id].rests_on for below in claims[near].rests_on}
+    misprints = {id for id, severity in severities.items() if severity == "misprint"}
+    assert not misprints & direct
+    assert misprints & further  # so "nothing that rests on it fails" would be false
+    assert "nothing that directly rests on it fails" in SEVERITIES["misprint"]
 
 
 def test_every_claim_has_a_page_with_its_parts(ledger, pages):
@@ -404,6 +416,15 @@ def test_corrections_fill_pages_of_bounded_size(records):
     pages = overview.corrections_pages(parse(many, "ledger"), "a")
     assert list(pages) == [f"corrections/a-misprint-{i}" for i in (1, 2, 3)]
     assert all(f"part {i} of 3" in page for i, page in enumerate(pages.values(), 1))
+
+
+def test_a_correction_tells_what_is_printed_from_what_was_decided_of_it():
+    beside = {"place": "Section 7", "printed": ["a=b"], "added": "Read as an equation."}
+    record = book_fake_ledger.record("a/eq1", "E", "e", "corrected", severity="misprint") | beside
+    (page,) = overview.corrections_pages(parse([record], "ledger"), "a").values()
+    shown = [page.index(words) for words in ("(Section 7)", "a=b", "**As decided**", "Read as an equation.")]
+    assert shown == sorted(shown)
+    assert "As printed" not in page
 
 
 def test_scale_shows_certified_pieces_only(ledger):

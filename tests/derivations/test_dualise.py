@@ -348,6 +348,11 @@ def test_an_inverse_must_be_of_a_symmetric_matrix() -> None:
         dualise(Program("p", (X,), form, (), inverses=((loose, its),)))
 
 
+def test_a_program_without_constraints_is_not_said_to_have_affine_ones() -> None:
+    free = Program("free", (R,), HALF * as_term(R) ** 2)
+    assert "no constraints" in convexity(free) and "affine and" not in convexity(free)
+
+
 def test_a_bilinear_coupling_is_quadratic_but_not_convex() -> None:
     """Tr(W_eᵀ W_r) couples two variables: it may be dualised, and is never taken for convex."""
     coupled = Program("coupled", (E_, RR), trace(as_term(E_).T @ as_term(RR)))

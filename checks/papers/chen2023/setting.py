@@ -136,7 +136,7 @@ claim(
     rests_on=("chen2023/eq2",),
     where=r"$a(\boldsymbol{x},\boldsymbol{z})=\langle W_q\boldsymbol{x},W_k\boldsymbol{z}\rangle/\sqrt{d_k}$"
     r"; $\boldsymbol{x}_m$ and $\boldsymbol{x}'_m$, $m=1,\dots,n$: the tokens besides $\boldsymbol{z}$ of "
-    r"two sequences.",
+    r"two sequences, $X$ and $X'$ all of them.",
     notes="The kernel matrix of a given sequence, on which the rest of the paper is built, is well defined.",
 )
 

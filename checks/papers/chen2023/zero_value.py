@@ -259,8 +259,8 @@ claim(
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.equal_norms,),
     where=NOTATION + COLUMNS,
-    notes="Needs σ_l ≠ 0 and no normalisation: K = 0, h_e = 1, h_r = 2 solves (7) with σ = 0. More holds: "
-    "H_eᵀH_e = H_rᵀH_r, see chen2023/thm3.2.",
+    notes="It needs σ_l ≠ 0, since with K = 0 and σ_l = 0 any two columns solve (7), and no normalisation. "
+    "Where the columns of H_e are orthonormal, so are those of H_r: chen2023/thm3.2.",
 )
 
 

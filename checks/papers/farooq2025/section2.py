@@ -287,9 +287,11 @@ claim(
     HERE + "prose-convex",
     "Section 2, after (10)",
     "The energy is convex",
-    words="The functional (10) is convex; the linear term does not affect that.",
+    words="The second term of the functional (10) is convex, and so is (10): the linear term does not affect "
+    "that.",
     literal=All(
-        Convex(Program("(10)", (en.Z_,), en.attention_energy()), label="quadratic part"),
+        Convex(Program("second term", (en.Z_,), trace(HALF * (Z.T @ Z))), label="the second term"),
+        Convex(Program("(10)", (en.Z_,), en.attention_energy()), label="with the linear term"),
         Identity(en.attention_energy(), SECOND, label="completed square"),
     ),
     rests_on=(HERE + "eq10",),

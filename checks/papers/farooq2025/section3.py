@@ -28,16 +28,16 @@ claim(
     HERE + "eq23",
     "Eq. (23)",
     "Attention weights as stored patterns",
-    words="With ξ_i^μ = A_iμ, s_i = z_i and K = n, the energy (2) becomes (24).",
+    words="With ξ_i^μ = A_iμ, s_i = z_i and n patterns, the energy (2) is that of (24).",
     literal=Identity(sum_over(mu, sum_over(i, A[i, mu] * Z[i])), PATTERNS),
     corrected=Identity(sum_over(mu, sum_over(i, k, A[i, mu] * V[mu, k] * Z[i, k])), PATTERNS),
     correction_words="The neurons are the entries of Z, N = n d_v, and pattern μ is the matrix with entries "
     "A_iμ V_μk, of rank at most one: column μ of A times row μ of V.",
     rests_on=(HERE + "eq2",),
-    where=MATRICES + r"$N$ states $s_i$ and $K$ patterns $\xi^\mu$ as in (2).",
+    where=MATRICES + r"of (2): $\xi_i^\mu$ entry $i$ of pattern $\mu$, $s_i$ the state of neuron $i$, $K$ "
+    r"the number of patterns, $N$ that of neurons.",
     notes="Put into (2) as printed, s_i is a vector and F is applied to a vector; the factor v_μ that (24) "
-    "has again is lost. With d_v = 1, n = 1, A = 1, v = 2, z = 1 the printed substitution gives 1 and (24) "
-    "gives 2.",
+    "has again is lost, also where the values are numbers.",
 )
 
 REGROUPED = Identity(en.pairing(), PATTERNS, label="the sum of (17), regrouped")

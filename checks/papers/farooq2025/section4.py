@@ -7,6 +7,7 @@ from fractions import Fraction
 from checks.claim import Assumption, claim
 from checks.kinds.examples import Point, Rule
 from checks.kinds.extremum import Extremum
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.stationary import Stationary
 from checks.leg import Legs
@@ -394,8 +395,8 @@ claim(
     rests_on=(HERE + "eq41",),
     legs=(legs.alignment,),
     where=WHERE,
-    notes="In the counterexample V ≠ 0, but AV = 0. Where AV = 0, all c_j and with them the gradient 2ACV "
-    "are 0.",
+    notes="In the counterexample V ≠ 0, but AV = 0. Where AV = 0, all c_j and with them the gradient "
+    "2A diag(c) V are 0.",
 )
 
 W_ = Tensor("W", (N, DV), "W", "w_{%1}", "W_{%1%2}")
@@ -437,16 +438,38 @@ claim(
     "matrix stationary, so that this can be done says nothing special about attention.",
 )
 
+G_ = Tensor("∇R", (N, DV), r"\left.\nabla_{Z} R\right|_{Z = A V}")
+SUM_ = Tensor("∇E + ∇R", (N, DV), "R_{43}")
+BALANCED = Equation(
+    at_point(GRADIENT, en.Z_, AV) + as_term(G_), zeros(N, DV), SUM_, "(43) at Z = AV: this residual vanishes"
+)
+
+
+def _balance(v: int) -> Point:
+    """One token with value v, where the two gradients cancel."""
+    return Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((v,),)), (G_, ((-2 * v**3,),))))
+
+
 claim(
     HERE + "eq44",
     "Eq. (44)",
     "The condition on the regulariser",
-    words="At Z = AV the gradient of R must be minus the gradient of E, which is -2ACV.",
-    literal=Identity(-at_point(GRADIENT, en.Z_, AV), -2 * (A @ C @ V), given=(C_RULE,)),
+    words="At Z = AV the gradient of R must be minus the gradient of E, which is -2A diag(c) V.",
+    literal=All(
+        Follows(
+            (BALANCED,),
+            as_term(G_),
+            -at_point(GRADIENT, en.Z_, AV),
+            as_term(SUM_),
+            tuple(map(_balance, (1, 2, 3))),
+            label="the condition",
+        ),
+        Identity(-at_point(GRADIENT, en.Z_, AV), -2 * (A @ C @ V), given=(C_RULE,), label="its right side"),
+    ),
     assumes=(STATE,),
     rests_on=(HERE + "eq41", HERE + "eq43"),
     legs=(legs.stationary_quadratic,),
-    where=WHERE,
+    where=WHERE + r" $R$ any regulariser, by its gradient at $Z=AV$.",
 )
 
 claim(

@@ -29,7 +29,6 @@ from derivations.theories.energy.forms import AV, C_J, DV, A, N, V, Z, i, j, k, 
 
 solver_legs = Legs("checks.papers.farooq2025.legs.solvers")
 legs = Legs("checks.papers.farooq2025.legs.tensors")
-
 WHERE = notation.WHERE + r" $p$ the exponent; a power of exponent 0 is 1, also that of 0."
 WHOLE = Assumption("p whole", "the exponent p is a whole number, at least 1")
 POWERS = (1, 2, 3)

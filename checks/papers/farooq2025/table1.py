@@ -50,7 +50,7 @@ COUNTED = Assumption(
     "multiplications",
     "operations are multiplications; formulas are evaluated as written and each result is stored once",
 )
-SIZES = WHERE + r" $T \ge 1$ the number of descent steps."
+SIZES = WHERE + r" $T \ge 1$ the number of descent steps; $W\in\mathbb{R}^{n\times d_v}$ any matrix."
 f = Index("f", DX)
 e = Index("e", DK)
 P_, G_, E_, R_, D_, B_ = (

@@ -108,8 +108,9 @@ claim(
     "Eq. (41)",
     "The weights from (40)",
     theory="svr",
-    words="The weights are a combination of the features of the convolved training inputs.",
-    literal=lambda a: LINES.solved(a, "(40), solved for w_d", label=""),
+    words="Where (40) vanishes the weights are a combination of the features of the convolved training "
+    "inputs.",
+    literal=lambda a: LINES.weights_follow(a, "(40)", label=""),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq40",),
     where=WHERE,

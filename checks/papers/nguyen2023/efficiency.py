@@ -582,7 +582,8 @@ claim(
     correction_words="Linear Attention-SH and -BN+SH are more efficient.",
     reason="What is counted are the products of matrices, for the eight heads of Appendix J.",
     rests_on=("nguyen2023/prose-linear-attention",),
-    where=r"$N$ tokens of width $D$, feed-forward width $F$; eight heads with scales 1, 1, 2, 2, 4, 4, 8, 8.",
+    where=r"$N$ tokens of width $D$, feed-forward width $F$; two layers with eight heads each, of scales 1, "
+    "1, 2, 2, 4, 4, 8, 8.",
     notes="Linear Attention-BN keeps all keys: it makes the products of linear attention, and centres "
     "queries and keys besides. The accuracies stand under nguyen2023/tab5.",
 )

@@ -10,9 +10,11 @@ from fractions import Fraction
 from functools import reduce
 from operator import sub
 
+from checks.kinds.examples import Point
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.programs import Convex, WellPosed
 from checks.statement import All, Given, Identity
-from derivations.calculus.gradients import grad
+from derivations.calculus.gradients import grad, zeros
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Dual, Program, Raw
 from derivations.calculus.term import Term, as_term, squared_norm, sum_over
@@ -107,11 +109,26 @@ class ProgramLines:
         derived, printed = slope(self.dual(a), self.w, d, f_), as_term(self.w)[d, f_] - of_features
         return Identity(derived, printed, nonzero=(self.h,), label="the derivative")
 
-    def solved(self, a: SvrAssumptions, reason: str, label: str = "the weights") -> Identity:
-        """The weights that the vanishing derivative gives; ``reason`` says where it stands."""
-        rule = Given(self.w, (d, f_), Raw((), self.dual(a).solved[self.w]), reason)
-        why = "the dualiser solves the stationarity condition for w"
-        return Identity(as_term(self.w)[d], self.weights, (rule,), nonzero=(self.h,), reason=why, label=label)
+    def weights_follow(self, a: SvrAssumptions, reason: str, label: str = "the weights") -> Follows:
+        """The weights are the printed sum where the derivative vanishes; ``reason`` says where it stands."""
+        residual = Tensor("slope", self.w.dims, r"R_{\mathbf{W}}")
+        of_w = grad(self.dual(a).lagrangian, self.w, r"\mathcal{L}")
+        vanishes = Equation(of_w, zeros(*self.w.dims), residual, f"{reason}: this residual vanishes")
+        both, points = (as_term(self.w)[d], self.weights), tuple(map(self._one_input, (1, 2, 3)))
+        certificate = as_term(residual)[d]
+        return Follows((vanishes,), *both, certificate, points, nonzero=(self.h,), label=label)
+
+    def _one_input(self, weight: int) -> Point:
+        """One training input of feature 1 and h = 2, where the derivative vanishes."""
+        multipliers = ((self.own.alpha, ((2 * weight + 1,),)), (self.own.alpha_t, ((1,),)))
+        sizes = tuple((size, 1) for size in (*self.w.dims, *self.h.dims))
+        return Point(sizes, ((self.w, ((weight,),)), *multipliers, (self.phi, ((1,),)), (self.h, (2,))))
+
+    def solved(self, a: SvrAssumptions, reason: str) -> Given:
+        """The weights that the dualiser solves the stationarity condition for; ``reason`` says where it
+        stands.
+        """
+        return Given(self.w, (d, f_), Raw((), self.dual(a).solved[self.w]), reason)
 
     def values(self, reason: str) -> Given:
         """v_j(d) = (α_j(d) - α̃_j(d)) / h(k_j)."""

@@ -114,7 +114,7 @@ claim(
     "Stationarity in the weights of (34)",
     theory="svr",
     words="The derivative of (34) by w_d, and the weights that it gives.",
-    literal=lambda a: All(LINES.derivative(a), LINES.solved(a, "(35) = 0, solved for w_d")),
+    literal=lambda a: All(LINES.derivative(a), LINES.weights_follow(a, "(35)")),
     assumes=(LOSS, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq34",),
     where=WHERE,

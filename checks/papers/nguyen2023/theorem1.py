@@ -27,7 +27,6 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     LOSS,
     PARTIAL_SUM,
     PROGRAM,
-    SOLVED,
     SUM_FORM,
     THEOREM,
     UNBOUNDED,
@@ -56,27 +55,36 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     w,
     with_values,
 )
-from checks.statement import All, Definition, Fact, Identity, occurring
+from checks.statement import All, Definition, Fact, Given, Identity, occurring
+from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term, row_softmax, size, sqrt, sum_over
 from derivations.theories.svr import regression as svr
 from derivations.theories.svr.attentions import K, Q, V
-from derivations.theories.svr.regression import D, d, i, j
+from derivations.theories.svr.regression import D, N, d, i, j
 
 legs = Legs("checks.papers.nguyen2023.legs.theorem1")
 rows = Legs("checks.papers.nguyen2023.legs.rows")
 variant_legs = Legs("checks.papers.nguyen2023.legs.attentions")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
 BOTH = "the two forms of the objective agree"
+A = Tensor("A", (N, N), r"\mathbf{A}")
+SOFTMAX = row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D)))
+A_RULE = Given(A, (i, j), SOFTMAX[i, j], "the attention matrix")
 
 claim(
     "nguyen2023/eq1",
     "Eq. (1)",
     "Softmax attention in matrix form",
     role="definition",
-    words="The output is the row-wise softmax of the scaled scores, times the values.",
-    literal=Definition(as_term(H), row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V)),
+    words="The output is the row-wise softmax of the scaled scores, times the values; A is that softmax.",
+    literal=All(
+        Definition(as_term(H), SOFTMAX @ as_term(V), label="output"),
+        Definition(as_term(A), SOFTMAX, label="attention matrix"),
+        Identity(SOFTMAX @ as_term(V), as_term(A) @ as_term(V), (A_RULE,), label="H = AV"),
+    ),
     legs=(rows.attention_engines,),
-    where=r"$\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, $\mathbf{V}\in\mathbb{R}^{N\times D_v}$.",
+    where=r"$N$ tokens; $\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, "
+    r"$\mathbf{V}\in\mathbb{R}^{N\times D_v}$, $\mathbf{A}\in\mathbb{R}^{N\times N}$.",
 )
 
 
@@ -86,7 +94,7 @@ claim(
     "Softmax attention for one query",
     words="Row i of (1) is a weighted sum of the values with softmax weights over the keys.",
     literal=Identity(
-        (row_softmax(as_term(Q) @ as_term(K).T / sqrt(size(D))) @ as_term(V))[i],
+        (SOFTMAX @ as_term(V))[i],
         SUM_FORM,
         reason="row i of the matrix product, with the softmax written over the index j that it normalises",
     ),
@@ -174,7 +182,7 @@ claim(
     "Stationarity in the weights",
     theory="svr",
     words="The derivative of (6) by w_d, and the weights that it gives.",
-    literal=lambda a: All(FIVE.derivative(a), FIVE.solved(a, SOLVED)),
+    literal=lambda a: All(FIVE.derivative(a), FIVE.weights_follow(a, "(8)")),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     legs=(legs.primal_and_dual,),
@@ -243,7 +251,7 @@ EQ11 = claim(
     "positive kernel).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
-    where=PROGRAM,
+    where=PROGRAM + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values.",
     notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel "
     "it is positive.",
 )

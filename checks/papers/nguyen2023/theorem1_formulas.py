@@ -290,7 +290,7 @@ def remark4(a: SvrAssumptions) -> All:
         Identity(
             layer,
             LINE_TWO,
-            (*FIVE.solved(a, SOLVED).given, V_RULE),
+            (FIVE.solved(a, SOLVED), V_RULE),
             nonzero=heights,
             label="a layer with the optimal weights in its dual form",
         ),

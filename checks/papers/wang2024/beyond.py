@@ -192,7 +192,8 @@ claim(
     literal=masked(),
     corrected=masked((Given(ENTERS, (), as_term(0), "the mask acts before the normalisation"),)),
     correction_words="For softmax the mask must act before the normalisation.",
-    where=r"$s$ scores of the keys for one query, $v$ their values; the mask weights 1 and 0 multiply the "
+    where=r"$\kappa(x_i,x)$ the kernel of key $x_i$ and query $x$, $x_{N+1}$ the query among the keys; "
+    r"$s$ scores of the keys for one query, $v$ their values; the mask weights 1 and 0 multiply the "
     r"attention weights. The query enters the normalisation of the softmax with the weight $u^2$: 1 if "
     r"the mask acts after it, 0 if before; the paper does not say which.",
     legs=(legs.unmasked_query,),

@@ -11,7 +11,7 @@ from typing import Any
 from checks.claim import Assumption, claim
 from checks.kinds.stacked import Stacked
 from checks.papers.wang2024 import notation as n
-from checks.papers.wang2024.attention import example
+from checks.papers.wang2024.attention import BLOCKS, example
 from checks.papers.wang2024.notation import MASKED, WHERE, c, cp
 from checks.statement import All, Given, Identity
 from derivations.calculus.gradients import SymbolicPower
@@ -84,7 +84,9 @@ for slug, kernel, title in (("rbf", fk.rbf, "RBF"), ("laplacian", fk.laplacian, 
         literal=partial(_one_everywhere, kernel=kernel),
         assumes=(MASKED,),
         rests_on=("wang2024/eq10",),
-        where=WHERE,
+        where=BLOCKS
+        + r" $\Delta f_{\theta_{k'}}$ is the update of step $k'$, $k$ the layer; $\sigma$ is the width of "
+        r"the kernel.",
         notes="Both matrices must vanish: with W_K = 0 alone the kernel still depends on the query.",
     )
 

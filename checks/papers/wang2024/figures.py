@@ -112,8 +112,8 @@ claim(
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
-    notes="Only the designed Transformer is shown, although Section 4 refers to this figure for its "
-    "agreement with a trained one.",
+    notes="Only the designed Transformer is shown, although Section 4 names RBF attention among the results "
+    "of the Appendix that show close agreement with a trained one.",
 )
 
 v = as_term(Tensor("v", (CLASSES, D), "v", "v_{%1}"))

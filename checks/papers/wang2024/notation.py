@@ -16,7 +16,7 @@ _REST = (
 )
 WHERE = (
     r"$N$ examples $(x_i,y_i)$, $x_i\in\mathbb{R}^{d}$, $y_i\in\mathbb{R}^{C-1}$ ($\tilde{y}_i$ the "
-    r"one-hot-like code of a class, zero for class 0); " + _REST
+    r"one-hot-like code of a class, zero for class 0); $C$ is the number of classes; " + _REST
 )
 CLASSES_WHERE = (
     r"$N$ examples $(x_i,y_i)$, $x_i\in\mathbb{R}^{d}$, of $C$ classes, $y_i\in\{0,\dots,C-1\}$ with the "

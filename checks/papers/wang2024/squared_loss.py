@@ -13,7 +13,16 @@ from checks.statement import All, Given, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Ones, Term, as_term, blocks, eye, size, sum_over, zeros
 from derivations.theories.functional_descent import updates as fd
-from derivations.theories.functional_descent.updates import CLASSES, WIDTH, D, FunctionalAssumptions, N, i
+from derivations.theories.functional_descent.softmax import component
+from derivations.theories.functional_descent.updates import (
+    CLASSES,
+    WIDTH,
+    Categories,
+    D,
+    FunctionalAssumptions,
+    N,
+    i,
+)
 
 legs = Legs("checks.papers.wang2024.legs.parameters")
 tensor_legs = Legs("checks.papers.wang2024.legs.tensors")
@@ -106,10 +115,24 @@ claim(
 )
 
 ALL_FIRST = Tensor("Σ to k-1", (CLASSES,), r"\sum_{k'=0}^{k-1}\Delta u_{k'}(x)")
-U0, UK1, UK = (Tensor(name, (CLASSES,), name) for name in ("u_0(x)", "u_{k-1}(x)", "u_k(x)"))
-DU0, DUK = Tensor("Δu_0(x)", (CLASSES,), r"\Delta u_0(x)"), Tensor("Δu_k(x)", (CLASSES,), r"\Delta u_k(x)")
+UK1, UK = (Tensor(name, (CLASSES,), name) for name in ("u_{k-1}(x)", "u_k(x)"))
+DUK = Tensor("Δu_k(x)", (CLASSES,), r"\Delta u_k(x)")
 INCREMENT = Given(DUK, (c,), as_term(UK)[c] - as_term(UK1)[c], "definition of the increment at step k")
 INDUCTION = Given(ALL_FIRST, (c,), as_term(UK1)[c], "induction hypothesis")
+
+F0, DF0, H0, DH0 = (
+    Tensor(name, (CLASSES,), latex)
+    for name, latex in (
+        ("f_0(x)", r"f_{\theta_0}(x)"),
+        ("Δf_0(x)", r"\Delta f_{\theta_0}(x)"),
+        ("h_0(x)", r"h_{\theta_0}(x)"),
+        ("Δh_0(x)", r"\Delta h_{\theta_0}(x)"),
+    )
+)
+ZERO = Given(F0, (c,), (zeros(CLASSES, WIDTH) @ as_term(fd.phi_x) + zeros(CLASSES))[c], "W_0 = 0 and b_0 = 0")
+SOFTMAX = Given(H0, (c,), component(lambda k: as_term(F0)[k], c, CLASSES), "the softmax")
+NO_CHANGE = Given(DF0, (c,), zeros(CLASSES)[c], "the increment of f at step 0, as printed")
+UNIFORM = Given(DH0, (c,), (Ones((), (CLASSES,)) / Categories((), CLASSES))[c], "that of h, as printed")
 
 claim(
     "wang2024/prose-telescoping",
@@ -118,12 +141,8 @@ claim(
     words="For the latent f (start 0) and for the softmax h (start 1/C), the increments up to k-1 sum to the "
     "function at k-1.",
     literal=All(
-        Identity(
-            as_term(U0),
-            as_term(DU0),
-            given=(Given(DU0, (c,), as_term(U0)[c], "the increment of step 0 is the start itself"),),
-            label="one term",
-        ),
+        Identity(as_term(F0), as_term(DF0), given=(ZERO, NO_CHANGE), label="one term, f"),
+        Identity(as_term(H0), as_term(DH0), given=(SOFTMAX, ZERO, UNIFORM), label="one term, h"),
         Identity(
             as_term(ALL_FIRST) + as_term(DUK),
             as_term(UK),
@@ -131,7 +150,9 @@ claim(
             label="from k-1 to k",
         ),
     ),
-    where=r"$u$ is $f_\theta$ or $h_\theta$; $\Delta u_0=u_0$ and $\Delta u_k=u_k-u_{k-1}$ for $k\ge1$.",
+    where=WHERE
+    + r" $h_\theta$ is the softmax of $f_\theta$ and $0$, without the class 0; $u$ is $f_\theta$ or "
+    r"$h_\theta$, and $\Delta u_k=u_k-u_{k-1}$ for $k\ge1$.",
     notes="For h the term k' = 0 matters: without it every residual of (4) is off by 1/C.",
 )
 

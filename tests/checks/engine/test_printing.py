@@ -7,10 +7,11 @@ import re
 import pytest
 
 from checks.audit import current
-from checks.engine.printing import conditions_latex
+from checks.engine.printing import conditions_latex, part_latex
 from checks.engine.unicode import unicode_math, with_letters
 from checks.run.readings import printed
 from checks.statement import Identity
+from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, sum_over
 
@@ -60,3 +61,16 @@ def test_a_condition_is_said_at_the_letters_of_the_statement() -> None:
     assert conditions_latex(entry) == r"\text{where}\quad h_{j} \ne 0"
     whole = Identity(as_term(g).T @ as_term(a), as_term(a).T @ as_term(g))
     assert conditions_latex(whole) == r"\text{where}\quad g_{i} > 0"
+
+
+def test_an_exponent_below_a_derivative_has_its_range() -> None:
+    X = Tensor("X", ("N",))
+    slope = grad(power_p(sum_over(Index("i", "N"), as_term(X)[Index("i", "N")])), X, "E")[Index("k", "N")]
+    assert r"p \in \{1, 2, 3, \dots\}" in conditions_latex(Identity(slope, slope + 1))
+
+
+def test_products_that_differ_in_their_groups_alone_show_them() -> None:
+    M, x = as_term(Tensor("M", ("N", "N"))), as_term(Tensor("x", ("N",)))
+    assert part_latex(Identity(x.T @ M @ M @ x, x.T @ (M @ x))).count("left(") == 0
+    shown = part_latex(Identity(x.T @ M @ x, x.T @ (M @ x)))
+    assert unicode_math(shown) == "xᵀ M x = xᵀ (M x)"

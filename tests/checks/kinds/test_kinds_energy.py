@@ -255,6 +255,12 @@ def test_scope_finds_free_indices() -> None:
     assert judged(Scoped(name, sum_over(m, A[m, j] * (Z[i].T @ V[j])))).holds is False
 
 
+def test_a_label_sets_functions_as_functions() -> None:
+    same = Identity(exp(z), exp(z) * 1)
+    named = Family(same, (("F(u) = exp(u)", same),))
+    assert r"F(u) = \exp(u)" in named.statement_latex()
+
+
 def test_family_is_refuted_by_one_case() -> None:
     true, false = Identity(exp(z), exp(z) * 1), Identity(z**2, z**3)
     assert judged(Family(true, (("p = 1", true),))).proved
