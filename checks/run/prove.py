@@ -20,7 +20,8 @@ VERDICTS = ("proved", "corrected", "refuted")
 SOUNDNESS = (
     "identity positive nonnegative nonvanishing certificate replaced gradient psd_product psd_exp psd_overlap"
     " geometric same_slope big_o_next no_average strong_duality"
-    " above_tangents near_for_all steady_times steady_sum smaller approximates not_approximate refuted holding broken no_bound still drifting negative_quotient"
+    " approximates not_approximate refuted holding broken no_bound still drifting negative_quotient"
+    " above_tangents near_for_all steady_times steady_sum smaller"
 )
 """The theorems of the library that generated proofs apply."""
 
