@@ -191,6 +191,8 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     ("svr", "feature_map", "0*dot", "the kernel vanishes everywhere"),
     ("ksvd", "feature_map", "0*z", "the features vanish everywhere"),
     ("energy", "F", "sqrt(u^2)", "F must have a slope at every real u; this one has none at u = 0"),
+    *(("energy", "F", value, "F must have a second derivative at every real u")  # |u - 1/2|, and kinks at ± √½
+      for value in ("sqrt(u^2-u+1/4)", "(4*u^4-4*u^2+1)^(3/4)")),
 ])  # fmt: skip
 def test_a_value_that_means_nothing_is_refused_in_one_line(
     theory: str, knob: str, value: str, words: str
