@@ -94,6 +94,23 @@ def test_another_kernel_changes_every_attention() -> None:
     assert [x != y for x, y in zip(before, raw, strict=True)] == [True, True, False, True, True, True]
 
 
+def _shown(**knobs: str) -> dict[str, str]:
+    descent = theories()["functional_descent"]
+    return {s.title: s.latex for s in descent.derive(descent.assumptions(knobs))}
+
+
+def test_the_kernel_of_a_user_is_shown_and_not_named() -> None:
+    shown = _shown(kernel="dot*exp(-xx-yy)")["Attention weight"].partition(" = ")[2]
+    assert r"{x_{i}}^{\top} x" in shown and r"\exp" in shown and r"\kappa" not in shown
+
+
+def test_where_each_layer_has_its_rate_no_formula_has_a_shared_one() -> None:
+    each, shared = _shown(rates="per_layer", jacobian="full"), _shown(jacobian="full")
+    for title in ("Value matrix", "Value block for codes", "Update of the function"):
+        assert r"\alpha_{k}" in each[title] and r"\alpha" not in each[title].replace(r"\alpha_{k}", "")
+        assert r"\alpha" in shared[title] and r"\alpha_{k}" not in shared[title]
+
+
 def test_values_are_read_exactly() -> None:
     assert svr_choices.beta("free") is None
     assert svr_choices.beta("0.15") == Fraction(3, 20)

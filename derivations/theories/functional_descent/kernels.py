@@ -16,6 +16,7 @@ from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.normal import is_zero, normal
 from derivations.calculus.parse import parse
+from derivations.calculus.printing import latex
 from derivations.calculus.term import (
     Apply,
     NonConformable,
@@ -98,7 +99,9 @@ class Custom(Term):
         return parse(self.data, {name: term.entry() for name, term in names.items()})
 
     def latex(self) -> str:
-        return rf"\kappa\left({self.args[0].latex()},\,{self.args[1].latex()}\right)"
+        u, v = self.args
+        names = {"dot": u.T @ v, "xx": squared_norm(u), "yy": squared_norm(v)}
+        return latex(parse(self.data, {n: Tensor(n, (), term.latex()).scalar for n, term in names.items()}))
 
 
 def one_norm(u: Term, v: Term) -> Term:
