@@ -174,6 +174,9 @@ OUTWARD = [
     "b.__dict__.update(K=6)",
     "[setattr(b, 'K', n) for n in (1,)]",
     "sys.K = 6",
+    "Y = E.register(int, X)",
+    "E.register(int)(X)",
+    "[E.register(t, X) for t in (int,)]",
 ]
 INWARD = ["X = b.K", "X.append(1)", "f = b.g(E)", "def f(E): E.append(X)", "@dataclass\nclass P: k = b.K"]
 
