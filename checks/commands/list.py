@@ -37,7 +37,7 @@ def run(a: argparse.Namespace) -> int:
     if a.severity:
         wanted = [e for e in wanted if severities.get(e.id) == a.severity]
     if a.grade:
-        graded = set(proofs.read().graded())
+        graded = set() if proofs.outdated() else set(proofs.read().graded())
         wanted = [e for e in wanted if e.id in graded]
     if a.kind is not None:
         wanted = list(_of_kind(wanted, a.kind))
@@ -47,6 +47,7 @@ def run(a: argparse.Namespace) -> int:
     if a.grade:  # of the statements as they were then: those that have changed since are not looked for here
         recorded = proofs.recorded().name
         words += f"; theorems as recorded in {recorded}; `{current().command} prove` checks them"
+        words += f" (stale: {proofs.outdated()})" if proofs.outdated() else ""
     OUT.print(f"{len(wanted)} claims; {words}", style="dim")
     return 0
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from checks.audit import current, per_audit
 from checks.evidence import Record, digest
+from checks.kernel import rocq
 from checks.run.ledger import BadLedger
 from checks.run.store import read_json, write_atomically
 
@@ -185,6 +186,13 @@ def _claim(data: dict[str, Any]) -> ClaimProofs:
     )
 
 
+def outdated() -> str:
+    """Why no recorded outcome counts any more: the library that Rocq read has changed; "" if it has not."""
+    if read().library == rocq.library_hash():
+        return ""
+    return f"the library of theorems has changed since; {current().command} prove --all"
+
+
 def standing(record: Record) -> str:
     """The hash of the version of a claim that stands, as it is displayed."""
     return hash_of((record.corrected or record.statement).get("latex", ""))
@@ -197,5 +205,7 @@ def of_record(record: Record) -> tuple[ClaimProofs | None, str]:
         return None, ""
     if not record.judged:
         return found, "the claim was not judged this time: nothing to compare with"
+    if outdated():
+        return found, f"stale: {outdated()}"
     same = found.said == standing(record) and found.verdict == record.verdict
     return found, "" if same else f"stale: the statement has changed since; attest prove {record.id}"

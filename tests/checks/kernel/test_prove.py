@@ -88,6 +88,18 @@ def test_a_record_of_another_statement_is_no_grade() -> None:
     assert found is not None and "attest prove" in stale
 
 
+def test_outcomes_by_another_library_are_no_grade(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where Rocq is not there and no theorem is made anew."""
+    assert not proofs.outdated()
+    monkeypatch.setattr(rocq, "library_hash", lambda: "another")
+    record = Record(ID, "", "", "", "", "proved", True, [], [], None, None, None, [], Mutants())
+    assert "the library of theorems has changed" in proofs.of_record(record)[1]
+    status, out, _ = attest(capsys, "list", "--grade", proofs.GRADE)
+    assert status == 0 and "0 claims" in out and "stale" in out
+
+
 def test_the_record_has_every_claim_with_a_verdict_and_nothing_failed() -> None:
     recorded = proofs.read()
     assert all(p.outcome == "checked" for c in recorded.claims.values() for p in c.proofs())
