@@ -12,7 +12,6 @@ from typing import Any
 
 from checks.audit import current, per_audit
 from checks.evidence import Record, digest
-from checks.kernel import rocq
 from checks.run.ledger import BadLedger
 from checks.run.store import read_json, write_atomically
 
@@ -188,6 +187,8 @@ def _claim(data: dict[str, Any]) -> ClaimProofs:
 
 def outdated() -> str:
     """Why no recorded outcome counts any more: the library that Rocq read has changed; "" if it has not."""
+    from checks.kernel import rocq  # which the reader's browser, where claims are judged as well, has not
+
     if read().library == rocq.library_hash():
         return ""
     return f"the library of theorems has changed since; {current().command} prove --all"
