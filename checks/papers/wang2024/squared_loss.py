@@ -75,13 +75,16 @@ claim(
 
 def step_size(a: FunctionalAssumptions, rate: Term) -> All:
     """rate times gradient against the coefficients of (1)."""
-    there, (by_weights, by_offset) = n.current(a)[1], n.slopes("squared", a)
+    there, given = n.current(a)[1], n.slopes("squared", a)
     summed = rate / size(N) * sum_over(i, n.residual[c] * as_term(fd.phi)[i, fd.m])
     plain = rate / size(N) * sum_over(i, n.residual)
     steps = (-(n.alpha * as_term(fd.by_W))[c, fd.m], -(n.alpha * as_term(fd.by_b)))
-    return All(
-        Identity(steps[0], summed, given=(there, by_weights), label="step of W"),
-        Identity(steps[1], plain, given=(there, by_offset), label="step of b"),
+    printed = ((steps[0], summed, "step of W"), (steps[1], plain, "step of b"))
+    return All(  # without an intercept it has no step
+        *(
+            Identity(x, y, given=(there, slope), label=said)
+            for slope, (x, y, said) in zip(given, printed, strict=False)
+        )
     )
 
 

@@ -225,8 +225,8 @@ _AT_ZERO = {
     "rbf": ("1", ""),
     "laplacian": ("1", ""),
     "exponential": ("1", ""),
-    "sigmoid": (r"\tanh c", ", for c ≠ 0"),
-    "polynomial": (rf"c^{fk.DEGREE}", ", for c ≠ 0"),
+    "sigmoid": (r"\tanh c_{\kappa}", ", for c_κ ≠ 0"),
+    "polynomial": (rf"c_{{\kappa}}^{fk.DEGREE}", ", for c_κ ≠ 0"),
 }
 
 
