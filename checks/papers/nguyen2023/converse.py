@@ -27,6 +27,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     LOSS,
     NOTATION,
     attention,
+    heights_in,
     softmax_lines,
 )
 from checks.statement import All, Fact, Given, Identity
@@ -57,7 +58,7 @@ def _weights_are_stationary(a: SvrAssumptions) -> Identity:
         Raw((), solved) if at == (d, f_) else as_term(0),
         sum_over(j, v[j, d] * phi_k[j, f_]),
         given=(Given(tensor, (j, d), rule, "the multipliers are chosen so that α - α̃ = h v"),),
-        nonzero=(svr.h_k,),
+        nonzero=heights_in(rule, Raw((), solved)),
         label="stationarity in w",
         reason="h(k_j) cancels",
     )
@@ -87,7 +88,7 @@ def _sufficient(a: SvrAssumptions) -> tuple[Any, ...]:
         Identity(
             Raw((), dict(svr.dual(a).complementarity).get(svr.alpha, as_term(0).entry())),
             as_term(svr.y)[j, d] - svr.fit(d, j, a) - eps - xi,
-            nonzero=(svr.h_k,),
+            nonzero=heights_in(svr.fit(d, j, a)),
             label="what α multiplies",
         ),
         _weights_are_stationary(a),

@@ -46,6 +46,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     eta_t,
     f_x,
     h_x,
+    heights_in,
     multinomial,
     phi_x,
     remark1,
@@ -153,7 +154,7 @@ claim(
         Identity(
             stationarity(a, svr.b, d),
             sum_over(j, alpha_t[j, d] - alpha[j, d]),
-            nonzero=(svr.h_k,),
+            nonzero=heights_in(stationarity(a, svr.b, d)),
             label="the derivative",
         ),
         Implication(
@@ -189,10 +190,16 @@ claim(
     words="The derivatives of (6) by the slacks are C - α - η and C - α̃ - η̃.",
     literal=lambda a: All(
         Identity(
-            stationarity(a, svr.xi, j, d), c - alpha[j, d] - eta[j, d], nonzero=(svr.h_k,), label="by ξ"
+            stationarity(a, svr.xi, j, d),
+            c - alpha[j, d] - eta[j, d],
+            nonzero=heights_in(stationarity(a, svr.xi, j, d)),
+            label="by ξ",
         ),
         Identity(
-            stationarity(a, svr.xi_t, j, d), c - alpha_t[j, d] - eta_t[j, d], nonzero=(svr.h_k,), label="by ξ̃"
+            stationarity(a, svr.xi_t, j, d),
+            c - alpha_t[j, d] - eta_t[j, d],
+            nonzero=heights_in(stationarity(a, svr.xi_t, j, d)),
+            label="by ξ̃",
         ),
     ),
     assumes=(LOSS, H_NONZERO),

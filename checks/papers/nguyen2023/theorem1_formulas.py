@@ -10,7 +10,7 @@ import sympy as sp
 from checks.claim import Assumption
 from checks.kinds.implication import Implication
 from checks.papers.nguyen2023.program_lines import FIVE, slope
-from checks.statement import All, Fact, Given, Identity, Link
+from checks.statement import All, Fact, Given, Identity, Link, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
@@ -105,6 +105,11 @@ def in_values(a: SvrAssumptions) -> ix.Expr:
     return ix.define(
         svr.expansion(a), tensor, lambda *idx: ix.rename(rule.entry(), dict(zip((j, d), idx, strict=True)))
     )
+
+
+def heights_in(*terms: Term) -> tuple[Tensor, ...]:
+    """h at the keys where formulas have it: not with h = 1, nor where there is no such slack."""
+    return (svr.h_k,) if svr.h_k in tensors_of(terms) else ()
 
 
 def eq11(a: SvrAssumptions, nonzero: tuple[Tensor, ...]) -> All:
