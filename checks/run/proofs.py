@@ -185,11 +185,11 @@ def _claim(data: dict[str, Any]) -> ClaimProofs:
     )
 
 
-def outdated() -> str:
-    """Why no recorded outcome counts any more: the library that Rocq read has changed; "" if it has not."""
-    from checks.kernel import rocq  # which the reader's browser, where claims are judged as well, has not
-
-    if read().library == rocq.library_hash():
+def outdated(library: str) -> str:
+    """Why no recorded outcome counts any more: the library of this hash, which Rocq reads now, is another
+    one; "" if it is not.
+    """
+    if read().library == library:
         return ""
     return f"the library of theorems has changed since; {current().command} prove --all"
 
@@ -199,14 +199,14 @@ def standing(record: Record) -> str:
     return hash_of((record.corrected or record.statement).get("latex", ""))
 
 
-def of_record(record: Record) -> tuple[ClaimProofs | None, str]:
+def of_record(record: Record, library: str) -> tuple[ClaimProofs | None, str]:
     """What is recorded of a claim and, where it is about another version or none was judged, which."""
     found = read().claims.get(record.id)
     if found is None:
         return None, ""
     if not record.judged:
         return found, "the claim was not judged this time: nothing to compare with"
-    if outdated():
-        return found, f"stale: {outdated()}"
+    if why := outdated(library):
+        return found, f"stale: {why}"
     same = found.said == standing(record) and found.verdict == record.verdict
     return found, "" if same else f"stale: the statement has changed since; attest prove {record.id}"
