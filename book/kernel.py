@@ -10,6 +10,7 @@ from typing import Any
 from book.ledger import Claim, Ledger
 from book.markup import badge, code, folded, literal, table, text
 from checks.audit import current, per_audit
+from checks.kernel.rocq import library_hash
 
 GRADE = "kernel-checked"
 
@@ -23,6 +24,8 @@ def _record() -> dict[str, Any]:
 
 def _recorded(claim: Claim) -> dict[str, Any] | None:
     """What is recorded of the statement that the page shows; nothing of another version of it."""
+    if _record().get("library", library_hash()) != library_hash():
+        return None  # what Rocq read then is another library
     found = _record()["claims"].get(claim.id)
     shown = hashlib.sha256((claim.corrected or claim.statement).latex.encode()).hexdigest()[:16]
     return found if found and found["verdict"] == claim.verdict and found["said"] == shown else None

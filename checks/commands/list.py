@@ -11,6 +11,7 @@ from checks.audit import current
 from checks.commands.console import COLOURS, OUT, print_table
 from checks.commands.options import BadInput
 from checks.engine.verdict import SEVERITIES, VERDICTS
+from checks.kernel.rocq import library_hash
 from checks.run import catalogue, ledger, proofs
 from checks.run.cache import Cache
 from checks.run.registry import load
@@ -37,7 +38,8 @@ def run(a: argparse.Namespace) -> int:
     if a.severity:
         wanted = [e for e in wanted if severities.get(e.id) == a.severity]
     if a.grade:
-        graded = set(proofs.read().graded())
+        stale = proofs.outdated(library_hash())
+        graded = set() if stale else set(proofs.read().graded())
         wanted = [e for e in wanted if e.id in graded]
     if a.kind is not None:
         wanted = list(_of_kind(wanted, a.kind))
@@ -47,6 +49,7 @@ def run(a: argparse.Namespace) -> int:
     if a.grade:  # of the statements as they were then: those that have changed since are not looked for here
         recorded = proofs.recorded().name
         words += f"; theorems as recorded in {recorded}; `{current().command} prove` checks them"
+        words += f" (stale: {stale})" if stale else ""
     OUT.print(f"{len(wanted)} claims; {words}", style="dim")
     return 0
 

@@ -12,6 +12,7 @@ from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
 from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, finding
+from checks.kernel.rocq import library_hash
 from checks.run import catalogue, ledger, proofs
 
 WIDE = 120
@@ -29,7 +30,7 @@ def run(a: argparse.Namespace) -> int:
     """Prints the record of one claim; 0."""
     record = judged([catalogue.one(a.id, cache_of(a))], a)[0]
     # read before a line is printed: a damaged file would end the command in the middle
-    proved, stale = proofs.of_record(record) if proofs.recorded().exists() else (None, "")
+    proved, stale = proofs.of_record(record, library_hash()) if proofs.recorded().exists() else (None, "")
     maths = (lambda s: s) if a.latex else unicode_math
 
     def head(text: str) -> None:

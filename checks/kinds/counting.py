@@ -188,7 +188,9 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
             else bottom == 0
         ):
             raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero")
-    if names - {x for x, _ in statement.sizes} or any(n <= 0 for _, pair in statement.sizes for n in pair):
+    if (names | {statement.symbol}) - {x for x, _ in statement.sizes} or any(
+        n <= 0 for _, pair in statement.sizes for n in pair
+    ):
         raise Malformed("positive sizes are given for every symbol")
     expression, symbol = statement.expression, statement.symbol
     if increases(expression, symbol):

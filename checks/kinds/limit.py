@@ -124,8 +124,13 @@ def _check(s: Limit) -> None:
         raise Malformed("the state and the step size are not defined by anything")
     if not all(isinstance(end, Rational) for end in (s.low, s.high) if end is not None):
         raise Malformed("the range of step sizes ends at exact numbers")
-    if s.high is not None and s.low >= s.high:
+    if s.high is not None and _low(s) >= s.high:
         raise Malformed("no step size lies in the range")
+
+
+def _low(s: Limit) -> sp.Rational:
+    """Where the step sizes begin: a promise that the size is positive holds as well."""
+    return sp.Rational(max(s.low, Fraction(0)) if s.size.positive else s.low)
 
 
 def _recurrence(s: Limit, step: Term, goes: Term) -> Identity:
@@ -134,10 +139,11 @@ def _recurrence(s: Limit, step: Term, goes: Term) -> Identity:
     return Identity(step - goes, s.rate * (as_term(s.state) - goes), s.given, reason=reason)
 
 
-def _shrinks(s: Limit) -> bool | None:
+def _shrinks(s: Limit, start: Fraction | None = None) -> bool | None:
     """Whether |rate| < 1 at every step size of the open interval: 1 - rate² has no root there and is positive
     at one place. Decided by counting real roots exactly; None for a rate that is no quotient of polynomials
-    with rational coefficients, or that has a pole there.
+    with rational coefficients, or that has a pole there. The interval begins at ``start`` where that is
+    given, whatever is promised of the size.
     """
     assert s.rate is not None
     eta = sp.Symbol("eta", real=True)
@@ -147,29 +153,29 @@ def _shrinks(s: Limit) -> bool | None:
         above, below = (sp.Poly(part, eta, domain="QQ") for part in (top, bottom))
     except (sp.PolynomialError, sp.CoercionFailed):
         return None
-    if _roots(below, s):
+    low = _low(s) if start is None else sp.Rational(start)
+    if _roots(below, low, s):
         return None
-    low = sp.Rational(s.low)
     inner = low + 1 if s.high is None else (low + sp.Rational(s.high)) / 2
-    return not _roots(above, s) and bool(above.eval(inner) / below.eval(inner) > 0)
+    return not _roots(above, low, s) and bool(above.eval(inner) / below.eval(inner) > 0)
 
 
-def _roots(poly: sp.Poly, s: Limit) -> int:
+def _roots(poly: sp.Poly, low: sp.Rational, s: Limit) -> int:
     """The different real roots in the open interval (all of them, if it vanishes everywhere)."""
     if poly.is_zero:
         return 1
-    low, high = sp.Rational(s.low), None if s.high is None else sp.Rational(s.high)
+    high = None if s.high is None else sp.Rational(s.high)
     ends = [end for end in (low, high) if end is not None and poly.eval(end) == 0]
     return int(poly.count_roots(low, high)) - len(ends)
 
 
 def _words(s: Limit) -> str:
-    return f"({s.low}, {'∞' if s.high is None else s.high})"
+    return f"({_low(s)}, {'∞' if s.high is None else s.high})"
 
 
 def _stated(s: Limit) -> sp.Set:
     """The step sizes that the statement names; all above ``low`` where it names no end."""
-    return sp.Interval.open(sp.Rational(s.low), sp.oo if s.high is None else sp.Rational(s.high))
+    return sp.Interval.open(_low(s), sp.oo if s.high is None else sp.Rational(s.high))
 
 
 def _one_dimensional(s: Limit, seed: int) -> str | None:
@@ -273,7 +279,7 @@ def _mutate(s: Limit, seed: int) -> Mutants:
     wider += [replace(s, high=s.high + half)] if s.high is not None else []
     for changed in wider:
         result.tried += 1
-        if _shrinks(changed) is False:
+        if _shrinks(changed, changed.low) is False:
             result.killed += 1
         else:
             result.survivors.append(f"step sizes in {_words(changed)}")

@@ -60,12 +60,12 @@ def libraries() -> str:
 
 @per_audit
 def state() -> str:
-    """A hash of every source file of the packages, of every file of the audit, whatever reads it, and of the
-    libraries' versions.
+    """A hash of every source file of the packages, of every file of the audit and of the packages beside it,
+    whatever reads it, and of the libraries' versions.
     """
     whole, audit = hashlib.sha256(libraries().encode()), current()
     files = dict(sources())
-    for folder in (audit.folder, audit.records_folder):
+    for folder in (audit.folder, audit.records_folder, *beside_audit(sources())):
         files |= {str(p): p for p in folder.rglob("*") if p.suffix not in (".py", ".pyc") and p.is_file()}
     for name, path in sorted(files.items()):
         whole.update(f"{name}\x00".encode() + path.read_bytes() + b"\x00")
@@ -92,6 +92,15 @@ def sources() -> dict[str, Path]:
                     found |= new
                     todo.append(place)
     return found
+
+
+def beside_audit(modules: Iterable[str]) -> list[Path]:
+    """The folders of those modules' packages that are an author's own, beside the audit's."""
+    folders = {sources()[name].parent for name in modules}
+    inside = (ROOT, current().folder)
+    return sorted(
+        f for f in folders if (f / "__init__.py").is_file() and not any(map(f.is_relative_to, inside))
+    )
 
 
 def _python(folder: Path) -> Iterator[Path]:

@@ -24,7 +24,7 @@ import sympy as sp
 from checks.audit import current, per_audit
 from checks.claim import Claim, Options, built
 from checks.leg import Named
-from checks.run.catalogue import libraries, sources
+from checks.run.catalogue import beside_audit, libraries, sources
 from checks.run.reach import absolute, effects, imported_by_name, nested, reach
 from checks.run.readings import printed_in
 
@@ -34,6 +34,10 @@ Seen = dict[int, Any]
 _ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
 _WIRING = ("checks.run.registry", "checks.run.theories", "checks.papers.theories", "checks.commands.cli")
 """Modules that reach all claims or theories: what a record takes from them is in its key by value."""
+_WRITTEN = ("expected.json", "kernel.json", "audit.json")
+"""What commands write among an audit's records after the verdicts, which nothing is judged by."""
+_PAGES = (".md", ".toml")
+"""What a book is made of."""
 _LADDER = "checks.run.lengths"
 """Counts by itself: it measures memory with modules that leave no trace in a record."""
 
@@ -67,18 +71,24 @@ def engine_version(*modules: str) -> str:
     declarations left out, and of the versions of the libraries. A module that is not the package's own adds
     nothing to the engines.
     """
+    digest = hashlib.sha256()
+    for name in sorted(_reached(*modules)):
+        if not _is_declaration(name):
+            digest.update(name.encode() + sources()[name].read_bytes())
+    digest.update(libraries().encode())
+    return digest.hexdigest()[:16]
+
+
+@per_audit
+def _reached(*modules: str) -> frozenset[str]:
+    """The engines and these modules, and all that they import, directly or through others."""
     todo = [name for name in sources() if name.startswith(_ENGINES)] + [m for m in modules if m in sources()]
     reached: set[str] = set()
     while todo:
         if (name := todo.pop()) not in reached:
             reached.add(name)
             todo += _imports(name) if name != _LADDER else ()
-    digest = hashlib.sha256()
-    for name in sorted(reached):
-        if not _is_declaration(name):
-            digest.update(name.encode() + sources()[name].read_bytes())
-    digest.update(libraries().encode())
-    return digest.hexdigest()[:16]
+    return frozenset(reached)
 
 
 def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> str:
@@ -120,8 +130,8 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         repr(said),
         *judged,
         _declared(claim),
-        _effects(),
-        *(beside(m) for m in sorted({claim.module, *named} & sources().keys())),
+        elsewhere(),
+        data(claim.module, *sorted(named)),
         engine_version(claim.module, *sorted(named)),
     ]
     return hashlib.sha256("\x00".join(content).encode()).hexdigest()[:32]
@@ -143,10 +153,18 @@ def _built(part: Any, assumptions: Any) -> Any:
 
 
 @per_audit
-def _effects() -> str:
+def elsewhere() -> str:
     """What modules of the papers' packages do to others when they are imported, and what that reaches."""
     lines = [(path, line) for _, path in sorted(_declarations()) for line in effects(path, sources())]
     return "\n".join(reach(path, line, _declarations()) for path, line in lines)
+
+
+def data(*modules: str) -> str:
+    """A hash of the data that the functions of these modules may read, and the packages of an author's own
+    beside the audit's that they import.
+    """
+    near = [beside(m) for m in sorted({*modules} & sources().keys())]
+    return "\n".join([*near, *map(_data, beside_audit(_reached(*modules)))])
 
 
 def beside(module: str) -> str:
@@ -163,7 +181,8 @@ def beside(module: str) -> str:
 def _data(folder: Path) -> str:
     digest, audit = hashlib.sha256(), current()
     for path in sorted(folder.rglob("*")):
-        apart = path.is_relative_to(audit.records_folder) or path.is_relative_to(audit.book_folder)
+        written = path.parent == audit.records_folder and path.name in _WRITTEN
+        apart = written or (path.is_relative_to(audit.book_folder) and path.suffix in _PAGES)
         if (
             path.is_file()
             and path.suffix not in (".py", ".pyc")
@@ -189,10 +208,13 @@ def _text(value: Any, seen: Seen | None = None) -> str:
 
 def _hidden(value: Any, seen: Seen) -> Iterator[str]:
     """What a repr may leave out: functions, the state of objects, the entries of long arrays."""
-    if id(value) in seen or isinstance(value, (str, int, float, type(None), type, ModuleType)):
+    if id(value) in seen or isinstance(value, (str, int, float, type(None), ModuleType)):
         return
     seen[id(value)] = value
-    if inspect.isroutine(value) or isinstance(value, partial):
+    if isinstance(value, type):  # one that its module has under its name may be found among values alone
+        path, line = _place(value) if _is_declaration(value.__module__ or "") else ("", 0)
+        yield reach(Path(path), line, _declarations()) if path else ""
+    elif inspect.isroutine(value) or isinstance(value, partial):
         yield source(value, seen)
     elif isinstance(value, (tuple, list)):
         for item in value:

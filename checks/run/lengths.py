@@ -22,7 +22,7 @@ from typing import Any
 from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence, digest
 from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded, timed
-from checks.run.content import beside, engine_version, source, values_of
+from checks.run.content import data, elsewhere, engine_version, source, values_of
 from checks.run.store import read_json, write_atomically
 from checks.tensors.core.errors import TensorError
 
@@ -134,7 +134,7 @@ class Climb:
         if not name:  # what it was made with may come from the claim's module
             module = CLAIMS[self.claim].module if self.claim in CLAIMS else ""
             name = f"{self.claim} {self.index}"
-        text = [name, source(self.leg), *values_of(_check(self.leg)), beside(module)]
+        text = [name, source(self.leg), *values_of(_check(self.leg)), elsewhere(), data(module)]
         options = repr((o.dtype, o.device, o.seed))
         return "\x00".join([*text, repr(self.assumptions), options, engine_version(module)])
 

@@ -185,17 +185,28 @@ def _claim(data: dict[str, Any]) -> ClaimProofs:
     )
 
 
+def outdated(library: str) -> str:
+    """Why no recorded outcome counts any more: the library of this hash, which Rocq reads now, is another
+    one; "" if it is not.
+    """
+    if read().library == library:
+        return ""
+    return f"the library of theorems has changed since; {current().command} prove --all"
+
+
 def standing(record: Record) -> str:
     """The hash of the version of a claim that stands, as it is displayed."""
     return hash_of((record.corrected or record.statement).get("latex", ""))
 
 
-def of_record(record: Record) -> tuple[ClaimProofs | None, str]:
+def of_record(record: Record, library: str) -> tuple[ClaimProofs | None, str]:
     """What is recorded of a claim and, where it is about another version or none was judged, which."""
     found = read().claims.get(record.id)
     if found is None:
         return None, ""
     if not record.judged:
         return found, "the claim was not judged this time: nothing to compare with"
+    if why := outdated(library):
+        return found, f"stale: {why}"
     same = found.said == standing(record) and found.verdict == record.verdict
     return found, "" if same else f"stale: the statement has changed since; attest prove {record.id}"

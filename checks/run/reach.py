@@ -266,6 +266,8 @@ def _set_or_called(inside: list[ast.AST]) -> Iterator[str]:
             case ast.Expr(ast.Call(func=func, args=args)) if not _declares(func):
                 owner = [func.value] if isinstance(func, ast.Attribute) else []
                 yield from (_root(x) for x in (*owner, *args) if isinstance(x, ast.Attribute | ast.Name))
+            case ast.Call(ast.Attribute(value=owner, attr="register")):  # of a singledispatch, kept or not
+                yield _root(owner)
             case ast.FunctionDef(decorator_list=marks) | ast.ClassDef(decorator_list=marks):
                 calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in marks)
                 yield from (_root(c) for c in calls if _root(c) not in _QUIET)

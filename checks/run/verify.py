@@ -87,6 +87,8 @@ def _judge(
         repair = repair_of(printed, statement, bool(claim.instead) or corrected.holds is False)
         if corrected.mutants.tried and not corrected.mutants.killed:
             repair = "idle"  # any version of it holds: it says nothing
+        if repair == "idle" and assumptions != assumptions_for(claim, {}):
+            corrected, repair = None, "none"  # it was written for what the paper assumes
     standing = None if quick else corrected if corrected is not None else literal
     failed = standing is not None and standing.holds is False
     if standing is not None:

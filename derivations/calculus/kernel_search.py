@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any
 
@@ -48,6 +48,8 @@ _WHOLE = (
 )
 _CLEARLY = 1e-9
 _FAR = (Fraction(4), Fraction(8), Fraction(32))  # where terms that are small near 0 have grown
+_RADII = (1, 4)
+_DIGITS = 60  # derivatives are differences: of order 14 they lose two thirds of these
 _SQUARES = tuple(Fraction(n, 2) for n in (0, 1, 2, 8, 32))
 _WEIGHTS = {
     1: ((1,),),
@@ -62,9 +64,9 @@ def require_kernel(formula: Formula) -> None:
     that show it.
 
     Searched are up to three points of one and two coordinates, all of them together, and means over
-    orthogonal vectors; of a function of the inner product alone also the Taylor coefficients, none of which
-    may be negative if it is to be a kernel in every dimension (Schoenberg, 1942). A formula that passes may
-    still be none.
+    orthogonal vectors; of a function of the inner product alone, or for vectors of one length, also the
+    Taylor coefficients, none of which may be negative if it is to be a kernel in every dimension (Schoenberg,
+    1942). A formula that passes may still be none.
     """
     nonzero = False
     for points in _sets():
@@ -92,6 +94,7 @@ def require_kernel(formula: Formula) -> None:
                 f"no features have this kernel in every dimension: dot^{degree} has the coefficient "
                 f"{coefficient}"
             )
+    _require_on_spheres(formula)
 
 
 def _require_form(
@@ -192,6 +195,34 @@ def _coefficients(formula: Formula) -> list[sp.Expr]:
     if not series.is_polynomial(_U):
         return []
     return [series.coeff(_U, n) for n in range(_ORDER)]
+
+
+def _require_on_spheres(formula: Formula) -> None:
+    """Raise ValueError where the kernel of vectors of one length has a Taylor coefficient in their inner
+    product that is clearly negative. A formula that names the dimension need be a kernel in that one only.
+    """
+    (u, *squares), expr = _DOTS, _written(formula, 1)
+    if expr != _written(formula, 2) or not ix.tensors(expr) & set(squares):
+        return
+    for square in _RADII:
+        chosen: dict[ix.Tensor, Any] = {u: _U, **dict.fromkeys(squares, sp.Integer(square))}
+        value = sp.sympify(evaluate(expr, {}, partial(_chosen, chosen), IN_SYMPY))
+        with mpmath.workdps(_DIGITS):
+            try:
+                found = mpmath.taylor(sp.lambdify(_U, value, "mpmath"), 0, _ORDER)
+            except (ZeroDivisionError, OverflowError, ValueError, TypeError):
+                continue
+            least = -_CLEARLY * sum(map(abs, found))
+            degree = next((n for n, c in enumerate(found) if mpmath.im(c) == 0 and c < least), None)
+        if degree is not None:
+            raise ValueError(
+                f"no features have this kernel in every dimension: for xx = yy = {square} dot^{degree} "
+                f"has the coefficient {mpmath.nstr(found[degree], 6)}"
+            )
+
+
+def _chosen(values: dict[ix.Tensor, Any], tensor: ix.Tensor, entry: tuple[int, ...]) -> Any:
+    return values[tensor]
 
 
 def _sign(value: Any) -> int:

@@ -42,6 +42,10 @@ CHANGES = [  # a claim that changes its verdict
     ({"kernel_size": "7", "kernel_size_2d": "3"}, "prose-kernel-size", "proved"),
     ({"normaliser": "kernel_sum_raw"}, "eq21", "refuted"),
     ({"loss": "least_squares"}, "eq39", "refuted"),
+    ({"normaliser": "one"}, "eq7", "proved"),  # h stands nowhere then, and nothing is assumed of it
+    ({"normaliser": "one"}, "eq9", "proved"),
+    ({"normaliser": "one"}, "prose-converse", "refuted"),
+    ({"box": "relaxed", "loss": "least_squares"}, "eq9", "refuted"),
 ]
 MORE = [  # others that change, and some that do not
     ({"statistics": "unbiased_variance"}, "eq23", "refuted"),
@@ -90,7 +94,25 @@ def test_another_kernel_changes_every_attention() -> None:
     assert len(before) == 6
     assert all(x != y for x, y in zip(before, after, strict=True))
     raw = attentions(replace(PAPER, normaliser="kernel_sum_raw"))
-    assert all(x != y for x, y in zip(before, raw, strict=True))
+    # a scaled head sums over its own keys, as (25) does, and not over the first N_s tokens
+    assert [x != y for x, y in zip(before, raw, strict=True)] == [True, True, False, True, True, True]
+
+
+def _shown(**knobs: str) -> dict[str, str]:
+    descent = theories()["functional_descent"]
+    return {s.title: s.latex for s in descent.derive(descent.assumptions(knobs))}
+
+
+def test_the_kernel_of_a_user_is_shown_and_not_named() -> None:
+    shown = _shown(kernel="dot*exp(-xx-yy)")["Attention weight"].partition(" = ")[2]
+    assert r"{x_{i}}^{\top} x" in shown and r"\exp" in shown and r"\kappa" not in shown
+
+
+def test_where_each_layer_has_its_rate_no_formula_has_a_shared_one() -> None:
+    each, shared = _shown(rates="per_layer", jacobian="full"), _shown(jacobian="full")
+    for title in ("Value matrix", "Value block for codes", "Update of the function"):
+        assert r"\alpha_{k}" in each[title] and r"\alpha" not in each[title].replace(r"\alpha_{k}", "")
+        assert r"\alpha" in shared[title] and r"\alpha_{k}" not in shared[title]
 
 
 def test_values_are_read_exactly() -> None:
@@ -186,11 +208,14 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     *(("ksvd", "feature_map", value, "the features are not shown to have a value for every token: ")
       for value in ("sqrt(zz-1)", "log(zz-1/2)*z", "z/(zz-2)", "1/(z+2)")),
     ("ksvd", "feature_map", "sqrt(-1-zz)", "the features have no value at z = -1, zz = 1"),
+    ("svr", "feature_map", "dot^4-dot^2*xx*yy/2", "for xx = yy = 1 dot^2 has the coefficient -0.5"),  # D > 4
     ("energy", "step", "1e999", "a positive number up to 1000000"),
     ("svr", "feature_map", "tanh(dot)", "no features have this kernel: at (1), (1/2)"),
     ("svr", "feature_map", "0*dot", "the kernel vanishes everywhere"),
     ("ksvd", "feature_map", "0*z", "the features vanish everywhere"),
     ("energy", "F", "sqrt(u^2)", "F must have a slope at every real u; this one has none at u = 0"),
+    *(("energy", "F", value, "F must have a second derivative at every real u")  # |u - 1/2|, and kinks at ± √½
+      for value in ("sqrt(u^2-u+1/4)", "(4*u^4-4*u^2+1)^(3/4)")),
 ])  # fmt: skip
 def test_a_value_that_means_nothing_is_refused_in_one_line(
     theory: str, knob: str, value: str, words: str
@@ -202,6 +227,7 @@ def test_a_value_that_means_nothing_is_refused_in_one_line(
 
 @pytest.mark.parametrize("theory, knob, value", [
     ("svr", "feature_map", "exp(-(xx + yy - 2*dot)/2)"), ("svr", "feature_map", "(dot + 1)^2"),
+    ("svr", "feature_map", "dot^4 - dot^2*xx*yy/(D + 2)"), ("svr", "feature_map", "exp(-(xx + yy - 2*dot)^(3/4))"),
     ("functional_descent", "kernel", "exp(dot)"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"), ("ksvd", "feature_map", "z*sqrt(1+zz)/(1+z^2)"),
 ])  # fmt: skip
 def test_a_value_that_means_something_is_taken_as_printed_again(theory: str, knob: str, value: str) -> None:

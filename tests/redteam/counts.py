@@ -89,6 +89,9 @@ PAIRS = [
          "it is a eta", lambda: Limit(X_, x - eta * (x - a * eta), a * eta, rate=1 - eta, high=Fraction(2))),
     Pair("limit/rate-with-a-pole", lambda: Limit(X_, x - eta * (x - a), a, rate=1 - eta, high=Fraction(3)), "eta = 5/2",
          lambda: Limit(X_, x - eta * (x - a), a, rate=1 - eta * (eta - 1) / (eta - 1), high=Fraction(2))),
+    Pair("limit/promised-above-an-end-below-zero",
+         lambda: Limit(X_, x - eta * (x - a), a, rate=1 - eta, low=Fraction(-1), high=Fraction(3)), "eta = 5/2",
+         lambda: Limit(X_, x - eta * (x - a), a, rate=1 - eta, low=Fraction(-1), high=Fraction(2))),  # ETA > 0
     Pair("limit/step-size-that-is-given",
          lambda: Limit(X_, x - eta * (x - a), a, rate=1 - eta, high=Fraction(2), given=(Given(ETA, (), as_term(3), ""),)),
          "eta = 3 is not below 2", lambda: Limit(X_, x - eta * (x - a), a, rate=1 - eta, high=Fraction(2))),

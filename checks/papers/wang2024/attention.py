@@ -8,7 +8,6 @@ from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.notation import BIAS_ON, HEAD_TWO_ONE, MASKED, WHERE, c
 from checks.statement import All, Given, Identity
-from derivations.calculus import index as ix
 from derivations.calculus.index import STACKED, Index, Tensor
 from derivations.calculus.term import (
     Ones,
@@ -112,8 +111,7 @@ def layer(a: FunctionalAssumptions) -> All:
     for name, output in outputs.items():
         own = Given(fd.kappa, (i,), weights[name], "the kernel of the covariates")
         grown = as_term(n.done_x) + n.update(n.alpha, n.residual, a.bias == "on")
-        at = Index("a", CLASSES) if fk.offset in ix.tensors(weights[name].entry()) else c
-        step = Given(n.done_next, (at,), grown[at], "one more increment, that of (5)")
+        step = Given(n.done_next, (c,), grown[c], "one more increment, that of (5)")
         label = f"κ {name}" if a.kernel == "features" else name
         parts.append(Stacked(E_J + P @ output + P @ constant, target, (step, own), label=label))
     return All(*parts)

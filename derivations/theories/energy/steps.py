@@ -83,13 +83,15 @@ def _require_real_function(text: str) -> None:
             "formula is needed"
         )
     function = sympy_function(text)
+    kinks = False  # whether a root is taken of what may be 0, where it has no slope
     for demand in sg.demands(index_expression(text)):  # of the text itself: SymPy cancels what is not defined
         base = sympy_expression(demand.base)
-        answer = sign_on_reals(base)
-        if not SIGNS_OF[answer] <= demand.signs and not sg.signs(demand.base) <= demand.signs:
+        left = SIGNS_OF[sign_on_reals(base)] & sg.signs(demand.base)
+        if not left <= demand.signs:
             raise ValueError(
                 f"F must be defined for every real u; it is not shown that {base} {demand.words()}"
             )
+        kinks = kinks or 0 in left
     if U not in function.free_symbols:
         raise ValueError("F must depend on u")
     try:
@@ -111,7 +113,8 @@ def _require_real_function(text: str) -> None:
         left, right = (sp.limit(slope, U, u, side) for side in "-+")
         if left != right or not left.is_finite:
             raise ValueError(f"F must have a slope at every real u; this one has none at u = {u}")
-    if function.has(sp.Abs, sp.sign):
+    rooted = any(power.exp.is_Rational and power.exp.q > 1 for power in function.atoms(sp.Pow))
+    if function.has(sp.Abs, sp.sign) or (rooted and kinks):
         raise ValueError(f"F must have a second derivative at every real u; that is not shown of {function}")
 
 

@@ -16,6 +16,7 @@ from derivations.calculus.gradients import SymbolicPower
 from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.normal import is_zero, normal
 from derivations.calculus.parse import parse
+from derivations.calculus.printing import latex
 from derivations.calculus.term import (
     Apply,
     NonConformable,
@@ -33,6 +34,7 @@ sigma = Tensor(
 )  # only σ² enters, so σ > 0 is no restriction beyond σ ≠ 0
 gamma = Tensor("gamma", (), r"\gamma")
 offset = Tensor("c", (), "c")
+beside_classes = Tensor("c_kappa", (), r"c_{\kappa}")  # the same where c is the index of a class
 rate = Tensor("lambda", (), r"\lambda")
 NOTHING = Tensor("0/0", (), r"\tfrac{0}{0}")
 DEGREE = 2
@@ -98,7 +100,9 @@ class Custom(Term):
         return parse(self.data, {name: term.entry() for name, term in names.items()})
 
     def latex(self) -> str:
-        return rf"\kappa\left({self.args[0].latex()},\,{self.args[1].latex()}\right)"
+        u, v = self.args
+        names = {"dot": u.T @ v, "xx": squared_norm(u), "yy": squared_norm(v)}
+        return latex(parse(self.data, {n: Tensor(n, (), term.latex()).scalar for n, term in names.items()}))
 
 
 def one_norm(u: Term, v: Term) -> Term:
@@ -131,14 +135,14 @@ def laplacian(u: Term, v: Term) -> Term:
     return exp(-(one_norm(u, v) / as_term(sigma) ** 2))
 
 
-def sigmoid(u: Term, v: Term) -> Term:
+def sigmoid(u: Term, v: Term, shift: Tensor = offset) -> Term:
     """tanh(γ uᵀv + c)."""
-    return tanh(as_term(gamma) * (u.T @ v) + as_term(offset))
+    return tanh(as_term(gamma) * (u.T @ v) + as_term(shift))
 
 
-def polynomial(u: Term, v: Term, degree: int = DEGREE) -> Term:
+def polynomial(u: Term, v: Term, degree: int = DEGREE, shift: Tensor = offset) -> Term:
     """(γ uᵀv + c)^degree."""
-    return (as_term(gamma) * (u.T @ v) + as_term(offset)) ** degree
+    return (as_term(gamma) * (u.T @ v) + as_term(shift)) ** degree
 
 
 def any_polynomial(u: Term, v: Term) -> Term:
@@ -200,7 +204,7 @@ FAMILIES: dict[str, Kernel] = {
 
 
 FEATURES_WHEN = {
-    "polynomial": "γ ≥ 0 and c ≥ 0",
+    "polynomial": "γ ≥ 0 and c_κ ≥ 0",
     "exponential": "λ ≥ 0",
     "cosine": "x ≠ 0",
     "chi_squared": "γ ≥ 0 and positive entries of x",
@@ -235,6 +239,10 @@ def attention_weights(name: str, keys: Callable[[Index], Term], query: Term, ind
         return {family: kernel(keys(index), query) for family, kernel in FAMILIES.items()}
     if name == "softmax":
         return {name: softmax(index, as_term(rate) * (keys(index).T @ query))}
+    if name == "sigmoid":
+        return {name: sigmoid(keys(index), query, beside_classes)}
+    if name == "polynomial":
+        return {name: polynomial(keys(index), query, shift=beside_classes)}
     if name in KERNELS:
         return {name: KERNELS[name](keys(index), query)}
     return {name: Custom((keys(index), query), name)}

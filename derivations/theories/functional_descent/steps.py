@@ -96,7 +96,7 @@ def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> lis
     if not fk.of_features(a.kernel):
         return steps  # W and b act through φ only: no step of theirs gives this update
     when = fk.FEATURES_WHEN.get(a.kernel)
-    update = in_kernel(fd.stepped(loss, a).entry(_class))
+    update = in_kernel(fd.stepped(loss, a, as_term(_rate(a))).entry(_class))
     steps.append(
         Step(
             "Update of the function",
@@ -105,6 +105,11 @@ def _descent(loss: str, a: FunctionalAssumptions, title: str, latex: str) -> lis
         )
     )
     return steps
+
+
+def _rate(a: FunctionalAssumptions) -> Tensor:
+    """The rate of the step that is shown: of step and layer k where each has its own."""
+    return Tensor("alpha_k", (), r"\alpha_{k}", positive=True) if a.rates == "per_layer" else fd.alpha
 
 
 def _renamed(expr: ix.Expr) -> str:
@@ -160,9 +165,10 @@ def _matrices(a: FunctionalAssumptions) -> list[Step]:
     x = as_term(Tensor("x", (D,), "x"))
     weights = fk.attention_weights(a.kernel, lambda at: x_i[at], x, i)
     factor = 2 if a.loss == "squared" else 1
+    rate = _rate(a)
     value = blocks(
         [zeros(D, D), zeros(D, CLASSES)],
-        [zeros(CLASSES, D), -(named(r"\alpha", as_term(fd.alpha)) * factor * eye(CLASSES))],
+        [zeros(CLASSES, D), -(named(rate.latex, as_term(rate)) * factor * eye(CLASSES))],
     )
     steps = [
         Step("Value matrix", f"W_V = {value.latex()}", "the factor of the gradient is kept with the rate")
@@ -219,8 +225,8 @@ _AT_ZERO = {
     "rbf": ("1", ""),
     "laplacian": ("1", ""),
     "exponential": ("1", ""),
-    "sigmoid": (r"\tanh c", ", for c ≠ 0"),
-    "polynomial": (rf"c^{fk.DEGREE}", ", for c ≠ 0"),
+    "sigmoid": (r"\tanh c_{\kappa}", ", for c_κ ≠ 0"),
+    "polynomial": (rf"c_{{\kappa}}^{fk.DEGREE}", ", for c_κ ≠ 0"),
 }
 
 
@@ -228,7 +234,7 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
     latent = as_term(Tensor("f", (CLASSES,), "f", "", "f_{%1}"))
     h = component(lambda k: latent[k], _class, CLASSES, a.softmax)
     count = Categories((), CLASSES)
-    rate = as_term(fd.alpha)
+    rate = as_term(_rate(a))
     if a.categorical_loss == "summed_cross_entropy":
         rate = rate * size(N)  # the layer has 1/N, the gradient of the sum has not
     if a.softmax == "symmetric":
@@ -240,7 +246,7 @@ def _softmax(a: FunctionalAssumptions) -> list[Step]:
         block = rate / count * (eye(CLASSES) - Ones((), (CLASSES, CLASSES)) / count)
         why = "the whole Jacobian at f = 0"
     else:
-        rates = as_term(Tensor("rates", (CLASSES,), r"\alpha_k"))
+        rates = as_term(Tensor("rates", (CLASSES,), r"\boldsymbol{\alpha}_k"))
         block, why = diag(rates), "only ∂h_c/∂f_c is kept: first order in α only for C = 2"
     return [
         Step(

@@ -141,6 +141,8 @@ def _steps(a: SvrAssumptions, chain: Chain) -> list[Step]:
         "k_l", (N, D), "", r"\boldsymbol{k}_{%1}", r"\boldsymbol{k}_{%1}(%2)"
     )  # a sparse query's text sums h over all keys
     other = (Index("l", N), everything) if chain.sparse else (own.j, raw)
+    if chain.heads:  # the keys that a scaled head has are the downsampled ones: nothing else is done to them
+        other = own.j, keys
     expr = sv.regenerated(
         chain.variant, a, as_term(query), as_term(keys)[own.j], (other[0], as_term(other[1])[other[0]])
     )

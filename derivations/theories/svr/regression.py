@@ -127,7 +127,7 @@ KNOBS = (
         "normaliser",
         ("kernel_sum", "kernel_sum_raw", "one"),
         "h sums the kernel over what enters Φ, or over all keys as they are (as the text says for the "
-        "variants), or h = 1",
+        "variants; a scaled head's are its own), or h = 1",
     ),
     Knob(
         "feature_map",

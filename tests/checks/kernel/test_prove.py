@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from checks.commands import cli
+from checks.commands import list as commands_list
 from checks.commands import prove as commands_prove
 from checks.commands.console import watched
 from checks.evidence import Mutants, Record
@@ -84,8 +85,20 @@ def test_a_changed_statement_or_library_is_stale() -> None:
 
 def test_a_record_of_another_statement_is_no_grade() -> None:
     blank = Record(ID, "", "", "", "", "proved", True, [], [], None, None, None, [], Mutants())
-    found, stale = proofs.of_record(replace(blank, statement={"latex": "1 = 1"}))
+    found, stale = proofs.of_record(replace(blank, statement={"latex": "1 = 1"}), rocq.library_hash())
     assert found is not None and "attest prove" in stale
+
+
+def test_outcomes_by_another_library_are_no_grade(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where Rocq is not there and no theorem is made anew."""
+    assert not proofs.outdated(rocq.library_hash())
+    monkeypatch.setattr(commands_list, "library_hash", lambda: "another")
+    record = Record(ID, "", "", "", "", "proved", True, [], [], None, None, None, [], Mutants())
+    assert "the library of theorems has changed" in proofs.of_record(record, "another")[1]
+    status, out, _ = attest(capsys, "list", "--grade", proofs.GRADE)
+    assert status == 0 and "0 claims" in out and "stale" in out
 
 
 def test_the_record_has_every_claim_with_a_verdict_and_nothing_failed() -> None:

@@ -15,7 +15,7 @@ from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.papers.nguyen2023 import residual_formulas as residual
 from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_2, TABLE_9
-from checks.statement import Fact
+from checks.statement import Fact, Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, sum_over
 
@@ -140,3 +140,6 @@ def test_growth_is_decided_by_the_sign_of_the_slope():
     assert judge(Grows("share", share, N, sizes)).holds is True
     assert judge(Grows("share", share, D, sizes)).holds is False
     assert judge(Grows("constant", share * 0 + 1, N, sizes)).holds is not True
+    assert judge(Grows("constant in D", N / (N + 1), D, sizes)).holds is False
+    with pytest.raises(Malformed):  # no sizes to look between, where none is given for the symbol itself
+        judge(Grows("constant in D", N / (N + 1), D, sizes[:1]))

@@ -222,6 +222,13 @@ def test_families_have_orthonormal_columns() -> None:
                 assert sum(p * q for p, q in zip(one, two, strict=True)) == int(x == y)
 
 
+def test_a_correction_that_a_changed_program_leaves_idle_is_none_and_no_contradiction() -> None:
+    claim = load()["chen2023/rem3.1"]
+    assert examine(claim, KsvdAssumptions(), Options(), quick=True).verdict == "corrected"
+    record = examine(claim, KsvdAssumptions(scores="e_only"), Options(), quick=True)
+    assert record.verdict == "refuted" and record.corrected is None
+
+
 @pytest.mark.parametrize("scores", ["both", "e_only"])
 @pytest.mark.parametrize("objective", ["paper", "released"])
 def test_where_the_objective_vanishes_is_derived(

@@ -389,6 +389,21 @@ def test_no_features_are_stepped_under_a_kernel_that_has_none(kernel, shown):
 
 
 @pytest.mark.parametrize(
+    ("slug", "knob", "value", "expected"),
+    [
+        ("eq10", "kernel", "sigmoid", "proved"),  # its constant is none of the classes' letter
+        ("eq10", "kernel", "polynomial", "proved"),
+        ("prose-step-size-half", "bias", "off", "corrected"),  # and has then one step only
+    ],
+)
+def test_a_changed_knob_leaves_a_statement_that_can_be_judged(
+    slug: str, knob: str, value: str, expected: str
+) -> None:
+    changed = FunctionalAssumptions(**{knob: value})
+    assert examine(CLAIMS[f"wang2024/{slug}"], changed, Options(), quick=True).verdict == expected
+
+
+@pytest.mark.parametrize(
     ("kernel", "heads", "words"),
     [
         ("features", 2, "constantly one"),
@@ -396,8 +411,8 @@ def test_no_features_are_stepped_under_a_kernel_that_has_none(kernel, shown):
         ("cosine", 1, "no constant second one"),
         ("softmax", 2, "P_2 is I"),
         ("chi_squared", 1, "no constant second one"),
-        ("sigmoid", 2, r"\tanh c, which P_2 divides by, for c ≠ 0"),
-        ("polynomial", 2, "c^2, which P_2 divides by, for c ≠ 0"),
+        ("sigmoid", 2, r"\tanh c_{\kappa}, which P_2 divides by, for c_κ ≠ 0"),
+        ("polynomial", 2, r"c_{\kappa}^2, which P_2 divides by, for c_κ ≠ 0"),
         ("exp(dot) + 2", 2, "constantly 3"),
         ("dot*xx", 1, "is 0 at zero"),
         ("tanh(dot)", 1, "is 0 at zero"),
@@ -414,7 +429,7 @@ def test_the_derived_layer_has_a_second_head_where_the_kernel_gives_a_constant(k
 
 
 @pytest.mark.parametrize("kernel, words", [
-    ("features", "W and b stepped"), ("rbf", "W and b stepped"), ("polynomial", "for γ ≥ 0 and c ≥ 0"),
+    ("features", "W and b stepped"), ("rbf", "W and b stepped"), ("polynomial", "for γ ≥ 0 and c_κ ≥ 0"),
     ("exponential", "for λ ≥ 0"), ("sigmoid", None), ("softmax", None),
 ])  # fmt: skip
 def test_weights_are_stepped_only_where_features_have_the_kernel(kernel, words):

@@ -131,6 +131,13 @@ def test_other_options_are_other_parts(tmp_path, change):
     assert [n for _, n in CALLS] == [1024, 4096]
 
 
+def test_what_other_modules_do_to_those_that_a_leg_reaches_makes_other_parts(monkeypatch):
+    """An implementation that another module registers is not mentioned by the leg: only its effect counts."""
+    before = climb(quadratic).content()
+    monkeypatch.setattr(ladder, "elsewhere", lambda: "@kind.register")
+    assert climb(quadratic).content() != before
+
+
 def test_legs_made_in_a_function_are_kept_for_their_claim_alone(tmp_path):
     def made(name):
         return Climbing(lambda n, assumptions, options: evidence(n, name))

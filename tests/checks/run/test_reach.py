@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import sys
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from checks.claim import CLAIMS, Claim, Options
-from checks.run import content
+from checks.run import catalogue, content
 from checks.run.content import key, said_under, source
 from checks.run.reach import effects, nested, reach
 from checks.run.registry import load
@@ -172,6 +174,9 @@ OUTWARD = [
     "b.__dict__.update(K=6)",
     "[setattr(b, 'K', n) for n in (1,)]",
     "sys.K = 6",
+    "Y = E.register(int, X)",
+    "E.register(int)(X)",
+    "[E.register(t, X) for t in (int,)]",
 ]
 INWARD = ["X = b.K", "X.append(1)", "f = b.g(E)", "def f(E): E.append(X)", "@dataclass\nclass P: k = b.K"]
 
@@ -272,18 +277,54 @@ def test_data_anywhere_in_the_package_of_an_audit_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "mine"
-    for folder in ("claims", "data", "records"):
+    for folder in ("claims", "data", "records", "book"):
         (package / folder).mkdir(parents=True)
     (package / "claims" / "legs.py").write_text("")
     monkeypatch.setattr(content, "current", lambda: SimpleNamespace(folder=package, **apart(package)))
     monkeypatch.setattr(content, "sources", lambda: {"legs": package / "claims" / "legs.py"})
     found = []
-    for folder, text in (("data", "1"), ("data", "2"), ("records", "3")):
-        (package / folder / "heads.json").write_text(text)
+    for name in ("data/heads.json", "records/heads.json", "records/expected.json", "book/heads.csv", "book/index.md"):
+        (package / name).write_text("1")
         content._data.cache_clear()
         found.append(content.beside("legs"))
     content._data.cache_clear()
-    assert found[0] != found[1] == found[2]
+    # what a leg may read among records and pages counts, what commands write of verdicts does not
+    assert found[0] != found[1] == found[2] != found[3] == found[4]
+
+
+def test_data_of_a_package_beside_the_audit_s_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package, helper = tmp_path / "mine", tmp_path / "helper"
+    for folder in (package, helper):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("import helper\n" * (folder == package))
+    files = {"mine": package / "__init__.py", "helper": helper / "__init__.py"}
+    for module in (content, catalogue):
+        monkeypatch.setattr(module, "current", lambda: SimpleNamespace(folder=package, **apart(package)))
+        monkeypatch.setattr(module, "sources", lambda: files)
+    found = []
+    for text in "12":
+        (helper / "data.json").write_text(text)
+        for kept in (content._data, content._reached, content._imports):
+            kept.cache_clear()
+        found.append(content.data("mine"))
+        assert catalogue.beside_audit(files) == [helper]
+    for kept in (content._data, content._reached, content._imports):
+        kept.cache_clear()
+    assert found[0] != found[1]
+
+
+def test_a_class_that_is_found_among_values_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for value in "12":
+        (tmp_path / f"found{value}.py").write_text(f"class Found:\n    value = {value}\n")
+        spec = spec_from_file_location("found", tmp_path / f"found{value}.py")
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "found", module)
+        spec.loader.exec_module(module)
+        monkeypatch.setattr(content, "_is_declaration", lambda name: name == "found")
+        found.append(content._text([module.Found]))
+    assert found[0] != found[1]
 
 
 def apart(package: Path) -> dict[str, Path]:

@@ -82,7 +82,7 @@ def test_a_claim_that_was_not_judged_is_not_called_stale() -> None:
     ended.verdict = "unsettled"
     readings.beside(ended)
     assert ended.reading and ended.reading["stale"] is None
-    assert "not judged" in _compared(ended.reading) and "not judged" in proofs.of_record(ended)[1]
+    assert "not judged" in _compared(ended.reading) and "not judged" in proofs.of_record(ended, "")[1]
 
 
 def test_what_stands_beside_a_record_is_shown_without_printed_lines_too(
