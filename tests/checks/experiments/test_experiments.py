@@ -220,9 +220,7 @@ def test_interrupted_the_command_says_how_to_go_on(
     assert "the same command goes on from here" in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
     assert cli.main(command) == 0 and runner.read(tmp_path / "x.json")["data"]["a"]["total"] == 45
-    assert re.search(r"^a: \d+ of 10$", capsys.readouterr().err, re.M), (
-        "no sign of life without a terminal"
-    )
+    assert re.search(r"^a: \d+ of 10$", capsys.readouterr().err, re.M), "no sign of life without a terminal"
 
 
 @pytest.mark.timeout(60)

@@ -283,7 +283,13 @@ def test_data_anywhere_in_the_package_of_an_audit_count(
     monkeypatch.setattr(content, "current", lambda: SimpleNamespace(folder=package, **apart(package)))
     monkeypatch.setattr(content, "sources", lambda: {"legs": package / "claims" / "legs.py"})
     found = []
-    for name in ("data/heads.json", "records/heads.json", "records/expected.json", "book/heads.csv", "book/index.md"):
+    for name in (
+        "data/heads.json",
+        "records/heads.json",
+        "records/expected.json",
+        "book/heads.csv",
+        "book/index.md",
+    ):
         (package / name).write_text("1")
         content._data.cache_clear()
         found.append(content.beside("legs"))
