@@ -700,5 +700,6 @@ def _dual_program(
     if conjugates:
         reason += "; the losses leave their conjugates, and the domains of these"
     if left:
-        reason += "; " + ", ".join(v.name for v in left) + " only multiply conditions that vanish"
+        names, verb = ", ".join(v.name for v in left), "multiply" if len(left) > 1 else "multiplies"
+        reason += f"; {names} only {verb} conditions that vanish"
     result.steps.append(Step("Dual program", result.program.latex(), reason))
