@@ -13,7 +13,7 @@ from operator import sub
 from checks.kinds.examples import Point
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.programs import Convex, WellPosed
-from checks.statement import All, Given, Identity
+from checks.statement import All, Given, Identity, tensors_of
 from derivations.calculus.gradients import grad, zeros
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Dual, Program, Raw
@@ -114,13 +114,17 @@ class ProgramLines:
         residual = Tensor("slope", self.w.dims, r"R_{\mathbf{W}}")
         of_w = grad(self.dual(a).lagrangian, self.w, r"\mathcal{L}")
         vanishes = Equation(of_w, zeros(*self.w.dims), residual, f"{reason}: this residual vanishes")
-        both, points = (as_term(self.w)[d], self.weights), tuple(map(self._one_input, (1, 2, 3)))
+        one = self.own.rho in tensors_of(of_w)  # another loss has one multiplier, not two
+        points = tuple(self._one_input(weight, one) for weight in (1, 2, 3))
+        both = (as_term(self.w)[d], self.weights)
         certificate = as_term(residual)[d]
         return Follows((vanishes,), *both, certificate, points, nonzero=(self.h,), label=label)
 
-    def _one_input(self, weight: int) -> Point:
+    def _one_input(self, weight: int, one: bool) -> Point:
         """One training input of feature 1 and h = 2, where the derivative vanishes."""
-        multipliers = ((self.own.alpha, ((2 * weight + 1,),)), (self.own.alpha_t, ((1,),)))
+        values = {self.own.alpha: 1 if one else 2 * weight + 1, self.own.alpha_t: 1}
+        values |= {self.own.rho: 2 * weight} if one else {}
+        multipliers = tuple((multiplier, ((value,),)) for multiplier, value in values.items())
         sizes = tuple((size, 1) for size in (*self.w.dims, *self.h.dims))
         return Point(sizes, ((self.w, ((weight,),)), *multipliers, (self.phi, ((1,),)), (self.h, (2,))))
 
