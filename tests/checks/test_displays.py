@@ -37,7 +37,7 @@ from reader import (
 from checks.claim import built
 from checks.engine.judge import unbound
 from checks.engine.notation import ENTRYWISE
-from checks.engine.printing import conditions_latex, part_latex
+from checks.engine.printing import conditions_latex, equation, part_latex
 from checks.kinds import follows, implication
 from checks.kinds.extremum import Extremum
 from checks.kinds.family import Family
@@ -199,7 +199,10 @@ def decided(statement: Any) -> list[tuple[str, str, str]] | None:
     s = statement
     match type(s).__name__:
         case "Identity":
-            members = [t.latex() for t in (s.lhs, *(n.term for n in s.chain if n.printed), s.rhs)]
+            printed = (s.lhs, *(n.term for n in s.chain if n.printed), s.rhs)
+            members = [t.latex() for t in printed]
+            if len(set(members)) < len(members):  # they differ in their groups, which are shown then
+                members = equation(*printed).split(" = ")
             found = [(left, "=", right) for left, right in pairwise(members)]
         case "Stacked":
             found = [(s.lhs.latex(), "=", s.rhs.latex())]

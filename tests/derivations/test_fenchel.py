@@ -112,10 +112,10 @@ def test_each_step_is_recorded_and_the_conjugates_say_their_domain() -> None:
     found = dualise(EXACT["svr"])
     (step,) = [step for step in found.steps if step.title == "Conjugate for r"]
     assert (
-        r"\text{if } {\rho}_{i} \le lambda,\ -{\rho}_{i} \le lambda" in step.latex
+        r"\text{if } {\rho}_{i} \le \lambda,\ -{\rho}_{i} \le \lambda" in step.latex
         and r"+\infty" in step.latex
     )
-    assert [c.latex() for c in found.domain] == [r"{\rho}_{i} \le lambda", r"-{\rho}_{i} \le lambda"]
+    assert [c.latex() for c in found.domain] == [r"{\rho}_{i} \le \lambda", r"-{\rho}_{i} \le \lambda"]
 
 
 def test_a_residual_of_a_loss_that_is_another_expression_is_noticed() -> None:

@@ -114,16 +114,18 @@ class ProgramLines:
         residual = Tensor("slope", self.w.dims, r"R_{\mathbf{W}}")
         of_w = grad(self.dual(a).lagrangian, self.w, r"\mathcal{L}")
         vanishes = Equation(of_w, zeros(*self.w.dims), residual, f"{reason}: this residual vanishes")
-        one = self.own.rho in tensors_of(of_w)  # another loss has one multiplier, not two
-        points = tuple(self._one_input(weight, one) for weight in (1, 2, 3))
+        points = tuple(self._one_input(weight, tensors_of(of_w)) for weight in (1, 2, 3))
         both = (as_term(self.w)[d], self.weights)
         certificate = as_term(residual)[d]
         return Follows((vanishes,), *both, certificate, points, nonzero=(self.h,), label=label)
 
-    def _one_input(self, weight: int, one: bool) -> Point:
-        """One training input of feature 1 and h = 2, where the derivative vanishes."""
-        values = {self.own.alpha: 1 if one else 2 * weight + 1, self.own.alpha_t: 1}
-        values |= {self.own.rho: 2 * weight} if one else {}
+    def _one_input(self, weight: int, derivative: set[Tensor]) -> Point:
+        """One training input of feature 1 and h = 2, where the derivative, with h and two multipliers or
+        under other assumptions without, vanishes.
+        """
+        share, one = weight * (2 if self.h in derivative else 1), self.own.rho in derivative
+        values = {self.own.alpha: 1 if one else share + 1, self.own.alpha_t: 1}
+        values |= {self.own.rho: share} if one else {}
         multipliers = tuple((multiplier, ((value,),)) for multiplier, value in values.items())
         sizes = tuple((size, 1) for size in (*self.w.dims, *self.h.dims))
         return Point(sizes, ((self.w, ((weight,),)), *multipliers, (self.phi, ((1,),)), (self.h, (2,))))
