@@ -68,7 +68,7 @@ from derivations.calculus.term import (
     trace,
     zeros,
 )
-from derivations.theories.theory import BadAssumption, Knob, Theory
+from derivations.theories.theory import BadAssumption, Knob, NoForm, Theory
 
 __all__ = [
     "QUANTITY",
@@ -114,6 +114,7 @@ __all__ = [
     "Link",
     "Malformed",
     "Named",
+    "NoForm",
     "NormalMean",
     "Options",
     "Order",
