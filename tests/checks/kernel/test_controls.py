@@ -100,6 +100,7 @@ def test_a_sample_of_mutants_is_rejected_as_our_engine_does() -> None:
 
 @needs_rocq
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_every_mutant_is_rejected_as_our_engine_does() -> None:
     every = identities()
     assert sum(compared(every[n : n + 40], 6) for n in range(0, len(every), 40)) > 700
