@@ -48,10 +48,10 @@ def notation(statement: Any) -> list[str]:
     names: dict[str, str] = {}
     functions: dict[str, str] = {}
     symbols: dict[str, str] = {}
-    printed = {_printed(t) for t in tensors_of(statement)}
+    printed = {t.symbol for t in tensors_of(statement)}
     taken = printed | {t.name for t in tensors_of(statement)} | set(_sizes(statement))
     given = {g.defined.latex() for g in getattr(statement, "given", ()) or ()}
-    given |= {_printed(g.tensor) for g in getattr(statement, "given", ()) or ()}
+    given |= {g.tensor.symbol for g in getattr(statement, "given", ()) or ()}
     for term in all_terms(statement):
         for name, meaning in _named(term):
             if name in given:
@@ -119,7 +119,7 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
     if isinstance(term, Gradient | Differential) and term.data[-1] != term.data[0].latex():
         yield term.data[-1], term.data[0].latex()
     if isinstance(term, Differential):
-        tensor, direction = (_printed(t) for t in term.data[1:3])
+        tensor, direction = (t.symbol for t in term.data[1:3])
         yield "d", rf"\text{{the slope along }} {tensor} + t\,{direction}"
     if isinstance(term, Named):
         yield term.data, term.args[0].latex()
@@ -129,10 +129,6 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
         yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
     if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:
         yield f"{term.data[1]}(u)", rf"\operatorname{{{term.data[0]}}}(u)"
-
-
-def _printed(tensor: Tensor) -> str:
-    return tensor.symbol
 
 
 def _is_array(term: Term) -> bool:

@@ -15,7 +15,7 @@ from checks.engine.instances import Instance
 from checks.engine.judge import drawn, is_differentiated
 from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
-from checks.kernel.points import in_range, kept, point_line, polynomial, put_in, unknown
+from checks.kernel.points import differentiable, in_range, kept, point_line, put_in, unknown
 from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
 from checks.kinds.examples import Example, Rule, defined_at
@@ -195,13 +195,9 @@ def refutation(
     mentioned = tuple(ix.Call(name, ix.Num(Fraction(0)), order) for name, order in called)
     context = Context((*sides, *mentioned), s.given, s.nonzero, at, expanded=True, pieces=True)
     lines = [f"Theorem {name} :", "  ~ (", *context.header()]
-    proofs: dict[str, str] = {}
-    for function, order in called:
-        if (function, order + 1) in called:
-            one, two = (context.symbols.function((function, n)) for n in (order, order + 1))
-            known, line = context.hypothesis(f"forall x, derivable_pt_lim {one} x ({two} x)")
-            lines.append(line)
-            proofs[known] = f"(poly_derivable {polynomial((function, order), instance)})"
+    derived = [(f, order) for f, order in called if (f, order + 1) in called]
+    derivatives, proofs = differentiable(context, derived, instance)
+    lines += derivatives
     if context.free:
         lines.append(filled(context.everywhere()))
     lines += [filled(context.readable(sides[0])), filled(f"= {context.readable(sides[1])}).")]

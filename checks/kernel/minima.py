@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from checks.kernel.context import Context
 from checks.kernel.model import setup
-from checks.kernel.theorem import YES, Theorem, filled
+from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered, plain, plain_dims
 from checks.kinds.extremum import Extremum
 from derivations.calculus import index as ix
@@ -44,6 +44,7 @@ class _Minimum:
         context.free = []
         self.variable = context.symbols.tensor(s.variable)
         self.radius = context.symbols.index(Index("radius", "1"), context.scope)
+        self.sizes = " ".join(context.symbols.dim(d) for d in plain_dims(s.variable))
         self.rows = [context.symbols.index(Index(letter, "1"), context.scope) for letter in ("row", "column")]
 
     def range(self) -> str:
@@ -68,20 +69,17 @@ class _Minimum:
         near = f"{self.range()}exists {self.radius}, {near}"
         lines.append(context.hypothesis(near if self.local else f"convex {f}")[1])
         if self.local:
-            sizes = " ".join(context.symbols.dim(d) for d in plain_dims(self.s.variable))
             lines.append(filled(f"exists {self.radius}, 0 < {self.radius} /\\ forall {self.variable},"))
-            lines.append(filled(f"near {sizes} ({self.point()}) {self.radius} {self.variable} ->"))
+            lines.append(filled(f"near {self.sizes} ({self.point()}) {self.radius} {self.variable} ->"))
         sides = [context.shown(t) for t in (self.s.energy, self.there)]
         return [*lines, filled(sides[0]), filled(f">= {sides[1]}.")]
 
     def equal(self, left: ix.Expr, right: ix.Expr, over: tuple[Index, ...] = ()) -> str:
         """What the checker decides."""
         context = self.context
-        dims = "; ".join(str(context.symbols.dims.index(i.dim)) for i in over)
+        dims = listed(context.symbols.dims.index(i.dim) for i in over)
         trees = " ".join(context.deep(side, scope=over) for side in (left, right))
-        return filled(
-            f"exact (identity the_data the_model ([{dims}] : list nat)%nat {trees} {YES} promises)."
-        )
+        return filled(f"exact (identity the_data the_model ({dims} : list nat)%nat {trees} {YES} promises).")
 
     def theorem(self) -> Theorem:
         """The theorem with its proof."""
@@ -125,8 +123,7 @@ class _Minimum:
 
     def close(self, convex: str, slope: str) -> list[str]:
         """Within some radius no gap is negative."""
-        context, j, z = self.context, self.place, self.variable
-        sizes = " ".join(context.symbols.dim(d) for d in plain_dims(self.s.variable))
+        context, j, z, sizes = self.context, self.place, self.variable, self.sizes
         moving, centre, place = context.readable(self.moving), context.readable(self.centre), self.point()
         f, f_d = (context.symbols.function((self.function, n)) for n in (0, 1))
         slope_there = f"({f_d} ({centre}) * ({moving} + (-1) * {centre}))"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import factorial
 from typing import Any
@@ -97,15 +98,27 @@ def _whole(context: Context, instance: Instance) -> dict[str, str]:
 
 def _array(t: Tensor, instance: Instance) -> str:
     """The values of a tensor as nested lists of rationals."""
+    return nested(t, instance.sizes, lambda at: _rational(instance.lookup(t, at)))
 
-    def nested(at: tuple[int, ...], dims: tuple[str, ...]) -> str:
+
+def nested(t: Tensor, sizes: Mapping[str, int], entry: Callable[[tuple[int, ...]], str]) -> str:
+    """Nested lists of what a tensor has at its entries; a dimension of 1 has no list."""
+
+    def inner(at: tuple[int, ...], dims: tuple[str, ...]) -> str:
         if not dims:
-            return _rational(instance.lookup(t, at))
+            return entry(at)
         if dims[0] == "1":
-            return nested((*at, 0), dims[1:])
-        return listed(nested((*at, n), dims[1:]) for n in range(instance.sizes[dims[0]]))
+            return inner((*at, 0), dims[1:])
+        return listed(inner((*at, n), dims[1:]) for n in range(sizes[dims[0]]))
 
-    return nested((), t.dims)
+    return inner((), t.dims)
+
+
+def looked_up(lists: str, names: list[str], zero: str) -> str:
+    """The entry of nested lists at indices of these names; ``zero`` outside."""
+    for n, name in enumerate(names):
+        lists = f"(nth {name} {lists} {zero if n == len(names) - 1 else '[]'})"
+    return lists
 
 
 def _rational(value: Any) -> str:
@@ -113,6 +126,19 @@ def _rational(value: Any) -> str:
         raise NotCovered("an instance with values that are not rational")
     value = Fraction(value)
     return f"({value.numerator} # {value.denominator})%Q"
+
+
+def differentiable(
+    context: Context, functions: Iterable[Function], instance: Instance
+) -> tuple[list[str], dict[str, str]]:
+    """The lines that say which derivatives functions have, and the proofs, by the names of these hypotheses,
+    that the polynomials which stand for them in the instance have them.
+    """
+    lines, proofs = [], {}
+    for f in functions:
+        lines.append(context.differentiable(f))
+        proofs[context.intros[-1]] = f"(poly_derivable {polynomial(f, instance)})"
+    return lines, proofs
 
 
 def polynomial(function: Function, instance: Instance) -> str:
@@ -140,9 +166,7 @@ def point_line(context: Context, instance: Instance) -> list[str]:
     tensors = []
     for t in own.tensors:
         names = [f"at{n}" for n, _ in enumerate(plain_dims(t))]
-        value, zero = _array(t, instance), "(0%Q)"
-        for n, name in enumerate(names):
-            value = f"(nth {name} {value} {zero if n == len(names) - 1 else '[]'})"
+        value = looked_up(_array(t, instance), names, "(0%Q)")
         tensors.append(f"fun the_entry => match the_entry with {listed(names)} => {value} | _ => 1%Q end")
     sizes = listed(instance.sizes[d] for d in own.dims)
     functions = listed(

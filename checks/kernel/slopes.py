@@ -10,7 +10,7 @@ from checks.kernel.derivatives import ZERO, along, differentiated, point_of, slo
 from checks.kernel.equalities import places
 from checks.kernel.falsity import at_instance
 from checks.kernel.orders import grows
-from checks.kernel.points import point_line, polynomial
+from checks.kernel.points import differentiable, point_line
 from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
 from checks.kinds.order import Order
@@ -48,10 +48,9 @@ def _steep(
     instance: Instance,
     where: dict[Index, int],
 ) -> Theorem:
-    lines, proofs = [f"Theorem {name} :", "  ~ (", *context.header()], {}
-    for f in differentiated(s.energy.entry(), s.given):
-        lines.append(context.differentiable(f))
-        proofs[context.intros[-1]] = f"(poly_derivable {polynomial(f, instance)})"
+    lines = [f"Theorem {name} :", "  ~ (", *context.header()]
+    derivatives, proofs = differentiable(context, differentiated(s.energy.entry(), s.given), instance)
+    lines += derivatives
     if context.free:
         lines.append(filled(context.everywhere()))
     lines.append(filled(f"derivable_pt_lim ({along(context, s.energy, s.variable, at)}) 0 0)."))

@@ -14,8 +14,8 @@ from checks.engine.instances import Instance, base_tensors, dimensions, entries_
 from checks.kernel.context import Context, loose
 from checks.kernel.equalities import places
 from checks.kernel.falsity import at_instance
-from checks.kernel.points import in_range, point_line, polynomial, unknown
-from checks.kernel.theorem import Theorem, filled, listed
+from checks.kernel.points import differentiable, in_range, looked_up, nested, point_line, unknown
+from checks.kernel.theorem import Theorem, filled
 from checks.kernel.trees import NotCovered, exact, plain_dims
 from checks.kinds.examples import point_entries
 from checks.kinds.extremum import Extremum
@@ -131,14 +131,16 @@ def nearby(name: str, s: Extremum, rise: sp.Poly) -> list[Theorem]:
     context = Context((gap, away), s.given, expanded=True, pieces=True)
     context.base, context.free = [t for t in context.base if t != s.variable], []
     header = [f"Theorem {name} :", "  ~ (", *context.header()]
-    differentiable, proofs = _differentiable(context, s, gap, instance)
+    called = unknown(s.given, (gap,))
+    derived = [(f, order) for f, order in called if (f, order + 1) in called]
+    derivatives, proofs = differentiable(context, derived, instance)
     delta = context.symbols.index(Index("radius", "1"), context.scope)
     names = {i: context.symbols.index(i, {}) for i in loose([away])}
     inside = context.within([*names.values()], [i.dim for i in names])
     variable, relation = context.symbols.tensor(s.variable), ">=" if sign > 0 else "<="
     lines = [
         *header,
-        *differentiable,
+        *derivatives,
         f"  exists {delta} : R, (0 < {delta}) /\\ forall {variable} : {kind(s.variable)},",
         filled(f"({inside}Rabs ({context.readable(away, names)}) < {delta}) ->"),
         filled(f"{context.readable(gap, level=49)} {relation} 0)."),
@@ -169,18 +171,6 @@ def nearby(name: str, s: Extremum, rise: sp.Poly) -> list[Theorem]:
     return [Theorem(name, "\n".join(lines), "\n".join(proof))]
 
 
-def _differentiable(
-    context: Context, s: Extremum, gap: ix.Expr, instance: Instance
-) -> tuple[list[str], dict[str, str]]:
-    """What is said of functions whose derivatives occur, and that what is put for them keeps it."""
-    functions, lines, proofs = unknown(s.given, (gap,)), [], {}
-    for own, order in functions:
-        if (own, order + 1) in functions:
-            lines.append(context.differentiable((own, order)))
-            proofs[context.intros[-1]] = f"(poly_derivable {polynomial((own, order), instance)})"
-    return lines, proofs
-
-
 def _worse(rise: sp.Poly, sign: int) -> int:
     """Which way along the direction the energy is worse than at the point at once; 0 where it is neither."""
     low, first = _lowest(rise)
@@ -202,20 +192,10 @@ def _reach(rise: sp.Poly) -> Fraction:
     return min(Fraction(1), abs(first) / (2 * others)) if others else Fraction(1)
 
 
-def _entries(tensor: Tensor, sizes: Mapping[str, int], values: dict[tuple[int, ...], str]) -> str:
+def _entries(tensor: Tensor, sizes: Mapping[str, int], values: Mapping[tuple[int, ...], str]) -> str:
     """An array of formulas, by its entries."""
     names = [f"at{n}" for n, _ in enumerate(plain_dims(tensor))]
-
-    def nested(at: tuple[int, ...], dims: tuple[str, ...]) -> str:
-        if not dims:
-            return f"({values[at]})"
-        if dims[0] == "1":
-            return nested((*at, 0), dims[1:])
-        return listed(nested((*at, n), dims[1:]) for n in range(sizes[dims[0]]))
-
-    whole = nested((), tensor.dims)
-    for n, name in enumerate(names):
-        whole = f"(nth {name} {whole} {'0' if n == len(names) - 1 else '[]'})"
+    whole = looked_up(nested(tensor, sizes, lambda at: f"({values[at]})"), names, "0")
     return f"(fun {' '.join(names)} => {whole})" if names else whole
 
 

@@ -474,12 +474,8 @@ def require_multipliers(program: Program) -> None:
     taken = program.unknown() | set(program.variables)
     for n, multiplier in enumerate(multipliers):
         others = [*taken, *multipliers[:n]]
-        if any(multiplier.name == t.name or _printed(multiplier) == _printed(t) for t in others):
+        if any(multiplier.name == t.name or multiplier.symbol == t.symbol for t in others):
             raise ValueError(f"the multiplier {multiplier.name} is not a letter of its own")
-
-
-def _printed(tensor: Tensor) -> str:
-    return tensor.symbol
 
 
 def require_quadratic(program: Program) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from derivations.calculus import index as ix
@@ -189,8 +190,8 @@ KERNELS: dict[str, Kernel] = {
     "linear": linear,
     "rbf": rbf,
     "laplacian": laplacian,
-    "sigmoid": sigmoid,
-    "polynomial": polynomial,
+    "sigmoid": partial(sigmoid, shift=beside_classes),
+    "polynomial": partial(polynomial, shift=beside_classes),
     "cosine": cosine,
     "chi_squared": chi_squared,
     "exponential": exponential,
@@ -239,10 +240,6 @@ def attention_weights(name: str, keys: Callable[[Index], Term], query: Term, ind
         return {family: kernel(keys(index), query) for family, kernel in FAMILIES.items()}
     if name == "softmax":
         return {name: softmax(index, as_term(rate) * (keys(index).T @ query))}
-    if name == "sigmoid":
-        return {name: sigmoid(keys(index), query, beside_classes)}
-    if name == "polynomial":
-        return {name: polynomial(keys(index), query, shift=beside_classes)}
     if name in KERNELS:
         return {name: KERNELS[name](keys(index), query)}
     return {name: Custom((keys(index), query), name)}
