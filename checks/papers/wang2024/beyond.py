@@ -166,21 +166,18 @@ claim(
 key_score, own_score = as_term(Tensor("s", (N,), "s", "", "s_{%1}")), as_term(Tensor("s_q", (), "s_{N+1}"))
 value, own_value = as_term(Tensor("v", (N,), "v", "", "v_{%1}")), as_term(Tensor("v_q", (), "v_{N+1}"))
 own_kappa = as_term(Tensor("kappa_q", (), r"\kappa(x_{N+1},x)"))
-ENTERS = Tensor("u", (), "u")
 MASKED_PLAIN = Identity(
     sum_over(i, n.kappa[i] * value[i]),
     sum_over(i, as_term(1) * n.kappa[i] * value[i]) + as_term(0) * own_kappa * own_value,
     label="kernels that are not normalised",
 )
-
-
-def masked(given: tuple[Given, ...] = ()) -> All:
-    """Attention over N keys against N + 1 keys with weight 0 on the query."""
-    total = sum_over(ip, exp(key_score[ip])) + as_term(ENTERS) ** 2 * exp(own_score)
-    weighted = sum_over(i, value[i] * (exp(key_score[i]) / total))
-    weighted = weighted + as_term(0) * own_value * exp(own_score) / total
-    keys_only = sum_over(i, value[i] * softmax(i, key_score[i]))
-    return All(MASKED_PLAIN, Identity(keys_only, weighted, given=given, label="softmax"))
+of_keys, of_query = as_term(1) * exp(key_score[i]), as_term(0) * exp(own_score)
+masked_total = sum_over(ip, as_term(1) * exp(key_score[ip])) + of_query
+MASKED_SOFTMAX = Identity(
+    sum_over(i, value[i] * softmax(i, key_score[i])),
+    sum_over(i, value[i] * (of_keys / masked_total)) + own_value * (of_query / masked_total),
+    label="softmax",
+)
 
 
 claim(
@@ -188,16 +185,14 @@ claim(
     "Appendix A",
     "Keys 1 to N, or a mask weight of zero on the query",
     words="Attention over the N examples equals attention over all N + 1 vectors with mask weights 1, …, 1, "
-    "0.",
-    literal=masked(),
-    corrected=masked((Given(ENTERS, (), as_term(0), "the mask acts before the normalisation"),)),
-    correction_words="For softmax the mask must act before the normalisation.",
+    "0, applied to the keys.",
+    literal=All(MASKED_PLAIN, MASKED_SOFTMAX),
     where=r"$\kappa(x_i,x)$ the kernel of key $x_i$ and query $x$, $x_{N+1}$ the query among the keys; "
     r"$s$ scores of the keys for one query, $v$ their values; the mask weights 1 and 0 multiply the "
-    r"attention weights. The query enters the normalisation of the softmax with the weight $u^2$: 1 if "
-    r"the mask acts after it, 0 if before; the paper does not say which.",
+    r"kernel of each key, of softmax $\exp(s_i)$, wherever it stands.",
     legs=(legs.unmasked_query,),
-    notes="The Mercer kernels of the construction are not normalised: for them the sentence stands. An "
+    notes="Weights that multiplied the attention of softmax after its normalisation would leave the query's "
+    "exponential in the denominator: the two sides would differ. The text applies them to the keys. An "
     "unmasked query is fitted to its placeholder outcome: descent on a context of N + 1 examples, "
     "one of them made up.",
 )

@@ -48,13 +48,13 @@ CORRECTED = (
     "eq1", "eq4", "eq5", "eq11", "prose-step-size-half", "prose-readout", "prose-initial-state", "prose-constant-head-softmax",
     "prose-constant-head-chi2", "prose-constant-head-sigmoid", "prose-constant-head-polynomial", "prose-mercer-polynomial",
     "prose-mercer-cosine", "prose-mercer-chi2", "prose-mercer-exponential", "prose-context-size", "prose-rkhs-membership",
-    "prose-mask-equivalence", "prose-output-probability", "prose-taylor", "prose-multi-layer-exact",
+    "prose-output-probability", "prose-taylor", "prose-multi-layer-exact",
 )  # fmt: skip
 PROVED = (
     "eq2", "eq3", "eq6", "eq7", "eq8", "eq9", "eq10", "prose-softmax-derivative", "prose-telescoping",
     "prose-projection-columns", "prose-constant-head-rbf", "prose-constant-head-laplacian", "prose-no-constant-linear",
     "prose-mercer-linear", "prose-mercer-rbf", "prose-mercer-laplacian", "prose-mercer-sigmoid", "prose-mercer-softmax",
-    "prose-least-squares", "prose-softmax-weighted-gd",
+    "prose-least-squares", "prose-softmax-weighted-gd", "prose-mask-equivalence",
 )  # fmt: skip
 FIGURES = (*(f"fig{k}" for k in range(2, 10)), "prose-laplacian-agreement")
 
