@@ -109,11 +109,11 @@ SAME = 2
 
 def _closeness(printed: Any, repair: Any) -> float:
     """`SAME` for a repair that says what is printed, else the share of the printed symbols that it keeps, 0
-    where it is no statement of the kind.
+    where it is no statement of the kind, or where what is printed is said to exist.
     """
     if _same(printed, repair):
         return SAME
-    if weaker(printed, repair):
+    if weaker(printed, repair) or getattr(printed, "exists", False):  # what is nowhere is no slip of the pen
         return 0
     formulas = isinstance(printed, FORMULAS) and isinstance(repair, FORMULAS)
     return kept_of(printed, repair) if formulas or _asserts(repair) == _asserts(printed) else 0

@@ -10,6 +10,7 @@ import pytest
 import sympy as sp
 
 from checks.kinds.counting import Grows
+from checks.kinds.differs import Differs
 from checks.kinds.examples import Point, Rule
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
@@ -104,6 +105,11 @@ def test_the_order_of_the_parts_does_not_matter(order: tuple[int, int]) -> None:
     mended = Identity((x - y) ** 2, x**2 - 2 * x * y + y**2)
     found = failures([0, 1], All(*(printed[n] for n in order)), mended)
     assert [found[order.index(n)]["severity"] for n in (0, 1)] == ["substance", "misprint"]
+
+
+def test_what_differs_nowhere_is_no_misprint_for_differing_elsewhere() -> None:
+    wrong = Differs((x + y) ** 2, x**2 + 2 * x * y - y**2)
+    assert severity(replace(wrong, rhs=x**2 + 2 * x * y + y**2), wrong) == "substance"
 
 
 def test_no_claim_inherits_from_itself() -> None:
