@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,12 @@ from checks.run.store import read_json, write_atomically
 FOLDERS = ("derivations", "solvers", "checks")
 PREFIX = "".join(f"{part}." for part in __name__.split(".")[:-3])
 """What stands before their names where the project is installed below one package."""
-LIBRARIES = ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint")
+LIBRARIES = {
+    **{name: name for name in ("sympy", "mpmath", "numpy", "scipy", "cvxpy", "clarabel", "torch")},
+    "sklearn": "scikit-learn",
+    "flint": "python-flint",
+}
+"""The modules of libraries that verdicts depend on, each with its distribution."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +52,28 @@ class Entry:
     source: str
 
 
-@lru_cache(maxsize=1)
+@per_audit
 def libraries() -> str:
-    """The versions of Python and of the libraries that verdicts depend on."""
+    """The versions of Python, of the libraries that verdicts depend on, and of those that an author's package
+    imports.
+    """
     found = []
-    for package in LIBRARIES:
+    for package in (*LIBRARIES.values(), *_imported()):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} absent")
     return "\n".join([platform.python_version(), *found])
+
+
+def _imported() -> list[str]:
+    """The distributions that an author's modules import beyond those libraries."""
+    own = [path for path in sources().values() if not path.is_relative_to(ROOT)]
+    names = {name for path in own for name in first_names(path)} - sys.stdlib_module_names - LIBRARIES.keys()
+    if names := names - {name.partition(".")[0] for name in sources()}:
+        installed = packages_distributions()
+        return sorted({package for name in names for package in installed.get(name, (name,))})
+    return []
 
 
 @per_audit

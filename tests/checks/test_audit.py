@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from importlib import util
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -261,15 +262,18 @@ def test_a_knob_of_the_package_changes_its_derivation_and_its_verdicts(installed
 def test_what_the_package_imports_besides_libraries_is_in_the_keys(installed, mine) -> None:
     program = (
         "from attention_audit.checks.audit import use\nuse('mine')\n"
-        "from attention_audit.checks.run.catalogue import sources\nprint(*sources(), sep='\\n')"
+        "from attention_audit.checks.run.catalogue import libraries, sources\n"
+        "print(*sources(), '', libraries(), sep='\\n')"
     )
     (mine / "beside.py").write_text("VALUE = 1\n")
-    (mine / "mine" / "uses.py").write_text("import numpy\nimport beside\n")
+    (mine / "mine" / "uses.py").write_text("import json\nimport numpy\nimport beside\nimport xdist\n")
     try:
         found = run(installed, "-c", program, folder=mine)
     finally:
         (mine / "mine" / "uses.py").unlink()
-    names = set(found.stdout.split())
+    modules, _, versions = found.stdout.partition("\n\n")
+    names = set(modules.splitlines())
+    assert versions.splitlines()[-1] == f"pytest-xdist {version('pytest-xdist')}", found.stderr
     assert {"beside", "mine.claims.energy", "attention_audit.checks.claim", "attention_audit"} <= names, (
         found.stderr
     )
