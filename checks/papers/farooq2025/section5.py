@@ -93,7 +93,7 @@ claim(
     words="u_j as in (26).",
     literal=Definition(U[j], en.u(j)),
     rests_on=(HERE + "eq26",),
-    where=WHERE,
+    where=notation.WHERE,
 )
 
 claim(

@@ -48,7 +48,8 @@ legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 COUNTED = Assumption(
     "multiplications",
-    "operations are multiplications; formulas are evaluated as written and each result is stored once",
+    "operations are multiplications (a division is one, a function none); formulas are evaluated as written "
+    "and each result is stored once",
 )
 SIZES = WHERE + r" $T \ge 1$ the number of descent steps; $W\in\mathbb{R}^{n\times d_v}$ any matrix."
 f = Index("f", DX)
@@ -202,8 +203,8 @@ claim(
             given=(Y_RULE,),
         ),
     ),
-    correction_words="As printed the c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times "
-    "values only n²d_v + n d_v.",
+    correction_words="As printed the c_j take n³ + n²d_v + n² multiplications; with AV from step 2, as rows "
+    "of Aᵀ(AV) times values, only n²d_v + n d_v.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
     legs=(legs.stationary_quadratic, legs.alignment),
