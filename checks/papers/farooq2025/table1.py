@@ -51,7 +51,11 @@ COUNTED = Assumption(
     "operations are multiplications (a division is one, a function none); formulas are evaluated as written "
     "and each result is stored once",
 )
-SIZES = WHERE + r" $T \ge 1$ the number of descent steps; $W\in\mathbb{R}^{n\times d_v}$ any matrix."
+SIZES = (
+    WHERE
+    + r" $T \ge 1$ the number of descent steps; $\eta$ the step size; $W\in\mathbb{R}^{n\times d_v}$ any "
+    r"matrix."
+)
 f = Index("f", DX)
 e = Index("e", DK)
 P_, G_, E_, R_, D_, B_ = (
@@ -170,7 +174,7 @@ claim(
 LINEAR_R = -en.pairing()
 QUADRATIC_R = -2 * en.pairing(lambda at: C_J[at])
 R_FORMS = (
-    Identity(LINEAR_R, -sum_over(i, Z[i].T @ AV[i]), label="linear R, second form"),
+    Identity(LINEAR_R, -sum_over(i, Z[i].T @ sum_over(j, A[i, j] * V[j])), label="linear R, second form"),
     Identity(
         QUADRATIC_R,
         -2 * sum_over(i, Z[i].T @ sum_over(j, C_J[j] * A[i, j] * V[j])),
