@@ -106,6 +106,7 @@ TRANSPOSED = (
     "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one, "
     "as the line with d_v = n of farooq2025/eq28 shows."
 )
+UNIT = r" $\mathbf{e}_j$ the unit vector, $A^j=A\mathbf{e}_j\mathbf{e}_j^\top$ as in (28)."
 
 claim(
     HERE + "eq28",
@@ -166,7 +167,7 @@ claim(
     correction_words="A has to be A^j, V has no transpose; the trace with A itself is the sum of all u_j.",
     rests_on=(HERE + "eq28",),
     legs=(legs.lift,),
-    where=WHERE + READ_AS + r" $Z^{(0)}$ the initial state, in what is corrected any state.",
+    where=WHERE + READ_AS + UNIT + r" $Z^{(0)}$ the initial state, in what is corrected any state.",
     notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1) and Z⁽⁰⁾ = "
     "AV, u = (-1/9, 2/9).",
 )

@@ -22,7 +22,7 @@ from checks.papers.farooq2025.notation import (
     STOCHASTIC,
     WHERE,
 )
-from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED
+from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED, UNIT
 from checks.statement import All, Definition, Fact, Given, Identity, Link
 from derivations.calculus.gradients import at_point, formula, grad, kronecker, unit, zeros
 from derivations.calculus.index import Index, Tensor
@@ -537,7 +537,7 @@ claim(
     corrected=Identity(SQUARE + REGULARISER, _trace_form(V), given=(C_RULE,)),
     correction_words="V stands without a transpose in the first trace.",
     rests_on=(HERE + "eq28", HERE + "eq45"),
-    where=WHERE,
+    where=WHERE + UNIT,
     notes=TRANSPOSED + " The index form (47) is right.",
 )
 
