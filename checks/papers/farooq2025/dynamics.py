@@ -64,7 +64,7 @@ claim(
     rests_on=(HERE + "eq11", HERE + "eq21"),
     legs=(legs.update_rule,),
     where=ETA_WHERE,
-    notes="As printed Z is Z₀ + kηAV after k steps, which has no limit unless AV = 0, whatever η is.",
+    notes="As printed Z is Z⁽⁰⁾ + kηAV after k steps, which has no limit unless AV = 0, whatever η is.",
 )
 
 scale = as_term(Tensor("t", (), "t"))
@@ -343,11 +343,12 @@ claim(
     HERE + "prose-linear-steps",
     "Section 7.1",
     "The linear head needs no descent",
-    words="For F(u) = u, with the regulariser of Table 1, steps 4 to 7 are not required.",
+    words="For F(u) = u, with the regulariser of Table 1, steps 4 to 7 are not required: the regularised "
+    "energy is 0 at every state.",
     literal=Identity(en.energy(lambda x: x) - en.pairing(), as_term(0)),
     rests_on=(HERE + "tab1-step5",),
     where=WHERE,
-    notes="The regularised energy is zero for all Z, so no descent moves anything, and AV is put in by hand. "
-    "With the regulariser (75) as printed for all F, descent would be required and would diverge: see "
+    notes="So no descent moves anything, and AV is put in by hand. With the regulariser (75) as printed for "
+    "all F, descent would diverge unless the gradient, A diag(1 - 2c)V at every state, is 0: see "
     "prose-algorithm.",
 )

@@ -10,7 +10,7 @@ from checks.leg import Legs
 from checks.papers.farooq2025.notation import E_NAME, HERE, MATRICES, READ_AS, STOCHASTIC, WHERE, mu
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import kronecker, unit
-from derivations.calculus.index import Tensor
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term, squared_norm, sum_over, trace
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import DV, HALF, A, N, V, Z, i, j, k
@@ -106,6 +106,7 @@ TRANSPOSED = (
     "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the value is another one, "
     "as the line with d_v = n of farooq2025/eq28 shows."
 )
+UNIT = r" $\mathbf{e}_j$ the unit vector, $A^j=A\mathbf{e}_j\mathbf{e}_j^\top$ as in (28)."
 
 claim(
     HERE + "eq28",
@@ -136,17 +137,26 @@ claim(
 
 ZERO_STATE = as_term(Tensor("Z0", (N, DV), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}"))
 ZERO_SQUARE = as_term(Tensor("Z0", (N, N), "Z^{(0)}", r"z^{(0)}_{%1}", r"Z^{(0)}_{%1%2}"))
+
+
+def _started(state: Term, values: Term, width: str) -> Given:
+    """(71)."""
+    at = Index("k", width)
+    return Given(state.data, (i, at), (A @ values)[i, at], "the initial state (71)")
+
+
+STARTED, STARTED_SQUARE = _started(ZERO_STATE, V, DV), _started(ZERO_SQUARE, SQUARE_V, N)
 claim(
     HERE + "prose-u-trace",
     "Section 7, after (72)",
     "The alignment of the initial state as a trace",
     words="u_j is the trace of Z⁽⁰⁾ᵀ A Vᵀ.",
     literal=All(
-        Identity(en.u(j, state=ZERO_STATE), trace(ZERO_STATE.T @ A @ V.T), label="shapes"),
+        Identity(en.u(j, state=ZERO_STATE), trace(ZERO_STATE.T @ A @ V.T), given=(STARTED,), label="shapes"),
         Identity(
             sum_over(en.m, A[en.m, j] * (ZERO_SQUARE[en.m].T @ SQUARE_V[j])),
             trace(ZERO_SQUARE.T @ A @ SQUARE_V.T),
-            given=(STOCHASTIC,),
+            given=(STARTED_SQUARE, STOCHASTIC),
             label="value when d_v = n",
         ),
     ),
@@ -154,13 +164,12 @@ claim(
         Identity(en.u(j, state=ZERO_STATE), _trace(ZERO_STATE, V), label="u_j"),
         Identity(sum_over(j, en.u(j, state=ZERO_STATE)), trace(ZERO_STATE.T @ A @ V), label="their sum"),
     ),
-    correction_words="A^j stands for A, and V has no transpose; the trace with A itself is the sum of all "
-    "u_j.",
+    correction_words="A has to be A^j, V has no transpose; the trace with A itself is the sum of all u_j.",
     rests_on=(HERE + "eq28",),
     legs=(legs.lift,),
-    where=WHERE + READ_AS,
-    notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1), Z = (1, 0), u "
-    "= (1/2, -1/2).",
+    where=WHERE + READ_AS + UNIT + r" $Z^{(0)}$ the initial state, in what is corrected any state.",
+    notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1) and Z⁽⁰⁾ = "
+    "AV, u = (-1/9, 2/9).",
 )
 
 v_ = as_term(Tensor("v", (), "v"))

@@ -22,7 +22,7 @@ from checks.papers.farooq2025.notation import (
     STOCHASTIC,
     WHERE,
 )
-from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED
+from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED, UNIT
 from checks.statement import All, Definition, Fact, Given, Identity, Link
 from derivations.calculus.gradients import at_point, formula, grad, kronecker, unit, zeros
 from derivations.calculus.index import Index, Tensor
@@ -68,6 +68,15 @@ claim(
 
 t_ = Tensor("t")
 BETWEEN = sum_over(j, (en.u(j) - at_point(en.u(j), en.Z_, zeros(N, DV))) ** 2)
+
+
+def _form() -> Term:
+    """A quadratic form in the entries of Z, whose coefficients are made of A and V."""
+    row, column = Index("r", N), Index("s", DV)
+    coefficient = sum_over(j, A[i, j] * V[j, k] * A[row, j] * V[j, column])
+    return sum_over(i, k, row, column, coefficient * Z[i, k] * Z[row, column])
+
+
 claim(
     HERE + "prose-footnote5",
     "footnote 5",
@@ -97,7 +106,10 @@ claim(
     "Section 4.2, end",
     "A positive quadratic form",
     words="With F(u) = u² the energy is a positive quadratic form.",
-    literal=Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=BETWEEN),
+    literal=All(
+        Identity(SQUARE, _form(), label="a quadratic form"),
+        Extremum(SQUARE, en.Z_, zeros(N, DV), "a global minimum", above=BETWEEN, label="nowhere negative"),
+    ),
     rests_on=(HERE + "eq30",),
     where=WHERE,
     notes="Positive semidefinite. It is definite only if Z is determined by u, which needs d_v = 1, an "
@@ -418,8 +430,11 @@ claim(
     role="definition",
     words="The gradient of the regularised energy, the sum of both gradients, shall vanish at Z = AV.",
     literal=Identity(grad(ANY + LINEAR, en.Z_, "E_R"), grad(ANY, en.Z_) + grad(LINEAR, en.Z_, "R")),
+    assumes=(SMOOTH,),
     rests_on=(HERE + "eq42",),
-    where=WHERE + r" $R(Z)=\operatorname{tr}(Z^\top W)$ stands for a linear regulariser.",
+    where=WHERE
+    + r" $F$ any function of a number. $R(Z)=\operatorname{tr}(Z^\top W)$ stands for a linear regulariser, "
+    r"$W\in\mathbb{R}^{n\times d_v}$ for any matrix.",
     notes="The first equality is checked; the second is the requirement, which prose-always-regularisable "
     "shows can be met.",
 )
@@ -522,7 +537,7 @@ claim(
     corrected=Identity(SQUARE + REGULARISER, _trace_form(V), given=(C_RULE,)),
     correction_words="V stands without a transpose in the first trace.",
     rests_on=(HERE + "eq28", HERE + "eq45"),
-    where=WHERE,
+    where=WHERE + UNIT,
     notes=TRANSPOSED + " The index form (47) is right.",
 )
 

@@ -17,7 +17,7 @@ from checks.kinds.stationary import Stationary
 from checks.leg import Legs
 from checks.papers.farooq2025 import notation
 from checks.papers.farooq2025.notation import AT_AV, C_POWER, E_NAME, HERE
-from checks.papers.farooq2025.section3 import TRANSPOSED, U
+from checks.papers.farooq2025.section3 import TRANSPOSED, UNIT, U
 from checks.papers.farooq2025.section4 import COLUMN, FLAT, STATE, W_
 from checks.statement import All, Definition, Given, Identity
 from derivations.calculus.functions import EXPONENT
@@ -33,6 +33,7 @@ WHERE = notation.WHERE + r" $p$ the exponent; a power of exponent 0 is 1, also t
 WHOLE = Assumption("p whole", "the exponent p is a whole number, at least 1")
 POWERS = (1, 2, 3)
 q = Index("l", N)
+U_RULE = Given(U.data, (j,), en.u(j), "(49)")
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ claim(
     words="u_j as in (26).",
     literal=Definition(U[j], en.u(j)),
     rests_on=(HERE + "eq26",),
-    where=WHERE,
+    where=notation.WHERE,
 )
 
 claim(
@@ -102,10 +103,15 @@ claim(
     "The polynomial energy",
     role="definition",
     words="The sum of the p-th powers of the alignments.",
-    literal=Definition(E_NAME, energy(Exponent())),
+    literal=All(
+        Definition(E_NAME, sum_over(j, en.F(U[j]))),
+        family(
+            lambda p: Identity(sum_over(j, p.of(U[j])), energy(p), given=(U_RULE,)), label="with F of (48)"
+        ),
+    ),
     assumes=(WHOLE,),
-    rests_on=(HERE + "eq27", HERE + "eq48"),
-    where=WHERE,
+    rests_on=(HERE + "eq27", HERE + "eq48", HERE + "eq49"),
+    where=WHERE + r" $F$ the power of (48).",
 )
 
 
@@ -123,7 +129,7 @@ claim(
     correction_words="V stands without a transpose.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq50"),
-    where=WHERE,
+    where=WHERE + UNIT,
     notes=TRANSPOSED + " The notation is that of (28), not of (61) as printed.",
 )
 
@@ -165,14 +171,20 @@ claim(
     "Eq. (53)",
     "The derivative of the power",
     words="F'(u_j) is p times the (p - 1)-th power of u_j.",
-    literal=Recurrence(
-        _p * _u ** (_p - 1),
-        (_p, _u),
-        (Base("p = 1: the slope of u is 1", _p, 1, sp.Integer(1)),),
-        _u ** (_p - 1) + _u * QUANTITY(_p - 1, _u),
-        "product rule for u times u^(p-1)",
-        _quotient,
-        tuple((p, u) for p in range(1, 7) for u in range(-3, 4)),
+    literal=All(
+        Recurrence(
+            _p * _u ** (_p - 1),
+            (_p, _u),
+            (Base("p = 1: the slope of u is 1", _p, 1, sp.Integer(1)),),
+            _u ** (_p - 1) + _u * QUANTITY(_p - 1, _u),
+            "product rule for u times u^(p-1)",
+            _quotient,
+            tuple((p, u) for p in range(1, 7) for u in range(-3, 4)),
+        ),
+        family(
+            lambda p: Identity(p.term * p.of(U[j], -1), p.term * p.of(en.u(j), -1), given=(U_RULE,)),
+            label="at an alignment",
+        ),
     ),
     assumes=(WHOLE,),
     rests_on=(HERE + "eq48", HERE + "eq49"),
@@ -301,7 +313,7 @@ claim(
     correction_words="V stands without a transpose in the first trace.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq28", HERE + "eq58"),
-    where=WHERE,
+    where=WHERE + UNIT,
     notes=TRANSPOSED,
 )
 

@@ -148,7 +148,8 @@ claim(
     rests_on=(HERE + "eq66",),
     legs=(legs.stationary_exponential, solver_legs.minimum_exponential, solver_legs.balls_exponential),
     where=WHERE + REDEFINED + r" $D_{\exp}(u,c)=e^u-e^c-e^c(u-c)\ge0$ since $\exp$ is convex.",
-    notes="That AV is a global minimum is not said in the paper.",
+    notes="The paper takes it for (66) in index notation, which has no trace and the other sign. That AV is "
+    "a global minimum is not said in the paper.",
 )
 
 claim(

@@ -148,7 +148,7 @@ claim(
     words="The sum of F over the alignments, as in (27).",
     literal=Definition(E_NAME, en.energy(en.F)),
     rests_on=(HERE + "eq27",),
-    where=WHERE,
+    where=WHERE + r" $F$ any function of a number.",
 )
 
 Y_, B_ = (Tensor(x, (N, DV), x, "", f"{x}_{{%1%2}}") for x in "YB")

@@ -48,9 +48,14 @@ legs = Legs("checks.papers.farooq2025.legs.tensors")
 
 COUNTED = Assumption(
     "multiplications",
-    "operations are multiplications; formulas are evaluated as written and each result is stored once",
+    "operations are multiplications (a division is one, a function none); formulas are evaluated as written "
+    "and each result is stored once",
 )
-SIZES = WHERE + r" $T \ge 1$ the number of descent steps; $W\in\mathbb{R}^{n\times d_v}$ any matrix."
+SIZES = (
+    WHERE
+    + r" $T \ge 1$ the number of descent steps; $\eta$ the step size; $W\in\mathbb{R}^{n\times d_v}$ any "
+    r"matrix."
+)
 f = Index("f", DX)
 e = Index("e", DK)
 P_, G_, E_, R_, D_, B_ = (
@@ -169,7 +174,7 @@ claim(
 LINEAR_R = -en.pairing()
 QUADRATIC_R = -2 * en.pairing(lambda at: C_J[at])
 R_FORMS = (
-    Identity(LINEAR_R, -sum_over(i, Z[i].T @ AV[i]), label="linear R, second form"),
+    Identity(LINEAR_R, -sum_over(i, Z[i].T @ sum_over(j, A[i, j] * V[j])), label="linear R, second form"),
     Identity(
         QUADRATIC_R,
         -2 * sum_over(i, Z[i].T @ sum_over(j, C_J[j] * A[i, j] * V[j])),
@@ -202,8 +207,8 @@ claim(
             given=(Y_RULE,),
         ),
     ),
-    correction_words="As printed the c_j take n³ + n²d_v + n² multiplications, as rows of Aᵀ(AV) times "
-    "values only n²d_v + n d_v.",
+    correction_words="As printed the c_j take n³ + n²d_v + n² multiplications; with AV from step 2, as rows "
+    "of Aᵀ(AV) times values, only n²d_v + n d_v.",
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
     legs=(legs.stationary_quadratic, legs.alignment),
