@@ -171,8 +171,8 @@ for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
         rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
         legs=(variant_inputs.conv1d, variant_optima.conv1d_optimum),
         where=WHERE_1D,
-        notes="Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
-        "with padding 2.",
+        notes="With zeros as padding T is a Toeplitz matrix. The kernel of width 5 used in the experiments "
+        "keeps the length with padding 2.",
     )
 claim(
     "nguyen2023/eq44",

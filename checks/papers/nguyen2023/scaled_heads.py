@@ -117,8 +117,8 @@ claim(
     rests_on=("nguyen2023/eq17", "nguyen2023/eq19"),
     where=WHERE
     + r" $\boldsymbol{x}$: the input of $f^s$; $\mathbf{W}^s$, $\Phi$, $h^s$, $\boldsymbol{b}^s$: its "
-    r"weights, features, normaliser and intercept; $\boldsymbol{\mu}^s$, $\mathbf{s}^{s^{-1}}$: mean and inverse "
-    r"deviation of the head's keys, by (47); $\odot$ the product of coordinates.",
+    r"weights, features, normaliser and intercept; $\boldsymbol{\mu}^s$, $\mathbf{s}^{s^{-1}}$: mean and "
+    r"inverse deviation of the head's keys, by (47); $\odot$ the product of coordinates.",
     notes="The letter s is a head, a scale vector and, elsewhere, a kernel size.",
 )
 
