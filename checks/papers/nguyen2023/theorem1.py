@@ -248,8 +248,8 @@ EQ11 = claim(
     "the values.",
     literal=lambda a: eq11(a, ()),
     corrected=lambda a: eq11(a, (svr.h_x,)),
-    correction_words="The same, for every query at which the kernel sum does not vanish (always so for a "
-    "positive kernel).",
+    correction_words="The same, for every query at which the kernel sum does not vanish (always so where all "
+    "values of the kernel are positive).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
     where=PROGRAM + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values.",

@@ -105,6 +105,9 @@ def test_multihead_projections_keep_their_head():
     *outputs, blocks = statement.given
     swapped = replace(blocks, value=as_term(multihead.W_O)[multihead.s, multihead.e, multihead.c])
     assert holds(replace(statement, given=(*outputs, swapped))) is False
+    wrong = sum_over(multihead.s, as_term(multihead.H_S)[multihead.s] @ as_term(multihead.W_O)[multihead.s])
+    member = replace(statement.chain[0], term=wrong[i, multihead.c])
+    assert holds(replace(statement, chain=(member,))) is False, "a projection is not transposed"
 
 
 def test_heads_of_different_sizes_do_not_mix():
