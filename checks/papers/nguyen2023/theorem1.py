@@ -17,6 +17,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     DEGREE,
     EPS_POSITIVE,
     EXPONENTIAL,
+    FEATURE_INDEX,
     H_NONZERO,
     H_POSITIVE,
     KERNEL_SUM,
@@ -187,7 +188,7 @@ claim(
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     legs=(legs.primal_and_dual,),
-    where=PROGRAM,
+    where=PROGRAM + FEATURE_INDEX,
 )
 
 claim(
