@@ -54,7 +54,9 @@ claim(
     literal=Definition(as_term(f_x), BN.prediction(), nonzero=(BN.h_x,)),
     assumes=(H_NONZERO, BN_EPS),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq20"),
-    where=WHERE,
+    where=WHERE
+    + r" $\boldsymbol{x}$: the input of $f$; $\mathbf{W}$, $\Phi$, $h$, $\boldsymbol{b}$: the weights, "
+    r"features, normaliser and intercept of (4).",
     notes="The statistics are constants of the program: they depend on the keys, not on the weights.",
 )
 

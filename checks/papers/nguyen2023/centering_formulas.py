@@ -49,7 +49,10 @@ def biased(a: SvrAssumptions) -> Term:
 
 
 PLAIN = attend(score(q[i], k[j]))
-OWN = sv.Variant("centred", train=r"\Phi(\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu})")
+Z, KEY = r"\boldsymbol{x}-\beta\boldsymbol{\mu}", r"\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu}"
+OWN = sv.Variant(
+    "centred", train=rf"\Phi({KEY})", query=rf"\Phi({Z})", height=rf"h({KEY})", height_query=rf"h({Z})"
+)
 
 
 def derived(a: SvrAssumptions) -> Identity:

@@ -33,6 +33,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     BIAS_ON,
     EXPONENTIAL,
+    FEATURE_INDEX,
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
@@ -101,7 +102,7 @@ claim(
     ),
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq39",),
-    where=WHERE,
+    where=WHERE + FEATURE_INDEX,
 )
 claim(
     "nguyen2023/eq41",
@@ -171,8 +172,8 @@ for _id, _reference in (("eq45", "Eq. (45)"), ("def4", "Definition 4")):
         rests_on=("nguyen2023/eq42",) if _id == "eq45" else ("nguyen2023/eq45",),
         legs=(variant_inputs.conv1d, variant_optima.conv1d_optimum),
         where=WHERE_1D,
-        notes="Here T is a Toeplitz matrix. The kernel of width 5 used in the experiments keeps the length "
-        "with padding 2.",
+        notes="With zeros as padding T is a Toeplitz matrix. The kernel of width 5 used in the experiments "
+        "keeps the length with padding 2.",
     )
 claim(
     "nguyen2023/eq44",

@@ -63,7 +63,7 @@ WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "
     r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$, the rows of $\mathbf{V}$; "
     r"$\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
-    r"$\mathbf{T}$ the $N\times N$ Toeplitz matrix of the $s\times 1$ kernel and its padding."
+    r"$\mathbf{T}$ the $N\times N$ matrix of the $s\times 1$ kernel and its padding."
 )
 
 

@@ -23,6 +23,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     KERNEL_SUM,
     LOSS,
     NOTATION,
+    VALUES,
 )
 from derivations.theories.svr import variants as sv
 
@@ -63,14 +64,13 @@ claim(
     "The steps from the expansion to softmax attention",
     theory="svr",
     words="Inserting the features gives exponentials of rescaled inner products, then exponentials of scaled "
-    "scores, over their sum.",
+    "scores, over their sum; at a query q_i and without intercept that is (2).",
     literal=eq30,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
     rests_on=("nguyen2023/eq27", "nguyen2023/eq28", "nguyen2023/eq29"),
-    where=NOTATION,
+    where=NOTATION + VALUES + r" $\boldsymbol{q}_i$: a query.",
     notes="The first printed form, double series over double series, is (29) used once in the numerator and "
-    "once for each term of the denominator; both series converge absolutely. That the last fraction is a "
-    "softmax, and (2) at x = q_i and b = 0, is (14).",
+    "once for each term of the denominator; both series converge absolutely.",
 )
 
 

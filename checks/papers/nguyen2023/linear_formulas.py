@@ -13,7 +13,7 @@ from checks.papers.nguyen2023.multihead_formulas import X_S, combine, s
 from checks.papers.nguyen2023.scaled_heads_formulas import K_S, ONE, Q_S, V_S
 from checks.papers.nguyen2023.scaled_heads_formulas import j as js
 from checks.papers.nguyen2023.scaled_heads_formulas import normalised as head_normalised
-from checks.papers.nguyen2023.theorem1_formulas import f_x, fitted
+from checks.papers.nguyen2023.theorem1_formulas import f_x, fitted, softmax_attention
 from checks.statement import All, Definition, Given, Identity, Link
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -33,7 +33,7 @@ ROOT4 = sqrt(sqrt(size(D)))
 
 
 def eq30(a: SvrAssumptions) -> All:
-    """f(x) as the fraction of exponentials of rescaled vectors, and that as the one of scaled scores."""
+    """f(x) as the fraction of exponentials of rescaled vectors, that as the one of scaled scores, and (2)."""
 
     def fraction(score: Callable[[Index], Term]) -> Term:
         return sum_over(j, exp(score(j)) / sum_over(jp, exp(score(jp))) * v[j]) + b
@@ -46,6 +46,7 @@ def eq30(a: SvrAssumptions) -> All:
             as_term(f_x), rescaled, given=fitted(a), sizes=sizes, label="(29) at x/D^{1/4} and k/D^{1/4}"
         ),
         Identity(rescaled, scored, sizes=sizes, label="two fourth roots make a square root"),
+        softmax_attention(a).parts[-1],
     )
 
 

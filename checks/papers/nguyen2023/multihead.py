@@ -30,7 +30,9 @@ claim(
     literal=eq3(),
     rests_on=("nguyen2023/eq1",),
     legs=(variant_heads.multihead_definition,),
-    where=HEAD_WHERE + HEAD_ROWS + r" A column of the concatenation is a pair (head, coordinate).",
+    where=HEAD_WHERE + HEAD_ROWS + r" Head $s$ has the matrices of (1): $\mathbf{A}^s$, the softmax, and "
+    r"$\mathbf{H}^s=\mathbf{A}^s\mathbf{V}^s$. A column of the concatenation is a pair (head, coordinate); "
+    r"$i$ is a token, $c$ a coordinate of the output.",
     notes="The printed argument of MultiHead lists the heads without their index; only notation is affected.",
 )
 

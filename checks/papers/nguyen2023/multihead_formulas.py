@@ -38,6 +38,7 @@ def matrix(name: str, letter: str, *dims: str) -> Tensor:
 
 W_O = Tensor("W_O", (HEADS, DV, DV), r"\mathbf{W}_O", r"{\mathbf{W}_O^{%1}}", r"(\mathbf{W}_O^{%1})_{%2%3}")
 Q_S, K_S, V_S = matrix("Q^s", "Q", N, D), matrix("K^s", "K", N, D), matrix("V^s", "V", N, DV)
+H_S = matrix("H^s", "H", N, DV)
 CONCAT = Tensor("Concat", (N, HEADS, DV), r"\operatorname{Concat}(\mathbf{H}^1,\dots,\mathbf{H}^H)")
 W_MULTI = Tensor("W_O^multi", (DV, HEADS, DV), r"\mathbf{W}_O^{\mathrm{multi}}")
 HEAD_WHERE = (
@@ -67,19 +68,21 @@ def head_attention(head: Index) -> Term:
 
 
 def eq3() -> Identity:
+    heads = as_term(H_S)
     blocks = (
         Given(
             CONCAT,
             (i, s, e),
-            head_attention(s)[i, e],
+            heads[s, i, e],
             "the heads' outputs side by side: column (s, e) is column e of head s",
         ),
+        Given(H_S, (s, i, e), head_attention(s)[i, e], "(1) for each head"),
         Given(W_MULTI, (c, s, e), as_term(W_O)[s, c, e], "the matrices W_O^s side by side"),
     )
     product = sum_over(s, e, as_term(CONCAT)[i, s, e] * as_term(W_MULTI)[c, s, e])
-    summed = sum_over(s, head_attention(s) @ as_term(W_O)[s].T)[i, c]
-    reason = "block row times block column: a sum over the heads"
-    return Identity(product, summed, blocks, reason=reason, sizes=SMALL)
+    projected, summed = (sum_over(s, h @ as_term(W_O)[s].T)[i, c] for h in (heads[s], head_attention(s)))
+    chain = (Link(projected, "block row times block column: a sum over the heads"),)
+    return Identity(product, summed, blocks, chain, reason="H^s = A^s V^s, as in (1)", sizes=SMALL)
 
 
 # One regression for a head; its symbols get the head as superscript in ``HEAD_COPIES``

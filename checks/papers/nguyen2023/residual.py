@@ -39,6 +39,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
     BIAS_ON,
     EXPONENTIAL,
+    FEATURE_INDEX,
     H_NONZERO,
     KERNEL_SUM,
     LOSS,
@@ -62,7 +63,7 @@ claim(
     correction_words="With D_x = D_v, so that the input can be added to the output.",
     assumes=(H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq4",),
-    where=WHERE,
+    where=WHERE + " As corrected $D_x=D_v$.",
     notes="The widths of input and output are introduced as different letters. With unequal widths a linear "
     "map of the input would have to be added. The residual of Section 1.1 needs the same.",
 )
@@ -117,7 +118,7 @@ claim(
     literal=lambda a: All(LINES.derivative(a), LINES.weights_follow(a, "(35)")),
     assumes=(LOSS, H_NONZERO, DX_IS_DV),
     rests_on=("nguyen2023/eq34",),
-    where=WHERE,
+    where=WHERE + " $D_x=D_v$." + FEATURE_INDEX,
     notes="Necessary although the joint program is not convex: at an optimum, W solves the program for the "
     "optimal W_proj, which is convex with affine constraints, so multipliers exist. That h depends on W_proj "
     "does not matter here.",

@@ -115,7 +115,10 @@ claim(
     ),
     assumes=(H_NONZERO, BN_EPS),
     rests_on=("nguyen2023/eq17", "nguyen2023/eq19"),
-    where=WHERE,
+    where=WHERE
+    + r" $\boldsymbol{x}$: the input of $f^s$; $\mathbf{W}^s$, $\Phi$, $h^s$, $\boldsymbol{b}^s$: its "
+    r"weights, features, normaliser and intercept; $\boldsymbol{\mu}^s$, $\mathbf{s}^{s^{-1}}$: mean and "
+    r"inverse deviation of the head's keys, by (47); $\odot$ the product of coordinates.",
     notes="The letter s is a head, a scale vector and, elsewhere, a kernel size.",
 )
 
@@ -175,7 +178,7 @@ claim(
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq48", "nguyen2023/eq50"),
     legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
-    where=WHERE,
+    where=WHERE + r" $\odot$ the product of coordinates.",
 )
 
 claim(

@@ -90,7 +90,15 @@ def beta_sh(a: SvrAssumptions = PAPER) -> Term:
 
 # one head: its program has N_s training points
 X1, K1 = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (NS, D), r"\boldsymbol{k}", r"\boldsymbol{k}_{%1}")
-ONE = sv.Variant("scaled head", count=NS, mark="^s")
+ONE = sv.Variant(
+    "scaled head",
+    count=NS,
+    mark="^s",
+    train=r"\Phi^s(\boldsymbol{k}^s_{%1})",
+    query=r"\Phi^s(\boldsymbol{x}^s)",
+    height=r"h^s(\boldsymbol{k}^s_{%1})",
+    height_query=r"h^s(\boldsymbol{x}^s)",
+)
 
 
 def derived(query: Term, key: Term, a: SvrAssumptions = PAPER) -> Term:

@@ -17,6 +17,7 @@ from checks.papers.nguyen2023.theorem1_formulas import (
     DEGREE,
     EPS_POSITIVE,
     EXPONENTIAL,
+    FEATURE_INDEX,
     H_NONZERO,
     H_POSITIVE,
     KERNEL_SUM,
@@ -116,7 +117,8 @@ claim(
     literal=Definition(as_term(f_x), w @ phi_x / h_x + b, nonzero=(svr.h_x,)),
     assumes=(H_NONZERO,),
     where=PROGRAM,
-    notes="With the features (12) the width of Φ is infinite and the product with W is a convergent series.",
+    notes="With the features (12) the width of Φ is infinite and the product with W is a series, which "
+    "converges for rows of finite norm, as the penalty of (5) has them.",
 )
 
 
@@ -186,7 +188,7 @@ claim(
     assumes=(LOSS, H_NONZERO),
     rests_on=("nguyen2023/eq6",),
     legs=(legs.primal_and_dual,),
-    where=PROGRAM,
+    where=PROGRAM + FEATURE_INDEX,
 )
 
 claim(
@@ -247,8 +249,8 @@ EQ11 = claim(
     "the values.",
     literal=lambda a: eq11(a, ()),
     corrected=lambda a: eq11(a, (svr.h_x,)),
-    correction_words="The same, for every query at which the kernel sum does not vanish (always so for a "
-    "positive kernel).",
+    correction_words="The same, for every query at which the kernel sum does not vanish (always so where all "
+    "values of the kernel are positive).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
     where=PROGRAM + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values.",
@@ -279,6 +281,8 @@ EQ12 = claim(
     r"n_1+\dots+n_D=t\}$ the number of monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$; "
     r"block $t$ of $\Phi(\boldsymbol{x})$ has one entry "
     r"$a^{(t)}_l=\prod_d(x_d/\sqrt[4]{D})^{n_d}/\sqrt{n_d!}$ for each such tuple $n$.",
+    notes="What can be false here is the number of entries of a block, and that is decided; that the entries "
+    "make the exponential kernel is (13). There are infinitely many: the width D_φ of (4) is not finite.",
 )
 
 
@@ -287,7 +291,7 @@ EQ13 = claim(
     "Eq. (13)",
     "The exponential as a sum over monomials",
     theory="svr",
-    words="exp(x·y) is its power series, and each power of x·y is a sum over the monomials of that degree.",
+    words="exp(x·y) is its power series, and each term of it is a sum over the monomials of its degree.",
     literal=Recurrence(
         (PARTIAL_SUM + LAST) ** DEGREE / sp.factorial(DEGREE),
         (DEGREE,),

@@ -42,6 +42,7 @@ NOTATION = (
     r"input $\boldsymbol{x}$ of $f$; " + TRAINED
 )
 PROGRAM = NOTATION + CONSTANTS
+FEATURE_INDEX = " As an index f counts the features."
 VALUES = (
     r" The values are $\boldsymbol{v}_j(d)=(\boldsymbol{\alpha}_j(d)-\tilde{\boldsymbol{\alpha}}_j(d))/"
     r"h(\boldsymbol{k}_j)$."

@@ -102,8 +102,12 @@ def test_sparse_attention_needs_h_over_the_subset():
 def test_multihead_projections_keep_their_head():
     statement = multihead.eq3()
     assert holds(statement) is True
-    swapped = replace(statement.given[1], value=as_term(multihead.W_O)[multihead.s, multihead.e, multihead.c])
-    assert holds(replace(statement, given=(statement.given[0], swapped))) is False
+    *outputs, blocks = statement.given
+    swapped = replace(blocks, value=as_term(multihead.W_O)[multihead.s, multihead.e, multihead.c])
+    assert holds(replace(statement, given=(*outputs, swapped))) is False
+    wrong = sum_over(multihead.s, as_term(multihead.H_S)[multihead.s] @ as_term(multihead.W_O)[multihead.s])
+    member = replace(statement.chain[0], term=wrong[i, multihead.c])
+    assert holds(replace(statement, chain=(member,))) is False, "a projection is not transposed"
 
 
 def test_heads_of_different_sizes_do_not_mix():
