@@ -135,8 +135,8 @@ claim(
     legs=(legs.simplified, solver_legs.second_equilibrium),
     where=STATE,
     notes="The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one "
-    "number is 1. For β² < 2 the corrected energy is strictly convex, since diag(p) - ppᵀ, the derivative of a "
-    "softmax p, has no eigenvalue above 1/2, and the uniform state is the only equilibrium.",
+    "number is 1. For β² < 2 the corrected energy is strictly convex, since diag(p) - ppᵀ, the derivative of "
+    "a softmax p, has no eigenvalue above 1/2, and the uniform state is the only equilibrium.",
 )
 
 
@@ -340,7 +340,7 @@ claim(
     correction_words="The quadratic function that gives (1) is F(u) = -u²/2.",
     rests_on=(HERE + "eq1", HERE + "eq2"),
     where=HOPFIELD,
-    notes="Not the factor but the sign matters: if one pattern is stored, it has the lowest energy in (1), and "
-    "the highest in (2) with F(u) = u², of all states with entries ±1, see prose-mhn-sign. With weights of the "
-    "other sign in (1) both agree up to the factor, and it has the highest energy in both.",
+    notes="Not the factor but the sign matters: if one pattern is stored, it has the lowest energy in (1), "
+    "and the highest in (2) with F(u) = u², of all states with entries ±1, see prose-mhn-sign. With weights "
+    "of the other sign in (1) both agree up to the factor, and it has the highest energy in both.",
 )

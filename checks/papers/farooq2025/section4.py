@@ -43,6 +43,9 @@ STATE = Assumption("Z = AV", "the gradient is taken at Z = AV")
 AT_STATE = Assumption("Z = AV", "the state is Z = AV")
 ONE = Fraction(1)
 ONE_TOKEN = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),))))
+u_ = Tensor("u", (N,), "u", "", "u_{%1}")
+U_J = as_term(u_)[j]
+U_RULE = Given(u_, (j,), en.u(j), "(26)")
 
 claim(
     HERE + "eq29",
@@ -50,7 +53,10 @@ claim(
     "The quadratic F",
     role="definition",
     words="F squares its argument.",
-    literal=Definition(en.F(en.u(j)), en.u(j, i) ** 2),
+    literal=All(
+        Definition(en.F(U_J), U_J**2),
+        Identity(U_J**2, en.u(j, i) ** 2, given=(U_RULE,), label="at an alignment"),
+    ),
     rests_on=(HERE + "eq26",),
     where=WHERE,
 )
@@ -182,15 +188,13 @@ claim(
     rests_on=(HERE + "eq26", HERE + "eq29"),
     where=WHERE,
 )
-u_: Tensor = Tensor("u", (N,), "u", "", "u_{%1}")
-U_J: Term = as_term(u_)[j]
 
 
 def _doubled(alignment: Term) -> Identity:
     return Identity(
         formula("u^2", U_J, 1),
         2 * alignment,
-        given=(Given(u_, (j,), en.u(j), "(26)"), STOCHASTIC),
+        given=(U_RULE, STOCHASTIC),
         chain=(Link(2 * U_J, "the derivative of u²"),),
         reason="(26)",
     )
