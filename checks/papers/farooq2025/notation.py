@@ -17,8 +17,7 @@ MATRICES = (
 WHERE = (
     MATRICES + r"$u_j=\sum_m A_{mj}z_m^\top v_j$; "
     r"$c_j=\sum_m A_{mj}\sum_l A_{ml}v_l^\top v_j$, the alignments of the attention output; "
-    r"$S\in\mathbb{R}^{n\times n}$ the scores; $Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys "
-    r"with rows $q_i,k_j$."
+    r"$S\in\mathbb{R}^{n\times n}$ the scores; $Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys."
 )
 QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$, $V\in\mathbb{R}^{n\times d_v}$."
 READ_AS = r" The line in which $A$ is a softmax is what stands before it, read with $d_v=n$."

@@ -276,7 +276,7 @@ claim(
     correction_words="The quadratic term of (11) is added; the double sum is right.",
     rests_on=(HERE + "eq7", HERE + "eq11"),
     legs=(legs.lift,),
-    where=WHERE,
+    where=WHERE + r" $q_i,k_j$ the rows of $Q,K$.",
     notes="Section 2.1 restores the quadratic term as E = -f + g. The sign here contradicts (17), which it "
     "is said to write out.",
 )

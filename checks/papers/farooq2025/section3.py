@@ -195,7 +195,7 @@ claim(
         ),
     ),
     correction_words="F may depend on A and V: one that is nowhere negative and vanishes at all c_j, such as "
-    "the product of all (u - c_i)², has a well at AV.",
+    "the product of all (u - c_i)², has a minimum at AV.",
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=WHERE
     + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",

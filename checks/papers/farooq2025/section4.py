@@ -563,13 +563,23 @@ def _minimum(says: str, point: Point | None = None) -> Extremum:
     )
 
 
+FIRST = Extremum(
+    en.attention_energy(),
+    en.Z_,
+    AV,
+    "the only global minimum",
+    above=en.completed_square(),
+    label="the energy (11)",
+)
 claim(
     HERE + "prose-context-wells",
     "Abstract",
     "Minima as wells",
-    words="The minimum of the energy at the attention output is a well: AV is the only minimiser.",
-    literal=_minimum("the only global minimum", TWO_WIDE),
+    words="The minimum of the energy at the attention output is a well: AV is the only minimiser, of the "
+    "energy (11) and of the regularised energy (47).",
+    literal=All(FIRST, _minimum("the only global minimum", TWO_WIDE)),
     corrected=All(
+        FIRST,
         _minimum("a global minimum"),
         Identity(
             FLAT,
@@ -582,12 +592,11 @@ claim(
             label="AV is orthogonal to those W",
         ),
     ),
-    correction_words="The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = "
-    "0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
-    rests_on=(HERE + "eq47",),
-    legs=(solver_legs.quadratic_minimises,),
+    correction_words="The minimisers of (47) are all Z with the alignments of AV: the affine space AV + {W: "
+    "u(W) = 0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
+    rests_on=(HERE + "eq11", HERE + "eq47"),
+    legs=(solver_legs.attention_minimises, solver_legs.quadratic_minimises),
     where=WHERE,
-    notes="The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 "
-    "to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for d_v = 1 with A invertible and no "
-    "vanishing value.",
+    notes="For the energies of Sections 4 to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for "
+    "d_v = 1 with A invertible and no vanishing value.",
 )
