@@ -78,7 +78,7 @@ claim(
     HERE + "prose-footnote5",
     "footnote 5",
     "Maxima of the quadratic energy",
-    words="The stationary state of the quadratic energy (30) is a maximum.",
+    words="The stationary state Z = 0 of the quadratic energy (30) is a maximum.",
     literal=Extremum(
         SQUARE, en.Z_, zeros(N, DV), "a local maximum", witness=ONE_TOKEN, direction=((1,),), label="Z = 0"
     ),
@@ -266,7 +266,7 @@ BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
     "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
     "[(1/2, 1/2), (1/3, 2/3)] and V = (1, -1) the double sum is c = (-1/9, 2/9), and no squared norm is "
-    "negative. The sum of all c_j is one, ‖AV‖²."
+    "negative. The sum of all c_j is a squared norm, ‖AV‖²."
 )
 
 
