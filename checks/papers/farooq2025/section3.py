@@ -201,8 +201,8 @@ claim(
     + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
     notes="One F for all A, V has to be constant: its derivative vanishes at every v². Negative arguments "
     "occur as well: A = [(1/2, 1/2), (1/3, 2/3)] and V = s(1, -1) give c = (-s²/9, 2s²/9). The alignments of "
-    "the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), which is nonsingular there, and so F'(c) = 0. The "
-    "functions of Sections 4 to 6 are of that kind, and take a regulariser that depends on A and V.",
+    "the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), here nonsingular for s ≠ 0, and so F'(c) = 0. "
+    "The functions of Sections 4 to 6 do not depend on A and V, and take a regulariser that does.",
 )
 
 ALPHA = as_term(Tensor("alpha", (N, N), r"\alpha", "", r"\alpha_{%1%2}"))
