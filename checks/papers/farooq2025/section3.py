@@ -7,7 +7,16 @@ from fractions import Fraction
 from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import E_NAME, HERE, MATRICES, READ_AS, STOCHASTIC, WHERE, mu
+from checks.papers.farooq2025.notation import (
+    E_NAME,
+    HERE,
+    MATRICES,
+    READ_AS,
+    SMOOTH,
+    STOCHASTIC,
+    WHERE,
+    mu,
+)
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import kronecker, unit
 from derivations.calculus.index import Tensor
@@ -196,6 +205,7 @@ claim(
     ),
     correction_words="F may depend on A and V: one that is nowhere negative and vanishes at all c_j, such as "
     "the product of all (u - c_i)², has a minimum at AV.",
+    assumes=(SMOOTH,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=WHERE
     + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
