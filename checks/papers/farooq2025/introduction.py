@@ -62,8 +62,8 @@ claim(
     words="A function F of the overlap with each stored pattern, summed over the patterns.",
     literal=Definition(ENERGY, sum_over(pattern, en.F(sum_over(i, xi[pattern, i] * s[i])))),
     where=HOPFIELD,
-    notes="The sign is left to F: with F(u) = u² stored patterns have the highest energy, see "
-    "prose-mhn-sign.",
+    notes="The sign is left to F: with F(u) = u² and one pattern, the pattern has the highest energy of all "
+    "states with entries ±1, see prose-mhn-sign.",
 )
 
 claim(
@@ -115,22 +115,28 @@ claim(
 )
 
 UNIFORM = stack(i, beta / size(NEURONS))
+EQUILIBRIUM = Rule(
+    (Fact("the gradient", grad(PRINTED_3, x_)[i], "="),),
+    Fact("x - β softmax(βx)", (x - RETRIEVED)[i], "="),
+    Point(((NEURONS, 1),), ((x_, (-1,)), (beta_, 1))),
+)
 claim(
     HERE + "eq4",
     "Eq. (4)",
     "The equilibrium of the simplified energy",
     words="Where the gradient of (3) vanishes, x = β softmax(βx).",
-    literal=_residual(PRINTED_3),
+    literal=EQUILIBRIUM,
     corrected=All(
-        _residual(FIXED_3), Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution")
+        _residual(FIXED_3),
+        Stationary(FIXED_3, x_, UNIFORM, label="the uniform state is one solution"),
     ),
     correction_words=FIXED_WORDS + " The state with all entries β/N is always one of them.",
     rests_on=(HERE + "eq3",),
     legs=(legs.simplified, solver_legs.second_equilibrium),
     where=STATE,
     notes="The argument is printed as the entry x_i; it is read as the vector x, since the softmax of one "
-    "number is 1. For β² < 2 the corrected energy is strictly convex and the uniform state is the only "
-    "equilibrium.",
+    "number is 1. For β² < 2 the corrected energy is strictly convex, since diag(p) - ppᵀ, the derivative of "
+    "a softmax p, has no eigenvalue above 1/2, and the uniform state is the only equilibrium.",
 )
 
 
@@ -146,15 +152,10 @@ claim(
     "Fixed points and self-attention",
     words="At the equilibrium of (3) a Hopfield network computes a form of self-attention, x = β "
     "softmax(βx).",
-    literal=_residual(PRINTED_3),
+    literal=EQUILIBRIUM,
     corrected=All(
         _residual(FIXED_3),
-        Identity(
-            q - grad(RETRIEVAL, q_),
-            ATTENDED,
-            nonzero=(beta_,),
-            label="with stored patterns, one step is attention",
-        ),
+        Identity(q - grad(RETRIEVAL, q_), ATTENDED, label="with stored patterns, one step is attention"),
     ),
     correction_words=(
         FIXED_WORDS
@@ -296,7 +297,9 @@ claim(
     "of its field h never raises the energy: the change is -(s' - s)h. A pattern and its negative have one "
     "energy.",
     rests_on=(HERE + "eq1",),
-    where=HOPFIELD + r" $\operatorname{sign}(u)$ is $1$ for $u>0$ and $-1$ for $u<0$.",
+    where=HOPFIELD
+    + r" $\operatorname{sign}$ is $1$ at positive and $-1$ at negative numbers; $h=\sum_j w_{mj}s_j$ the "
+    r"field of neuron $m$; $t$ the change of its state, which is $s$ before and $s'$ after it.",
     notes="The cycle of two coupled neurons is one of updates of all neurons at once. That updates of one "
     "neuron at a time come to rest is not decided here: where the field is 0 it depends on what sign(0) is. "
     "With antisymmetric weights the energy is zero in every state, so there is nothing to minimise.",
@@ -339,6 +342,7 @@ claim(
     correction_words="The quadratic function that gives (1) is F(u) = -u²/2.",
     rests_on=(HERE + "eq1", HERE + "eq2"),
     where=HOPFIELD,
-    notes="Not the factor but the sign matters: a stored pattern has the lowest energy in (1) and the "
-    "highest in (2) and (30) with F(u) = u², see prose-mhn-sign.",
+    notes="Not the factor but the sign matters: if one pattern is stored, it has the lowest energy in (1), "
+    "and the highest in (2) with F(u) = u², of all states with entries ±1, see prose-mhn-sign. With weights "
+    "of the other sign in (1) both agree up to the factor, and it has the highest energy in both.",
 )

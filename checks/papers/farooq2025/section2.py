@@ -147,8 +147,7 @@ claim(
     ),
     rests_on=(HERE + "eq7", HERE + "eq10"),
     where=WHERE,
-    notes="Completing the square, the energy is ½‖Z - AV‖² - ½‖AV‖²: see prose-gradient-is-attention and "
-    "eq22.",
+    notes="Completing the square, the energy is ½‖Z - AV‖² - ½‖AV‖²: see prose-convex.",
 )
 
 MATRIX_M, MATRIX_N = (as_term(en.rows(x, x.lower(), DV)) for x in "MN")
@@ -277,7 +276,7 @@ claim(
     correction_words="The quadratic term of (11) is added; the double sum is right.",
     rests_on=(HERE + "eq7", HERE + "eq11"),
     legs=(legs.lift,),
-    where=WHERE,
+    where=WHERE + r" $q_i,k_j$ the rows of $Q,K$.",
     notes="Section 2.1 restores the quadratic term as E = -f + g. The sign here contradicts (17), which it "
     "is said to write out.",
 )
@@ -335,6 +334,7 @@ claim(
 )
 
 ANY_ENERGY = en.energy(en.F)
+HALF_SQUARE = HALF * (Z.T @ Z)
 LINEAR = trace(as_term(Tensor("G", (N, DV), "G", "", "G_{%1%2}")).T @ Z)
 claim(
     HERE + "eq20",
@@ -342,14 +342,19 @@ claim(
     "Differential and gradient",
     words=(
         "The differential of a scalar function is the trace of its transposed gradient times dZ: shown for "
-        "the functions of the paper, the coupling tr(ZᵀAV) and Σ_j F(u_j) with any F, and for every linear "
-        "function."
+        "the functions of the paper, the coupling tr(ZᵀAV), the quadratic term tr(ZᵀZ/2) and Σ_j F(u_j) with "
+        "any F, and for every linear function."
     ),
     literal=All(
         Identity(
             Differential((), (PRINTED, en.Z_, dZ_, "f")),
             trace(grad(PRINTED, en.Z_, "f").T @ DZ),
             label="f = tr(ZᵀAV)",
+        ),
+        Identity(
+            Differential((), (trace(HALF_SQUARE), en.Z_, dZ_, "g")),
+            trace(grad(trace(HALF_SQUARE), en.Z_, "g").T @ DZ),
+            label="g = tr(ZᵀZ/2)",
         ),
         Identity(
             Differential((), (ANY_ENERGY, en.Z_, dZ_, "E")),
@@ -378,8 +383,6 @@ claim(
     rests_on=(HERE + "eq19", HERE + "eq20"),
     where=WHERE,
 )
-
-HALF_SQUARE = HALF * (Z.T @ Z)
 
 
 def _quadratic_differential(ends: Term) -> Identity:

@@ -7,7 +7,16 @@ from fractions import Fraction
 from checks.claim import claim
 from checks.kinds.implication import Implication
 from checks.leg import Legs
-from checks.papers.farooq2025.notation import E_NAME, HERE, MATRICES, READ_AS, STOCHASTIC, WHERE, mu
+from checks.papers.farooq2025.notation import (
+    E_NAME,
+    HERE,
+    MATRICES,
+    READ_AS,
+    SMOOTH,
+    STOCHASTIC,
+    WHERE,
+    mu,
+)
 from checks.statement import All, Definition, Fact, Given, Identity
 from derivations.calculus.gradients import kronecker, unit
 from derivations.calculus.index import Index, Tensor
@@ -128,8 +137,8 @@ claim(
     rests_on=(HERE + "eq26",),
     legs=(legs.lift,),
     where=WHERE
-    + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. The line in which "
-    r"$A$ is a softmax is (b), read with $d_v=n$.",
+    + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. The last printed line is "
+    r"(b), read with $d_v=n$ and a softmax $A$.",
     notes=TRANSPOSED
     + " Equations (46), (51) and (59) copy the slip; the sums over indices beside them, at the end of (47), "
     "(50) and (60), are right.",
@@ -204,14 +213,15 @@ claim(
         ),
     ),
     correction_words="F may depend on A and V: one that is nowhere negative and vanishes at all c_j, such as "
-    "the product of all (u - c_i)², has a well at AV.",
+    "the product of all (u - c_i)², has a minimum at AV.",
+    assumes=(SMOOTH,),
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=WHERE
     + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
     notes="One F for all A, V has to be constant: its derivative vanishes at every v². Negative arguments "
-    "occur as well: A = [(1/2, 1/2), (1/3, 2/3)] and V = s(1, -1) give c = (-s²/9, 2s²/9) with a nonsingular "
-    "G, which forces F' = 0 there. The functions of Sections 4 to 6 are of that kind, and take a regulariser "
-    "that depends on A and V.",
+    "occur as well: A = [(1/2, 1/2), (1/3, 2/3)] and V = s(1, -1) give c = (-s²/9, 2s²/9). The alignments of "
+    "the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), here nonsingular for s ≠ 0, and so F'(c) = 0. "
+    "The functions of Sections 4 to 6 do not depend on A and V, and take a regulariser that does.",
 )
 
 ALPHA = as_term(Tensor("alpha", (N, N), r"\alpha", "", r"\alpha_{%1%2}"))

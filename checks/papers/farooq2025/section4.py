@@ -43,6 +43,9 @@ STATE = Assumption("Z = AV", "the gradient is taken at Z = AV")
 AT_STATE = Assumption("Z = AV", "the state is Z = AV")
 ONE = Fraction(1)
 ONE_TOKEN = Point(((N, 1), (DV, 1)), ((en.A_, ((1,),)), (en.V_, ((1,),))))
+u_ = Tensor("u", (N,), "u", "", "u_{%1}")
+U_J = as_term(u_)[j]
+U_RULE = Given(u_, (j,), en.u(j), "(26)")
 
 claim(
     HERE + "eq29",
@@ -50,7 +53,10 @@ claim(
     "The quadratic F",
     role="definition",
     words="F squares its argument.",
-    literal=Definition(en.F(en.u(j)), en.u(j, i) ** 2),
+    literal=All(
+        Definition(en.F(U_J), U_J**2),
+        Identity(U_J**2, en.u(j, i) ** 2, given=(U_RULE,), label="at an alignment"),
+    ),
     rests_on=(HERE + "eq26",),
     where=WHERE,
 )
@@ -81,7 +87,7 @@ claim(
     HERE + "prose-footnote5",
     "footnote 5",
     "Maxima of the quadratic energy",
-    words="The stationary state of the quadratic energy (30) is a maximum.",
+    words="The stationary state Z = 0 of the quadratic energy (30) is a maximum.",
     literal=Extremum(
         SQUARE, en.Z_, zeros(N, DV), "a local maximum", witness=ONE_TOKEN, direction=((1,),), label="Z = 0"
     ),
@@ -194,15 +200,13 @@ claim(
     rests_on=(HERE + "eq26", HERE + "eq29"),
     where=WHERE,
 )
-u_: Tensor = Tensor("u", (N,), "u", "", "u_{%1}")
-U_J: Term = as_term(u_)[j]
 
 
 def _doubled(alignment: Term) -> Identity:
     return Identity(
         formula("u^2", U_J, 1),
         2 * alignment,
-        given=(Given(u_, (j,), en.u(j), "(26)"), STOCHASTIC),
+        given=(U_RULE, STOCHASTIC),
         chain=(Link(2 * U_J, "the derivative of u²"),),
         reason="(26)",
     )
@@ -274,7 +278,7 @@ BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
     "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
     "[(1/2, 1/2), (1/3, 2/3)] and V = (1, -1) the double sum is c = (-1/9, 2/9), and no squared norm is "
-    "negative. The sum of all c_j is one, ‖AV‖²."
+    "negative. The sum of all c_j is a squared norm, ‖AV‖²."
 )
 
 
@@ -574,13 +578,23 @@ def _minimum(says: str, point: Point | None = None) -> Extremum:
     )
 
 
+FIRST = Extremum(
+    en.attention_energy(),
+    en.Z_,
+    AV,
+    "the only global minimum",
+    above=en.completed_square(),
+    label="the energy (11)",
+)
 claim(
     HERE + "prose-context-wells",
     "Abstract",
     "Minima as wells",
-    words="The minimum of the energy at the attention output is a well: AV is the only minimiser.",
-    literal=_minimum("the only global minimum", TWO_WIDE),
+    words="The minimum of the energy at the attention output is a well: AV is the only minimiser, of the "
+    "energy (11) and of the regularised energy (47).",
+    literal=All(FIRST, _minimum("the only global minimum", TWO_WIDE)),
     corrected=All(
+        FIRST,
         _minimum("a global minimum"),
         Identity(
             FLAT,
@@ -593,12 +607,11 @@ claim(
             label="AV is orthogonal to those W",
         ),
     ),
-    correction_words="The minimisers are all Z with the alignments of AV: the affine space AV + {W: u(W) = "
-    "0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
-    rests_on=(HERE + "eq47",),
-    legs=(solver_legs.quadratic_minimises,),
+    correction_words="The minimisers of (47) are all Z with the alignments of AV: the affine space AV + {W: "
+    "u(W) = 0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
+    rests_on=(HERE + "eq11", HERE + "eq47"),
+    legs=(solver_legs.attention_minimises, solver_legs.quadratic_minimises),
     where=WHERE,
-    notes="The energy (10) of Section 2 does have AV as its only minimiser. For the energies of Sections 4 "
-    "to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for d_v = 1 with A invertible and no "
-    "vanishing value.",
+    notes="For the energies of Sections 4 to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for "
+    "d_v = 1 with A invertible and no vanishing value.",
 )

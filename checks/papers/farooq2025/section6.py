@@ -62,6 +62,7 @@ claim(
     words="F' = F for the exponential.",
     literal=Identity(grad(exp(as_term(u_)), u_, "F(u)"), exp(as_term(u_))),
     rests_on=(HERE + "eq61",),
+    where=r"$u$ any number, such as an alignment $u_j$.",
 )
 
 claim(
