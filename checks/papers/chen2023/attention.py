@@ -266,10 +266,11 @@ claim(
     where=NOTATION
     + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $a,b$: one coordinate of a query "
     r"and of a key; $\boldsymbol{w}_m$: the random vectors.",
-    notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2): similar to the softmax "
-    "D̂⁻¹K_0, so the same eigenvalues, but in general other singular values, and singular values are what "
-    "KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the matrices D̂⁻¹ and D̂^(-1/2) beside a scalar "
-    "and an s-vector, no 1/√d_k. The missing 1/√p cancels. For finitely many features K has rank at most p. "
+    notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2), where K_0 has the entries "
+    "⟨φ_q(x_i), φ_k(x_j)⟩: similar to the softmax D̂⁻¹K_0, so the same eigenvalues, but in general other "
+    "singular values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "
+    "matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing 1/√p cancels. For "
+    "finitely many features K has rank at most p. "
     "Nothing later rests on this part.",
 )
 
@@ -466,7 +467,8 @@ claim(
     legs=(tensor_legs.module_causal, tensor_legs.causality),
     where=r"$T_{it}=1/i$ for $t\le i$ and 0 otherwise; $\boldsymbol{m}_i,\boldsymbol{m}'_i$: means of "
     r"queries and keys; the feature map is the cosine map of Remark 4.1, for means that are not zero; "
-    r"$W_e,W_r\in\mathbb{R}^{p\times s}$.",
+    r"$W_q,W_k\in\mathbb{R}^{p\times d}$, $W_e,W_r\in\mathbb{R}^{p\times s}$; "
+    r"$\boldsymbol{o}^e_i,\boldsymbol{o}^r_i$: the scores of token $\boldsymbol{x}_i$.",
     notes="The paper shows the code as an image without text; this is the released version of it. The scores "
     "are causal, but they are not those of a masked KSVD: the dual form sums over all tokens. A mean of "
     "queries can be zero, and then the cosine map is not defined.",
@@ -533,8 +535,8 @@ claim(
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; "
-    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ as in "
-    r"chen2023/fig3.",
+    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$, with $W_e\in\mathbb{R}^{N\times s}$; in the "
+    r"correction $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ and $W_q,W_k,W_e,W_r$ as in chen2023/fig3.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model "
     "uses fixed weights there.",
 )
@@ -620,7 +622,8 @@ claim(
     "that lemma.",
     literal=All(_kept_as_by_projections(), _kept_on_average()),
     where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
-    r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them.",
+    r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them; $F$: "
+    r"the rows drawn.",
     notes="The lemma is about dense random mixtures of all rows; a sample of rows misses what is "
     "concentrated in few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
     "projection keeps ‖X‖ exactly. What uniform sampling does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row "

@@ -347,7 +347,7 @@ for _id, _reference, _title in (
             "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. "
             "Without the first two "
             "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, "
-            "up to a part that f(X) annihilates, if the features span their space."
+            "up to a part that f(X)ᵀ annihilates, if the features span their space."
         ),
     )
 

@@ -285,7 +285,8 @@ claim(
     where=NOTATION
     + " "
     + TOKENS
-    + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$ and is $H_r$ in the correction.",
+    + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$ and is $H_r$ in the correction; "
+    r"$\boldsymbol{\tau}\in\mathbb{R}^s$: the squares of the singular values.",
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
     "in Section 1 rests on it.",
 )
