@@ -413,13 +413,13 @@ claim(
         "that of the map if d_v ≤ p."
     ),
     legs=(Named("checks.papers.chen2023.costs", "counted_operations"),),
-    where=r"$N$ tokens; $n$ rows of $f(X)=F$; features of width $p$; $s$ directions; keys and values of "
-    r"widths $d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; $X_q,X_k\in\mathbb{R}^{N\times p}$: "
-    r"what the feature map is applied to, entry by entry a function $g$ that costs no multiplication; "
-    r"$P_q$: the features of the queries; $U_e=F^\top W_e$; $E,R\in\mathbb{R}^{N\times s}$: the scores; "
-    r"$[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need negligible memory and counted by itself, "
-    r"where negligible is read as of no higher order. Counted are multiplications, without those of the "
-    r"softmax, and numbers stored besides the inputs.",
+    where=r"$N$ tokens; $n$ rows of $f(X)=F$ and of the weights $W_e,W_r$; features of width $p$; $s$ "
+    r"directions; keys and values of widths $d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; "
+    r"$X_q,X_k\in\mathbb{R}^{N\times p}$: what the feature map is applied to, entry by entry a function $g$ "
+    r"that costs no multiplication; $P_q$: the features of the queries; $U_e=F^\top W_e$; "
+    r"$E,R\in\mathbb{R}^{N\times s}$: the scores; $[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need "
+    r"negligible memory and counted by itself, where negligible is read as of no higher order. Counted are "
+    r"multiplications, without those of the softmax, and numbers stored besides the inputs.",
     notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
     "the order of Np, which keeps the bounds; random exponential features need the products of every query "
     "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections "
@@ -638,7 +638,7 @@ claim(
     "Singular value decay of attention matrices",
     role="empirical",
     words="On ImageNet-1K the attention matrices of the model with the KSVD loss have a sharper singular "
-    "value decay.",
+    "value decay, and in both models those of deeper layers.",
     rests_on=("chen2023/prose-low-rank-promoted",),
     reason="Needs both trained DeiT-Small/16 models and ImageNet-1K, which are not part of this project.",
     notes=(

@@ -280,7 +280,7 @@ claim(
     correction_words="The formulas agree for all values. The values are right singular vectors exactly if "
     "KᵀK V = VΣ² and VᵀV = I; then K V Σ⁻¹ holds the left ones.",
     assumes=PRIMAL,
-    rests_on=("chen2023/eq3", "chen2023/eq8"),
+    rests_on=("chen2023/eq3", "chen2023/eq8", "chen2023/thm3.2"),
     legs=(tensor_legs.softmax_triplets,),
     where=NOTATION
     + " "
