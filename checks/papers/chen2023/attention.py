@@ -26,6 +26,7 @@ from checks.papers.chen2023.symbols import (
     i,
     image,
     j,
+    jp,
     l_,
     phi_k,
     phi_k_x,
@@ -149,7 +150,7 @@ claim(
 
 # ---------------------------------------------------------------- Remark 4.1
 
-row_sum = sum_over(j, phi_q[i].T @ phi_k[j])
+row_sum = sum_over(jp, phi_q[i].T @ phi_k[jp])
 D_HAT = Tensor("D", (N,), r"\boldsymbol{D}", "", r"\hat{D}_{%1%1}", positive=True)
 D_MATRIX = PrintedDiagonal((as_term(D_HAT),), r"\hat{D}")
 D_INVERSE = PrintedDiagonal((as_term(D_HAT) ** -1,), r"\hat{D}^{-1}")

@@ -13,7 +13,6 @@ from checks.kinds.unbounded import Bounded
 from checks.leg import Legs
 from checks.papers.chen2023.conditions import eigen_equations
 from checks.papers.chen2023.duality import ray
-from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
     EIGEN,
     EIGEN_FACTS,
@@ -283,8 +282,6 @@ claim(
     rests_on=("chen2023/eq3", "chen2023/eq8", "chen2023/thm3.2"),
     legs=(tensor_legs.softmax_triplets,),
     where=NOTATION
-    + " "
-    + TOKENS
     + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$ and is $H_r$ in the correction; "
     r"$\boldsymbol{\tau}\in\mathbb{R}^s$: the squares of the singular values.",
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
