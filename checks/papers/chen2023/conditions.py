@@ -255,14 +255,14 @@ claim(
     "Appendix A.1, after (14)",
     "The conditions without the primal variables",
     theory="ksvd",
-    words="The weights of (14) put into its last lines: both equations in h_e and h_r.",
+    words="The weights and scores of (14) put into its last lines: both equations in h_e and h_r.",
     literal=lambda a: _without_weights(a),
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
     where=NOTATION
     + r" On the left stands component $l$ of what the last two lines of (14) say is zero, with the weights "
-    r"that follow from its first two.",
+    r"and scores that follow from its first four.",
 )
 
 
