@@ -226,6 +226,7 @@ WHAT_DEPENDS = (
     "and m the number of rows of f(X): then it is 0 and the program is convex. With m = N and p < N that σ "
     "is 0, and there is none. Elsewhere every stationary point is a saddle point."
 )
+RAY = r" $t$: any real number, added to every entry; $\mathbf{1}_{N\times s}$: all entries are 1."
 FIX = (
     "Read stat for max: find the stationary points. Every solution of (7) gives one, and there are no others "
     "(chen2023/thm3.2); J grows without bound from each of them along W_e + t, W_r - t"
@@ -241,8 +242,7 @@ claim(
     correction_words=FIX + ".",
     assumes=PRIMAL,
     legs=(inertia, solver_legs.convex_case, tensor_legs.stationary),
-    where=NOTATION
-    + r" $t$: any real number, added to every entry; $\mathbf{1}_{N\times s}$: all entries are 1.",
+    where=NOTATION + RAY,
     notes=WHAT_DEPENDS,
 )
 claim(
@@ -257,6 +257,6 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.stationary,),
-    where=NOTATION,
+    where=NOTATION + RAY,
     notes="The proof uses the stationarity conditions of this program only, not that they mark a maximum.",
 )
