@@ -16,7 +16,7 @@ from derivations.calculus import index as ix
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.printing import to_expr
-from derivations.calculus.program import Program, Raw, convexity, dualise
+from derivations.calculus.program import Program, Raw, dualise
 from derivations.calculus.term import (
     Term,
     as_term,
@@ -45,6 +45,9 @@ SAME_FEATURES = Assumption(
 NO_TRANSFORMATION = Assumption("f(X) = I", "the projection weights of KSVD do not depend on the data")
 FROM_ZERO = Assumption("start at zero", "descent starts at W = 0 without a bias")
 NO_BIAS = Assumption("b = 0", "the regression has no intercept, as in Theorem 1 of nguyen2023")
+FREE_VALUES = Assumption(
+    "free values", "the regression's multipliers have no upper bound, as in Theorem 1 of nguyen2023"
+)
 WIDE_BOX = Assumption("wide box", "the regression's bound C is at least every |v_j(d)|, or is relaxed")
 
 
@@ -136,9 +139,10 @@ STEP = Identity(
     reason="the Hessian of the energy is I",
 )
 SIZES = (
-    r"$Z,A,V$ of farooq2025 with $n=N$, $d_k=D$, $d_v=D_v$; $f(\boldsymbol{q}_i)$: the expansion of "
-    r"Theorem 1 of nguyen2023, with the weights that stationarity of the regression gives, at "
-    r"$\boldsymbol{x}=\boldsymbol{q}_i$."
+    r"$Z,A,V$ of farooq2025 with $n=N$, $d_k=D$, $d_v=D_v$; $\mathbf{Q},\mathbf{K},\mathbf{V}=V$ have the "
+    r"rows $\boldsymbol{q}_i,\boldsymbol{k}_j,\boldsymbol{v}_j$: queries, keys and values; "
+    r"$f(\boldsymbol{q}_i)$: the expansion of Theorem 1 of nguyen2023, with the weights that stationarity "
+    r"of the regression gives, at $\boldsymbol{x}=\boldsymbol{q}_i$."
 )
 
 
@@ -172,13 +176,13 @@ claim(
     words="The state that minimises the energy (11) has in row i the support vector expansion at the query "
     "q_i, which is attention.",
     literal=lambda a: All(MINIMISER, *reached()),
-    assumes=(NO_BIAS,),
+    assumes=(NO_BIAS, FREE_VALUES),
     rests_on=("farooq2025/eq11", "nguyen2023/thm1"),
     legs=(legs.rows,),
     derivation=lambda a: dualise(energy_program()).steps,
     where=SIZES,
     notes="The energy has the attention output written into it; the regression has not, but its values are "
-    "free. " + convexity(energy_program()),
+    "free.",
 )
 
 claim(
@@ -188,7 +192,7 @@ claim(
     words="From any state, one step of gradient descent of size 1 on the energy (11) lands on the support "
     "vector expansion.",
     literal=lambda a: All(STEP, *reached()),
-    assumes=(NO_BIAS,),
+    assumes=(NO_BIAS, FREE_VALUES),
     rests_on=("bridge/energy-minimiser-is-the-expansion",),
     legs=(legs.rows,),
     where=SIZES,
@@ -210,7 +214,7 @@ claim(
     notes=(
         "The formulas agree for any two feature maps; as the solution of a regression the expansion needs "
         "one feature map for queries and keys, which makes the kernel a symmetric function of query and key "
-        "vectors. The values differ in what fixes them: targets there, singular vectors here."
+        "vectors. The values differ in what fixes them: targets there, (7) of chen2023 here."
     ),
 )
 
@@ -223,9 +227,9 @@ claim(
     literal=step_is_an_expansion,
     assumes=(FROM_ZERO, NO_BIAS, WIDE_BOX),
     rests_on=("nguyen2023/eq10", "wang2024/prose-step-size-half"),
-    where=r"$\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)\|^2$, $k=1$; the regression has $\Phi=\phi$, the keys "
-    r"$x_i$ and $h=1$.",
-    notes="With (1) as printed, and for the constructed layer (10), the values are (α/N) y_i: that step has "
-    "half the rate. So the first layer of the construction attends with the labels as values; later layers "
-    "attend with residuals.",
+    where=r"$\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)\|^2$, $k=1$, step size $\alpha$; $c$: a component of "
+    r"$f$ and of the targets $y_i$; the regression has $\Phi=\phi$, the keys $x_i$ and $h=1$.",
+    notes="With (1) of wang2024 as printed, and for its constructed layer (10), the values are (α/N) y_i: "
+    "that step has half the rate. So the first layer of the construction attends with the labels as values; "
+    "later layers attend with residuals.",
 )

@@ -26,6 +26,7 @@ from checks.papers.chen2023.symbols import (
     i,
     image,
     j,
+    jp,
     l_,
     phi_k,
     phi_k_x,
@@ -149,7 +150,7 @@ claim(
 
 # ---------------------------------------------------------------- Remark 4.1
 
-row_sum = sum_over(j, phi_q[i].T @ phi_k[j])
+row_sum = sum_over(jp, phi_q[i].T @ phi_k[jp])
 D_HAT = Tensor("D", (N,), r"\boldsymbol{D}", "", r"\hat{D}_{%1%1}", positive=True)
 D_MATRIX = PrintedDiagonal((as_term(D_HAT),), r"\hat{D}")
 D_INVERSE = PrintedDiagonal((as_term(D_HAT) ** -1,), r"\hat{D}^{-1}")
@@ -266,10 +267,11 @@ claim(
     where=NOTATION
     + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $a,b$: one coordinate of a query "
     r"and of a key; $\boldsymbol{w}_m$: the random vectors.",
-    notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2): similar to the softmax "
-    "D̂⁻¹K_0, so the same eigenvalues, but in general other singular values, and singular values are what "
-    "KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the matrices D̂⁻¹ and D̂^(-1/2) beside a scalar "
-    "and an s-vector, no 1/√d_k. The missing 1/√p cancels. For finitely many features K has rank at most p. "
+    notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2), where K_0 has the entries "
+    "⟨φ_q(x_i), φ_k(x_j)⟩: similar to the softmax D̂⁻¹K_0, so the same eigenvalues, but in general other "
+    "singular values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "
+    "matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing 1/√p cancels. For "
+    "finitely many features K has rank at most p. "
     "Nothing later rests on this part.",
 )
 
@@ -412,13 +414,13 @@ claim(
         "that of the map if d_v ≤ p."
     ),
     legs=(Named("checks.papers.chen2023.costs", "counted_operations"),),
-    where=r"$N$ tokens; $n$ rows of $f(X)=F$; features of width $p$; $s$ directions; keys and values of "
-    r"widths $d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; $X_q,X_k\in\mathbb{R}^{N\times p}$: "
-    r"what the feature map is applied to, entry by entry a function $g$ that costs no multiplication; "
-    r"$P_q$: the features of the queries; $U_e=F^\top W_e$; $E,R\in\mathbb{R}^{N\times s}$: the scores; "
-    r"$[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need negligible memory and counted by itself, "
-    r"where negligible is read as of no higher order. Counted are multiplications, without those of the "
-    r"softmax, and numbers stored besides the inputs.",
+    where=r"$N$ tokens; $n$ rows of $f(X)=F$ and of the weights $W_e,W_r$; features of width $p$; $s$ "
+    r"directions; keys and values of widths $d_k,d_v$. $Q$, $\mathrm{Kt}$, $V$: queries, keys, values; "
+    r"$X_q,X_k\in\mathbb{R}^{N\times p}$: what the feature map is applied to, entry by entry a function $g$ "
+    r"that costs no multiplication; $P_q$: the features of the queries; $U_e=F^\top W_e$; "
+    r"$E,R\in\mathbb{R}^{N\times s}$: the scores; $[O_e,O_r]=W_o$: the map from $2s$ to $d_v$, said to need "
+    r"negligible memory and counted by itself, where negligible is read as of no higher order. Counted are "
+    r"multiplications, without those of the softmax, and numbers stored besides the inputs.",
     notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
     "the order of Np, which keeps the bounds; random exponential features need the products of every query "
     "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections "
@@ -466,7 +468,8 @@ claim(
     legs=(tensor_legs.module_causal, tensor_legs.causality),
     where=r"$T_{it}=1/i$ for $t\le i$ and 0 otherwise; $\boldsymbol{m}_i,\boldsymbol{m}'_i$: means of "
     r"queries and keys; the feature map is the cosine map of Remark 4.1, for means that are not zero; "
-    r"$W_e,W_r\in\mathbb{R}^{p\times s}$.",
+    r"$W_q,W_k\in\mathbb{R}^{p\times d}$, $W_e,W_r\in\mathbb{R}^{p\times s}$; "
+    r"$\boldsymbol{o}^e_i,\boldsymbol{o}^r_i$: the scores of token $\boldsymbol{x}_i$.",
     notes="The paper shows the code as an image without text; this is the released version of it. The scores "
     "are causal, but they are not those of a masked KSVD: the dual form sums over all tokens. A mean of "
     "queries can be zero, and then the cosine map is not defined.",
@@ -533,8 +536,8 @@ claim(
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; "
-    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$; $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ as in "
-    r"chen2023/fig3.",
+    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$, with $W_e\in\mathbb{R}^{N\times s}$; in the "
+    r"correction $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ and $W_q,W_k,W_e,W_r$ as in chen2023/fig3.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model "
     "uses fixed weights there.",
 )
@@ -620,7 +623,8 @@ claim(
     "that lemma.",
     literal=All(_kept_as_by_projections(), _kept_on_average()),
     where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
-    r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them.",
+    r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them; $F$: "
+    r"the rows drawn.",
     notes="The lemma is about dense random mixtures of all rows; a sample of rows misses what is "
     "concentrated in few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
     "projection keeps ‖X‖ exactly. What uniform sampling does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row "
@@ -635,7 +639,7 @@ claim(
     "Singular value decay of attention matrices",
     role="empirical",
     words="On ImageNet-1K the attention matrices of the model with the KSVD loss have a sharper singular "
-    "value decay.",
+    "value decay, and in both models those of deeper layers.",
     rests_on=("chen2023/prose-low-rank-promoted",),
     reason="Needs both trained DeiT-Small/16 models and ImageNet-1K, which are not part of this project.",
     notes=(

@@ -255,14 +255,14 @@ claim(
     "Appendix A.1, after (14)",
     "The conditions without the primal variables",
     theory="ksvd",
-    words="The weights of (14) put into its last lines: both equations in h_e and h_r.",
+    words="The weights and scores of (14) put into its last lines: both equations in h_e and h_r.",
     literal=lambda a: _without_weights(a),
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
     where=NOTATION
     + r" On the left stands component $l$ of what the last two lines of (14) say is zero, with the weights "
-    r"that follow from its first two.",
+    r"and scores that follow from its first four.",
 )
 
 
@@ -347,7 +347,7 @@ for _id, _reference, _title in (
             "The order of the arguments matters, because φ_q and φ_k differ, and is right in both lines. "
             "Without the first two "
             "lines of (14) there is no dual form: it exists exactly for the weights that these lines give, "
-            "up to a part that f(X) annihilates, if the features span their space."
+            "up to a part that f(X)ᵀ annihilates, if the features span their space."
         ),
     )
 

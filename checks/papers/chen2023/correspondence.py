@@ -13,7 +13,6 @@ from checks.kinds.unbounded import Bounded
 from checks.leg import Legs
 from checks.papers.chen2023.conditions import eigen_equations
 from checks.papers.chen2023.duality import ray
-from checks.papers.chen2023.setting import TOKENS
 from checks.papers.chen2023.symbols import (
     EIGEN,
     EIGEN_FACTS,
@@ -37,6 +36,7 @@ from checks.papers.chen2023.symbols import (
     res_r,
     sigma,
     triplets,
+    weights,
 )
 from checks.papers.chen2023.triplets import ONE_N
 from checks.statement import All, Definition, Fact, Given, Identity
@@ -280,29 +280,38 @@ claim(
     correction_words="The formulas agree for all values. The values are right singular vectors exactly if "
     "KᵀK V = VΣ² and VᵀV = I; then K V Σ⁻¹ holds the left ones.",
     assumes=PRIMAL,
-    rests_on=("chen2023/eq3", "chen2023/eq8"),
+    rests_on=("chen2023/eq3", "chen2023/eq8", "chen2023/thm3.2"),
     legs=(tensor_legs.softmax_triplets,),
     where=NOTATION
-    + " "
-    + TOKENS
-    + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$ and is $H_r$ in the correction.",
+    + r" $V\in\mathbb{R}^{N\times s}$ has the rows $v(\boldsymbol{x}_j)$ and is $H_r$ in the correction; "
+    r"$\boldsymbol{\tau}\in\mathbb{R}^s$: the squares of the singular values.",
     notes="Nothing in attention makes the values satisfy this. The reading of values as projection weights "
     "in Section 1 rests on it.",
 )
 
 
-def _with_identity(f: Tensor, one: Term) -> tuple[Definition, Identity]:
-    """f(X) is an identity matrix, and ⟨f(X)φ_q, f(X)φ_k⟩ = ⟨φ_q, φ_k⟩ for it."""
+def _with_identity(a: KsvdAssumptions, f: Tensor, one: Term) -> tuple[Definition | Identity, ...]:
+    """f(X) is an identity matrix; for it the constraints of (6) are W_eᵀφ_q = e and W_rᵀφ_k = r, and
+    ⟨f(X)φ_q, f(X)φ_k⟩ = ⟨φ_q, φ_k⟩.
+    """
+    w_e, w_r = weights(a)
     images = (one @ phi_q[i]).T @ (one @ phi_k[j])
     return (
         Definition(as_term(f), one, label="f(X) is an identity"),
+        Identity((one.T @ w_e).T @ phi_q[i], w_e.T @ phi_q[i], label="the score e in (6)"),
+        Identity((one.T @ w_r).T @ phi_k[j], w_r.T @ phi_k[j], label="the score r in (6)"),
         Identity(images, phi_q[i].T @ phi_k[j], label="the kernel"),
     )
 
 
 def _identity_case(a: KsvdAssumptions) -> All:
     square, own = Tensor("F", (P, P), "f(X)"), replace(a, f_X="identity")
-    return All(*_with_identity(square, ONE_P), *eigen_equations(own))
+    return All(*_with_identity(own, square, ONE_P), *eigen_equations(own))
+
+
+def _identity_of_n(a: KsvdAssumptions) -> All:
+    own = replace(a, f_X="tokens")
+    return All(*_with_identity(own, ksvd.transformation(own), ONE_N))
 
 
 claim(
@@ -311,10 +320,10 @@ claim(
     "f(X) = I gives the data-independent case",
     theory="ksvd",
     words="With f(X) in R^{N×p} an identity matrix, (6) becomes the case of data-independent weights.",
-    literal=lambda a: All(*_with_identity(ksvd.transformation(replace(a, f_X="tokens")), ONE_N)),
+    literal=_identity_of_n,
     corrected=_identity_case,
-    correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩ "
-    "and (7) as before.",
+    correction_words="With F = I_p and weights of p rows, as Algorithm 1 has it: scores W_eᵀφ_q(x_i) and "
+    "W_rᵀφ_k(x_j), K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩, and (7) as before.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.without_transformation,),

@@ -222,13 +222,14 @@ def _stationary(a: KsvdAssumptions) -> All:
 WHAT_DEPENDS = (
     "The proofs after it use only stationarity, so they stand. What falls with the maximum: Remark 3.1, and "
     "the readings of the scores as directions of maximal variance. A maximum exists for no data set, size or "
-    "Λ > 0; a minimum exists only where every λ_l is at least 1/σ for the smallest of the singular values "
-    "(zeros included): then it is 0 and the program is convex. Elsewhere every stationary point is a saddle "
-    "point."
+    "Λ > 0. A minimum exists only where every λ_l is at least 1/σ, σ the m-th largest singular value of K "
+    "and m the number of rows of f(X): then it is 0 and the program is convex. With m = N and p < N that σ "
+    "is 0, and there is none. Elsewhere every stationary point is a saddle point."
 )
+RAY = r" $t$: any real number, added to every entry; $\mathbf{1}_{N\times s}$: all entries are 1."
 FIX = (
-    "Read stat for max: find the stationary points. They are the solutions of (7), and J grows without bound "
-    "from each of them along W_e + t, W_r - t."
+    "Read stat for max: find the stationary points. Every solution of (7) gives one, and there are no others "
+    "(chen2023/thm3.2); J grows without bound from each of them along W_e + t, W_r - t"
 )
 claim(
     "chen2023/eq6",
@@ -238,10 +239,10 @@ claim(
     words="Maximise the weighted squares of both scores minus the trace that couples the weights.",
     literal=_maximum,
     corrected=_stationary,
-    correction_words=FIX,
+    correction_words=FIX + ".",
     assumes=PRIMAL,
     legs=(inertia, solver_legs.convex_case, tensor_legs.stationary),
-    where=NOTATION,
+    where=NOTATION + RAY,
     notes=WHAT_DEPENDS,
 )
 claim(
@@ -252,10 +253,10 @@ claim(
     words="The same program as (6), from which the proof of Theorem 3.2 starts.",
     literal=_maximum,
     corrected=lambda a: All(*_program_parts(a, StationaryProgram), *eigen_gives_stationary(printed(a))),
-    correction_words=FIX,
+    correction_words=FIX + " (chen2023/eq6).",
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.stationary,),
-    where=NOTATION,
+    where=NOTATION + RAY,
     notes="The proof uses the stationarity conditions of this program only, not that they mark a maximum.",
 )

@@ -97,7 +97,7 @@ claim(
     rests_on=("chen2023/eq1",),
     legs=(tensor_legs.softmax_attention,),
     where=TOKENS,
-    notes="Read literally every entry is 1. (3) and (7) use only the matrix K, so nothing inherits the slip.",
+    notes="Read literally every entry is 1. (3) and (7) use only the matrix K and do not inherit the slip.",
 )
 
 OTHERS = "n"

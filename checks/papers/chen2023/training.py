@@ -268,7 +268,8 @@ claim(
     assumes=(PRIMAL[1], PRIMAL[2]),
     rests_on=("chen2023/eq11", "chen2023/lem4.2"),
     legs=(tensor_legs.released,),
-    where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters.",
+    where=NOTATION + r" $L$: the released parameter, one entry per direction; only its square enters. "
+    r"$\boldsymbol{h}_{e,l}$: column $l$ of $H_e$.",
     notes="A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
     "singular values is wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not "
     "excluded.",

@@ -197,6 +197,29 @@ def test_the_counts_in_the_notes_of_table_9_are_those_of_its_cells(monkeypatch: 
     )
 
 
+@pytest.mark.parametrize(
+    ("table", "row", "before", "after"),
+    [
+        ("TABLE_5", {"M-Walker": "70.6 57.9 65.8 63.3 71.4 71.7 71.6"}, "in 8 of 9 rows", "in 7 of 9 rows"),
+        ("TABLE_6", {"Primal.+DT": "20.8 0.3 23.4 0.3 23.3 0.3"}, "12 to 13 per cent", "0 to 12 per cent"),
+        ("TABLE_7B", {"Primal.+Trans.": "31.0 3000.0 8.9"}, "model 0.1 and 1.1", "model 3.5 and 1.1"),
+        ("TABLE_10", {"M-Hopper": "66.7 63.1 83.8"}, "On 3 tasks", "On 2 tasks"),
+        ("TABLE_11", {"No": "34.6 63.5 29.3 76.1 99.2 88.4 92.8 58.3 99 87.2"}, "1 equal", "0 equal"),
+    ],
+)
+def test_numbers_in_the_notes_are_those_of_the_cells(
+    table: str, row: dict[str, str], before: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "".join(c for c in table if c.isdigit())
+    written = getattr(tables, f"_notes_{name}")
+    assert written() == load()[f"chen2023/tab{name}"].notes and before in written()
+    cells = getattr(table_data, table)
+    for key, numbers in row.items():
+        assert key in cells
+        monkeypatch.setitem(cells, key, table_data.numbers(numbers))
+    assert before not in written() and after in written()
+
+
 def test_certificates_with_a_wrong_sign_fail() -> None:
     from checks.kinds.follows import certificate_error
 
