@@ -136,7 +136,7 @@ claim(
     "Linear kernel",
     role="empirical",
     words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after "
-    "any number of layers.",
+    "any number of layers. Those of the designed and of the trained Transformer look alike.",
     literal=stays_affine(),
     rests_on=("wang2024/eq11",),
     where=SETTING + r" $v_c$ arbitrary before the layer, 0 before the first; $r_i$ the residuals; "
