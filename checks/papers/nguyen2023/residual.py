@@ -208,6 +208,6 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/eq36",),
     legs=(variant_inputs.one_projection,),
-    where=WHERE,
+    where=WHERE + r" $\boldsymbol{v}_j$: the values of (36), any vectors of width $D_v$.",
     notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
 )
