@@ -67,7 +67,7 @@ claim(
         variant_optima.sparse_versions_optimum,
     ),
     where=heads.WHERE
-    + r" The query $\boldsymbol{x}^s$ keeps $M$ of them, $\boldsymbol{k}^s_1,\dots,\boldsymbol{k}^s_M$ in "
+    + r" The query $\boldsymbol{x}^s$ keeps $M$ keys, $\boldsymbol{k}^s_1,\dots,\boldsymbol{k}^s_M$ in "
     r"the sums; $\boldsymbol{\mu}^s$ and $\mathbf{s}^{s^{-1}}$: mean and inverse deviation of the head.",
     notes="The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it "
     "is sparse Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "

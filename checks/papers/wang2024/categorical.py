@@ -420,7 +420,7 @@ claim(
     where=STEP_WHERE
     + EXAMPLES
     + r" In Section 2 $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and $f_{\theta_k}$ is the step of "
-    r"rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$.",
+    r"rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the vector of $N$ ones.",
     notes=(
         "The query must be masked as a key. The cross-entropy construction is in general not exact in h, not "
         "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "
