@@ -154,7 +154,11 @@ def _compared(close: float, repaired: bool) -> tuple[str, str]:
 
 
 def _same(printed: Any, repair: Any) -> bool:
-    """Whether a repair says what is printed, and is said under the same and more."""
+    """Whether a repair says what is printed, and is said under the same and more; of figures, whether what
+    is printed stands and is only computed under something else.
+    """
+    if isinstance(printed, Arithmetic) and isinstance(repair, Arithmetic):
+        return _figures(printed) == _figures(repair)
     if not _adds(printed, repair):
         return False
     if said(printed) == said(repair):
@@ -169,6 +173,11 @@ def _same(printed: Any, repair: Any) -> bool:
         one, two = general_entry(printed.lhs, before), general_entry(repair.lhs, after)
         return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
     return any(_alike(one, _vanishing(repair, given)) for given in (before, after))
+
+
+def _figures(part: Arithmetic) -> tuple[Any, ...]:
+    """Figures as they are printed, without what is computed."""
+    return part.label, *((f.words, f.relation, f.printed) for f in part.figures)
 
 
 def _alike(one: ix.Expr | None, two: ix.Expr | None) -> bool:
