@@ -280,7 +280,8 @@ _table(
         ),
     ),
     f"{WHICH} The ± of the baseline's average, {float(EIGHT.spread(0))}, is larger than the mean "
-    f"{float(SPREADS)} of the ± of its rows; a deviation of an average over the same runs cannot be (rounding allows up to {float(SPREADS + ROUNDED)}).",
+    f"{float(SPREADS)} of the ± of its rows; a deviation of an average over the same runs cannot be "
+    f"(rounding allows up to {float(SPREADS + ROUNDED)}).",
     legs=(SIGNIFICANT[8],),
 )
 
