@@ -130,7 +130,8 @@ claim(
     words="The optimal value of W_proj can be found by gradient descent on the objective of (33).",
     literal=descent_is_optimal(),
     corrected=descent_is_stationary(),
-    correction_words="Where gradient descent rests the slopes vanish: what it finds is a stationary value.",
+    correction_words="Where gradient descent rests the slopes vanish: what it finds is a stationary value, "
+    "with the weights of (35), of multiplier C.",
     assumes=(
         Assumption(
             "where descent rests",
