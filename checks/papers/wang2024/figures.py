@@ -150,7 +150,8 @@ claim(
     "Figure 8",
     "Exponential kernel",
     role="empirical",
-    words="Maps for the exponential kernel.",
+    words="With the exponential kernel the maps follow the nonlinear structure of the class probabilities, "
+    "much as those of the other nonlinear kernels do.",
     rests_on=("wang2024/eq11", "wang2024/prose-mercer-exponential"),
     where=SETTING,
     reason=TRAINING,
