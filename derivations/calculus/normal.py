@@ -537,8 +537,11 @@ def normal(expr: ix.Expr) -> Form:
     raise TypeError(f"not an index expression: {expr!r}")
 
 
-def is_zero(form: Form, depth: int = 6) -> bool:
-    """Whether a form is proved to vanish wherever it is defined, after clearing denominators."""
+def is_zero(form: Form, depth: int = 6, tried: set[tuple[int, Form]] | None = None) -> bool:
+    """Whether a form is proved to vanish wherever it is defined, after clearing denominators.
+
+    ``tried``: what was found not to, with its depth; many choices of freed indices lead to one form.
+    """
     if not form:
         return True
     if depth == 0:
@@ -550,8 +553,14 @@ def is_zero(form: Form, depth: int = 6) -> bool:
                     cleared = (
                         (((), 0, ((atom, -exponent),)), Fraction(1)),
                     )  # kept whole, so that it cancels
-                    return is_zero(mul(form, cleared), depth - 1)
-                return any(is_zero(f, depth - 1) for f in _freed(form, atom))
+                    return is_zero(mul(form, cleared), depth - 1, tried)
+                tried = set() if tried is None else tried
+                for freed in _freed(form, atom, f"?freed{depth}"):
+                    if (depth, freed) not in tried:
+                        if is_zero(freed, depth - 1, tried):
+                            return True
+                        tried.add((depth, freed))
+                return False
     return False
 
 
@@ -569,8 +578,9 @@ def _outer(atom: Atom) -> frozenset[Token]:
     return _tokens(atom)
 
 
-def _freed(form: Form, atom: Atom) -> Iterable[Form]:
-    """Summands in which the outer index of ``atom`` is free: if one of them vanishes, so does the sum.
+def _freed(form: Form, atom: Atom, name: str) -> Iterable[Form]:
+    """Summands in which the outer index of ``atom`` is free, under a name: if one of them vanishes, so does
+    the sum.
 
     Every monomial gives up a bound index of the same range, or is the sum of its N-th parts where it has
     none; all choices are tried.
@@ -582,7 +592,7 @@ def _freed(form: Form, atom: Atom) -> Iterable[Form]:
     for (bound_dims, height, factors), coefficient in form:
         spots: list[int | None] = [k for k, dim in enumerate(bound_dims) if dim == dims[0]]
         options.append([(coefficient, bound_dims, height, factors, k) for k in spots or [None]])
-    free = Token("i", f"freed{next(_temporary)}", dims[0])
+    free = Token("i", name, dims[0])
     choices = 1
     for o in options:
         choices *= len(o)

@@ -460,6 +460,13 @@ def test_many_alike_indices_do_not_blow_up() -> None:
     assert len(nf.normal((1 + dot) ** 12)) == 13
 
 
+@pytest.mark.timeout(15)
+def test_forms_that_free_indices_lead_to_are_tried_once() -> None:
+    """Not once for each order in which they are reached."""
+    average = Sum(J, A[I, J] * x[J]) / Sum(J, A[I, J])
+    assert not nf.equal(Sum(I, average**2), Sum(I, average**2) ** 2)
+
+
 @pytest.mark.timeout(60)
 def test_roots_of_huge_numbers_do_not_wait_for_their_factors() -> None:
     huge = Num(Fraction((10**60 + 7) * (10**70 + 33) * 4))
