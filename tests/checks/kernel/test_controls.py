@@ -79,7 +79,7 @@ def compared(chosen: list[tuple[str, Identity]], limit: int) -> int:
     wrongly = [what for (what, _, same), answer in zip(cases, got, strict=True) if answer and not same]
     assert not wrongly, wrongly
     unseen = [what for (what, _, same), answer in zip(cases, got, strict=True) if same and not answer]
-    assert len(unseen) <= 1 + len(cases) / 100, unseen
+    assert len(unseen) <= 2, unseen
     assert sum(got) < len(got) / 4
     return len(cases)
 
