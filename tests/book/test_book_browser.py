@@ -39,33 +39,43 @@ def impatient(monkeypatch):
 _WIDE = '<div class="math" style="overflow: auto"><div class="katex" style="width: {}px"><annotation>x</annotation></div></div>'
 
 
-@pytest.mark.parametrize(
-    ("harm", "said"),
-    [
-        ('<img src="https://example.org/x.png" alt="x">', "request to another host"),
-        ("<script>console.error('broken')</script>", "console: broken"),
-        ("<script>undefinedFunction()</script>", "script error"),
-        ('<a href="nowhere.html">x</a>', "dead link"),
-        ('<a href="index.html#nowhere">x</a>', "no such place"),
-        ('<svg aria-hidden="true"><a href="nowhere.html"><text>x</text></a></svg>', "dead link"),
-        ('<article><img src="_static/favicon.svg"></article>', "without alternative text"),
-        ('<div class="math">x</div>', "not rendered"),
-        ("<main><p>\\(x\\)</p></main>", "raw markup"),
-        ('<div style="width: 3000px">x</div>', "wider than a phone"),
-        ('<div style="width: 3000px">x</div>', "wider than a desktop"),
-        (_WIDE.format(1500), "on a desktop a formula of 1500 pixels is cut"),
-        (_WIDE.format(500), "on a phone a formula of 500 pixels is cut"),
-    ],
-)
-def test_the_check_sees_what_it_looks_for(harm, said, running, tmp_path, impatient):
+HARMS = [
+    ('<img src="https://example.org/x.png" alt="x">', "request to another host"),
+    ("<script>console.error('broken')</script>", "console: broken"),
+    ("<script>undefinedFunction()</script>", "script error"),
+    ('<a href="nowhere.html">x</a>', "dead link"),
+    ('<a href="0.html#nowhere">x</a>', "no such place"),
+    ('<svg aria-hidden="true"><a href="nowhere.html"><text>x</text></a></svg>', "dead link"),
+    ('<article><img src="_static/favicon.svg"></article>', "without alternative text"),
+    ('<div class="math">x</div>', "not rendered"),
+    ("<main><p>\\(x\\)</p></main>", "raw markup"),
+    ('<div style="width: 3000px">x</div>', "wider than a phone"),
+    ('<div style="width: 3000px">x</div>', "wider than a desktop"),
+    (_WIDE.format(1500), "on a desktop a formula of 1500 pixels is cut"),
+    (_WIDE.format(500), "on a phone a formula of 500 pixels is cut"),
+    ("", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def seen(running, tmp_path_factory) -> list[str]:
+    """What is said of a book whose pages have one harm each."""
+    root = tmp_path_factory.mktemp("harmed")
     formula = '<div class="math"><span class="katex"><annotation>x</annotation></span></div>'
-    (tmp_path / "_static").mkdir()
-    (tmp_path / "_static/favicon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
-    body = harm + formula if harm.startswith("<main") else f"<main>{harm}{formula}</main>"
-    (tmp_path / "index.html").write_text(
-        f"<!doctype html><title>x</title>{body}<article><h1>x</h1></article>"
-    )
-    assert any(said in problem for problem in browser_check.check_pages(tmp_path))
+    (root / "_static").mkdir()
+    (root / "_static/favicon.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    for n, (harm, _) in enumerate(HARMS):
+        body = harm + formula if harm.startswith("<main") else f"<main>{harm}{formula}</main>"
+        (root / f"{n}.html").write_text(f"<!doctype html><title>x</title>{body}<article><h1>x</h1></article>")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(browser_check, "PATIENCE", 500)
+        return browser_check.check_pages(root)
+
+
+@pytest.mark.parametrize("number", range(len(HARMS)), ids=[said or "nothing" for _, said in HARMS])
+def test_the_check_sees_what_it_looks_for(number: int, seen: list[str]) -> None:
+    said, own = HARMS[number][1], [problem for problem in seen if problem.startswith(f"{number}.html: ")]
+    assert any(said in problem for problem in own) if said else not own
 
 
 @pytest.mark.parametrize("folder", ["claims", "corrections"])
@@ -111,16 +121,16 @@ def test_a_formula_that_does_not_render_stops_the_build(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("ems", "cut"), [(30, False), (70, False), (200, True)])
-def test_a_formula_that_is_too_wide_is_set_smaller_as_far_as_it_can_be_read(ems, cut, running, tmp_path):
+def test_a_formula_that_is_too_wide_is_set_smaller_as_far_as_it_can_be_read(running, tmp_path):
     (tmp_path / "maths.js").write_text((Path(browser_check.__file__).parent / "assets/maths.js").read_text())
-    formula = f'<div class="katex" style="width: {ems}em"><annotation>x</annotation></div>'
-    (tmp_path / "index.html").write_text(
-        '<!doctype html><title>x</title><script src="maths.js"></script><article><h1>x</h1>'
-        f'<div class="math" style="overflow: auto; font-size: 16px"><div>{formula}</div></div></article>'
-    )
-    found = browser_check.check_pages(tmp_path)
-    assert any("on a phone a formula" in problem for problem in found) is cut
+    for ems in (30, 70, 200):
+        formula = f'<div class="katex" style="width: {ems}em"><annotation>x</annotation></div>'
+        (tmp_path / f"{ems}.html").write_text(
+            '<!doctype html><title>x</title><script src="maths.js"></script><article><h1>x</h1>'
+            f'<div class="math" style="overflow: auto; font-size: 16px"><div>{formula}</div></div></article>'
+        )
+    found = [problem for problem in browser_check.check_pages(tmp_path) if "on a phone a formula" in problem]
+    assert [problem.split(":")[0] for problem in found] == ["200.html"]
 
 
 _CLAIMS = [(f"{paper}/eq{n}", paper) for paper in ("one2023", "two2024") for n in range(40)]
