@@ -359,12 +359,8 @@ claim(
     role="definition",
     words="The scores at any x are the constraints of (12) read as functions of x.",
     literal=lambda a: All(
-        Definition(
-            as_term(e_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x, label="e(x)"
-        ),
-        Definition(
-            as_term(r_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x, label="r(x)"
-        ),
+        Definition(as_term(e_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[0]).T @ phi_q_x),
+        Definition(as_term(r_x), ksvd.projected(printed(a), ksvd.weights(printed(a))[1]).T @ phi_k_x),
     ),
     rests_on=("chen2023/eq12",),
     legs=(tensor_legs.representations,),

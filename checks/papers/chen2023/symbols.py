@@ -30,7 +30,7 @@ NOTATION = (
     r"$f(X)=F_X\in\mathbb{R}^{N\times p}$ with $N$ rows $f(X)_j$ as printed ($n$ rows when sampled, absent "
     r"in the data-independent case); "
     r"weights $W_e,W_r$ with one row for each row of $f(X)$ and $W_{e|X}=f(X)^\top W_e$; scores "
-    r"$\boldsymbol{e}_i,\boldsymbol{r}_j\in\mathbb{R}^s$; multipliers "
+    r"$\boldsymbol{e}_i,\boldsymbol{r}_j\in\mathbb{R}^s$, the rows of $E,R$; multipliers "
     r"$\boldsymbol{h}_{e_i},\boldsymbol{h}_{r_j}$, the rows of $H_e,H_r\in\mathbb{R}^{N\times s}$; "
     r"$\Lambda=\operatorname{diag}(\lambda_1,\dots,\lambda_s)$ positive; "
     r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$; $K\in\mathbb{R}^{N\times N}$."

@@ -98,7 +98,10 @@ claim(
     rests_on=("nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq19"),
     derivation=lambda a: sv.derive(BN.under(replace(a, bias="on"))),
     legs=(variant_legs.bn_expansion, variant_optima.bn_optimum),
-    where=WHERE + FITTED,
+    where=WHERE
+    + FITTED
+    + r" $\mathbf{W}$, $\boldsymbol{w}_d$, $C$, $\boldsymbol{y}_j$, $\boldsymbol{\xi}_j$ and the $\epsilon$ "
+    r"of the program are those of (5); this $\epsilon$ is not the one under the root.",
     notes="The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
     "different exponents are linearly independent, so the two sums agree for all queries only if the "
     "normalised keys are the keys again, up to order. Formula (22) has the right normaliser. The corrected "

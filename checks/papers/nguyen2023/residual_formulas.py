@@ -57,7 +57,7 @@ phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))
 xi, xi_t = (as_term(t) for t in FIT.slacks)
 alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
 WHERE = (
-    r"Training inputs $\boldsymbol{x}_j$ and query $\boldsymbol{x}$ of width $D_x$, targets "
+    r"Training inputs $\boldsymbol{x}_j$, $j=1,\dots,N$, and query $\boldsymbol{x}$ of width $D_x$, targets "
     r"$\boldsymbol{y}_j$ of width $D_v$; $\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$ with rows "
     r"$\boldsymbol{w}^{\mathrm{proj}}_c$; " + TRAINED + CONSTANTS
 )

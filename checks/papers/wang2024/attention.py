@@ -196,7 +196,8 @@ claim(
         @ blocks(zeros(D), as_term(out)),
     ),
     rests_on=("wang2024/eq9",),
-    where=r"$P$ is $P_1$ or $P_2$ with blocks $A,G,B,H$; $(0,u)$ the output of a head.",
+    where=r"$P$ is $P_1$ or $P_2$ with blocks $A,G,B,H$; $(0,u)$ the output of a head; $d$ covariates and "
+    "$C-1$ outcomes a token.",
     notes="The last C - 1 columns are not arbitrary: their top d rows must vanish, or the covariates would "
     "change.",
 )

@@ -226,7 +226,7 @@ claim(
     correction_words="The same for k = 0: Δf_{θ_0} = 0.",
     assumes=(replace(REFERENCE, knob="", value=""),),
     rests_on=("wang2024/eq3",),
-    where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step.",
+    where=CLASSES_WHERE + r" $[k=0]$ is 1 for $k=0$ and 0 for any other step; $\kappa$ is the kernel.",
     notes="The printed x_i in Δh_{θ_0}(x_i) is harmless: the value is the same at every position.",
 )
 

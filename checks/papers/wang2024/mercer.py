@@ -248,5 +248,6 @@ claim(
     ),
     where=WHERE + r" The keys are the $N$ points; the sum is over the keys $i'$.",
     notes="The printed sum runs over i, which is also the free key index. For λ = 0 or N = 1 the kernel is "
-    "constant, and Mercer. A quadratic form only sees the symmetric part.",
+    "constant, and Mercer; for every other λ the points 0 and x with |x| = 1 give 1/(1 + exp(λ)) in one "
+    "order and 1/2 in the other. A quadratic form only sees the symmetric part.",
 )

@@ -97,6 +97,11 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
         ("chen2023/eq9", (r"tokens $\boldsymbol{x}_i$",)),
         ("farooq2025/prose-l2-norm", (r"$S\in",)),
         ("farooq2025/prose-no-iterations", ("$t$",)),
+        ("farooq2025/eq5", ("$G$",)),
+        ("nguyen2023/eq21", (r"$\mathbf{W}$", "under the root")),
+        ("chen2023/prose-dual-problem", ("$E,R$",)),
+        ("wang2024/prose-initial-state", (r"$\kappa$",)),
+        ("farooq2025/prose-convergence", (r"$W\in", "$z$")),
         ("chen2023/prose-fx-shape", (r"$X\in", r"$f(X)\in")),
     ],
 )
