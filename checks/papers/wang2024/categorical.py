@@ -178,7 +178,7 @@ claim(
     where=CLASSES_WHERE
     + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
     notes="For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are "
-    "left out are of the same order as what is kept. (4), (11) and every figure (C = 3) inherit this.",
+    "left out are of the same order as what is kept. (4), (11) and Figures 2 to 9 (C = 3) inherit this.",
 )
 
 f_start, h_start = (
