@@ -153,9 +153,9 @@ claim(
     rests_on=("wang2024/prose-telescoping",),
     where=WHERE
     + r" $f_{\theta_{k-1}}$ has the coefficients $a_i$ and the intercept $b_{k-1}$; from the start "
-    r"0, (1) with two heads reaches those with $b_{k-1}=\sum_i a_i$, each in one step. The space of the linear "
-    r"kernel holds the functions $a^\top x$ alone, which vanish at $0$; where $x_i^\top 0_d$ stands for "
-    r"$\kappa(x_i,x)$, $x$ is that point.",
+    r"0, (1) with two heads reaches those with $b_{k-1}=\sum_i a_i$, each in one step. The space of the "
+    r"linear kernel holds the functions $a^\top x$ alone, which vanish at $0$; where $x_i^\top 0_d$ stands "
+    r"for $\kappa(x_i,x)$, $x$ is that point.",
     notes=(
         "It also holds with two heads where the space of κ contains the constants, as for the polynomial "
         "kernel with c > 0 and the exponential kernel with λ > 0. The RBF kernel, which admits an intercept, "
