@@ -250,5 +250,7 @@ claim(
     "follows the same update with its own code, after any number of layers.",
     rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
     where=CLASSES_WHERE
-    + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes.",
+    + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes; $h_c$ its "
+    r"output. $h_{\theta_{k-1}}$ and $\sum_{k'<k}\Delta h_{\theta_{k'}}$: the output of layer $k-1$, at $x$ "
+    r"and at the examples.",
 )
