@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 import sympy as sp
@@ -151,7 +152,7 @@ class Grows(Kind):
     what: str
     expression: sp.Expr
     symbol: sp.Symbol
-    sizes: tuple[tuple[sp.Symbol, tuple[int, ...]], ...]
+    sizes: tuple[tuple[sp.Symbol, tuple[int | Fraction, ...]], ...]
     label: str = ""
 
     def statement_latex(self) -> str:

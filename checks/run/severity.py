@@ -20,6 +20,7 @@ from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.examples import Rule
 from checks.kinds.family import Family
+from checks.kinds.feasible import Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
@@ -154,7 +155,13 @@ def _compared(close: float, repaired: bool) -> tuple[str, str]:
 
 
 def _same(printed: Any, repair: Any) -> bool:
-    """Whether a repair says what is printed, and is said under the same and more."""
+    """Whether a repair says what is printed, and is said under the same and more; of figures, whether what
+    is printed stands and is only computed under something else; of an equation, whether it has a solution.
+    """
+    if isinstance(printed, Arithmetic) and isinstance(repair, Arithmetic):
+        return _figures(printed) == _figures(repair)
+    if isinstance(printed, Solvable) and _solved(printed, repair):
+        return True
     if not _adds(printed, repair):
         return False
     if said(printed) == said(repair):
@@ -169,6 +176,19 @@ def _same(printed: Any, repair: Any) -> bool:
         one, two = general_entry(printed.lhs, before), general_entry(repair.lhs, after)
         return one is not None and two is not None and ix.tensors(one) == ix.tensors(two) and _alike(one, two)
     return any(_alike(one, _vanishing(repair, given)) for given in (before, after))
+
+
+def _solved(printed: Solvable, repair: Any) -> bool:
+    """Whether a repair is the one equation that is said to have a solution, with the solution given."""
+    if not isinstance(repair, Identity) or printed.unknown not in [g.tensor for g in repair.given]:
+        return False
+    one, *more = (general_entry(fact.term, ()) for fact in printed.equations)
+    return not more and _alike(one, general_entry(repair.lhs - repair.rhs, ()))
+
+
+def _figures(part: Arithmetic) -> tuple[Any, ...]:
+    """Figures as they are printed, without what is computed."""
+    return part.label, *((f.words, f.relation, f.printed) for f in part.figures)
 
 
 def _alike(one: ix.Expr | None, two: ix.Expr | None) -> bool:

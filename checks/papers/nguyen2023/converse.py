@@ -201,7 +201,8 @@ claim(
         Named("checks.papers.nguyen2023.legs.rows", "attention_is_the_fit"),
     ),
     where=NOTATION + r" Further $\boldsymbol{f}_j$ is the attention output at key $j$, "
-    r"$\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$.",
+    r"$\beta_j(d)=h(\boldsymbol{k}_j)\boldsymbol{v}_j(d)$, $\sigma$ the sign of $\beta$, and any number of "
+    r"$[-1,1]$ where $\beta=0$.",
     notes="Sufficiency: the listed point satisfies all optimality conditions, and the program is convex. "
     "Necessity: a function that is both an optimal fit and this attention has one representation in linearly "
     "independent features, so α - α̃ = h v; the rest is read off the conditions. That the features at "

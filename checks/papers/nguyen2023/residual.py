@@ -131,7 +131,8 @@ claim(
     words="The optimal value of W_proj can be found by gradient descent on the objective of (33).",
     literal=descent_is_optimal(),
     corrected=descent_is_stationary(),
-    correction_words="Where gradient descent rests the slopes vanish: what it finds is a stationary value.",
+    correction_words="Where gradient descent rests the slopes vanish: what it finds is a stationary value, "
+    "with the weights of (35), of multiplier C.",
     assumes=(
         Assumption(
             "where descent rests",
@@ -209,6 +210,6 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/eq36",),
     legs=(variant_inputs.one_projection,),
-    where=WHERE,
+    where=WHERE + r" $\boldsymbol{v}_j$: the values of (36), any vectors of width $D_v$.",
     notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
 )

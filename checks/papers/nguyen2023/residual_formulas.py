@@ -178,19 +178,24 @@ def descent_is_optimal() -> Rule:
 
 
 def descent_is_stationary() -> All:
-    """Where gradient descent rests the slopes vanish."""
+    """Where gradient descent rests the slopes, written out, vanish."""
     _, value = _one_input(W1, U1)
-    slopes = (("w", grad(value, W1, "F")), ("u", grad(value, U1, "F")))
+    wt, u, xj = as_term(W1), as_term(U1), as_term(X1)
+    charged = as_term(C) * xj * exp(-(u * u * xj * xj))
+    slopes = (
+        (W1, "w has the form (35), with α = C", wt - charged * u),
+        (U1, "the slope in u vanishes", u - charged * wt * (1 - 2 * (u * xj) ** 2)),
+    )
     return All(
         *(
             Implication(
-                (Fact("rest", as_term(STEP) * slope, "="), Fact("step", as_term(STEP), ">")),
-                Fact(f"the slope in {name}", slope, "="),
+                (Fact("rest", as_term(STEP) * grad(value, at, "F"), "="), Fact("step", as_term(STEP), ">")),
+                Fact("the slope", slope, "="),
                 (("rest", as_term(1)),),
                 (("step", Fraction(1)),),
-                label=f"the slope in {name} vanishes",
+                label=label,
             )
-            for name, slope in slopes
+            for at, label, slope in slopes
         )
     )
 

@@ -95,7 +95,8 @@ claim(
     rests_on=("nguyen2023/eq25",),
     legs=(variant_heads.pooling_matrix, variant_heads.sh_kernel),
     where=WHERE + r" $\mathbf{P}^s\in\mathbb{R}^{N_s\times N}$ pools the tokens of head $s$, "
-    r"$\mathbf{X}\in\mathbb{R}^{N\times D_x}$.",
+    r"$\mathbf{X}\in\mathbb{R}^{N\times D_x}$ has the rows $\mathbf{X}_n$; $\mathbf{Q}^s$ has the queries as "
+    r"rows; $\mathbf{W}_K^s,\mathbf{W}_V^s$ are the key and value projections. In (b) keys; values likewise.",
     notes=(
         "Holds for any linear downsampling P, average pooling and a 1-D convolution that is the same in "
         "every channel among them; before or after projecting differ only in cost. Max pooling does not "

@@ -135,7 +135,7 @@ claim(
     words="W_V keeps -α times the residual of a stacked vector and puts zeros in place of the covariates.",
     literal=Stacked(VALUE @ example(i), blocks(zeros(D), -(n.alpha * n.residual))),
     where=BLOCKS,
-    notes="For categorical data -αI becomes the diagonal matrix of the rates; see (11) for the block that is "
+    notes="For categorical data αI becomes the diagonal matrix of the rates; see (11) for the block that is "
     "correct.",
 )
 

@@ -107,7 +107,7 @@ claim(
     assumes=(MASKED,),
     rests_on=("wang2024/prose-mercer-softmax", "wang2024/prose-mercer-exponential"),
     legs=(tensor_legs.softmax_steps,),
-    where=WHERE
+    where=WHERE.replace(n.MODEL, r"$f_\theta(x)=W\phi(x)/D(x)$")
     + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
     notes="An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, "
     "for any number of layers. Only the quotient by D matters, so the proof takes D as any positive "

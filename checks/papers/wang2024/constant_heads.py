@@ -114,9 +114,9 @@ claim(
     correction_words="With 0/0 := 0 the constant is 1.",
     assumes=(MASKED,),
     rests_on=("wang2024/eq10",),
-    where=WHERE
-    + r" $u,v$: the first $d$ entries of $W_K e_{i,k-1}$ and $W_Q e_{j,k-1}$, over which the kernel's sum "
-    r"runs. Each of its terms is $\tfrac{0}{0}$, for which the paper gives no value.",
+    where=BLOCKS + r" $\gamma$: the kernel's parameter; $u,v$: the first $d$ entries of $W_K e_{i,k-1}$ and "
+    r"$W_Q e_{j,k-1}$, over which the kernel's sum runs. Each of its terms is $\tfrac{0}{0}$, for which the "
+    "paper gives no value.",
     notes="On nonnegative entries 0 ≤ (a - b)²/(a + b) ≤ a + b, so 0 is the only continuous value. On "
     "entries of both signs there is none: along a = t, b = -t + m t² the term tends to 4/m.",
 )
@@ -143,7 +143,7 @@ claim(
         Assumption("constant not 0", "of the corrected statement alone: tanh c ≠ 0, that is c ≠ 0"),
     ),
     rests_on=("wang2024/eq10",),
-    where=WHERE,
+    where=BLOCKS + r" $\gamma,c$: the kernel's parameters.",
     notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
     "the bias stays 0. " + HEAD,
 )
@@ -160,7 +160,8 @@ claim(
     correction_words="The same for c ≠ 0, with P_2 = I/(N c^p).",
     assumes=(MASKED, Assumption("constant not 0", "of the corrected statement alone: c ≠ 0")),
     rests_on=("wang2024/eq10",),
-    where=WHERE + " $p$ is the degree, printed $d$ like the dimension.",
+    where=BLOCKS
+    + r" $\gamma,c$: the kernel's parameters; $p$ is the degree, printed $d$ like the dimension.",
     notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^p = 1. " + HEAD,
 )
 
@@ -177,7 +178,7 @@ claim(
     corrected=All(VANISHES, Identity(ATTENTION, 1 / size(N), label="the attention")),
     correction_words="W_K e is the zero vector with d + C - 1 entries; the attention is 1/N.",
     assumes=(MASKED,),
-    where=WHERE,
+    where=BLOCKS + r" $\lambda$: the scale of the scores.",
     notes="N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs "
     "P_2 = I; with I/N the bias would carry 1/N².",
 )
@@ -240,7 +241,9 @@ claim(
             "with each stacked vector its negative may occur, and the covariates may be 0",
         ),
     ),
-    where=WHERE + r" $W_K,W_Q$ are any matrices with $d+C-1$ columns, in blocks for covariates and outcomes.",
+    where=WHERE
+    + r" $[W_K,W_K']$ and $[W_Q,W_Q']$ are any key and query matrices with $d+C-1$ columns, in blocks for "
+    r"covariates and outcomes; $e$ and $e'$: the stacked vectors of key and query, in (c) both $(x,y_j)$.",
     notes="A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On "
     "positive covariates with d = 1 the cosine is constantly 1, so the sign assumption is needed. In Section "
     "3 the query's entry -1/C is itself a constant feature: linear attention with a free W_K can get an "

@@ -76,13 +76,12 @@ def performance() -> Arithmetic:
 
 _n = sp.Symbol("N", positive=True, integer=True)
 _p = sp.Rational(4, 5)
-_before = (_n - 1) ** 2 * (QUANTITY(_n - 1) + _p**2)  # the second moment of one label less
 ERROR = Recurrence(
     sp.Rational(4, 25) / _n,
     (_n,),
     (Base("the variance of one label", _n, 1, _p - _p**2),),
-    (_before + 2 * _p**2 * (_n - 1) + _p) / _n**2 - _p**2,
-    "one more label adds 2p·p(N - 1) + p to the second moment of the sum",
+    ((_n - 1) ** 2 * QUANTITY(_n - 1) + _p - _p**2) / _n**2,
+    "one more independent label adds its variance p - p² to that of the sum",
     lambda count: sp.Rational(error(count).numerator, error(count).denominator),
     tuple((m,) for m in (1, 2, 3, 4, 10, 20)),
     label="the error falls as 1/N",

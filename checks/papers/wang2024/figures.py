@@ -136,7 +136,7 @@ claim(
     "Linear kernel",
     role="empirical",
     words="Linear attention cannot follow the quadrants: its maps are affine, h_c(x) = 1/C + v_cᵀx, after "
-    "any number of layers.",
+    "any number of layers. Those of the designed and of the trained Transformer look alike.",
     literal=stays_affine(),
     rests_on=("wang2024/eq11",),
     where=SETTING + r" $v_c$ arbitrary before the layer, 0 before the first; $r_i$ the residuals; "
@@ -150,7 +150,8 @@ claim(
     "Figure 8",
     "Exponential kernel",
     role="empirical",
-    words="Maps for the exponential kernel.",
+    words="With the exponential kernel the maps follow the nonlinear structure of the class probabilities, "
+    "much as those of the other nonlinear kernels do.",
     rests_on=("wang2024/eq11", "wang2024/prose-mercer-exponential"),
     where=SETTING,
     reason=TRAINING,

@@ -152,8 +152,8 @@ claim(
     correction_words="For γ ≥ 0 and c ≥ 0, and every whole degree from 1 on.",
     rests_on=("wang2024/prose-mercer-linear",),
     where=WHERE
-    + r" In (e) $\kappa^p(x_i,x_j)=g_i^\top g_j$, as a positive semidefinite matrix is a Gram matrix; the "
-    r"right side is at least 0 for $\gamma,c\ge0$.",
+    + r" In (e) $g_i^\top g_j$ is the kernel of degree $p$ at $x_i,x_j$, as a positive semidefinite matrix "
+    r"is the Gram matrix of vectors $g_i$, of $R$ entries; the right side is at least 0 for $\gamma,c\ge0$.",
     notes="The degree is printed with the letter of the dimension. Exactly: on a neighbourhood of 0 all γ^k "
     "c^{p-k} ≥ 0 is also necessary, which leaves γ, c ≥ 0, or p even and γ, c ≤ 0.",
 )
@@ -195,8 +195,9 @@ claim(
     "continuity.",
     assumes=(DOMAIN,),
     where=WHERE,
-    notes="On [-1, 1]^d the quotient is not defined (x = -y), and where it is the kernel can exceed 1: γ = 6 "
-    "log 2, x = -1, y = -1/2 gives the Gram matrix [1, 2; 2, 1].",
+    notes="On [-1, 1]^d the quotient is not defined where x_a = -y_a. Nor is the kernel Mercer where it is: "
+    "if all x_a and y_a are negative, so is the sum, and for γ > 0 the kernel of different points exceeds 1, "
+    "its value at equal ones, which a positive semidefinite kernel cannot.",
 )
 
 claim(

@@ -10,9 +10,10 @@ from derivations.theories.functional_descent import updates as fd
 from derivations.theories.functional_descent.updates import CLASSES, D, FunctionalAssumptions, N, i
 
 c, cp = Index("c", CLASSES), Index("c'", CLASSES)
+MODEL = r"$f_\theta(x)=W\phi(x)+b$"
 _REST = (
     r"$x$ is any position $x_j$, $j=1,\dots,N+1$, the query "
-    r"being $x_{N+1}$; $\phi$ has width $d'$, $f_\theta(x)=W\phi(x)+b$; $\alpha$ is the learning rate."
+    rf"being $x_{{N+1}}$; $\phi$ has width $d'$, {MODEL}; $\alpha$ is the learning rate."
 )
 WHERE = (
     r"$N$ examples $(x_i,y_i)$, $x_i\in\mathbb{R}^{d}$, $y_i\in\mathbb{R}^{C-1}$ ($\tilde{y}_i$ the "

@@ -26,7 +26,8 @@ def _tensor(name: str, classes: str, rows: bool, latex: str) -> Tensor:
     dims = ((N,) if rows else ()) + ((classes,) if classes != "1" else ())
     where = "%1" if rows else ""
     entry = latex.replace("%c", f"%{len(dims)}" if classes != "1" else "1").replace("%i", where)
-    return Tensor(name, dims, entry.replace("%1", r"\cdot"), "", entry)
+    whole = entry.replace("%1", r"\cdot").replace("%2", r"\cdot")
+    return Tensor(name, dims, whole, "", entry)
 
 
 _SYMBOLS = {  # whether there is one for each example; LaTeX with %c for the class, %i for the example

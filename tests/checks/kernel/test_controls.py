@@ -79,7 +79,7 @@ def compared(chosen: list[tuple[str, Identity]], limit: int) -> int:
     wrongly = [what for (what, _, same), answer in zip(cases, got, strict=True) if answer and not same]
     assert not wrongly, wrongly
     unseen = [what for (what, _, same), answer in zip(cases, got, strict=True) if same and not answer]
-    assert len(unseen) <= len(cases) / 100, unseen
+    assert len(unseen) <= 1 + len(cases) / 100, unseen
     assert sum(got) < len(got) / 4
     return len(cases)
 
@@ -105,7 +105,7 @@ def test_a_sample_of_mutants_is_rejected_as_our_engine_does() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_every_mutant_is_rejected_as_our_engine_does(share: int) -> None:
-    assert compared(identities()[share::SHARES], 6) > 700 / SHARES / 2
+    assert compared(identities()[share::SHARES], 6) > 50
 
 
 def false_ones() -> list[tuple[str, list[list[rocq.Theorem]]]]:

@@ -492,3 +492,9 @@ def test_the_error_at_any_rate_is_bias_and_variance() -> None:
         best = Fraction(9 * count, 9 * count + 16)
         beside = (best - Fraction(1, 100), best + Fraction(1, 100))
         assert all(context_size.error(count, best) < context_size.error(count, other) for other in beside)
+
+
+@pytest.mark.parametrize("classes", ["C-1", "1"])
+@pytest.mark.parametrize("name", ["code", "u", "v", "eps", "eps(x)"])
+def test_no_place_for_an_index_is_left_in_the_name_of_a_whole_array(classes: str, name: str) -> None:
+    assert "%" not in Step(classes).tensor(name).latex

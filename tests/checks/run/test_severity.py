@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import pytest
 import sympy as sp
 
+from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.counting import Grows
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Point, Rule
+from checks.kinds.feasible import Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
@@ -33,6 +35,15 @@ w = as_term(Tensor("w", ("N",)))
 WHOLE = Equation(v, w, Tensor("R", ("N",)))
 e = as_term(ETA)
 n = sp.Symbol("n", positive=True)
+SOLVABLE = Solvable(X, (Fact("met", z * x - y, "="),), Point((), ((Z, 0), (Y, 1))))
+
+
+def figures(computed: int, printed: int, label: str = "") -> Arithmetic:
+    one = (
+        Figure("tokens", Fraction(5), "=", Fraction(5)),
+        Figure("gain", Fraction(computed), "=", Fraction(printed)),
+    )
+    return Arithmetic(one, label=label)
 
 
 def severity(printed, corrected) -> str:
@@ -76,6 +87,12 @@ def severity(printed, corrected) -> str:
     (AtLeast(x**2 + 1, 2 * y), AtLeast(x**2 + 1, 2 * x), "misprint"),
     (Identity(x, y), Identity(y, x, given=(Given(Y, (), x, ""),)), "condition"),
     (Grows("r", n / (n + 1), n, ()), Grows("r", n / (n + 2), n, ()), "misprint"),
+    (SOLVABLE, Identity(z * x, y, given=(Given(Y, (), z**2, ""), Given(X, (), z, ""))), "condition"),
+    (SOLVABLE, Identity(z * x, y, given=(Given(Y, (), z * x, ""),)), "substance"),
+    (SOLVABLE, Identity(z * x, y + z, given=(Given(Y, (), z**2 - z, ""), Given(X, (), z, ""))), "substance"),
+    (figures(-1, 0), figures(0, 0), "condition"),
+    (figures(-1, 0), figures(-1, -1), "misprint"),
+    (figures(-1, 0), figures(0, 0, "counted otherwise"), "misprint"),
 ])  # fmt: skip
 def test_by_the_repair(printed, corrected, expected: str) -> None:
     assert severity(printed, corrected) == expected
