@@ -86,7 +86,9 @@ claim(
     rests_on=("nguyen2023/eq27",),
     derivation=lambda a: sv.derive(PLAIN.under(a)),
     legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
-    where=NOTATION + FEATURES,
+    where=NOTATION
+    + FEATURES
+    + " The left side is (27) with these features and without intercept, by entries.",
     notes="The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
     "normaliser positive. There are only D features, so with more keys than that their features are "
     "dependent and the values are not determined by the fit.",
