@@ -142,7 +142,8 @@ claim(
     + " "
     + TOKENS
     + r" $W_o=[W_o^e,W_o^r]\in\mathbb{R}^{d_v\times 2s}$; $g_q(q(\boldsymbol{x}))$ and "
-    r"$g_k(k(\boldsymbol{x}))$ are $\phi_q(\boldsymbol{x})$ and $\phi_k(\boldsymbol{x})$.",
+    r"$g_k(k(\boldsymbol{x}))$ are $\phi_q(\boldsymbol{x})$ and $\phi_k(\boldsymbol{x})$. Without $f(X)$, in "
+    r"the data-independent lines, $W_e,W_r\in\mathbb{R}^{p\times s}$.",
     notes="A forward pass: η is an input that no line uses and Λ does not occur, so nothing is learnt in it. "
     "Weights with one row for each row of f(X) tie the parameters to one sequence length unless the number "
     "of rows is fixed by sampling. The output differs from (9) by W_o.",

@@ -140,8 +140,8 @@ claim(
     literal=_variance,
     corrected=_ky_fan,
     correction_words="Over orthonormal H_r the uncentred second moment of the scores, Σ_i‖e_i‖² = ‖K H_r‖², "
-    "is at most σ_1² + … + σ_s², with equality for the leading right singular vectors; the same for r with "
-    "H_e and Kᵀ.",
+    "is at most the sum of the squares of the s largest singular values of K, with equality for the leading "
+    "right singular vectors; the same for r with H_e and Kᵀ.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
@@ -188,8 +188,7 @@ claim(
     rests_on=("chen2023/thm3.2", "chen2023/lem4.2"),
     legs=(tensor_legs.ky_fan,),
     where=NOTATION + r" $G\in\mathbb{R}^{N\times s}$: other directions." + LEADING,
-    notes="The projection variance is read as the second moment of the scores along orthonormal directions, "
-    "Σ_i‖e_i‖² = ‖K H_r‖²; for the other side with H_e and Kᵀ. That (6) has no maximum: chen2023/rem3.1.",
+    notes="That (6) has no maximum: chen2023/rem3.1.",
 )
 
 m_ = Index("m", N)

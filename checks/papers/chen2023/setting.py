@@ -244,8 +244,9 @@ claim(
     correction_words="A bilinear pairing of the two spaces has to be given: two different spaces have no "
     "inner product.",
     rests_on=("chen2023/eq4",),
-    where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$, $\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$, pairing "
-    r"$P$: the finite case.",
+    where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$ stands for $\phi_x(\boldsymbol{x})$, "
+    r"$\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$ for $\phi_z(\boldsymbol{z})$, "
+    r"$P\in\mathbb{R}^{b_X\times b_Z}$ is the matrix of the pairing: the finite case.",
     notes="With a pairing the definition excludes nothing: every function of two arguments has this form "
     "(chen2023/eq4). Later uses are in one finite-dimensional space, where the inner product is there.",
 )

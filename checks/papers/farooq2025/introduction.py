@@ -319,8 +319,8 @@ claim(
     words="With E = Σ F and F(u) = u² stored patterns have the lowest energy among states with entries ±1.",
     literal=Extremum(OVERLAP**2, s_, xi1, "a global minimum", witness=TWO_NEURONS, direction=(0, -2)),
     corrected=Extremum(STATES - OVERLAP**2, s_, xi1, "a global minimum", above=LAGRANGE),
-    correction_words="The energy is -Σ F. For states with entries ±1 the first term is the constant N², so a "
-    "stored pattern minimises minus the squared overlap.",
+    correction_words="The energy is -Σ F. For states and patterns with entries ±1 the first term is the "
+    "constant N², so a stored pattern minimises minus the squared overlap.",
     rests_on=(HERE + "eq2",),
     where=HOPFIELD + r" One pattern, $K=1$.",
     notes="In the witness t = 1 leads from the pattern (1, 1) to the state (1, -1). The classic energy (1) "

@@ -355,7 +355,7 @@ claim(
     correction_words="The member in the middle is Σ F(u_j) + R(Z), with R of (58), as (47) prints it.",
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
-    where=WHERE,
+    where=WHERE + UNIT,
 )
 
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)

@@ -294,7 +294,7 @@ claim(
     rests_on=(HERE + "eq34", HERE + "eq45", HERE + "eq76"),
     legs=(legs.gradient_printed,),
     where=WHERE,
-    notes="With the matching regulariser the bracket is F'(u_j) - F'(c_j).",
+    notes="With the weights F'(c_j) for 2c_j, which (58) and (67) have, the bracket is F'(u_j) - F'(c_j).",
 )
 
 

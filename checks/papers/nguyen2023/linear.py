@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from checks.claim import Claim, claim
 from checks.leg import Legs
-from checks.papers.nguyen2023.batchnorm_formulas import BN_EPS
 from checks.papers.nguyen2023.linear_formulas import (
     ELU,
     FEATURES,
@@ -15,6 +14,7 @@ from checks.papers.nguyen2023.linear_formulas import (
     katharopoulos,
     printed_versions,
 )
+from checks.papers.nguyen2023.scaled_heads_formulas import WHERE as HEADS_WHERE
 from checks.papers.nguyen2023.theorem1 import EQ11, EQ12, EQ13
 from checks.papers.nguyen2023.theorem1_formulas import (
     BIAS_OFF,
@@ -86,7 +86,9 @@ claim(
     rests_on=("nguyen2023/eq27",),
     derivation=lambda a: sv.derive(PLAIN.under(a)),
     legs=(variant_legs.linear_attention, variant_optima.linear_optimum),
-    where=NOTATION + FEATURES,
+    where=NOTATION
+    + FEATURES
+    + " The left side is (27) with these features and without intercept, by entries.",
     notes="The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
     "normaliser positive. There are only D features, so with more keys than that their features are "
     "dependent and the values are not determined by the fit.",
@@ -104,10 +106,16 @@ claim(
     corrected=corrected_versions,
     correction_words="The kernel is that of linear attention, φ(x)·φ(y) with φ = elu + 1, and h sums it over "
     "the keys that enter φ.",
-    assumes=(KERNEL_SUM, BIAS_OFF, ELU, BN_EPS),
+    assumes=(KERNEL_SUM, BIAS_OFF, ELU),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq25", "nguyen2023/prose-linear-attention"),
     legs=(variant_versions.linear_versions, variant_optima.linear_versions_optimum),
-    where=NOTATION + FEATURES + r" $\mu$: the mean of the keys; $s^{-1}$: the scales of (22), here any.",
+    where=NOTATION
+    + FEATURES
+    + r" $\boldsymbol{\mu}$ and $\mathbf{s}^{-1}$: centre and scale of (22), here any "
+    r"where nothing is said, as are $\boldsymbol{\mu}^s$ and $\mathbf{s}^{s^{-1}}$ of head $s$. "
+    + HEADS_WHERE
+    + r" $\boldsymbol{x}^s$: any query of head $s$. The left sides, as corrected, are the fitted "
+    r"functions of these features, by entries.",
     notes="Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for "
     "every query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
     "both. The corrected part holds for any centre and scale.",

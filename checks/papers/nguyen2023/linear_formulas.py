@@ -12,6 +12,7 @@ from checks.papers.nguyen2023.centering_formulas import feature
 from checks.papers.nguyen2023.multihead_formulas import X_S, combine, s
 from checks.papers.nguyen2023.scaled_heads_formulas import K_S, ONE, Q_S, V_S
 from checks.papers.nguyen2023.scaled_heads_formulas import j as js
+from checks.papers.nguyen2023.scaled_heads_formulas import jp as jps
 from checks.papers.nguyen2023.scaled_heads_formulas import normalised as head_normalised
 from checks.papers.nguyen2023.theorem1_formulas import f_x, fitted, softmax_attention
 from checks.statement import All, Definition, Given, Identity, Link
@@ -102,7 +103,7 @@ def corrected_versions(a: SvrAssumptions = LINEAR) -> All:
     copies = {xs: X_S, ks: K_S}
     head = sv.lift(sv.regenerated(ONE, a, as_term(xs), as_term(ks)[js]), s, {**copies, ONE.v: V_S})
     query, keys = as_term(copies[xs])[s], as_term(copies[ks])
-    share = (feature(query).T @ feature(keys[s, js])) / kernel_sum(query, keys[s, js], js)
+    share = (feature(query).T @ feature(keys[s, js])) / kernel_sum(query, keys[s, jps], jps)
     small = (("N_s", 2), ("H", 2), ("D_v", 1), ("D", 2))
     return All(
         Identity(stack(d, Raw((), own)), sum_over(j, bn * v[j]), label="Linear Attention-BN"),
@@ -121,7 +122,8 @@ def _linear_bn_sh(a: SvrAssumptions = LINEAR) -> Identity:
     query, key_ = head_normalised(as_term(Q_S)[s, token]), head_normalised(as_term(K_S)[s, js])
     raw = (js, as_term(K_S)[s, js])
     expr = sv.lift(sv.regenerated(ONE, a, query, key_, raw), s, {ONE.v: V_S})
-    share = (feature(query).T @ feature(key_)) / kernel_sum(query, key_, js)
+    others = head_normalised(as_term(K_S)[s, jps])
+    share = (feature(query).T @ feature(key_)) / kernel_sum(query, others, jps)
     small = (("N_s", 2), ("N", 1), ("H", 1), ("D_v", 1), ("D", 2))
     return Identity(
         combine(stack(d, Raw((), expr))),

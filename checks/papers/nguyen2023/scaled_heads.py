@@ -164,7 +164,10 @@ claim(
     where=WHERE
     + r" $\boldsymbol{\mu}^s$: the mean of the head's keys; $\mathbf{s}^{s^{-1}}$: one over their "
     + r"deviation, by (47)."
-    + FITTED,
+    + FITTED
+    + r" $\epsilon$: in (a) as printed the number under the root of (47), in the program the residual that "
+    r"costs nothing; $C$: the weight of the slacks. The left side of (d) as corrected is not printed "
+    r"either: the fitted functions with the exponential kernel, by entries.",
     notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
 )
 

@@ -23,8 +23,8 @@ from checks.statement import All, parts
 
 BN, SH, BOTH = 1, 2, 3
 TRAINING = (
-    "The numbers are results of training runs, on data most of which is not available here; what is rerun at "
-    "a smaller size stands with the evidence and settles nothing."
+    "The numbers are results of training runs, on data most of which is not available here; what is rerun "
+    "stands with the evidence of its table and settles nothing."
 )
 POLICY = (
     'An average counts as wrong only if no rounding of the rows allows it; "significantly" is read as a '

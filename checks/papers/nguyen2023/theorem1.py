@@ -253,7 +253,9 @@ EQ11 = claim(
     "values of the kernel are positive).",
     assumes=(KERNEL_SUM, H_NONZERO),
     rests_on=("nguyen2023/eq10",),
-    where=PROGRAM + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values.",
+    where=PROGRAM
+    + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values. The left side of (a) is not printed: it is "
+    "(10), by entries.",
     notes="For a general Φ the kernel sum can vanish, at the query or at a key; with the exponential kernel "
     "it is positive.",
 )
@@ -367,7 +369,10 @@ claim(
     rests_on=("nguyen2023/eq5", "nguyen2023/eq8", "nguyen2023/eq11", "nguyen2023/eq13", "nguyen2023/eq15"),
     legs=THEOREM_LEGS,
     derivation=svr.derive,
-    where=PROGRAM + VALUES,
+    where=PROGRAM
+    + VALUES
+    + " The left side of (b) is not printed: the fitted function with the weights that the dualiser finds, "
+    "by entries.",
     notes="Dropping the bound on v_j is read as C = ∞, that is (5) without slacks; it is feasible if the "
     "features of the keys are independent (nguyen2023/prose-epsilon-precision). For finite C the expansion "
     "has the same form with v_j confined to ±C/h(k_j). The theorem is about the form: which values occur as "

@@ -168,7 +168,10 @@ claim(
     assumes=(MASKED, HEAD_TWO_ONE, BIAS_ON),
     rests_on=("wang2024/eq5", "wang2024/eq9"),
     legs=(legs.layers_are_steps, tensor_legs.two_heads),
-    where=BLOCKS + LETTERS + r" $1_N$: the vector of $N$ ones.",
+    where=BLOCKS
+    + LETTERS
+    + r" $1_N$: the vector of $N$ ones. $\kappa((x_i,0),(x,0))$: any kernel at covariates "
+    r"padded with $C-1$ zeros.",
     notes="The layer is the recursion (5) exactly, for any iterate; by (1) that is gradient descent with "
     "half the stated rate. A head 2 with another constant a ≠ 0 needs P_2 with the last C - 1 columns of "
     "I/(aN); the first d columns meet zeros.",

@@ -151,9 +151,11 @@ claim(
     correction_words="Without the intercept, that is with one head. With two heads f lies in the space of "
     "the kernel κ + 1.",
     rests_on=("wang2024/prose-telescoping",),
-    where=WHERE + r" $f_{\theta_{k-1}}$ has the coefficients $a_i$ and the intercept $b_{k-1}$. "
-    r"The space of the linear kernel holds the functions $a^\top x$ alone, which vanish at $0$; "
-    r"where $x_i^\top 0_d$ stands for $\kappa(x_i,x)$, $x$ is that point.",
+    where=WHERE
+    + r" $f_{\theta_{k-1}}$ has the coefficients $a_i$ and the intercept $b_{k-1}$; from the start "
+    r"0, (1) with two heads reaches those with $b_{k-1}=\sum_i a_i$, each in one step. The space of the "
+    r"linear kernel holds the functions $a^\top x$ alone, which vanish at $0$; where $x_i^\top 0_d$ stands "
+    r"for $\kappa(x_i,x)$, $x$ is that point.",
     notes=(
         "It also holds with two heads where the space of κ contains the constants, as for the polynomial "
         "kernel with c > 0 and the exponential kernel with λ > 0. The RBF kernel, which admits an intercept, "
@@ -248,5 +250,7 @@ claim(
     "follows the same update with its own code, after any number of layers.",
     rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
     where=CLASSES_WHERE
-    + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes.",
+    + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes; $h_c$ its "
+    r"output. $h_{\theta_{k-1}}$ and $\sum_{k'<k}\Delta h_{\theta_{k'}}$: the output of layer $k-1$, at $x$ "
+    r"and at the examples.",
 )

@@ -83,7 +83,8 @@ claim(
     assumes=(ENTROPY, REFERENCE, BIAS_ON, FEATURES),
     legs=(tensor_legs.latent_steps, solver_legs.logistic_limit),
     where=CLASSES_WHERE + r" $h_\theta(x)$ has the components $1,\dots,C-1$ of the softmax; "
-    r"$\mathcal{L}=-\frac1N\sum_i\log h_{y_i,\theta}(x_i)$, $h_{0,\theta}$ being their complement to 1.",
+    r"$\mathcal{L}=-\frac1N\sum_i\log h_{y_i,\theta}(x_i)$, $h_{0,\theta}$ being their complement to 1; "
+    r"$w_{c,k-1}$: row $c$ of $W_{k-1}$.",
     notes=(
         "Here no factor is lost, in contrast with (1). The loss is not printed: with the sum in place of the "
         "mean the prefactor "
@@ -178,7 +179,7 @@ claim(
     where=CLASSES_WHERE
     + r" $t$ is the size of the step, $\Delta f$ its direction; $f$ and $\Delta f$ are arbitrary.",
     notes="For C > 2 the components depend on all latent outputs: the terms -h_c h_{c'} Δf_{c'} that are "
-    "left out are of the same order as what is kept. (4), (11) and every figure (C = 3) inherit this.",
+    "left out are of the same order as what is kept. (4), (11) and Figures 2 to 9 (C = 3) inherit this.",
 )
 
 f_start, h_start = (
