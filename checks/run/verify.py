@@ -34,7 +34,7 @@ from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, Total, WorkerEnded, within
 from checks.run.cache import STOPPED, UNJUDGED, Cache
-from checks.run.catalogue import note
+from checks.run.catalogue import edited, note
 from checks.run.content import key, said_under
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
@@ -382,10 +382,10 @@ def verify(
             climbing(None)
         ids = [claim.id for claim in todo]
         for id, record in _run(ids, work.record, _ended, pool, workers, running):
-            if cache:
+            if cache and not edited():
                 cache.put(keys[id], record)
             yield record, False
-    if cache and not settings and not quick:
+    if cache and not settings and not quick and not edited():
         note(cache.folder, repr(options), keys)
 
 
@@ -470,7 +470,7 @@ class _Work:
         record = self.cache.get(name, id) if self.cache else None
         if record is None:
             record = self.record(id)
-            if self.cache:
+            if self.cache and not edited():
                 self.cache.put(name, record)
         return record
 
