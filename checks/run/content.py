@@ -141,6 +141,11 @@ def said_under(claim: Claim, assumptions: Any) -> str:
     return _text([_built(part, assumptions) if part else None for part in parts])
 
 
+def content_of(statement: Any) -> str:
+    """A hash of all that a statement says, also what its display leaves to its symbols."""
+    return hashlib.sha256(_text(statement).encode()).hexdigest()[:16]
+
+
 def _built(part: Any, assumptions: Any) -> Any:
     try:
         return built(part, assumptions)

@@ -35,7 +35,7 @@ from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, Total, WorkerEnded, within
 from checks.run.cache import STOPPED, UNJUDGED, Cache
 from checks.run.catalogue import edited, note
-from checks.run.content import key, said_under
+from checks.run.content import content_of, key, said_under
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
@@ -252,7 +252,11 @@ def _fill(
     record.kind = kind(statement)
     modules = {ENGINES[type(p)].__module__ for p in (*parts(statement), *(parts(repair) if repair else ()))}
     record.engines = sorted(f"{m.replace('.', '/')}.py" for m in modules)
-    record.statement = {"latex": latex(statement), "words": claim.words}
+    record.statement = {
+        "latex": latex(statement),
+        "words": claim.words,
+        "content": content_of(statement),
+    }
     both = corrected is not None and repair is not None
     found = [*literal.evidence, *literal.beside]
     record.evidence = [_worded(e, "as printed: " if both else "") for e in found]
@@ -266,7 +270,8 @@ def _fill(
     if corrected is not None and repair is not None:
         fixed = latex(repair)
         record.correction = fixed
-        record.corrected = {"latex": fixed, "words": f"{claim.correction_words} {claim.instead}".strip()}
+        words = f"{claim.correction_words} {claim.instead}".strip()
+        record.corrected = {"latex": fixed, "words": words, "content": content_of(repair)}
         found = [*corrected.evidence, *corrected.beside]
         record.evidence += [_worded(e, "as corrected: ") for e in found]
         record.steps = corrected.steps
