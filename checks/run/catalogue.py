@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,17 @@ _WRITTEN = ("expected.json", "kernel.json", "audit.json")
 """What commands write among an audit's records after the verdicts, which nothing is judged by."""
 _PAGES = (".md", ".toml")
 """What a book is made of."""
-LIBRARIES = ("sympy", "numpy", "scipy", "cvxpy", "torch", "scikit-learn", "python-flint")
+LIBRARIES = (
+    "sympy",
+    "numpy",
+    "scipy",
+    "cvxpy",
+    "torch",
+    "scikit-learn",
+    "python-flint",
+    "mpmath",
+    "clarabel",
+)
 
 
 @dataclass(frozen=True)
@@ -64,11 +74,23 @@ def libraries() -> str:
 
 
 @per_audit
+def installed() -> str:
+    """The versions of the installed libraries that an author's package, or one beside it, imports."""
+    if current().package == OWN:
+        return ""
+    folder = current().folder
+    own = [p for p in sources().values() if not p.is_relative_to(ROOT) or p.is_relative_to(folder)]
+    names = set().union(*map(first_names, own))
+    packages = packages_distributions()
+    return "\n".join(sorted({f"{d} {version(d)}" for name in names for d in packages.get(name, ())}))
+
+
+@per_audit
 def state() -> str:
     """A hash of every source file of the packages, of every file of the audit and of the packages beside it,
     whatever reads it, and of the libraries' versions.
     """
-    whole = hashlib.sha256(libraries().encode())
+    whole = hashlib.sha256(libraries().encode() + installed().encode())
     for name, path in sorted(_counted().items()):
         whole.update(f"{name}\x00".encode() + path.read_bytes() + b"\x00")
     return whole.hexdigest()[:32]

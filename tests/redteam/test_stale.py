@@ -92,7 +92,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(package: Path, script: str, *arguments: str) -> str:
     done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=package, text=True, check=True,
-                          capture_output=True, env={"PYTHONPATH": f"{ROOT}:{package}", "PATH": "",
+                          capture_output=True, env={"PYTHONPATH": f"{ROOT}:{package}:{package}/site-packages", "PATH": "",
                                                     "ATTEST_CACHE": str(package / "cache")})  # fmt: skip
     return done.stdout
 
@@ -111,6 +111,22 @@ def test_what_a_claim_says_is_in_its_key_however_it_comes_to_it(package: Path, n
     after = keys(package)
     path.write_text(text)
     assert before[f"stale/{name}"] != after[f"stale/{name}"]
+
+
+def test_another_version_of_an_installed_library_that_it_imports_is_another_key(package: Path) -> None:
+    libraries = package / "site-packages"
+    (libraries / "meter-1.dist-info").mkdir(parents=True)
+    (libraries / "meter-1.dist-info" / "top_level.txt").write_text("meter\n")
+    (libraries / "meter.py").write_text("")
+    (package / "stale" / "helpers" / "metered.py").write_text("import meter\n")
+
+    def at(version: str) -> dict[str, str]:
+        said = f"Metadata-Version: 2.1\nName: meter\nVersion: {version}\n"
+        (libraries / "meter-1.dist-info" / "METADATA").write_text(said)
+        return keys(package)
+
+    one, two = at("1"), at("2")
+    assert one == at("1") and not set(one.values()) & set(two.values())
 
 
 def test_what_is_unchanged_has_the_key_that_it_had(package: Path) -> None:
