@@ -27,8 +27,11 @@ def _recorded(claim: Claim) -> dict[str, Any] | None:
     if _record().get("library", library_hash()) != library_hash():
         return None  # what Rocq read then is another library
     found = _record()["claims"].get(claim.id)
-    shown = hashlib.sha256((claim.corrected or claim.statement).latex.encode()).hexdigest()[:16]
-    return found if found and found["verdict"] == claim.verdict and found["said"] == shown else None
+    stands = claim.corrected or claim.statement
+    shown = hashlib.sha256(stands.latex.encode()).hexdigest()[:16]
+    if not found or (found["verdict"], found["said"]) != (claim.verdict, shown):
+        return None
+    return found if found.get("content", "") in ("", stands.content) else None
 
 
 def _good(part: dict[str, Any]) -> bool:

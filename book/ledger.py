@@ -61,10 +61,13 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Formula:
-    """A statement: display mathematics without delimiters, and a sentence saying it."""
+    """A statement: display mathematics without delimiters, a sentence saying it, and a hash of all that it
+    says.
+    """
 
     latex: str
     words: str
+    content: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ class Claim:
 def _formula(value: Any) -> Formula | None:
     if not isinstance(value, dict) or not value:
         return None
-    return Formula(value.get("latex") or "", value.get("words") or "")
+    return Formula(value.get("latex") or "", value.get("words") or "", value.get("content") or "")
 
 
 def _claim(record: Any, place: str) -> Claim:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,11 +116,21 @@ class UnknownPackage(LookupError):
 
 
 _current: list[Audit] = []
+STARTED = time.time()
+"""When this process began to import what judges."""
+_loaded: dict[str, float] = {}
 
 
 def current() -> Audit:
     """The audit that this process works on: the one that was chosen, else that of the four papers."""
     return _current[0] if _current else use(OWN)
+
+
+def loaded() -> float:
+    """When this process began to import the audit that it works on; a package that was there before counts
+    from the start.
+    """
+    return _loaded.get(current().package, STARTED)
 
 
 def use(name: str = "") -> Audit:
@@ -128,6 +139,7 @@ def use(name: str = "") -> Audit:
     """
     name = name or os.environ.get(CHOSEN) or OWN
     listed = {point.name: point for point in entry_points(group=GROUP)} if name != OWN else {}
+    before, began = set(sys.modules), time.time()
     found = listed[name].load() if name in listed else _imported(name, sorted(listed))
     if not isinstance(found, Audit):
         raise UnknownPackage(
@@ -137,6 +149,8 @@ def use(name: str = "") -> Audit:
     if absent or not found.papers:
         place = found.folder_of(absent[0].key) if absent else found.folder
         raise UnknownPackage(f"{name}: there is no folder {place} with the claims of a paper")
+    if found.package not in before:
+        _loaded[found.package] = began
     _current[:] = [found]
     return found
 

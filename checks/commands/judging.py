@@ -73,6 +73,8 @@ def _judged(
             found[record.id] = record
             cached += stored
             watch.done(record.id)
+    if cache is not None and cached < len(claims) and (path := catalogue.edited()):
+        complain(f"what was judged is not kept, because {path} was changed meanwhile")
     if cache is not None and cache.set_aside:
         shown = ", ".join(cache.set_aside[:3]) + (", …" if len(cache.set_aside) > 3 else "")
         complain(f"judged again, because these cache entries are damaged: {shown}")
@@ -99,7 +101,7 @@ def changed(
         if all(old and new for old, new in pairs):
             return [(old, new) for old, new in pairs if old and new]
     found = _changed(ids, a, settings, options, cache, total)
-    if cache:
+    if cache and not catalogue.edited():
         catalogue.note(cache.folder, run, {id: list(records) for id, records in found.items()})
     both = [list(found[id].values()) for id in ids if found[id]]
     return [(old, new) for old, new in both]

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
-import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from checks.audit import OWN, current, per_audit
+from checks.audit import OWN, STARTED, current, loaded, per_audit
 from checks.claim import CLAIMS, ROOT, Claim, Options
 from checks.evidence import Record, digest
 from checks.run.cache import Cache
@@ -31,12 +31,21 @@ from checks.run.store import read_json, write_atomically
 FOLDERS = ("derivations", "solvers", "checks")
 PREFIX = "".join(f"{part}." for part in __name__.split(".")[:-3])
 """What stands before their names where the project is installed below one package."""
-LIBRARIES = {
-    **{name: name for name in ("sympy", "mpmath", "numpy", "scipy", "cvxpy", "clarabel", "torch")},
-    "sklearn": "scikit-learn",
-    "flint": "python-flint",
-}
-"""The modules of libraries that verdicts depend on, each with its distribution."""
+_WRITTEN = ("expected.json", "kernel.json", "audit.json")
+"""What commands write among an audit's records after the verdicts, which nothing is judged by."""
+_PAGES = (".md", ".toml")
+"""What a book is made of."""
+LIBRARIES = (
+    "sympy",
+    "numpy",
+    "scipy",
+    "cvxpy",
+    "torch",
+    "scikit-learn",
+    "python-flint",
+    "mpmath",
+    "clarabel",
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +61,11 @@ class Entry:
     source: str
 
 
-@per_audit
+@lru_cache(maxsize=1)
 def libraries() -> str:
-    """The versions of Python, of the libraries that verdicts depend on, and of those that an author's package
-    imports.
-    """
+    """The versions of Python and of the libraries that verdicts depend on."""
     found = []
-    for package in (*LIBRARIES.values(), *_imported()):
+    for package in LIBRARIES:
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
@@ -66,14 +73,16 @@ def libraries() -> str:
     return "\n".join([platform.python_version(), *found])
 
 
-def _imported() -> list[str]:
-    """The distributions that an author's modules import beyond those libraries."""
-    own = [path for path in sources().values() if not path.is_relative_to(ROOT)]
-    names = {name for path in own for name in first_names(path)} - sys.stdlib_module_names - LIBRARIES.keys()
-    if names := names - {name.partition(".")[0] for name in sources()}:
-        installed = packages_distributions()
-        return sorted({package for name in names for package in installed.get(name, (name,))})
-    return []
+@per_audit
+def installed() -> str:
+    """The versions of the installed libraries that an author's package, or one beside it, imports."""
+    if current().package == OWN:
+        return ""
+    folder = current().folder
+    own = [p for p in sources().values() if not p.is_relative_to(ROOT) or p.is_relative_to(folder)]
+    names = set().union(*map(first_names, own))
+    packages = packages_distributions()
+    return "\n".join(sorted({f"{d} {version(d)}" for name in names for d in packages.get(name, ())}))
 
 
 @per_audit
@@ -81,13 +90,64 @@ def state() -> str:
     """A hash of every source file of the packages, of every file of the audit and of the packages beside it,
     whatever reads it, and of the libraries' versions.
     """
-    whole, audit = hashlib.sha256(libraries().encode()), current()
-    files = dict(sources())
-    for folder in (audit.folder, audit.records_folder, *beside_audit(sources())):
-        files |= {str(p): p for p in folder.rglob("*") if p.suffix not in (".py", ".pyc") and p.is_file()}
-    for name, path in sorted(files.items()):
+    whole = hashlib.sha256(libraries().encode() + installed().encode())
+    for name, path in sorted(_counted().items()):
         whole.update(f"{name}\x00".encode() + path.read_bytes() + b"\x00")
     return whole.hexdigest()[:32]
+
+
+def _counted() -> dict[str, Path]:
+    """The files that `state` is of, by name."""
+    audit = current()
+    found = dict(sources())
+    for folder in (audit.folder, audit.records_folder, *beside_audit(sources())):
+        found |= {str(p): p for p in files(folder) if p.suffix not in (".py", ".pyc")}
+    return found
+
+
+@per_audit
+def _watched() -> tuple[Path, ...]:
+    """The same without their names, looked for once."""
+    return tuple(_counted().values())
+
+
+def edited() -> str:
+    """A file that `state` is of which was changed, or went, since this process may have imported it, or "":
+    a key is made of what files hold now, and what this process finds comes of what they held then.
+
+    What commands write beside the verdicts was read by no claim.
+    """
+    folder = current().folder
+    for path in _watched():
+        since = loaded() if path.is_relative_to(folder) else STARTED
+        try:
+            status = path.stat()
+        except OSError:
+            return str(path)
+        if max(status.st_mtime, status.st_ctime) > since and not written_beside(path):
+            return str(path)
+    return ""
+
+
+def written_beside(path: Path) -> bool:
+    """Whether commands write a file after the verdicts, or it is a page of the book: nothing is judged by
+    it.
+    """
+    audit = current()
+    written = path.parent == audit.records_folder and path.name in _WRITTEN
+    return written or (path.is_relative_to(audit.book_folder) and path.suffix in _PAGES)
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """The files in a folder, those in folders that are links as well, of which each is entered once."""
+    entered: set[tuple[int, int]] = set()
+    for top, below, names in os.walk(folder, followlinks=True):
+        status = os.stat(top)
+        if (place := (status.st_dev, status.st_ino)) in entered:
+            below.clear()
+            continue
+        entered.add(place)
+        yield from filter(Path.is_file, (Path(top, name) for name in names))
 
 
 @per_audit
@@ -114,16 +174,14 @@ def sources() -> dict[str, Path]:
 
 def beside_audit(modules: Iterable[str]) -> list[Path]:
     """The folders of those modules' packages that are an author's own, beside the audit's."""
-    folders = {sources()[name].parent for name in modules}
+    packed = {sources()[name] for name in modules if "." in name or sources()[name].name == "__init__.py"}
     inside = (ROOT, current().folder)
-    return sorted(
-        f for f in folders if (f / "__init__.py").is_file() and not any(map(f.is_relative_to, inside))
-    )
+    return sorted({p.parent for p in packed if not any(map(p.is_relative_to, inside))})
 
 
 def _python(folder: Path) -> Iterator[Path]:
     """The files of Python in a folder: an editor's lock on one is a link that leads nowhere."""
-    return (path for path in folder.rglob("*.py") if path.is_file())
+    return (path for path in files(folder) if path.suffix == ".py")
 
 
 def _modules(folder: Path, root: Path, prefix: str = "") -> dict[str, Path]:
@@ -140,7 +198,10 @@ def _own_place(name: str) -> Path | None:
     """The folder of a package, or the file of a module, that lies neither among the installed libraries nor
     in the project.
     """
-    spec = find_spec(name)
+    try:
+        spec = find_spec(name)
+    except ValueError:  # it was made by hand, as that of __main__ may be
+        return None
     places = [*(spec.submodule_search_locations or ()), spec.origin] if spec else []
     place = Path(places[0]).resolve() if places and places[0] else None
     if place is None or not place.exists() or any(place.is_relative_to(i) for i in (*_INSTALLED, ROOT)):

@@ -24,8 +24,8 @@ import sympy as sp
 from checks.audit import current, per_audit
 from checks.claim import Claim, Options, built
 from checks.leg import Named
-from checks.run.catalogue import beside_audit, libraries, sources
-from checks.run.reach import absolute, effects, imported_by_name, nested, reach
+from checks.run.catalogue import beside_audit, files, installed, libraries, sources, written_beside
+from checks.run.reach import absolute, effects, named_modules, nested, reach
 from checks.run.readings import printed_in
 
 Seen = dict[int, Any]
@@ -34,19 +34,18 @@ Seen = dict[int, Any]
 _ENGINES = ("checks.run.verify", "checks.engine.", "checks.kinds.")
 _WIRING = ("checks.run.registry", "checks.run.theories", "checks.papers.theories", "checks.commands.cli")
 """Modules that reach all claims or theories: what a record takes from them is in its key by value."""
-_WRITTEN = ("expected.json", "kernel.json", "audit.json")
-"""What commands write among an audit's records after the verdicts, which nothing is judged by."""
-_PAGES = (".md", ".toml")
-"""What a book is made of."""
 _LADDER = "checks.run.lengths"
 """Counts by itself: it measures memory with modules that leave no trace in a record."""
 
 
 @per_audit
 def _imports(name: str) -> frozenset[str]:
-    """The modules of the package that one module imports, at its top or inside a function."""
-    path = sources()[name]
-    return frozenset(_imported(path, path.read_bytes()) & sources().keys() - set(_WIRING))
+    """The modules of the package that one module imports, at its top or inside a function, and the packages
+    that it is in, which are imported before it.
+    """
+    path, within = sources()[name], name.split(".")[:-1]
+    packages = {".".join(within[: n + 1]) for n in range(len(within))}
+    return frozenset((_imported(path, path.read_bytes()) | packages) & sources().keys() - set(_WIRING))
 
 
 @cache
@@ -59,10 +58,7 @@ def _imported(path: Path, content: bytes) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom):
             module = absolute(path, node)
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    if b"import_module" in content or b"__import__" in content:
-        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-        found |= {name for call in calls for name in imported_by_name(call)}
-    return frozenset(found)
+    return frozenset(found | named_modules(tree, content))
 
 
 @per_audit
@@ -75,7 +71,7 @@ def engine_version(*modules: str) -> str:
     for name in sorted(_reached(*modules)):
         if not _is_declaration(name):
             digest.update(name.encode() + sources()[name].read_bytes())
-    digest.update(libraries().encode())
+    digest.update(libraries().encode() + installed().encode())
     return digest.hexdigest()[:16]
 
 
@@ -145,6 +141,11 @@ def said_under(claim: Claim, assumptions: Any) -> str:
     return _text([_built(part, assumptions) if part else None for part in parts])
 
 
+def content_of(statement: Any) -> str:
+    """A hash of all that a statement says, also what its display leaves to its symbols."""
+    return hashlib.sha256(_text(statement).encode()).hexdigest()[:16]
+
+
 def _built(part: Any, assumptions: Any) -> Any:
     try:
         return built(part, assumptions)
@@ -179,15 +180,12 @@ def beside(module: str) -> str:
 
 @per_audit
 def _data(folder: Path) -> str:
-    digest, audit = hashlib.sha256(), current()
-    for path in sorted(folder.rglob("*")):
-        written = path.parent == audit.records_folder and path.name in _WRITTEN
-        apart = written or (path.is_relative_to(audit.book_folder) and path.suffix in _PAGES)
+    digest = hashlib.sha256()
+    for path in sorted(files(folder)):
         if (
-            path.is_file()
-            and path.suffix not in (".py", ".pyc")
+            path.suffix not in (".py", ".pyc")
             and path != printed_in(path.parent)
-            and not apart
+            and not written_beside(path)
         ):
             data = path.read_bytes()  # told apart by place and length: a file that moves is another one
             digest.update(f"{path.relative_to(folder).as_posix()}\x00{len(data)}\x00".encode() + data)

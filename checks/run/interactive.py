@@ -5,6 +5,7 @@ Each answer shows itself as Markdown with mathematics.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from checks.evidence import Record
 from checks.run import ledger
 from checks.run.bounded import derivation
 from checks.run.cache import Cache
+from checks.run.catalogue import edited
 from checks.run.link import link
 from checks.run.registry import load, select
 from checks.run.theories import theory
@@ -105,6 +107,7 @@ def touched(name: str, knobs: dict[str, str], options: Options) -> Changes:
     settings = {name: theory(name).assumptions(knobs)}
     claims = [c for c in load().values() if c.theory == name]
     found = dict(changes(claims, settings, options, cache=Cache(), limit=LIMIT))
+    _require_as_imported()
     pairs = [tuple(found[c.id].values()) for c in claims if found[c.id]]
     return Changes(tuple((old, new) for old, new in pairs))
 
@@ -134,6 +137,13 @@ class Shown:
         return "\n\n".join(part for part in parts if part)
 
 
+def _require_as_imported() -> None:
+    """Warn where a file says something else now than what was judged."""
+    if path := edited():
+        told = "restart Python to judge what it says now; nothing of this is kept"
+        warnings.warn(f"{path} was changed after it was imported: {told}", stacklevel=4)
+
+
 def _display(latex: str) -> str:
     return f"$$ {latex} $$" if latex else ""
 
@@ -150,6 +160,7 @@ def judged_records(*ids: str) -> list[dict[str, Any]]:
 
 def _judged(*ids: str) -> list[Record]:
     found = {r.id: r for r, _ in verify(select(list(ids)), Options(), cache=Cache(), limit=LIMIT)}
+    _require_as_imported()
     return link([found[id] for id in ids], ledger.expected())
 
 

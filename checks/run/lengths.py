@@ -22,6 +22,7 @@ from typing import Any
 from checks.claim import CLAIMS, Leg, Options
 from checks.evidence import Evidence, digest
 from checks.leg import LADDER, LINEAR, Climbing, Named, lengths, loaded, timed
+from checks.run.catalogue import edited
 from checks.run.content import data, elsewhere, engine_version, source, values_of
 from checks.run.store import read_json, write_atomically
 from checks.tensors.core.errors import TensorError
@@ -167,7 +168,7 @@ class Climb:
             return stored
         started = time.perf_counter()
         part = Part(timed(run), time.perf_counter() - started)
-        if name:
+        if name and not edited():
             self.parts.put(name, part)
         return part
 

@@ -59,13 +59,16 @@ class Part:
 class ClaimProofs:
     """The version of a claim that stands, in parts, and the theorems that refute parts of the printed one.
 
-    ``said`` is a hash of the displayed version that stands: a record of another one is stale.
+    ``said`` is a hash of the displayed version that stands, ``content`` one of all that it says, also what
+    its display leaves to its symbols, such as their shapes ("" where it was not recorded): a record of
+    another one is stale.
     """
 
     verdict: str
     said: str
     parts: list[Part] = field(default_factory=list)
     refuted: list[Part] = field(default_factory=list)
+    content: str = ""
 
     @property
     def checked(self) -> bool:
@@ -181,7 +184,11 @@ def _claim(data: dict[str, Any]) -> ClaimProofs:
         return Part(**{**item, "theorems": [Proof(**t) for t in item["theorems"]]})
 
     return ClaimProofs(
-        data["verdict"], data["said"], [part(p) for p in data["parts"]], [part(p) for p in data["refuted"]]
+        data["verdict"],
+        data["said"],
+        [part(p) for p in data["parts"]],
+        [part(p) for p in data["refuted"]],
+        data.get("content", ""),
     )
 
 
@@ -208,5 +215,7 @@ def of_record(record: Record, library: str) -> tuple[ClaimProofs | None, str]:
         return found, "the claim was not judged this time: nothing to compare with"
     if why := outdated(library):
         return found, f"stale: {why}"
+    held = (record.corrected or record.statement).get("content", "")
     same = found.said == standing(record) and found.verdict == record.verdict
+    same = same and found.content in ("", held)
     return found, "" if same else f"stale: the statement has changed since; attest prove {record.id}"

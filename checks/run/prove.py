@@ -12,6 +12,7 @@ from checks.kernel import rocq
 from checks.kernel.obligations import Exported, export, refuted
 from checks.kernel.theorem import Theorem
 from checks.run import ledger
+from checks.run.content import content_of
 from checks.run.proofs import ClaimProofs, Part, Proof, Proofs, hash_of
 from checks.run.verify import assumptions_for, latex
 
@@ -33,6 +34,7 @@ class Exports:
     id: str
     verdict: str
     said: str
+    content: str = ""
     parts: list[Exported] = field(default_factory=list)
     refuted: list[Exported] = field(default_factory=list)
 
@@ -50,7 +52,7 @@ def exports(claim: Claim) -> Exports:
     if version is None or verdict not in VERDICTS:
         return Exports(claim.id, verdict, "")
     statement = built(version, assumptions_for(claim, {}))
-    found = Exports(claim.id, verdict, hash_of(latex(statement)))
+    found = Exports(claim.id, verdict, hash_of(latex(statement)), content_of(statement))
     if verdict != "proved" and claim.literal is not None:
         found.refuted = refuted(name_of(claim.id), built(claim.literal, assumptions_for(claim, {})))
     if verdict != "refuted":
@@ -86,7 +88,8 @@ def recorded(claim: Exports, outcomes: dict[str, rocq.Outcome]) -> ClaimProofs:
             theorems.append(Proof(t.name, t.statement, o.outcome, hash_of(t.statement), o.said))
         return Part(e.kind, theorems, e.missing, e.settled)
 
-    return ClaimProofs(claim.verdict, claim.said, [*map(part, claim.parts)], [*map(part, claim.refuted)])
+    parts, refuted = [*map(part, claim.parts)], [*map(part, claim.refuted)]
+    return ClaimProofs(claim.verdict, claim.said, parts, refuted, claim.content)
 
 
 def axioms() -> list[str]:

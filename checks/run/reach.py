@@ -19,7 +19,9 @@ from typing import Any
 _BY_TEXT = frozenset({"globals", "eval", "exec"})
 """What finds names of its own module that are computed: all of them count."""
 
-_ANY_MODULE = frozenset({"import_module", "__import__", "modules"})
+_ANY_MODULE = frozenset(
+    {"import_module", "__import__", "modules", "resolve_name", "run_module", "find_spec", "load_module"}
+)
 """What finds a module whose name is computed: all of them count."""
 
 Target = tuple[str, str]  # a module and a name in it; "" for the module as a whole
@@ -94,6 +96,8 @@ def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) ->
     if said & _ANY_MODULE:
         yield from ((name, "") for name in files)
     aliases = {**module.aliases, **dict(statement.imports)}
+    if any(aliases[name][1] in _ANY_MODULE for name in statement.names & aliases.keys()):
+        yield from ((name, "") for name in files)
     whole = {name: t[0] if not t[1] else f"{t[0]}.{t[1]}" for name, t in aliases.items()}
     for name in statement.names:
         yield ("", name)
@@ -205,10 +209,27 @@ def nested(tree: ast.Module) -> Iterator[ast.AST]:
             todo += getattr(node, inside, ())
 
 
+_FINDERS = (b"importlib", b"__import__", b"pkgutil", b"runpy")
+"""What is in a file that finds modules by their names, under whatever name it calls what does."""
+
+
+def named_modules(tree: ast.Module, content: bytes) -> set[str]:
+    """What may be names of modules among the strings of a file that finds modules by their names, also
+    before a colon: a string that is another thing names no module that there is.
+    """
+    if not any(finder in content for finder in _FINDERS):
+        return set()
+    strings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    names = {string.partition(":")[0] for string in strings}
+    return {name for name in names if all(map(str.isidentifier, name.split(".")))}
+
+
 def first_names(path: Path) -> set[str]:
     """The first names of all that a file imports, but by dots."""
-    found: set[str] = set()
-    for node in nested(ast.parse(path.read_bytes())):
+    content = path.read_bytes()
+    tree = ast.parse(content)
+    found = {name.partition(".")[0] for name in named_modules(tree, content)}
+    for node in nested(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

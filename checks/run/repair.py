@@ -169,15 +169,27 @@ def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
 
 
 def _says_nothing(repair: Identity, printed: tuple[Any, ...]) -> bool:
-    """Whether one side holds the other and is it by calculation alone; not where the two hold both sides of
-    what is printed, whatever is promised of their symbols.
+    """Whether one side holds the other and is it by calculation alone; where the two hold both sides of what
+    is printed, whatever is promised of their symbols, only if it is so whatever these two stand for.
     """
     one, two = bare(repair.lhs), bare(repair.rhs)
     held = [{unpromised(t) for _, t in subterms(side)} for side in (one, two)]
     if not (unpromised(one) in held[1] or unpromised(two) in held[0]):
         return False
     pairs = [{unpromised(bare(t)) for t in (p.lhs, p.rhs)} for p in printed if isinstance(p, Identity)]
-    return not any(pair <= held[0] | held[1] for pair in pairs) and _vanish((one - two,), ())
+    if not any(pair <= held[0] | held[1] for pair in pairs):
+        return _vanish((one - two,), ())
+    try:
+        return any(_vanish((_stood_for(one - two, pair),), ()) for pair in pairs if len(pair) == 2)
+    except NonConformable:
+        return False
+
+
+def _stood_for(term: Term, sides: set[Any]) -> Term:
+    """A formula with symbols of their own in the place of others, which are given without promises."""
+    if (said := unpromised(term)) in sides:
+        return as_term(Tensor(f"side {sorted(map(repr, sides)).index(repr(said))}", term.shape()))
+    return replace(term, args=tuple(_stood_for(t, sides) for t in term.args))
 
 
 def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:

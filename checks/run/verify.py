@@ -34,8 +34,8 @@ from checks.leg import Climbing, loaded, name_of
 from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, Total, WorkerEnded, within
 from checks.run.cache import STOPPED, UNJUDGED, Cache
-from checks.run.catalogue import note
-from checks.run.content import key, said_under
+from checks.run.catalogue import edited, note
+from checks.run.content import content_of, key, said_under
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
@@ -252,7 +252,11 @@ def _fill(
     record.kind = kind(statement)
     modules = {ENGINES[type(p)].__module__ for p in (*parts(statement), *(parts(repair) if repair else ()))}
     record.engines = sorted(f"{m.replace('.', '/')}.py" for m in modules)
-    record.statement = {"latex": latex(statement), "words": claim.words}
+    record.statement = {
+        "latex": latex(statement),
+        "words": claim.words,
+        "content": content_of(statement),
+    }
     both = corrected is not None and repair is not None
     found = [*literal.evidence, *literal.beside]
     record.evidence = [_worded(e, "as printed: " if both else "") for e in found]
@@ -266,7 +270,8 @@ def _fill(
     if corrected is not None and repair is not None:
         fixed = latex(repair)
         record.correction = fixed
-        record.corrected = {"latex": fixed, "words": f"{claim.correction_words} {claim.instead}".strip()}
+        words = f"{claim.correction_words} {claim.instead}".strip()
+        record.corrected = {"latex": fixed, "words": words, "content": content_of(repair)}
         found = [*corrected.evidence, *corrected.beside]
         record.evidence += [_worded(e, "as corrected: ") for e in found]
         record.steps = corrected.steps
@@ -382,10 +387,10 @@ def verify(
             climbing(None)
         ids = [claim.id for claim in todo]
         for id, record in _run(ids, work.record, _ended, pool, workers, running):
-            if cache:
+            if cache and not edited():
                 cache.put(keys[id], record)
             yield record, False
-    if cache and not settings and not quick:
+    if cache and not settings and not quick and not edited():
         note(cache.folder, repr(options), keys)
 
 
@@ -470,7 +475,7 @@ class _Work:
         record = self.cache.get(name, id) if self.cache else None
         if record is None:
             record = self.record(id)
-            if self.cache:
+            if self.cache and not edited():
                 self.cache.put(name, record)
         return record
 

@@ -280,7 +280,8 @@ def test_data_anywhere_in_the_package_of_an_audit_count(
     for folder in ("claims", "data", "records", "book"):
         (package / folder).mkdir(parents=True)
     (package / "claims" / "legs.py").write_text("")
-    monkeypatch.setattr(content, "current", lambda: SimpleNamespace(folder=package, **apart(package)))
+    for module in (content, catalogue):
+        monkeypatch.setattr(module, "current", lambda: SimpleNamespace(folder=package, **apart(package)))
     monkeypatch.setattr(content, "sources", lambda: {"legs": package / "claims" / "legs.py"})
     found = []
     for name in (

@@ -1,0 +1,182 @@
+"""Ways in which a stored result could be served after what it was computed from has changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checks.claim import ROOT
+from checks.run import catalogue, reach
+
+CLAIMS = """
+import pkgutil, runpy
+from importlib import import_module as found
+from pathlib import Path
+from checks.api import Identity, Tensor, as_term, claim
+from stale.helpers import target
+x = as_term(Tensor("x", ()))
+def says(k):
+    return Identity(x + x, k * x)
+def linked(a):
+    from stale.linked.module import K
+    return says(K)
+def unpacked(a):
+    from unpacked.module import k
+    return says(k())
+for name, said in {
+    "data": lambda a: says(int((Path(__file__).parents[1] / "linked" / "k.txt").read_text())),
+    "package": linked,
+    "unpacked": unpacked,
+    "alias": lambda a: says(found("beside_a").K),
+    "resolved": lambda a: says(pkgutil.resolve_name("beside_b:K")),
+    "run": lambda a: says(runpy.run_module("stale.helpers.ran")["K"]),
+    "patched": lambda a: says(target.k()),
+}.items():
+    claim(f"stale/{name}", "Eq.", name, words="Twice.", literal=said)
+claim("stale/whole", "Eq.", "whole", words="Twice.", literal=lambda a: Identity(x + x, 2 * x))
+"""
+KEYS = """
+import json
+from checks.audit import use
+from checks.claim import Options
+from checks.run.content import key
+from checks.run.registry import load
+use("stale")
+print(json.dumps({id: key(c, None, Options()) for id, c in load().items()}))
+"""
+CHANGES = {
+    "data": "outside/k.txt",
+    "package": "outside/module.py",
+    "unpacked": "unpacked/k.txt",
+    "alias": "beside_a.py",
+    "resolved": "beside_b.py",
+    "run": "stale/helpers/ran.py",
+    "patched": "stale/helpers/patch.py",
+}
+"""What each claim says 2 by."""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("author")
+    texts = {
+        "outside/k.txt": "2",
+        "outside/module.py": "K = 2",
+        "outside/__init__.py": "",
+        "unpacked/k.txt": "2",
+        "unpacked/module.py": "from pathlib import Path\n"
+        "def k():\n    return int((Path(__file__).parent / 'k.txt').read_text())\n",
+        "beside_a.py": "K = 2",
+        "beside_b.py": "K = 2",
+        "stale/__init__.py": "from checks.api import Audit, Paper\n"
+        "AUDIT = Audit(__name__, 'Stale', (Paper('stale', 'A. Author (2026)', folder='claims'),))\n"
+        "from stale.helpers import patch\n",
+        "stale/helpers/__init__.py": "",
+        "stale/helpers/ran.py": "K = 2",
+        "stale/helpers/target.py": "def k():\n    return 1\n",
+        "stale/helpers/patch.py": "from stale.helpers import target\ntarget.k = lambda: 2\n",
+        "stale/claims/__init__.py": "",
+        "stale/claims/one.py": CLAIMS,
+    }
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "stale" / "linked").symlink_to(folder / "outside")
+    return folder
+
+
+def run(package: Path, script: str, *arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=package, text=True, check=True,
+                          capture_output=True, env={"PYTHONPATH": f"{ROOT}:{package}:{package}/site-packages", "PATH": "",
+                                                    "ATTEST_CACHE": str(package / "cache")})  # fmt: skip
+    return done.stdout
+
+
+def keys(package: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads(run(package, KEYS))
+    return found
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_a_claim_says_is_in_its_key_however_it_comes_to_it(package: Path, name: str) -> None:
+    before = keys(package)
+    path = package / CHANGES[name]
+    text = path.read_text()
+    path.write_text(text.replace("2", "3"))
+    after = keys(package)
+    path.write_text(text)
+    assert before[f"stale/{name}"] != after[f"stale/{name}"]
+
+
+def test_another_version_of_an_installed_library_that_it_imports_is_another_key(package: Path) -> None:
+    libraries = package / "site-packages"
+    (libraries / "meter-1.dist-info").mkdir(parents=True)
+    (libraries / "meter-1.dist-info" / "top_level.txt").write_text("meter\n")
+    (libraries / "meter.py").write_text("")
+    (package / "stale" / "helpers" / "metered.py").write_text("import meter\n")
+
+    def at(version: str) -> dict[str, str]:
+        said = f"Metadata-Version: 2.1\nName: meter\nVersion: {version}\n"
+        (libraries / "meter-1.dist-info" / "METADATA").write_text(said)
+        return keys(package)
+
+    one, two = at("1"), at("2")
+    assert one == at("1") and not set(one.values()) & set(two.values())
+
+
+def test_what_is_unchanged_has_the_key_that_it_had(package: Path) -> None:
+    before = keys(package)
+    (package / "nobody.py").write_text("K = 3")
+    assert keys(package) == before
+
+
+JUDGED = """
+import sys
+from pathlib import Path
+from checks.audit import use
+from checks.claim import Options
+from checks.run.cache import Cache
+from checks.run.catalogue import edited
+from checks.run.registry import select
+from checks.run.verify import verify
+use("stale")
+def judged():
+    return [r.verdict for r, _ in verify(select(["stale/whole"]), Options(), cache=Cache())]
+said = judged()
+path = Path("stale/claims/one.py")
+text = path.read_text()
+path.write_text(text.replace("2 * x)", sys.argv[1]))
+said += judged()
+path.write_text(text)
+print(*said, len(list(Path("cache").glob("*.json"))), bool(edited()))
+"""
+
+
+def test_what_was_imported_is_not_kept_as_what_a_file_says_now(package: Path) -> None:
+    """A notebook goes on with the claim that it imported while its author changes the file: kept under the
+    file's new text, its verdict would be served of what was never judged.
+    """
+    assert run(package, JUDGED, "3 * x)") == "proved proved 1 True\n"
+
+
+def test_what_is_as_it_was_imported_is_kept(package: Path) -> None:
+    assert run(package, JUDGED.replace("path.write_text(", "str("), "") == "proved proved 1 False\n"
+
+
+def test_a_link_to_a_folder_above_is_entered_once(tmp_path: Path) -> None:
+    (tmp_path / "k.txt").write_text("2")
+    (tmp_path / "round").symlink_to(tmp_path)
+    assert list(catalogue.files(tmp_path)) == [tmp_path / "k.txt"]
+
+
+def test_strings_name_modules_only_where_modules_are_found_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("said = 'helper'")
+    assert reach.first_names(path) == set()
+    path.write_text("from pkgutil import resolve_name as f\nsaid = f('helper.inner:K'), 'no module'")
+    assert reach.first_names(path) == {"pkgutil", "helper"}

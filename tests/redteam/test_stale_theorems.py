@@ -1,0 +1,73 @@
+"""What Rocq checked is another statement's, although both are displayed alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+import pytest
+
+from book import kernel as pages
+from book.ledger import Claim, Formula
+from checks.evidence import Mutants, Record
+from checks.run import proofs
+from checks.run.content import content_of
+from checks.run.verify import latex
+from checks.statement import Identity
+from derivations.calculus.index import Tensor
+from derivations.calculus.term import Term, as_term
+
+x, matrix = as_term(Tensor("x", ())), as_term(Tensor("x", ("N", "D")))
+square = as_term(Tensor("x", ("N", "N")))
+PAIRS = {
+    "a number and a matrix": (Identity(x + x, 2 * x), Identity(matrix + matrix, 2 * matrix)),
+    "matrices of other shapes": (Identity(matrix * 2, 2 * matrix), Identity(square * 2, 2 * square)),
+}
+
+
+Says = Callable[[proofs.ClaimProofs], None]
+
+
+def theorem(statement: Identity) -> proofs.ClaimProofs:
+    part = proofs.Part("Identity", [proofs.Proof("t", "Theorem t", "checked", "")])
+    return proofs.ClaimProofs("proved", proofs.hash_of(latex(statement)), [part], [], content_of(statement))
+
+
+def record(statement: Identity) -> Record:
+    said = {"latex": latex(statement), "words": "w", "content": content_of(statement)}
+    return Record("p/a", "p", "a", "t", "Identity", "proved", True, [], [], None, None, None, [], Mutants(),
+                  statement=said)  # fmt: skip
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Says:
+    def says(claim: proofs.ClaimProofs) -> None:
+        found = proofs.Proofs("8", "library", [], 0.0, {"p/a": claim})
+        monkeypatch.setattr(proofs, "read", lambda path=None: found)
+        data = {"library": "library", "claims": {"p/a": asdict(claim)}}
+        monkeypatch.setattr(pages, "_record", lambda: data)
+        monkeypatch.setattr(pages, "library_hash", lambda: "library")
+
+    return says
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("same", [True, False])
+def test_a_theorem_of_a_statement_that_is_displayed_alike_is_stale(
+    recorded: Says, name: str, same: bool
+) -> None:
+    one, other = PAIRS[name]
+    assert latex(one) == latex(other)
+    recorded(theorem(one))
+    now = record(one if same else other)
+    assert (proofs.of_record(now, "library")[1] == "") is same
+    shown = Claim("p/a", "p", "a", "t", "Identity", "proved", True, statement=Formula(**now.statement))
+    assert pages.checked(shown) is same
+
+
+def test_a_record_from_before_is_compared_by_its_display(recorded: Says) -> None:
+    one, _ = PAIRS["a number and a matrix"]
+    recorded(replace(theorem(one), content=""))
+    assert proofs.of_record(record(one), "library")[1] == ""
+    different: Term = 3 * x
+    assert proofs.of_record(record(Identity(x + x + x, different)), "library")[1]
