@@ -35,8 +35,9 @@ from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 from checks.statement import Identity, parts
-from derivations.calculus.gradients import at_point, bregman
+from derivations.calculus.gradients import at_point, bregman, grad
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Exp, Multiple, Scaled
 from derivations.calculus.term import as_term, exp, replace_at, squared_norm, subterms
 
@@ -205,6 +206,25 @@ def test_strong_duality_is_shown_of_the_derived_dual_and_of_no_other() -> None:
 def test_a_program_has_its_dual_with_it() -> None:
     names = [t.name for t in export("program", of_kind(Convex)["nguyen2023/eq5"])[0].theorems]
     assert {"program_dual_weak", "program_dual_strong"} <= set(names)
+
+
+def named_as_in_proofs() -> list[Any]:
+    """Statements whose symbols are called as the variables of the generated proofs are."""
+    S, k, v = Tensor("S", ("d", "x")), as_term(Tensor("k", ("x",))), as_term(Tensor("v", ("d",)))
+    loss = squared_norm(as_term(S) @ k - v) / 2
+    gradient = Identity(grad(loss, S), (as_term(S) @ k - v) @ k.T)
+    still = Stationary(squared_norm(as_term(S) - v @ k.T) / 2, S, v @ k.T)
+    i, j = Index("i", "M"), Index("j", "N")
+    (Y, Z, A), (x, d, v) = ([Tensor(n, ("M", "N")) for n in names] for names in ("yza", "xdv"))
+    y, z = as_term(Y), as_term(Z)
+    both = Constraint(y[i, j] + z[i, j], as_term(x)[i, j], A, (i, j))
+    objective = squared_norm(y - as_term(v)) / 2 + squared_norm(z - as_term(d)) / 2
+    return [gradient, still, Dual(Program("nearest", (Y, Z), objective, (both,)), ())]
+
+
+@needs_rocq
+def test_no_variable_of_a_proof_captures_a_symbol_of_the_statement() -> None:
+    assert accepted(named_as_in_proofs()) == [True, True, True]
 
 
 @needs_rocq
