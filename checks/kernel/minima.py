@@ -129,7 +129,8 @@ class _Minimum:
         slope_there = f"({f_d} ({centre}) * ({moving} + (-1) * {centre}))"
         above = f"{f} ({moving}) + (-1) * {f} ({centre}) + (-1) * {slope_there}"
         d = context.bound("d")
-        within = f"exists {d}, 0 < {d} /\\ forall {z}, near {sizes} ({place}) {d} {z} -> {self.range()}0 <= {above}"
+        near = f"near {sizes} ({place}) {d} {z}"
+        within = f"exists {d}, 0 < {d} /\\ forall {z}, {near} -> {self.range()}0 <= {above}"
         small = f"(eq_ind _ (fun the_start => Rabs ({moving} + (-1) * the_start) < the_radius)"
         return [
             filled(f"assert (close : {within})."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -222,9 +222,21 @@ def named_as_in_proofs() -> list[Any]:
     return [gradient, still, Dual(Program("nearest", (Y, Z), objective, (both,)), ())]
 
 
+def in_dimension(said: Any, one: str, other: str) -> Any:
+    """A statement with another name for a dimension."""
+    if isinstance(said, tuple):
+        return tuple(in_dimension(s, one, other) for s in said)
+    if is_dataclass(said) and not isinstance(said, type):
+        own = {f.name: in_dimension(getattr(said, f.name), one, other) for f in fields(said) if f.init}
+        return replace(said, **own)
+    return other if said == one else said
+
+
 @needs_rocq
 def test_no_variable_of_a_proof_captures_a_symbol_of_the_statement() -> None:
-    assert accepted(named_as_in_proofs()) == [True, True, True]
+    pieces = standing()["farooq2025/prose-polynomial-minimum"]
+    local = next(s for s in pieces if isinstance(s, Extremum))
+    assert accepted([*named_as_in_proofs(), in_dimension(local, "d_v", "d")]) == [True] * 4
 
 
 @needs_rocq
