@@ -118,8 +118,10 @@ _current: list[Audit] = []
 
 
 def current() -> Audit:
-    """The audit that this process works on: the one that was chosen, else that of the four papers."""
-    return _current[0] if _current else use(OWN)
+    """The audit that this process works on: the one that was chosen, in the environment if nowhere else, or
+    that of the four papers. Raises UnknownPackage.
+    """
+    return _current[0] if _current else use()
 
 
 def use(name: str = "") -> Audit:
