@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import sympy as sp
 from checks.engine.judge import judge
 from checks.kinds.examples import Example, Point
 from checks.kinds.follows import Equation, Follows
+from checks.kinds.implication import Implication
 from checks.kinds.programs import Dual
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.statement import Fact, Identity, Malformed
@@ -62,3 +64,18 @@ def test_a_dual_without_conditions_says_so() -> None:
     kept = Constraint(x[i], a[i], Tensor("m", ("n",)), (i,))
     says = Dual(Program("nearest", (X,), squared_norm(x) / 2, (kept,)), ()).statement_latex()
     assert "its dual has no condition besides the signs" in says
+
+
+def test_a_finding_prints_as_one_line() -> None:
+    assert repr(judge(RIGHT[0])) == "Finding(holds)"
+    assert repr(judge(Identity(x, a))).startswith("Finding(does not hold; n = 1")
+    open_ = judge(replace(RIGHT[0], certificate=0 * z))
+    assert repr(open_) == "Finding(is not settled; open: the certificate is not an identity)"
+
+
+def test_a_vector_that_is_not_zero_is_a_hypothesis() -> None:
+    """``nonzero`` says it of every entry, which is more."""
+    norm = squared_norm(x)
+    stored = Fact("stored", (x.T @ x) / norm - 1, "=")
+    assert judge(Implication((Fact("x", norm, ">"),), stored)).holds
+    assert judge(Implication((), stored)).holds is not True
