@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.audit import Audit, Paper
+from checks.audit import Audit, Paper, use
 from checks.claim import Assumption, Claim, Options, claim
 from checks.engine.judge import judge
 from checks.evidence import Evidence, Record
@@ -175,6 +175,7 @@ __all__ = [
     "sum_over",
     "trace",
     "unit",
+    "use",
     "what_changes",
     "zeros",
 ]

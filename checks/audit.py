@@ -122,8 +122,10 @@ _loaded: dict[str, float] = {}
 
 
 def current() -> Audit:
-    """The audit that this process works on: the one that was chosen, else that of the four papers."""
-    return _current[0] if _current else use(OWN)
+    """The audit that this process works on: the one that was chosen, in the environment if nowhere else, or
+    that of the four papers. Raises UnknownPackage.
+    """
+    return _current[0] if _current else use()
 
 
 def loaded() -> float:

@@ -64,9 +64,10 @@ class Link:
 class Identity:
     """``lhs = rhs`` for all values of the free symbols and indices, under the given definitions.
 
-    ``chain`` lists intermediate terms; ``nonzero`` the tensors that are assumed not to vanish where divided
-    by; ``sizes`` the dimensions of exact instances where the default (2 or 3, perfect powers under roots)
-    will not do.
+    ``chain`` lists intermediate terms; ``nonzero`` the tensors that are assumed to have no entry 0 (that
+    a vector k is not the zero vector is a hypothesis of an `Implication`, ``Fact("k", squared_norm(k),
+    ">")``); ``sizes`` the dimensions of exact instances where the default (2 or 3, perfect powers under
+    roots) will not do.
     """
 
     lhs: Term

@@ -119,6 +119,6 @@ def _summary(result: proofs.Proofs) -> None:
     checked = sum(p.outcome == "checked" for p in every)
     OUT.print(
         f"{checked} of {len(every)} theorems checked by Rocq {result.rocq} in {result.seconds:.0f} s; "
-        f"{proofs.GRADE}: {graded.count('proved')} proved claims, {graded.count('corrected')} corrections; "
-        f"{refuted} printed statements refuted"
+        f"{proofs.GRADE}: {graded.count('proved')} proved, {graded.count('corrected')} corrected; "
+        f"{refuted} refuted as printed"
     )

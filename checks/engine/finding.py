@@ -82,12 +82,25 @@ class Finding:
             for part, legs in own
         ]
 
+    def __repr__(self) -> str:
+        try:
+            parts = (self._word(), self.counterexample, *self._missing())
+        except Inconsistent as error:
+            parts = (str(error),)
+        return f"Finding({'; '.join(part for part in parts if part)})"
+
+    def _word(self) -> str:
+        return {True: "holds", False: "does not hold", None: "is not settled"}[self.holds]
+
+    def _missing(self) -> list[str]:
+        """What is open of a statement that is not settled."""
+        open_ = [e.detail for e in (*self.evidence, *self.beside) if e.passed is None]
+        return [f"open: {detail}" for detail in open_ if self.holds is None]
+
     def _repr_markdown_(self) -> str:
         """For notebooks: what was found, on what it fails or what is missing, and the steps."""
-        words = {True: "holds", False: "does not hold", None: "is not settled"}[self.holds]
-        open_ = [e.detail for e in (*self.evidence, *self.beside) if e.passed is None]
-        parts = [f"The statement **{words}**.", self.counterexample and f"> {self.counterexample}"]
-        parts += [f"- open: {detail}" for detail in open_ if self.holds is None]
+        parts = [f"The statement **{self._word()}**.", self.counterexample and f"> {self.counterexample}"]
+        parts += [f"- {words}" for words in self._missing()]
         parts += [f"**{s['title']}.** {s['reason']}\n\n$$ {s['latex']} $$" for s in self.steps]
         return "\n\n".join(part for part in parts if part)
 

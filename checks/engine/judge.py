@@ -21,7 +21,7 @@ from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.mutants import mutants
 from checks.engine.printing import equation
 from checks.engine.unicode import unicode_math
-from checks.engine.wellformed import check, check_definition, check_together, defined_elsewhere
+from checks.engine.wellformed import check, check_definition, check_fields, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
 from derivations.calculus import angles, masks, maxima
 from derivations.calculus import functions as fn
@@ -44,6 +44,7 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
         hash(pieces)
     except TypeError as error:
         raise st.Malformed(f"a statement is made of what cannot change, of tuples: {error}") from None
+    check_fields(pieces)
     check_together(pieces)
     found = []
     for name, part in zip(st.names(statement), pieces, strict=True):

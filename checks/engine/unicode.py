@@ -112,7 +112,7 @@ class _Reader:
     def script(kind: str, inner: str) -> str:
         """A superscript or subscript."""
         if kind == "_":
-            return f"_({inner})" if re.search("[ =<>]", inner) else f"_{inner}"
+            return f"_({inner})" if re.search(r"[ =<>]|\w[-+]\w", inner) else f"_{inner}"
         if inner == "T":
             return "ᵀ"
         if inner and all(c in "0123456789+-n" for c in inner):

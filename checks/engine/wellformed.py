@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -298,6 +298,22 @@ def _program(program: Program) -> None:
     for tensor in (*multipliers, *program.variables):
         if tensor.positive or tensor.symmetric:
             raise Malformed(f"{tensor.name} is promised something that no constraint says")
+
+
+def check_fields(said: Any) -> None:
+    """Raise Malformed where a statement, or a part of it, has something else in the place of a formula."""
+    if isinstance(said, tuple):
+        for one in said:
+            check_fields(one)
+    elif is_dataclass(said) and not isinstance(said, (Term, Tensor, Index, type)):
+        for f in fields(said):
+            value, (wanted, _, optional) = getattr(said, f.name), str(f.type).partition(" | ")
+            made = {"Term": Term, "Tensor": Tensor}.get(wanted)
+            if made and not (isinstance(value, made) or (optional == "None" and value is None)):
+                given = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
+                way = "a formula, as as_term(...) makes one" if made is Term else "a Tensor"
+                raise Malformed(f"{f.name} of {type(said).__name__} is {given}: it must be {way}")
+            check_fields(value)
 
 
 def check_together(pieces: tuple[Any, ...]) -> None:

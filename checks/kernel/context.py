@@ -154,6 +154,10 @@ class Context:
         """A printed formula as an argument."""
         return paper.array(term, self.scope, self.symbols)
 
+    def bound(self, text: str) -> str:
+        """A name like a text for what a function is of: no symbol has it, so that none is captured."""
+        return self.symbols.index(Index(text, "1"), self.scope)
+
     def entry(self, tensor: Tensor, names: list[str]) -> str:
         """One entry of a tensor."""
         return application(self.symbols.tensor(tensor), names)

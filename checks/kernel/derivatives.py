@@ -196,13 +196,14 @@ def differentiation(
 
 
 def _put_value(context: Context, along: str, formula: ix.Expr, value: Term) -> list[str]:
+    v = context.bound("v")
     return [
         "  pose proof (identity the_data the_model the_ranges",
         filled(context.deep(formula), "    "),
         filled(context.deep(value.entry()), "    "),
         f"    {YES} promises {context.places()}) as is_value.",
         filled(
-            f"exact (eq_ind ({context.readable(formula)}) (fun v => derivable_pt_lim ({along}) 0 v) is_slope "
-            f"({context.shown(value)}) is_value)."
+            f"exact (eq_ind ({context.readable(formula)}) (fun {v} => derivable_pt_lim ({along}) 0 {v})"
+            f" is_slope ({context.shown(value)}) is_value)."
         ),
     ]

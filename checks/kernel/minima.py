@@ -128,7 +128,9 @@ class _Minimum:
         f, f_d = (context.symbols.function((self.function, n)) for n in (0, 1))
         slope_there = f"({f_d} ({centre}) * ({moving} + (-1) * {centre}))"
         above = f"{f} ({moving}) + (-1) * {f} ({centre}) + (-1) * {slope_there}"
-        within = f"exists d, 0 < d /\\ forall {z}, near {sizes} ({place}) d {z} -> {self.range()}0 <= {above}"
+        d = context.bound("d")
+        near = f"near {sizes} ({place}) {d} {z}"
+        within = f"exists {d}, 0 < {d} /\\ forall {z}, {near} -> {self.range()}0 <= {above}"
         small = f"(eq_ind _ (fun the_start => Rabs ({moving} + (-1) * the_start) < the_radius)"
         return [
             filled(f"assert (close : {within})."),
@@ -137,8 +139,8 @@ class _Minimum:
             filled(
                 f"assert (moves : steady {sizes} ({place}) (fun {z} => {moving})) by keep_steady.", "    "
             ),
-            "    destruct (moves the_radius positive) as [d [positive_d small]].",
-            f"    exists d. split; [exact positive_d|]. intros {z} is_near.",
+            f"    destruct (moves the_radius positive) as [{d} [positive_d small]].",
+            f"    exists {d}. split; [exact positive_d|]. intros {z} is_near.",
             filled(
                 f"exact (above_tangent _ _ _ _ _ is_convex ({slope} _) {small} (small {z} is_near) _"
                 f" (starts {j} in_range))). }}",

@@ -32,7 +32,7 @@ from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
-from checks.kinds.extremum import Extremum, square_multiple
+from checks.kinds.extremum import Extremum, square_and_rest
 from checks.kinds.family import Family
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
@@ -131,8 +131,8 @@ def _alone(name: str, part: Extremum, sides: tuple[Term, Term]) -> Theorem:
     """Where the energy is what it is at the point, the variable is the point: their squared distance
     vanishes.
     """
-    factor = square_multiple(part)
-    if factor is None or not part.variable.dims:
+    split = square_and_rest(part)
+    if split is None or not part.variable.dims:
         raise NotCovered(f"that a point is {part.says}")
     at = tuple(Index(f"a{n}", dim) for n, dim in enumerate(part.variable.dims))
     residual = Tensor("rise", ())
@@ -140,7 +140,16 @@ def _alone(name: str, part: Extremum, sides: tuple[Term, Term]) -> Theorem:
     entries = (as_term(part.variable)[at], part.point[at])
     return follows(
         name,
-        Follows((same,), *entries, as_term(residual), "", factor=as_term(factor), over=at, given=part.given),
+        Follows(
+            (same,),
+            *entries,
+            as_term(residual),
+            "",
+            factor=as_term(split[0]),
+            squares=split[1],
+            over=at,
+            given=part.given,
+        ),
     )
 
 

@@ -288,7 +288,7 @@ class _Writer:
         return Theorem(self.name, "\n".join(lines), "\n".join([*proof, "Qed."]))
 
     def duality(self) -> list[str]:
-        e, variables = self.e, list(self.e.variables)
+        e, variables, context = self.e, list(self.e.variables), self.context
         kinds = " * ".join(f"({_kind(v)})" for v in variables)
         still = ", ".join(_array(v, "0") for v in variables)
         t = self.names([STEP])[0]
@@ -298,7 +298,8 @@ class _Writer:
             step = f"(fun {self.names(e.other)[0]} {t} {self.names(e.along)[0]} => {steps})"
         else:
             first, second = (f"'({', '.join(self.names(ts))})" for ts in (e.other, e.along))
-            step = f"(fun x {t} d => let {first} := x in let {second} := d in ({steps}))"
+            x, d = context.bound("x"), context.bound("d")
+            step = f"(fun {x} {t} {d} => let {first} := {x} in let {second} := {d} in ({steps}))"
         texts = [f"({kinds})%type", f"({still})", step, self.families(), self.of(variables, e.objective)]
         texts += [
             self.of(e.along, e.slope),
@@ -309,7 +310,7 @@ class _Writer:
 
     def used_bound(self, feasible: list[str]) -> list[str]:
         """From the multipliers to the dual: a bound of the Lagrangian, the conditions, both values."""
-        e, context = self.e, self.context
+        e, context, v = self.e, self.context, self.context.bound("v")
         signs = [f"sign{n}" for n, _ in enumerate(self.multipliers)]
         names = self.names(self.multipliers)
         pattern = "bound"
@@ -328,7 +329,7 @@ class _Writer:
             f"  {{ intros {others}.",
             filled(f"assert (is_lagrangian : {whole})."),
             "  {", *self.equal((e.weighted(), e.lagrangian), [*self.multipliers, *e.other], None), "  }",
-            filled(f"exact (eq_ind _ (fun v => {objective} <= v) (bound ({ways})) _ is_lagrangian). }}"),
+            filled(f"exact (eq_ind _ (fun {v} => {objective} <= {v}) (bound ({ways})) _ is_lagrangian). }}"),
         ]  # fmt: skip
         conditions = [f"condition{n}" for n, _ in enumerate(self.conditions)]
         if conditions:
@@ -344,7 +345,7 @@ class _Writer:
         taken = "value"
         for n in reversed(self.names(e.other)):
             taken = f"[{n} {taken}]"
-        reached = f"exact (eq_ind _ (fun v => {objective} <= v) (lower {others}) _ value)"
+        reached = f"exact (eq_ind _ (fun {v} => {objective} <= {v}) (lower {others}) _ value)"
         return [
             *proof,
             "  apply Rle_antisym.",

@@ -128,7 +128,13 @@ def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
         choices = product(*(range(sizes[i.dim]) for i in loose))
         return [instance.value(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
     except KeyError as missing:
-        raise Malformed(f"the point gives no value to {missing.args[0]}") from None
+        raise Malformed(f"the point gives no value to {_named(missing.args[0])}") from None
+
+
+def _named(absent: Any) -> str:
+    """What an instance looked for, by its name: a tensor, or a dimension."""
+    thing = absent[0] if isinstance(absent, tuple) else absent
+    return str(getattr(thing, "name", thing))
 
 
 def true_at(fact: Fact, point: Point, given: tuple[Given, ...]) -> bool | None:

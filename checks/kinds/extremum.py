@@ -197,8 +197,11 @@ def _sign(s: Extremum) -> str:
         return "a Bregman difference is not of nearby arguments"
     if not nonnegative(above, (*_CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
-    if "only" in s.says and square_multiple(s) is None:
-        return "the difference is not a positive multiple of the squared distance from the point"
+    if "only" in s.says and square_and_rest(s) is None:
+        return (
+            "the difference has no positive multiple of the squared distance from the point as a summand,"
+            " beside others that are visibly of its sign"
+        )
     return ""
 
 
@@ -229,15 +232,24 @@ def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
     return not term.shape() and sg.nonnegative(term.entry())
 
 
-def square_multiple(s: Extremum) -> Fraction | None:
-    """The rational c > 0 for which the difference, of a maximum its negative, is c ‖variable - point‖²; None
-    where there is none.
+def _summands(term: Term) -> list[Term]:
+    return [s for a in term.args for s in _summands(a)] if isinstance(term, Sum_) else [term]
+
+
+def square_and_rest(s: Extremum) -> tuple[Fraction, Term] | None:
+    """A rational c > 0 and a term that is visibly nonnegative, for which the difference, of a maximum its
+    negative, is c ‖variable - point‖² and the term; None where there are none.
     """
     assert s.above is not None
-    above = nf.normal((-s.above if "maximum" in s.says else s.above).entry())
+    every = [-a if "maximum" in s.says else a for a in _summands(s.above)]
     square = nf.normal(squared_norm(as_term(s.variable) - s.point).entry())
-    c = nf.ratio(above, square)
-    return c if c is not None and c > 0 else None
+    splits = [(sum(every[1:], every[0]), as_term(0))]
+    splits += [(one, sum(every[:n] + every[n + 1 :], as_term(0))) for n, one in enumerate(every)]
+    for one, rest in splits:
+        c = nf.ratio(nf.normal(one.entry()), square)
+        if c is not None and c > 0 and nonnegative(rest, (*_CONVEX, *s.convex)):
+            return c, rest
+    return None
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:

@@ -120,8 +120,8 @@ def follows(statement: Follows, seed: int, with_mutants: bool) -> Finding:
 
 
 def _check(s: Follows) -> None:
-    """Raise Malformed for a relation that is none, a residual that the statement itself uses, or no
-    consequence at all.
+    """Raise Malformed for a relation that is none, a residual that the statement itself uses or of another
+    shape than its hypothesis, or no consequence at all.
     """
     check_given(s.given, s.nonzero)
     if s.relation not in ("=", ">="):
@@ -134,6 +134,10 @@ def _check(s: Follows) -> None:
     residuals = [h.residual for h in s.hypotheses]
     if own & set(residuals) or len(set(residuals)) < len(residuals):
         raise Malformed("a residual is a symbol of its own, one for each hypothesis")
+    for h in s.hypotheses:
+        shape = (h.lhs - h.rhs).shape() if conformable(h.lhs, h.rhs).passed else h.residual.dims
+        if h.residual.dims != shape:
+            raise Malformed(f"residual {h.residual.name} has shape {h.residual.dims}, its hypothesis {shape}")
     if any(r.positive or r.symmetric for r in residuals):
         raise Malformed("a residual vanishes: nothing is promised of it")
     if s.relation == "=" and any((h.lhs, h.rhs) in ((s.lhs, s.rhs), (s.rhs, s.lhs)) for h in s.hypotheses):

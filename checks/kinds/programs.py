@@ -87,9 +87,10 @@ class Dual(Kind):
         """The conditions, one after the other."""
         rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
         rows += [c.spanned() for c in self.domain]
-        rows = rows or [r"\text{no condition besides the signs of the multipliers}"]
         conditions = r",\quad ".join(rows)
         dual = rf"\text{{its dual has the conditions}}\quad {conditions}"
+        if not rows:
+            dual = r"\text{its dual has no condition besides the signs of the multipliers}"
         return rf"\begin{{gathered}}{self.program.latex()} \\ {dual}\end{{gathered}}"
 
 

@@ -16,6 +16,7 @@ from checks.evidence import Evidence
 from checks.statement import Kind, Malformed
 
 QUANTITY = sp.Function("f")
+QUANTITY.__module__ = __name__  # SymPy says None, of which `help` makes nothing
 """The quantity in the recurrence, as a function of the symbols."""
 _BEYOND = 2
 _DEPTH = 40
@@ -111,6 +112,9 @@ def recurrence(statement: Recurrence, seed: int, with_mutants: bool) -> Finding:
 def _check(s: Recurrence) -> None:
     if not s.base or not s.cases:
         raise Malformed("an induction needs a first value, and cases to count")
+    if any(len(case) != len(s.symbols) for case in s.cases):
+        own = ", ".join(map(str, s.symbols))
+        raise Malformed(f"each case has a value for each symbol ({own}), as counted(...) takes them")
     known = {*s.symbols, *(x for x, _ in s.at)}
     if any(x.is_even is not None or x.is_odd is not None or x.is_prime is not None for x in known):
         raise Malformed("a recurrence runs through all whole numbers")

@@ -110,7 +110,8 @@ class Coverage:
         self.claims.add(id)
         if which in ("some", "none"):
             self.short.add(id)
-            self.why.update(sorted({*part.missing} or {f"Rocq: {t.outcome}" for t in part.theorems}))
+            others = {f"Rocq: {t.outcome}" for t in part.theorems if t.outcome != "checked"}
+            self.why.update(sorted({*part.missing} or others))
 
     def counts(self) -> dict[str, Any]:
         """How many claims there are, how many of them are checked, and the reasons, the most common first."""

@@ -48,7 +48,7 @@ class Program:
 
     ``inverses`` maps a symmetric matrix of the data to the tensor that stands for its inverse;
     ``semidefinite`` names symmetric matrices of the data that are promised positive semidefinite, ``nonzero``
-    data that are assumed not to vanish.
+    data of which it is assumed that no entry is 0.
     """
 
     name: str

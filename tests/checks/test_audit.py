@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import pydoc
 import re
 import subprocess
 import sys
@@ -126,6 +127,27 @@ def test_the_public_names_are_there() -> None:
 def test_help_lists_what_is_allowed(said: Any, allowed: list[str]) -> None:
     listed = " ".join(said.__doc__.partition("is one of")[2].split())
     assert all(words in listed for words in allowed)
+
+
+def test_help_shows_all_that_authors_import() -> None:
+    said = pydoc.plain(pydoc.render_doc(api))
+    assert "class Identity" in said and "QUANTITY" in said
+
+
+@pytest.mark.parametrize(
+    "chosen, first",
+    [({"ATTEST_PACKAGE": "checks.examples.linear"}, ""), ({}, "use('checks.examples.linear'); ")],
+)
+def test_a_package_is_chosen_in_python_as_on_the_command_line(chosen: dict[str, str], first: str) -> None:
+    program = f"from checks.api import use, show; {first}print(show('linear/eq6'))"
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, **chosen},
+        capture_output=True,
+        text=True,
+    )
+    assert found.stdout == "linear/eq6: proved\n", found.stderr
 
 
 def test_help_names_no_module_that_is_not_installed(installed, tmp_path) -> None:

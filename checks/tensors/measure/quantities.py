@@ -18,6 +18,9 @@ from checks.tensors.core.errors import TensorError
 FAR = 3.5
 """Median deviations (times 0.6745) beyond which a head stands out (Iglewicz and Hoaglin, 1993)."""
 
+ROUNDING = 1e-9
+"""Heads that differ by less do not stand apart."""
+
 Heads = Mapping[str, Mapping[str, Any]]
 """Measurements as JSON by the names of their heads."""
 
@@ -148,7 +151,7 @@ def outstanding(found: Mapping[str, float]) -> list[str]:
     middle = median(found.values())
     away = {name: abs(value - middle) for name, value in found.items()}
     usual = median(away.values())
-    far = [name for name, distance in away.items() if 0.6745 * distance > FAR * usual > 0]
+    far = [n for n, distance in away.items() if 0.6745 * distance > FAR * usual > 0 and distance > ROUNDING]
     return sorted(far, key=lambda name: -away[name])
 
 

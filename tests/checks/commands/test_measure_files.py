@@ -467,6 +467,7 @@ def test_a_head_stands_apart_only_where_it_is_far_from_many():
     even = {str(n): float(n) for n in range(9)}
     assert outstanding(even) == [] and outstanding({**even, "x": 40.0}) == ["x"]
     assert outstanding({"a": 0.0, "b": 0.0, "c": 9.0}) == []
+    assert outstanding({name: 1e-17 * value for name, value in {**even, "x": 40.0}.items()}) == []  # rounding
 
 
 def test_json_has_no_infinity(tmp_path, capsys):

@@ -284,3 +284,20 @@ def test_a_limit_shows_the_range_that_no_promise_says(
     end = None if high is None else Fraction(high)
     printed = Limit(state, as_term(state) / 2, as_term(0), step_size, low=Fraction(low), high=end)
     assert printed.statement_latex().endswith(shown or r"s \to 0")
+
+
+def test_the_only_minimum_may_have_more_above_it_than_the_distance() -> None:
+    """Half the squared distance and a square that vanishes at other states too; alone this does not do."""
+    Z, a = Tensor("z", ("n",)), as_term(Tensor("a", ("n",)))
+    z = as_term(Z)
+    gap = squared_norm(z - a) / 2
+    slope = (a.T @ (z - a)) ** 2
+
+    def only(above: Term) -> Extremum:
+        return Extremum(above, Z, a, "the only global minimum", above=above)
+
+    assert judged(only(gap + slope)).holds and judged(only(slope + gap + slope)).holds
+    for weak in (slope, slope + slope, slope - gap, gap - slope):
+        assert judged(only(weak)).holds is not True
+    negative = -gap - slope
+    assert judged(Extremum(negative, Z, a, "the only global maximum", above=negative)).holds
