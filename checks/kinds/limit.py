@@ -57,9 +57,11 @@ class Limit(Kind):
         eta = self.size.symbol
         goes = self.limit.latex() if self.limit is not None else r"\text{some limit}"
         above = f" < {self.high}" if self.high is not None else ""
-        said = self.size.positive and self.low == 0 and not above  # by the promise that stands below
-        span = "" if said else rf" \qquad ({self.low} < {eta}{above})"
-        return rf"{name} \leftarrow {self.step.latex()}, \qquad {name} \to {goes}{span}"
+        low = max(self.low, Fraction(0)) if self.size.positive else self.low
+        said = self.size.positive and low == 0 and not above  # by the promise that stands below
+        span = "" if said else rf" \qquad ({low} < {eta}{above})"
+        gone = rf"{name} \to {goes} \text{{ from every start}}"
+        return rf"{name} \leftarrow {self.step.latex()}, \qquad {gone}{span}"
 
 
 def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:

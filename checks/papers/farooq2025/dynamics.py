@@ -177,8 +177,7 @@ claim(
     "column sum of A.",
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
     legs=(legs.descent_step, legs.stable_range),
-    where=ETA_WHERE
-    + r" $\operatorname{clip}$ limits each entry to $[-1,1]$; the limits are those from every start. As "
+    where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$. As "
     r"corrected, $W\in\mathbb{R}^{n\times d_v}$ is any matrix, the gradient for a step of descent, and $z$ "
     r"the state of one token of value 1, where $\lambda=1$.",
     notes="Clipping bounds the step, not the product of step size and curvature, which decides. For F(u) = u "
