@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 from checks.engine.judge import judge
+from checks.kinds.counting import Grows
 from checks.kinds.examples import Example, Point
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
@@ -52,6 +53,7 @@ def test_the_right_ones_are_judged(statement: Any) -> None:
         (consequence(Equation(x, a, a)), "residual of Equation is a Symbol: it must be a Tensor"),  # type: ignore[arg-type]
         (consequence(Equation(x[i], a[i], RHO)), r"rho has shape \('n',\), its hypothesis \(\)"),
         (steps((1,), (2,)), r"each case has a value for each symbol \(T, u\)"),
+        (Grows("g", (1 - sp.sqrt(2)) * T, T, ((T, (1, 2)),)), "an exact rational function"),
         (Example((Fact("positive", z, ">"),), Point((), ())), "the point gives no value to z"),
     ],
 )
