@@ -23,9 +23,10 @@ test-slow: $(VENV)/test
 book: $(VENV)/book
 	$(BIN)/attest book $(if $(WORKERS),--workers $(WORKERS))
 
-# From the records that the tests of the claims leave in the cache, and every page opened in a browser.
+# From the records that the tests of the claims leave in the cache, and every page opened in a browser; one browser,
+# as the tests may run beside it.
 checked-book: test-claims $(VENV)/book
-	$(BIN)/attest book --max-tokens 1024 --workers $(or $(WORKERS),2) --check --out build/book
+	$(BIN)/attest book --max-tokens 1024 --workers $(or $(WORKERS),1) --check --out build/book
 
 # On a GPU machine with torch, numpy, scipy and sympy of its own: no environment is made, PYTHON must be that machine's.
 gpu:

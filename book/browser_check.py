@@ -313,7 +313,7 @@ def check_graph(running: Any, root: Path) -> list[str]:
 
     def at(place: str) -> None:
         reader.open(place, "graph.html")
-        tab.wait_for_function("claimGraph.arranged", timeout=PATIENCE)
+        tab.wait_for_function("claimGraph.arranged", timeout=LIVE_PATIENCE)
 
     papers = "[...new Set(claimGraph.nodes(':visible').map(n => n.data('paper')))].length"
     at((root / "graph.html").as_uri())
@@ -359,6 +359,7 @@ LIVE = (
 )
 """Settings that the pages derive under in the check; the last is none that the theory takes."""
 LIVE_PATIENCE = 300_000
+"""Milliseconds for what a page computes itself: a derivation, or where a graph's nodes stand."""
 
 
 def derived(tab: Any, theory: str) -> Any:
