@@ -276,6 +276,7 @@ def test_differs_is_refuted_only_by_a_proof() -> None:
 
 @pytest.mark.parametrize("promised, low, high, shown", [
     (True, 0, None, ""), (False, 0, None, r"(0 < \eta)"), (True, 5, None, r"(5 < \eta)"), (True, 0, 2, r"(0 < \eta < 2)"),
+    (True, -1, 2, r"(0 < \eta < 2)"), (True, -1, None, ""), (False, -1, 2, r"(-1 < \eta < 2)"),
 ])  # fmt: skip
 def test_a_limit_shows_the_range_that_no_promise_says(
     promised: bool, low: int, high: int | None, shown: str
@@ -283,7 +284,8 @@ def test_a_limit_shows_the_range_that_no_promise_says(
     state, step_size = Tensor("s", ()), Tensor("eta", (), r"\eta", positive=promised)
     end = None if high is None else Fraction(high)
     printed = Limit(state, as_term(state) / 2, as_term(0), step_size, low=Fraction(low), high=end)
-    assert printed.statement_latex().endswith(shown or r"s \to 0")
+    latex = printed.statement_latex()
+    assert r"s \to 0 \text{ from every start}" in latex and latex.endswith(shown or "start}")
 
 
 def test_the_only_minimum_may_have_more_above_it_than_the_distance() -> None:
