@@ -14,7 +14,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,28 +61,28 @@ class Entry:
     source: str
 
 
-@lru_cache(maxsize=1)
+@per_audit
 def libraries() -> str:
-    """The versions of Python and of the libraries that verdicts depend on."""
+    """The versions of Python, of the libraries that verdicts depend on, and of the installed ones that an
+    author's package, or one beside it, imports.
+    """
     found = []
     for package in LIBRARIES:
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} absent")
-    return "\n".join([platform.python_version(), *found])
+    return "\n".join([platform.python_version(), *found, *_imported()])
 
 
-@per_audit
-def installed() -> str:
-    """The versions of the installed libraries that an author's package, or one beside it, imports."""
+def _imported() -> list[str]:
     if current().package == OWN:
-        return ""
+        return []
     folder = current().folder
     own = [p for p in sources().values() if not p.is_relative_to(ROOT) or p.is_relative_to(folder)]
     names = set().union(*map(first_names, own))
     packages = packages_distributions()
-    return "\n".join(sorted({f"{d} {version(d)}" for name in names for d in packages.get(name, ())}))
+    return sorted({f"{d} {version(d)}" for name in names for d in packages.get(name, ())})
 
 
 @per_audit
@@ -90,7 +90,7 @@ def state() -> str:
     """A hash of every source file of the packages, of every file of the audit and of the packages beside it,
     whatever reads it, and of the libraries' versions.
     """
-    whole = hashlib.sha256(libraries().encode() + installed().encode())
+    whole = hashlib.sha256(libraries().encode())
     for name, path in sorted(_counted().items()):
         whole.update(f"{name}\x00".encode() + path.read_bytes() + b"\x00")
     return whole.hexdigest()[:32]
@@ -106,26 +106,26 @@ def _counted() -> dict[str, Path]:
 
 
 @per_audit
-def _watched() -> tuple[Path, ...]:
-    """The same without their names, looked for once."""
-    return tuple(_counted().values())
+def _watched() -> tuple[tuple[str, float], ...]:
+    """The same, looked for once, without what commands write beside the verdicts, which was read by no claim;
+    each with the time at which this process began to import it.
+    """
+    folder = current().folder
+    judged = (path for path in _counted().values() if not written_beside(path))
+    return tuple((str(p), loaded() if p.is_relative_to(folder) else STARTED) for p in judged)
 
 
 def edited() -> str:
     """A file that `state` is of which was changed, or went, since this process may have imported it, or "":
     a key is made of what files hold now, and what this process finds comes of what they held then.
-
-    What commands write beside the verdicts was read by no claim.
     """
-    folder = current().folder
-    for path in _watched():
-        since = loaded() if path.is_relative_to(folder) else STARTED
+    for path, since in _watched():
         try:
-            status = path.stat()
+            status = os.stat(path)
         except OSError:
-            return str(path)
-        if max(status.st_mtime, status.st_ctime) > since and not written_beside(path):
-            return str(path)
+            return path
+        if max(status.st_mtime, status.st_ctime) > since:
+            return path
     return ""
 
 

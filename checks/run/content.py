@@ -24,7 +24,7 @@ import sympy as sp
 from checks.audit import current, per_audit
 from checks.claim import Claim, Options, built
 from checks.leg import Named
-from checks.run.catalogue import beside_audit, files, installed, libraries, sources, written_beside
+from checks.run.catalogue import beside_audit, files, libraries, sources, written_beside
 from checks.run.reach import absolute, effects, named_modules, nested, reach
 from checks.run.readings import printed_in
 
@@ -71,7 +71,7 @@ def engine_version(*modules: str) -> str:
     for name in sorted(_reached(*modules)):
         if not _is_declaration(name):
             digest.update(name.encode() + sources()[name].read_bytes())
-    digest.update(libraries().encode() + installed().encode())
+    digest.update(libraries().encode())
     return digest.hexdigest()[:16]
 
 

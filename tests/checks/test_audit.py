@@ -284,8 +284,8 @@ def test_a_knob_of_the_package_changes_its_derivation_and_its_verdicts(installed
 def test_what_the_package_imports_besides_libraries_is_in_the_keys(installed, mine) -> None:
     program = (
         "from attention_audit.checks.audit import use\nuse('mine')\n"
-        "from attention_audit.checks.run.catalogue import installed, sources\n"
-        "print(*sources(), '', installed(), sep='\\n')"
+        "from attention_audit.checks.run.catalogue import libraries, sources\n"
+        "print(*sources(), '', libraries(), sep='\\n')"
     )
     (mine / "beside.py").write_text("VALUE = 1\n")
     (mine / "mine" / "uses.py").write_text("import json\nimport numpy\nimport beside\nimport xdist\n")
