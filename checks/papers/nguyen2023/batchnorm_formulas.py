@@ -70,9 +70,7 @@ def normalised(vector: Term, by: Tensor = scale) -> Term:
 
 Z = r"(\boldsymbol{x}-\boldsymbol{\mu})\odot\mathbf{s}^{-1}"
 KEY = r"(\boldsymbol{k}_{%1}-\boldsymbol{\mu})\odot\mathbf{s}^{-1}"
-BN = sv.Variant(
-    "bn", train=rf"\Phi({KEY})", query=rf"\Phi({Z})", height=rf"h({KEY})", height_query=rf"h({Z})"
-)
+BN = sv.Variant.at("bn", KEY, Z)
 
 
 def statistics() -> All:

@@ -50,9 +50,7 @@ def biased(a: SvrAssumptions) -> Term:
 
 PLAIN = attend(score(q[i], k[j]))
 Z, KEY = r"\boldsymbol{x}-\beta\boldsymbol{\mu}", r"\boldsymbol{k}_{%1}-\beta\boldsymbol{\mu}"
-OWN = sv.Variant(
-    "centred", train=rf"\Phi({KEY})", query=rf"\Phi({Z})", height=rf"h({KEY})", height_query=rf"h({Z})"
-)
+OWN = sv.Variant.at("centred", KEY, Z)
 
 
 def derived(a: SvrAssumptions) -> Identity:

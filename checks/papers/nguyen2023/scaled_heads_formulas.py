@@ -90,14 +90,8 @@ def beta_sh(a: SvrAssumptions = PAPER) -> Term:
 
 # one head: its program has N_s training points
 X1, K1 = Tensor("x", (D,), r"\boldsymbol{x}"), Tensor("k", (NS, D), r"\boldsymbol{k}", r"\boldsymbol{k}_{%1}")
-ONE = sv.Variant(
-    "scaled head",
-    count=NS,
-    mark="^s",
-    train=r"\Phi^s(\boldsymbol{k}^s_{%1})",
-    query=r"\Phi^s(\boldsymbol{x}^s)",
-    height=r"h^s(\boldsymbol{k}^s_{%1})",
-    height_query=r"h^s(\boldsymbol{x}^s)",
+ONE = sv.Variant.at(
+    "scaled head", r"\boldsymbol{k}^s_{%1}", r"\boldsymbol{x}^s", r"\Phi^s", "h^s", count=NS, mark="^s"
 )
 
 
@@ -195,15 +189,7 @@ def pooling() -> All:
 
 Z = r"(\boldsymbol{x}-\boldsymbol{\mu}^s)\odot\mathbf{s}^{s^{-1}}"
 KEY = r"(\boldsymbol{k}^s_{%1}-\boldsymbol{\mu}^s)\odot\mathbf{s}^{s^{-1}}"
-HEAD = sv.Variant(
-    "bn head",
-    count=NS,
-    mark="^s",
-    train=rf"\Phi({KEY})",
-    query=rf"\Phi({Z})",
-    height=rf"h^s({KEY})",
-    height_query=rf"h^s({Z})",
-)
+HEAD = sv.Variant.at("bn head", KEY, Z, h="h^s", count=NS, mark="^s")
 
 
 def statistics() -> All:

@@ -25,13 +25,8 @@ jp = Index("j'", N)
 member = Tensor("1_M(x)", (N,), r"\mathbf{1}_{\mathcal{M}_x}", "", r"\mathbf{1}_{\mathcal{M}_x}(%1)")
 weight_sum, weight_share = Tensor("Z", (), "Z"), Tensor("p", (), "p")
 x, k, v = as_term(svr.x), as_term(svr.k), as_term(svr.v)
-SUBSET = sv.Variant(
-    "subset",
-    count=M,
-    train=r"\Phi(\boldsymbol{k}_{m_x(%1)})",
-    height=r"h_x(\boldsymbol{k}_{m_x(%1)})",
-    height_query=r"h_x(\boldsymbol{x})",
-    mark="^{(x)}",
+SUBSET = sv.Variant.at(
+    "subset", r"\boldsymbol{k}_{m_x(%1)}", r"\boldsymbol{x}", h="h_x", count=M, mark="^{(x)}"
 )
 chosen = Tensor(
     "k_m", (M, D), r"\boldsymbol{k}_{m_x}", r"\boldsymbol{k}_{m_x(%1)}", r"\boldsymbol{k}_{m_x(%1)}(%2)"

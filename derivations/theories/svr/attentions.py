@@ -117,15 +117,7 @@ def chains(a: SvrAssumptions) -> tuple[Chain, ...]:
 
 
 def _variant(name: str, count: str = N, mark: str = "") -> sv.Variant:
-    return sv.Variant(
-        name,
-        count=count,
-        mark=mark,
-        train=r"\Phi(\boldsymbol{z}_{%1})",
-        query=r"\Phi(\boldsymbol{z})",
-        height=r"h(\boldsymbol{z}_{%1})",
-        height_query=r"h(\boldsymbol{z})",
-    )
+    return sv.Variant.at(name, r"\boldsymbol{z}_{%1}", r"\boldsymbol{z}", count=count, mark=mark)
 
 
 def _steps(a: SvrAssumptions, chain: Chain) -> list[Step]:

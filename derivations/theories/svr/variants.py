@@ -62,6 +62,23 @@ class Variant:
     loss: str = PAPER.loss
     box: str = PAPER.box
 
+    @classmethod
+    def at(
+        cls,
+        name: str,
+        point: str,
+        query: str,
+        phi: str = r"\Phi",
+        h: str = "h",
+        count: str = "N",
+        mark: str = "",
+    ) -> Variant:
+        """The program in which Φ and h are both of one formula at a training point (%1) and of one at the
+        query.
+        """
+        both = f"{phi}({point})", f"{phi}({query})", f"{h}({point})", f"{h}({query})"
+        return cls(name, count, *both, mark=mark)
+
     def vectors(self, name: str, letter: str) -> Tensor:
         """A D_v-vector for each training point."""
         return vectors(name, DV, self._marked(rf"\boldsymbol{{{letter}}}"), self.count)
