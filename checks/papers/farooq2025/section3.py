@@ -136,8 +136,7 @@ claim(
     correction_words="V stands without a transpose.",
     rests_on=(HERE + "eq26",),
     legs=(legs.lift,),
-    where=WHERE
-    + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. The last printed line is "
+    where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. Line (d) is "
     r"(b), read with $d_v=n$ and a softmax $A$.",
     notes=TRANSPOSED
     + " Equations (46), (51) and (59) copy the slip; the sums over indices beside them, at the end of (47), "
