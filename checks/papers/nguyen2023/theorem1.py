@@ -305,7 +305,6 @@ EQ13 = claim(
         slope=(LAST, PARTIAL_SUM**DEGREE / sp.factorial(DEGREE)),
         at=((PARTIAL_SUM, sum(LETTERS[:-1])), (LAST, LETTERS[-1])),
     ),
-    rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),
     where=r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, "
     r"the terms of degree $t$, $S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over "
@@ -323,7 +322,7 @@ claim(
     "scores; at a query q_i and without intercept that is (2).",
     literal=softmax_attention,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
-    rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
+    rests_on=("nguyen2023/eq11", "nguyen2023/eq12", "nguyen2023/eq13"),
     legs=(legs.truncation,),
     where=PROGRAM + VALUES + r" $\boldsymbol{q}_i$: a query.",
 )
