@@ -10,10 +10,10 @@ from rich.markup import escape
 from checks.commands.console import COLOURS, OUT, print_table
 from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, finding
 from checks.kernel.rocq import library_hash
 from checks.run import catalogue, ledger, proofs
+from derivations.calculus.unicode import unicode_math
 
 WIDE = 120
 """Columns that the table of evidence needs."""

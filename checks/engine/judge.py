@@ -20,7 +20,6 @@ from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.mutants import mutants
 from checks.engine.printing import equation
-from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import check, check_definition, check_fields, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
 from derivations.calculus import angles, masks, maxima
@@ -32,6 +31,7 @@ from derivations.calculus.gradients import Differential, Gradient, Kronecker, Un
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Apply, NonConformable, Pick, Softmax, Symbol, Term, free, show_shapes
+from derivations.calculus.unicode import unicode_math
 
 ENOUGH = 3
 """Instances at which both sides of a proved equality were evaluated and found equal."""

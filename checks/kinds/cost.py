@@ -22,7 +22,6 @@ from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_given, named, open_demands
 from checks.engine.judge import ENGINES, equal, rejects, step
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed, sized, tensors_of
 from derivations.calculus import index as ix
@@ -31,6 +30,7 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import is_atom
 from derivations.calculus.term import Term, as_term, free
+from derivations.calculus.unicode import unicode_math
 
 T = sp.Symbol("t", positive=True)
 """The parameter of a ray of sizes."""

@@ -8,12 +8,12 @@ import pytest
 
 from checks.audit import current
 from checks.engine.printing import conditions_latex, part_latex
-from checks.engine.unicode import unicode_math, with_letters
 from checks.run.readings import printed
 from checks.statement import Identity
 from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, sum_over
+from derivations.calculus.unicode import unicode_math, with_letters
 
 
 @pytest.mark.parametrize("latex, text", [
