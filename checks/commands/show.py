@@ -116,8 +116,7 @@ def run(a: argparse.Namespace) -> int:
 
 def _verdicts(ids: list[str], a: argparse.Namespace) -> None:
     """Claims with their verdicts: as they were judged where nothing has changed since, else as recorded."""
-    recorded, cache = ledger.expected(), cache_of(a)
-    kept = catalogue.verdicts(ids, run_options(a), cache) if cache is not None else {}
+    recorded, kept = ledger.expected(), catalogue.verdicts(ids, run_options(a), cache_of(a))
     for id in ids:
         found, said = (kept[id], "judged") if id in kept else (recorded.get(id, ""), "recorded as")
         state = f"{said} [{COLOURS[found]}]{found}[/]" if found else "not recorded"

@@ -23,7 +23,7 @@ from checks.engine.hypotheses import (
     signs_under,
 )
 from checks.engine.instances import Instance, base_tensors, describe
-from checks.engine.judge import ENGINES, ENOUGH, conformable
+from checks.engine.judge import ENGINES, ENOUGH, conformable, difference
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
@@ -243,8 +243,9 @@ def certificate_error(statement: Follows) -> str:
         right = right + statement.squares.entry(*at)
     for tensor, h in residuals.items():
         right = ix.define(right, tensor, lambda *idx, h=h: h.difference(*idx))
-    if not nf.equal(apply_definitions(left, statement.given), apply_definitions(right, statement.given)):
-        return "the certificate is not an identity"
+    left, right = (apply_definitions(side, statement.given) for side in (left, right))
+    if not nf.equal(left, right):
+        return f"the certificate is not an identity: the sides differ by {difference(left, right)}"
     return ""
 
 
