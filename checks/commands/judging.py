@@ -95,8 +95,10 @@ def changed(
     """The records, under the defaults and under changed assumptions, of the claims that these touch; those
     that are not judged after ``total`` seconds are ended, unless the user gives each a limit.
     """
+    from derivations.calculus.term import whole
+
     options, cache = run_options(a), cache_of(a)
-    run = f"changes {settings!r} {options.seed}"
+    run = f"changes {whole(settings)} {options.seed}"
     noted = catalogue.recall(cache.folder, run) if cache else None
     if cache and noted is not None:
         pairs = [[cache.get(name, id) for name in noted[id]] for id in ids if noted[id]]

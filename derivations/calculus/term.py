@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -21,10 +22,23 @@ from derivations.calculus.documented import allows
 from derivations.calculus.functions import KNOWN, check_name
 from derivations.calculus.index import STACKED, Index, Tensor, summands
 from derivations.calculus.naming import is_atom, is_product
+from derivations.calculus.unicode import unicode_math
 
 Shape = tuple[str, ...]
 ONE = Index("1", "1")
 _LOOSE, _PRODUCT, _TIGHT, _ATOM = 1, 2, 3, 4
+_SHOWN = 160
+"""Characters of a formula that Python shows."""
+_WHOLE = ContextVar("whole", default=False)
+
+
+def whole(value: Any) -> str:
+    """The repr of a value with all that makes up the formulas in it: no two that differ read alike."""
+    before = _WHOLE.set(True)
+    try:
+        return repr(value)
+    finally:
+        _WHOLE.reset(before)
 
 
 class NonConformable(ValueError):
@@ -49,6 +63,12 @@ class Term:
     def latex(self) -> str:
         """The formula as printed."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        if _WHOLE.get():
+            return f"{type(self).__qualname__}(args={self.args!r}, data={self.data!r})"
+        text = " ".join(unicode_math(self.latex()).split())
+        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"

@@ -232,3 +232,18 @@ def test_a_greek_name_is_printed_as_its_letter() -> None:
     printed = (r"\rho", r"\xi_{tilde}", r"\Sigma", "mask", "x", "rhox", r"\rho")
     assert tuple(as_term(Tensor(name)).latex() for name in names) == printed
     assert as_term(Tensor("rho", (), r"\varrho")).latex() == r"\varrho"
+
+
+def test_a_term_shows_itself_as_a_short_line_and_all_of_it_where_contents_are_told_apart() -> None:
+    scores = tm.softmax(j, as_term(x)[j])
+    mean = sum_over(j, scores * as_term(x)[j])
+    assert repr(mean) == "Σ_(j=1)^N softmax_j(x_j) x_j"
+    long = sum((mean for _ in range(50)), mean)
+    assert len(repr(long)) == 160 and repr(long).endswith("…")
+    promised = as_term(Tensor("x", ("N",), positive=True))
+    assert repr(promised) == repr(as_term(x)) and tm.whole([promised]) != tm.whole([as_term(x)])
+    assert (
+        tm.whole(long) != tm.whole(long + 1)
+        and "\n" not in repr(tm.stack(i, mean))
+        and repr(long) == repr(long + 1)
+    )
