@@ -1,8 +1,8 @@
 """The order of tokens: causal masks, strict ones, and what a recurrence calls the value before.
 
 ``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0,
-that a mask is its own square, and that the row before i of [l < i] is its row i less [l = i - 1]. All else
-holds for any array in its place.
+that a mask is its own square, and that the row before i of [l < i] is its row i less [l = i - 1], also in
+exponents at the row before (decays by prefix sums). All else holds for any array in its place.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from derivations.calculus import normal as nf
 from derivations.calculus.gradients import Kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.order import before, is_mask, step
+from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
 from derivations.calculus.term import Pick, Term, as_term
+
+_ROUNDS = 4
 
 
 class Earlier(Kronecker):
@@ -84,7 +87,37 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _form(expr: ix.Expr) -> nf.Form:
-    return _ordered(nf.normal(inside(expr, _form)))
+    form = _ordered(nf.normal(inside(expr, _form)))
+    for _ in range(_ROUNDS):  # what is summed over the row before leaves another one
+        before_it, form = form, _ordered(nf.normal(_shifted(to_expr(form))))
+        if form == before_it:
+            break
+    return form
+
+
+def _shifted(expr: ix.Expr) -> ix.Expr:
+    """The same with exponents beside [t = i - 1] written in i: where that is not 0, [l < t] is [l < i] less
+    [l = t]. Where it is, an exponential has a value too, and the product is 0.
+    """
+    parts = tuple(map(_shifted, ix.children(expr)))
+    entries = [p for p in parts if isinstance(p, ix.At) and is_mask(p.tensor)]
+    for entry in entries if isinstance(expr, ix.Mul) else ():
+        i, t = entry.indices
+        if entry.tensor == step(t.dim):
+            parts = tuple(_in_exponents(p, i, t) for p in parts)
+    return ix.rebuild(expr, parts)
+
+
+def _in_exponents(factor: ix.Expr, i: Index, t: Index) -> ix.Expr:
+    base = factor.base if isinstance(factor, ix.Pow) else factor
+    if not (isinstance(base, ix.Call) and base.function == "exp"):
+        return factor
+    mask = before(t.dim)
+    return ix.define(
+        factor,
+        mask,
+        lambda k, l: ix.At(mask, (i, l)) - ix.Delta(l, t) if k == t else ix.At(mask, (k, l)),
+    )
 
 
 def _ordered(form: nf.Form) -> nf.Form:
