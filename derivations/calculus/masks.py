@@ -97,7 +97,7 @@ def _form(expr: ix.Expr) -> nf.Form:
 
 def _shifted(expr: ix.Expr) -> ix.Expr:
     """The same with exponents beside [t = i - 1] written in i: where that is not 0, [l < t] is [l < i] less
-    [l = t]. Where it is, an exponential has a value too, and the product is 0.
+    [l = t], and [l = i - 1] is [l = t]. Where it is, an exponential has a value too, and the product is 0.
     """
     parts = tuple(map(_shifted, ix.children(expr)))
     entries = [p for p in parts if isinstance(p, ix.At) and is_mask(p.tensor)]
@@ -112,12 +112,14 @@ def _in_exponents(factor: ix.Expr, i: Index, t: Index) -> ix.Expr:
     base = factor.base if isinstance(factor, ix.Pow) else factor
     if not (isinstance(base, ix.Call) and base.function == "exp"):
         return factor
-    mask = before(t.dim)
-    return ix.define(
-        factor,
-        mask,
-        lambda k, l: ix.At(mask, (i, l)) - ix.Delta(l, t) if k == t else ix.At(mask, (k, l)),
-    )
+    strict, stepped = before(t.dim), step(t.dim)
+    rules = {
+        strict: lambda k, l: ix.At(strict, (i, l)) - ix.Delta(l, t) if k == t else ix.At(strict, (k, l)),
+        stepped: lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)),
+    }
+    for mask, rule in rules.items():
+        factor = ix.define(factor, mask, rule)
+    return factor
 
 
 def _ordered(form: nf.Form) -> nf.Form:

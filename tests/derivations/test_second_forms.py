@@ -144,7 +144,15 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
         stepped, strict = (ix.At(mask, (one, two)) for mask in (step("N"), before("N")))
         inner = prefix(two, rng.choice((-1, 1, 2))) * call("exp", rng.randint(-1, 1) * U[one])
         return rng.choice(
-            (stepped, stepped, strict, inner, call("exp", prefix(one)), ix.Pow(1 + inner, Fraction(-1)))
+            (
+                stepped,
+                stepped,
+                strict,
+                inner,
+                call("exp", prefix(one)),
+                call("exp", ix.Sum(j, ix.At(step("N"), (one, j)) * U[j])),
+                ix.Pow(1 + inner, Fraction(-1)),
+            )
         )
 
     whole = ix.total(
