@@ -113,6 +113,8 @@ class Term:
         return Neg((self,))
 
     def __pow__(self, exponent: int | Fraction) -> Term:
+        if isinstance(exponent, (Term, Tensor, Index)):
+            raise TypeError("an exponent is a rational number; exp(b * log(a)) is a to the power of a term b")
         return Power((self,), Fraction(exponent))
 
     def __getitem__(self, at: Index | tuple[Index, ...]) -> Term:
@@ -138,6 +140,9 @@ def as_term(value: Any) -> Term:
         return Symbol((), value)
     if isinstance(value, (int, Fraction)):
         return Number((), Fraction(value))
+    if isinstance(value, Index):
+        place = f"the place of its token is sum_over(l, not_later(l, {value.name}))"
+        raise TypeError(f"an index is no number: {place}, with an index l over {value.dim}")
     raise TypeError(f"not a term: {value!r}")
 
 
