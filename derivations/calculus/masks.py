@@ -1,8 +1,9 @@
 """The order of tokens: causal masks, strict ones, and what a recurrence calls the value before.
 
-``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0,
-that a mask is its own square, and that the row before i of [l < i] is its row i less [l = i - 1], also in
-exponents at the row before (decays by prefix sums). All else holds for any array in its place.
+``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0
+and [l < i] [i < l] = 0, that a mask is its own square, that the row before i of [l < i] is its row i less
+[l = i - 1], and what a mask says of those in exponents beside it, which are decays. All else holds for any
+array in its place.
 """
 
 from __future__ import annotations
@@ -89,36 +90,43 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 def _form(expr: ix.Expr) -> nf.Form:
     form = _ordered(nf.normal(inside(expr, _form)))
     for _ in range(_ROUNDS):  # what is summed over the row before leaves another one
-        before_it, form = form, _ordered(nf.normal(_shifted(to_expr(form))))
+        before_it, form = form, _ordered(nf.normal(inside(_beside(to_expr(form)), _form)))
         if form == before_it:
             break
     return form
 
 
-def _shifted(expr: ix.Expr) -> ix.Expr:
-    """The same with exponents beside [t = i - 1] written in i: where that is not 0, [l < t] is [l < i] less
-    [l = t], and [l = i - 1] is [l = t]. Where it is, an exponential has a value too, and the product is 0.
+def _beside(expr: ix.Expr) -> ix.Expr:
+    """The same with what a mask says put into the exponents that it is multiplied with: where it is 0, so is
+    the product, and an exponential has a value all the same.
     """
-    parts = tuple(map(_shifted, ix.children(expr)))
-    entries = [p for p in parts if isinstance(p, ix.At) and is_mask(p.tensor)]
-    for entry in entries if isinstance(expr, ix.Mul) else ():
-        i, t = entry.indices
-        if entry.tensor == step(t.dim):
-            parts = tuple(_in_exponents(p, i, t) for p in parts)
+    parts = tuple(map(_beside, ix.children(expr)))
+    for entry in parts if isinstance(expr, ix.Mul) else ():
+        if isinstance(entry, ix.At) and is_mask(entry.tensor):
+            parts = tuple(_in_exponents(p, entry) for p in parts)
     return ix.rebuild(expr, parts)
 
 
-def _in_exponents(factor: ix.Expr, i: Index, t: Index) -> ix.Expr:
+def _in_exponents(factor: ix.Expr, mask: ix.At) -> ix.Expr:
+    """A power of an exponential as it is where a mask is 1: [t < i], or [t = i - 1] with which [l < t] is
+    [l < i] less [l = t], [t < k] is [i ≤ k] and [l = i - 1] is [l = t].
+    """
     base = factor.base if isinstance(factor, ix.Pow) else factor
     if not (isinstance(base, ix.Call) and base.function == "exp"):
         return factor
+    i, t = mask.indices
     strict, stepped = before(t.dim), step(t.dim)
-    rules = {
-        strict: lambda k, l: ix.At(strict, (i, l)) - ix.Delta(l, t) if k == t else ix.At(strict, (k, l)),
-        stepped: lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)),
-    }
-    for mask, rule in rules.items():
-        factor = ix.define(factor, mask, rule)
+
+    def ordered(k: Index, l: Index) -> ix.Expr:
+        if mask.tensor == strict:
+            return ix.as_expr(int(k == i)) if {k, l} == {i, t} else ix.At(strict, (k, l))
+        if k == t:
+            return ix.At(strict, (i, l)) - ix.Delta(l, t)
+        return 1 - ix.At(strict, (i, k)) if l == t else ix.At(strict, (k, l))
+
+    factor = ix.define(factor, strict, ordered)
+    if mask.tensor == stepped:
+        factor = ix.define(factor, stepped, lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)))
     return factor
 
 
@@ -126,8 +134,9 @@ def _ordered(form: nf.Form) -> nf.Form:
     """Every monomial by what holds for masks alone."""
     parts = []
     for (dims, height, factors), coefficient in form:
-        if any(_mask(a) and a[2][0] == a[2][1] for a, _ in factors):
-            continue  # no token is before itself
+        orders = {a[2] for a, _ in factors if _mask(a)}
+        if any(pair[::-1] in orders for pair in orders):
+            continue  # no token is before itself, or before one that is before it
         once = tuple((a, Fraction(1) if _mask(a) and e > 1 else e) for a, e in factors)
         tokens = tuple(nf.Token("b", (height, n), dim) for n, dim in enumerate(dims))
         pair = next((p for t in tokens if (p := _stepped(once, t))), None)

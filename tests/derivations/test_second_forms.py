@@ -120,7 +120,7 @@ def prefix(at: Index, factor: int = 1) -> ix.Expr:
 
 
 def test_a_decay_by_prefix_sums_is_that_of_the_row_before_and_a_step() -> None:
-    p = Index("p", "N")
+    p, q = Index("p", "N"), Index("q", "N")
     there = ix.At(step("N"), (i, p))
     decayed = ix.Sum(p, there * prefix(p) * call("exp", U[p]))
     assert masks.equal(decayed, ix.Sum(p, there) * prefix(i))
@@ -130,8 +130,14 @@ def test_a_decay_by_prefix_sums_is_that_of_the_row_before_and_a_step() -> None:
     ):
         assert not masks.equal(wrong, ix.Sum(p, there) * prefix(i))
     assert not masks.equal(decayed, prefix(i))  # there is no row before the first
+    between = ix.Sum(q, ix.At(before("N"), (q, j)) * masks.not_later(q, i).entry() * U[q])
+    strict = ix.At(before("N"), (i, j))
+    shorter = ix.Sum(q, ix.At(before("N"), (q, j)) * ix.At(before("N"), (i, q)) * U[q])
+    assert masks.equal(strict * call("exp", between), strict * call("exp", shorter) * call("exp", U[i]))
+    assert not masks.equal(call("exp", between), call("exp", shorter) * call("exp", U[i]))
+    assert masks.equal(strict * ix.At(before("N"), (j, i)), ix.Num(Fraction(0)))
     inside = ix.Pow(1 + prefix(p), Fraction(-1))  # of a denominator no value is known where the step is 0
-    assert ix.tensors(masks._shifted(there * inside)) == ix.tensors(there * inside)
+    assert ix.tensors(masks._beside(there * inside)) == ix.tensors(there * inside)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -143,17 +149,11 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
         one, two = rng.sample(tokens, 2)
         stepped, strict = (ix.At(mask, (one, two)) for mask in (step("N"), before("N")))
         inner = prefix(two, rng.choice((-1, 1, 2))) * call("exp", rng.randint(-1, 1) * U[one])
-        return rng.choice(
-            (
-                stepped,
-                stepped,
-                strict,
-                inner,
-                call("exp", prefix(one)),
-                call("exp", ix.Sum(j, ix.At(step("N"), (one, j)) * U[j])),
-                ix.Pow(1 + inner, Fraction(-1)),
-            )
-        )
+        between = ix.At(before("N"), (j, one)) * ix.At(before("N"), (two, j))
+        segment = call("exp", ix.Sum(j, (between + rng.randint(0, 1) * ix.Delta(j, two)) * U[j]))
+        stood = call("exp", strict * U[one] + ix.Sum(j, ix.At(step("N"), (one, j)) * U[j]))
+        below = ix.Pow(1 + inner, Fraction(-1))
+        return rng.choice((stepped, stepped, strict, inner, segment, stood, call("exp", prefix(one)), below))
 
     whole = ix.total(
         ix.Mul(tuple(factor() for _ in range(rng.randint(2, 5)))), *rng.choice(((p, q), (q, p), (p,)))

@@ -252,7 +252,9 @@ def test_a_term_shows_itself_as_a_short_line_and_all_of_it_where_contents_are_to
 def test_powers_and_places_that_are_no_numbers_say_how_they_are_written() -> None:
     g = as_term(Tensor("g", positive=True))
     for power in (lambda: g**g, lambda: g ** (i - g), lambda: g**i):
-        with pytest.raises(TypeError, match=r"exp\(b \* log\(a\)\)|sum_over\(l, not_later\(l, i\)\), with an index l over N"):
+        with pytest.raises(
+            TypeError, match=r"exp\(b \* log\(a\)\)|sum_over\(l, not_later\(l, i\)\), with an index l over N"
+        ):
             power()
     with pytest.raises(TypeError, match=r"sum_over\(l, not_later\(l, i\)\)"):
         as_term(i)

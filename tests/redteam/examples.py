@@ -130,11 +130,22 @@ TURNED = (Given(S_, (i,), sum_over(j, not_later(j, i) * sin(u[j])), "prefix sums
 RUN = Tensor("H", ("N",))
 run = as_term(RUN)
 DECAYED = Given(RUN, (i,), sum_over(j, not_later(j, i) * exp(s[j] - s[i]) * v[j]), "decayed by prefix sums")
+RANGE = tuple(
+    Given(
+        RUN,
+        (i,),
+        sum_over(j, not_later(j, i) * exp(-sum_over(l, mask(j, l) * not_later(l, i) * u[l])) * v[j]),
+        "decayed by sums of a range",
+    )
+    for mask in (not_later, earlier)
+)
 MASKS = (
     Pair("identity/decay-of-the-own-input", lambda: Identity(run[i], exp(-u[i]) * (previous(run, i) + v[i]), (*PREFIX, DECAYED)), "u = v = 1, i = 1",
          lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], (*PREFIX, DECAYED))),
     Pair("identity/decay-by-strict-sums", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], (*STRICT, DECAYED)), "u = (0, 1), v = (1, 0), i = 2",
          lambda: Identity(run[i], exp(-previous(u, i)) * previous(run, i) + v[i], (*STRICT, DECAYED))),
+    Pair("identity/decay-over-a-range", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], RANGE[:1]), "u = v = 1, i = 1",
+         lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], RANGE[1:])),
     Pair("identity/row-before-the-first", lambda: Identity(previous(exp(-s), i), exp(u[i] - s[i]), PREFIX), "i = 1",
          lambda: Identity(previous(exp(-s), i) * exp(-u[i]), exp(-s[i]) * previous(stack(i, one), i), PREFIX)),
     Pair("identity/off-by-one", lambda: Identity(s[i], previous(s, i), PREFIX), "u = 1", lambda: Identity(s[i], previous(s, i) + u[i], PREFIX)),
