@@ -118,7 +118,7 @@ class Term:
         return Power((self,), Fraction(exponent))
 
     def __getitem__(self, at: Index | tuple[Index, ...]) -> Term:
-        return Pick((self,), at if isinstance(at, tuple) else (at,))
+        return Pick((self,), _indices(*(at if isinstance(at, tuple) else (at,))))
 
     @property
     def T(self) -> Term:
@@ -132,6 +132,13 @@ class Term:
         return (), ()
 
 
+def _indices(*given: Any) -> tuple[Index, ...]:
+    for value in given:
+        if not isinstance(value, Index):
+            raise TypeError(f'an index is an Index, such as Index("j", "N"), not {value!r}')
+    return given
+
+
 def as_term(value: Any) -> Term:
     """Rational numbers and tensors as terms."""
     if isinstance(value, Term):
@@ -143,7 +150,8 @@ def as_term(value: Any) -> Term:
     if isinstance(value, Index):
         place = f"the place of its token is sum_over(l, not_later(l, {value.name}))"
         raise TypeError(f"an index is no number: {place}, with an index l over {value.dim}")
-    raise TypeError(f"not a term: {value!r}")
+    numbers = "; numbers are whole, or a Fraction" if isinstance(value, float) else ""
+    raise TypeError(f"not a term: {value!r}{numbers}")
 
 
 class Symbol(Term):
@@ -788,17 +796,18 @@ def picked_from(term: Term) -> Term:
 def sum_over(index: Index, *rest: Any) -> Term:
     """``sum_over(i, j, body)``: the sum of the body over the indices, the first outermost."""
     *more, body = rest
+    _indices(index)
     return SumOver((sum_over(*more, body) if more else as_term(body),), index)
 
 
 def stack(index: Index, body: Any) -> Term:
     """The vector or matrix with the given entries or rows."""
-    return Stack((as_term(body),), index)
+    return Stack((as_term(body),), *_indices(index))
 
 
 def softmax(index: Index, score: Any) -> Term:
     """softmax of a scalar score, normalised over the index."""
-    return Softmax((as_term(score),), index)
+    return Softmax((as_term(score),), *_indices(index))
 
 
 def row_softmax(matrix: Any) -> Term:

@@ -258,3 +258,18 @@ def test_powers_and_places_that_are_no_numbers_say_how_they_are_written() -> Non
             power()
     with pytest.raises(TypeError, match=r"sum_over\(l, not_later\(l, i\)\)"):
         as_term(i)
+
+
+def test_what_is_no_index_number_or_size_is_said_at_once() -> None:
+    for wrong in (
+        lambda: as_term(x)[0],
+        lambda: sum_over("i", s),
+        lambda: tm.stack(1, s),
+        lambda: tm.softmax("j", s),
+    ):
+        with pytest.raises(TypeError, match="an index is an Index"):
+            wrong()
+    with pytest.raises(TypeError, match="numbers are whole, or a Fraction"):
+        0.5 * as_term(x)
+    with pytest.raises(ValueError, match="a dimension has a name, not 3"):
+        Index("i", 3)
