@@ -19,7 +19,7 @@ from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
 from derivations.calculus.term import Pick, Term, as_term
 
-_ROUNDS = 4
+_ROUNDS = 6
 
 
 class Earlier(Kronecker):
@@ -108,26 +108,46 @@ def _beside(expr: ix.Expr) -> ix.Expr:
 
 
 def _in_exponents(factor: ix.Expr, mask: ix.At) -> ix.Expr:
-    """A power of an exponential as it is where a mask is 1: [t < i], or [t = i - 1] with which [l < t] is
-    [l < i] less [l = t], [t < k] is [i ≤ k] and [l = i - 1] is [l = t].
+    """A power of an exponential as it is where a mask is 1: [t < i], by which [k < t] [k < i] is [k < t], and
+    [t < k] its opposite; or [t = i - 1], by which [l < t] is [l < i] less [l = t], [t < k] is [i ≤ k], and
+    [l = i - 1] is [l = t].
     """
     base = factor.base if isinstance(factor, ix.Pow) else factor
     if not (isinstance(base, ix.Call) and base.function == "exp"):
         return factor
     i, t = mask.indices
     strict, stepped = before(t.dim), step(t.dim)
+    outer = ix.free_indices(factor)
 
     def ordered(k: Index, l: Index) -> ix.Expr:
-        if mask.tensor == strict:
-            return ix.as_expr(int(k == i)) if {k, l} == {i, t} else ix.At(strict, (k, l))
+        if mask.tensor == strict and {k, l} == {i, t}:
+            return ix.as_expr(int(k == i))
+        if mask.tensor == strict:  # of indices that are summed over inside: others would turn to and fro
+            turned = l == t and k not in outer
+            return 1 - ix.At(strict, (t, k)) - ix.Delta(k, t) if turned else ix.At(strict, (k, l))
         if k == t:
             return ix.At(strict, (i, l)) - ix.Delta(l, t)
         return 1 - ix.At(strict, (i, k)) if l == t else ix.At(strict, (k, l))
 
     factor = ix.define(factor, strict, ordered)
-    if mask.tensor == stepped:
-        factor = ix.define(factor, stepped, lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)))
-    return factor
+    factor = _apart(factor, strict, i, t)
+    if mask.tensor == strict:
+        return factor
+    return ix.define(factor, stepped, lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)))
+
+
+def _apart(expr: ix.Expr, strict: Tensor, i: Index, t: Index) -> ix.Expr:
+    """The same where t < i: the two are not equal, and [k < t] [k < i] is [k < t]."""
+    if isinstance(expr, ix.Delta) and {expr.left, expr.right} == {i, t}:
+        return ix.as_expr(0)
+    if isinstance(expr, ix.Sum) and expr.index in (i, t):
+        return expr  # another index of that name
+    parts = tuple(_apart(part, strict, i, t) for part in ix.children(expr))
+    if isinstance(expr, ix.Mul):
+        masks = [p.indices for p in parts if isinstance(p, ix.At) and p.tensor == strict]
+        implied = [ix.At(strict, (i, k)) for first, k in masks if first == t]
+        parts = tuple(p for p in parts if p not in implied)
+    return ix.rebuild(expr, parts)
 
 
 def _ordered(form: nf.Form) -> nf.Form:

@@ -136,6 +136,12 @@ def test_a_decay_by_prefix_sums_is_that_of_the_row_before_and_a_step() -> None:
     assert masks.equal(strict * call("exp", between), strict * call("exp", shorter) * call("exp", U[i]))
     assert not masks.equal(call("exp", between), call("exp", shorter) * call("exp", U[i]))
     assert masks.equal(strict * ix.At(before("N"), (j, i)), ix.Num(Fraction(0)))
+    of_prefixes = call(
+        "exp",
+        ix.Sum(q, masks.not_later(q, i).entry() * U[q]) - ix.Sum(q, masks.not_later(q, j).entry() * U[q]),
+    )
+    assert masks.equal(strict * call("exp", between), strict * of_prefixes)
+    assert not masks.equal(call("exp", between), of_prefixes)  # it is turned around behind i
     inside = ix.Pow(1 + prefix(p), Fraction(-1))  # of a denominator no value is known where the step is 0
     assert ix.tensors(masks._beside(there * inside)) == ix.tensors(there * inside)
 
@@ -151,7 +157,11 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
         inner = prefix(two, rng.choice((-1, 1, 2))) * call("exp", rng.randint(-1, 1) * U[one])
         between = ix.At(before("N"), (j, one)) * ix.At(before("N"), (two, j))
         segment = call("exp", ix.Sum(j, (between + rng.randint(0, 1) * ix.Delta(j, two)) * U[j]))
-        stood = call("exp", strict * U[one] + ix.Sum(j, ix.At(step("N"), (one, j)) * U[j]))
+        stood = call(
+            "exp",
+            (strict + rng.randint(0, 1) * ix.Delta(one, two)) * U[one]
+            + ix.Sum(j, ix.At(step("N"), (one, j)) * U[j]),
+        )
         below = ix.Pow(1 + inner, Fraction(-1))
         return rng.choice((stepped, stepped, strict, inner, segment, stood, call("exp", prefix(one)), below))
 

@@ -130,6 +130,7 @@ TURNED = (Given(S_, (i,), sum_over(j, not_later(j, i) * sin(u[j])), "prefix sums
 RUN = Tensor("H", ("N",))
 run = as_term(RUN)
 DECAYED = Given(RUN, (i,), sum_over(j, not_later(j, i) * exp(s[j] - s[i]) * v[j]), "decayed by prefix sums")
+BETWEEN = exp(sum_over(l, earlier(j, l) * not_later(l, i) * u[l]))
 RANGE = tuple(
     Given(
         RUN,
@@ -146,6 +147,8 @@ MASKS = (
          lambda: Identity(run[i], exp(-previous(u, i)) * previous(run, i) + v[i], (*STRICT, DECAYED))),
     Pair("identity/decay-over-a-range", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], RANGE[:1]), "u = v = 1, i = 1",
          lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], RANGE[1:])),
+    Pair("identity/range-behind-its-end", lambda: Identity(BETWEEN, exp(s[i] - s[j]), PREFIX), "i = 1, j = 2, u = 1",
+         lambda: Identity(not_later(j, i) * BETWEEN, not_later(j, i) * exp(s[i] - s[j]), PREFIX)),
     Pair("identity/row-before-the-first", lambda: Identity(previous(exp(-s), i), exp(u[i] - s[i]), PREFIX), "i = 1",
          lambda: Identity(previous(exp(-s), i) * exp(-u[i]), exp(-s[i]) * previous(stack(i, one), i), PREFIX)),
     Pair("identity/off-by-one", lambda: Identity(s[i], previous(s, i), PREFIX), "u = 1", lambda: Identity(s[i], previous(s, i) + u[i], PREFIX)),
