@@ -66,7 +66,7 @@ class Follows(Kind):
     "rational singular value decompositions" (A = U diag(s) Vᵀ = U X), "positive semidefinite decompositions"
     (A = BᵀB = U diag(s) Vᵀ, V = U), "leading triplets" (K, h_r, V_1, V_2, tau, a, b); of a kernel K and its
     feature maps, "singular triplets, f(X): F" and "solutions of (7), f(X): F" with F tokens, sampled or
-    identity. An error lists them, and the symbols of one.
+    identity. `checks.kinds.exact_svd.FAMILIES` lists them; an error names the symbols of one.
     """
 
     hypotheses: tuple[Equation, ...]
