@@ -32,7 +32,8 @@ FAILED = ("corrected", "refuted")
 UNFINISHED = ("unsettled", "inconsistent")
 
 SEVERITIES = {
-    "substance": "what directly rests on it fails too and is named, or no change of symbols mends it",
+    "substance": "what directly rests on it fails too, for this reason or another, and is named, or no "
+    "change of symbols mends it",
     "condition": "true as printed once an unstated condition is added",
     "misprint": "a formula whose correction keeps most of its symbols, and a side or half of each, and "
     "nothing that directly rests on it fails",

@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+from derivations.errors import Unusable
+
 GROUP = "attention_audit"
 """The group of entry points under which a distribution names its audits: ``mypaper = "mypaper:AUDIT"``."""
 OWN = "checks.papers"
@@ -111,7 +113,7 @@ class Audit:
         return self.folder / (paper.folder or paper.key)
 
 
-class UnknownPackage(LookupError):
+class UnknownPackage(Unusable, LookupError):
     """There is no such package, or it is no audit; the message is one line that says what is needed."""
 
 

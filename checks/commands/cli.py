@@ -13,10 +13,11 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
-from checks.audit import CHOSEN, UnknownPackage, use
+from checks.audit import CHOSEN, use
 from checks.commands.console import any_encoding, complain
 from checks.commands.options import BadInput
 from checks.commands.stopping import SAID, Terminated, stoppable
+from derivations.errors import Unusable
 
 COMMANDS = {
     "list": "claims with their verdicts",
@@ -67,10 +68,13 @@ def main(argv: list[str] | None = None) -> int:
     except ImportError as error:  # a library that is damaged, or that the machine cannot load
         complain(f"cannot be imported: {error}")
         return 2
+    except Unusable as error:
+        complain(str(error))
+        return 2
     except Exception as error:
-        if not isinstance(error, _unusable()):
+        if type(error).__name__ != "BrokenProcessPool":  # of a module that only the start of workers imports
             raise
-        complain(_words(error))
+        complain("a worker process was killed; finished claims are cached: run again, with fewer --workers")
         return 2
 
 
@@ -78,42 +82,6 @@ def _drop_output() -> None:
     """What is left in the buffer goes nowhere: Python would try to write it again when it ends."""
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _unusable() -> tuple[type[Exception], ...]:
-    """The errors that say what is wrong with the input; imported where one has been raised, so that a
-    start costs nothing.
-    """
-    from concurrent.futures.process import BrokenProcessPool
-
-    from checks.experiments.errors import ExperimentError
-    from checks.run.bounded import WorkerEnded
-    from checks.run.cache import UnwritableCache
-    from checks.run.ledger import BadLedger
-    from checks.run.registry import UnknownClaim
-    from checks.tensors.core.errors import TensorError
-    from derivations.theories.theory import BadAssumption
-
-    return (
-        *(
-            BadInput,
-            UnknownPackage,
-            UnknownClaim,
-            BadAssumption,
-            BadLedger,
-            UnwritableCache,
-            TensorError,
-            ExperimentError,
-        ),
-        BrokenProcessPool,
-        WorkerEnded,
-    )
-
-
-def _words(error: Exception) -> str:
-    if type(error).__name__ == "BrokenProcessPool":
-        return "a worker process was killed; finished claims are cached: run again, with fewer --workers"
-    return str(error)
 
 
 class _Parser(argparse.ArgumentParser):

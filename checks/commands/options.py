@@ -6,6 +6,7 @@ import argparse
 import os
 
 from checks.claim import Options
+from derivations.errors import Unusable
 
 DTYPES = ("float64", "float32", "bfloat16")
 MANY = 8
@@ -13,7 +14,7 @@ LONGEST = 10**8
 """Seconds, three years: far beyond them the system's timers can no longer be set."""
 
 
-class BadInput(Exception):
+class BadInput(Unusable):
     """Unusable input; the message is one line that says what is wrong and what is allowed."""
 
 

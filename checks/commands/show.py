@@ -62,7 +62,7 @@ def run(a: argparse.Namespace) -> int:
             alone = "" if failure["severity"] == record.severity else " by its repair alone"
             OUT.print(f"  {failure['severity']}{alone}: {failure['because']}", markup=False, highlight=False)
     if record.inherited_by:
-        head("Fails with it")
+        head("Rests on it and fails too")
         OUT.print(f"  {', '.join(record.inherited_by)}", markup=False, highlight=False)
     if record.corrected:
         head("Corrected")

@@ -384,6 +384,12 @@ def describe(instance: Instance, at: Mapping[Index, int], *expressions: ix.Expr)
     return "; ".join(lines)
 
 
+def assigned(values: Iterable[tuple[str, Any]], tensors: Iterable[Tensor]) -> str:
+    """Values by the names of tensors, in words: with their symbols."""
+    symbols = {t.name: unicode_math(t.symbol) for t in tensors}
+    return ", ".join(f"{symbols.get(name, name)} = {value}" for name, value in values)
+
+
 def _polynomial(coefficients: list[Fraction]) -> str:
     """A polynomial in t whose coefficients are not 0, that of degree 0 first."""
     first, *others = coefficients

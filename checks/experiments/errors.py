@@ -1,5 +1,7 @@
-"""The error of experiments, apart so that the command line can name it without importing torch."""
+"""The error of experiments, apart from what loads torch."""
+
+from derivations.errors import Unusable
 
 
-class ExperimentError(RuntimeError):
+class ExperimentError(Unusable, RuntimeError):
     """An experiment that cannot be run or read; the message is one line."""

@@ -12,6 +12,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES, step
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
 from checks.kinds.recurrence import denominators
 from checks.statement import Kind, Malformed
@@ -116,12 +117,12 @@ def counted(statement: Counted, seed: int, with_mutants: bool) -> Finding:
         return Finding([Evidence("exact", "exact-rational", None, f"two counters disagree: {wrong}")])
     finding = Finding()
     same = sp.expand(found - s.formula) == 0
-    latex = rf"{sp.latex(found)}"
+    latex = sp.latex(found)
     finding.steps.append(
         step(f"count: {s.what}", latex, "read off the sizes of every product that the routine makes", same)
     )
     finding.counterexample = _first_difference(s, s.formula, counts, "the formula")
-    detail = f"counted {found}, read off at {len(s.looked_at())} sizes"
+    detail = f"counted {unicode_math(latex)}, read off at {len(s.looked_at())} sizes"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", same, detail, settles=True))
     detail = f"another counter agrees with what was read off at {len(s.looked_at())} sizes"
     finding.evidence.append(Evidence("exact", "exact-rational", same, detail))
@@ -198,7 +199,8 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
         slope = sp.factor(sp.diff(expression, symbol))
         latex = rf"\frac{{\partial}}{{\partial {sp.latex(symbol)}}} = {sp.latex(slope)}"
         reason = "a quotient of polynomials with positive coefficients"
-        finding = Finding([Evidence("derivation", "exact-symbolic", True, f"slope {slope}", settles=True)])
+        detail = f"slope {unicode_math(sp.latex(slope))}"
+        finding = Finding([Evidence("derivation", "exact-symbolic", True, detail, settles=True)])
         finding.steps.append(step(f"{statement.what} increases with {symbol}", latex, reason, True))
         if with_mutants:
             for mutant in (-expression, expression.subs(symbol, 1 / symbol), 1 / expression):
@@ -223,8 +225,9 @@ def _fall(statement: Grows) -> str | None:
             continue
         before, after = (sp.Rational(statement.expression.subs(p)) for p in (first, second))
         if after <= before:
-            fixed = ", ".join(f"{s} = {first[s]}" for s in rest)
-            change = f"from {statement.symbol} = {first[statement.symbol]} to {second[statement.symbol]}"
+            fixed = ", ".join(f"{unicode_math(sp.latex(s))} = {first[s]}" for s in rest)
+            name = unicode_math(sp.latex(statement.symbol))
+            change = f"from {name} = {first[statement.symbol]} to {second[statement.symbol]}"
             return f"{fixed}: {change} the {statement.what} goes from {before} to {after}"
     return None
 

@@ -18,6 +18,7 @@ from checks.engine.hypotheses import apply_definitions, open_demands
 from checks.engine.instances import Instance, describe, entries_of, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, equal, identity, rejects, unbound
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, point_entries
 from checks.kinds.stationary import point_entry
@@ -334,9 +335,11 @@ def _along(s: Extremum) -> str | None:
     if not why:
         return None
     assert s.witness is not None
-    name, moved = s.variable.name, _nested(s.direction)
+    name, moved = unicode_math(s.variable.symbol), _nested(s.direction)
     base = f"{s.witness.words(s.given)}; {name} = point + t {moved}"
-    return f"{base}: the energy exceeds its value at the point by {q.as_expr()}, {why}"
+    return (
+        f"{base}: the energy exceeds its value at the point by {unicode_math(sp.latex(q.as_expr()))}, {why}"
+    )
 
 
 def rival(q: sp.Poly, sign: int, strict: bool) -> Fraction | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions
-from checks.engine.instances import FUNCTIONS, Instance, dimensions, ones
+from checks.engine.instances import FUNCTIONS, Instance, assigned, dimensions, ones
 from checks.engine.judge import ENGINES
 from checks.evidence import Evidence
 from checks.kinds.examples import Point
@@ -82,7 +82,7 @@ def midpoint_violation(statement: ConvexProgram) -> str | None:
     broken = _violated(statement.program, {**data, **middle})
     if not broken:
         return None
-    shown = [", ".join(f"{n} = {v}" for n, v in p.items()) for p in (data, one, other, middle)]
+    shown = [assigned(p.items(), statement.program.unknown()) for p in (data, one, other, middle)]
     return (
         f"all dimensions 1; {shown[0]}: ({shown[1]}) and ({shown[2]}) are feasible, "
         f"their midpoint ({shown[3]}) is not: it exceeds a constraint by {broken}"

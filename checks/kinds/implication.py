@@ -11,6 +11,7 @@ from checks.engine.finding import Finding
 from checks.engine.hypotheses import facts_of
 from checks.engine.instances import (
     Instance,
+    assigned,
     describe,
     dimensions,
     entries_of,
@@ -86,7 +87,7 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     unseen = any(hidden_demands(statement))  # a point may be excluded by what its entries do not show
     offered = None if unseen else witness(statement)
     if offered:
-        shown = ", ".join(f"{n} = {v}" for n, v in statement.witness)
+        shown = assigned(statement.witness, (t for t, _ in offered.values))
         got = offered.evaluate(statement.conclusion.term.entry(), _first(statement.conclusion))
         held = f"every hypothesis holds, but {statement.conclusion.name} has value {got}"
         finding.counterexample = f"all dimensions 1; {shown}: {held}"

@@ -14,6 +14,7 @@ from checks.engine.hypotheses import apply_definitions
 from checks.engine.instances import FUNCTIONS, Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, identity, rejects
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import keep_promises
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point
@@ -219,7 +220,8 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
         if why:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
             text = describe(Instance(instance.sizes, fixed, s.given), {})
-            return f"{text}: one step takes z to {sp.expand(a * _z + b)}, {why}"
+            moved_to = unicode_math(sp.latex(sp.expand(a * _z + b)))
+            return f"{text}: one step takes z to {moved_to}, {why}"
     return None
 
 

@@ -184,6 +184,10 @@ def _small(s: Order) -> str:
     return unicode_math(s.small.symbol)
 
 
+def _power(s: Order, exponent: int) -> str:
+    return unicode_math(f"{s.small.symbol}^{{{exponent}}}")
+
+
 def _sides(s: Order) -> list[ix.Expr]:
     return [apply_definitions(t.entry(), s.choice) for t in (s.exact, s.approximate)]
 
@@ -199,7 +203,7 @@ def _prove(s: Order, finding: Finding, unsupported: str) -> None:
     for n, passed in enumerate(same):
         left, right = (rf"\partial^{n}\left({t.latex()}\right)\Big|_0" for t in (s.exact, s.approximate))
         step = {
-            "title": f"coefficient of {_small(s)}^{n}",
+            "title": f"coefficient of {_power(s, n)}",
             "latex": f"{left} = {right}",
             "reason": "derivatives at 0 by index calculus, confirmed by series arithmetic; equal normal "
             "forms",
@@ -301,7 +305,7 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
         for n in range(s.order):
             if left[n] != right[n]:
                 values = f"is {left[n]}, the formula has {right[n]}"
-                return f"{_words(s, instance, at)}: the coefficient of {_small(s)}^{n} {values}"
+                return f"{_words(s, instance, at)}: the coefficient of {_power(s, n)} {values}"
     return None
 
 

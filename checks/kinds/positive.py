@@ -19,6 +19,7 @@ from checks.engine.finding import Finding
 from checks.engine.instances import FUNCTIONS, as_written
 from checks.engine.judge import ENGINES, ENOUGH, conformable, rejects, step
 from checks.engine.mutants import mutants
+from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
@@ -223,7 +224,7 @@ class Negative:
             return f"{where}: the kernel divides by 0"
         shown = "; ".join(", ".join(map(str, row)) for row in self.gram)
         weights, value = ", ".join(map(str, self.weights)), _weighed(self.weights, self.gram)
-        return f"{where}: Gram matrix [{shown}], w = ({weights}), w'Gw = {value} < 0"
+        return f"{where}: Gram matrix [{shown}], w = ({weights}), wᵀGw = {value} < 0"
 
 
 def _weighed(weights: Any, gram: Any) -> Any:
@@ -277,7 +278,7 @@ def _gram(
 
 
 def _words(parameters: dict[Tensor, Fraction], points: tuple[tuple[Any, ...], ...]) -> str:
-    shown = [f"{t.name} = {v}" for t, v in parameters.items()]
+    shown = [f"{unicode_math(t.symbol)} = {v}" for t, v in parameters.items()]
     shown += [f"x_{n + 1} = ({', '.join(map(str, p))})" for n, p in enumerate(points)]
     return ", ".join(shown)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from derivations.errors import Unusable
 from derivations.theories.theory import BadAssumption
 
 SECONDS, GIB = 60, 1
@@ -40,7 +41,7 @@ class Total:
         return max(0.001, self.seconds - (time.process_time() - begun))
 
 
-class WorkerEnded(RuntimeError):
+class WorkerEnded(Unusable, RuntimeError):
     """The process that judged a claim ended itself or was killed."""
 
 

@@ -12,6 +12,7 @@ from checks.audit import cache_folder
 from checks.engine.verdict import SEVERITIES, agrees
 from checks.evidence import Record, digest
 from checks.run.store import read_json, write_atomically
+from derivations.errors import Unusable
 
 STOPPED = " stopped with "
 """How the reason of a leg that raised an exception reads."""
@@ -24,7 +25,7 @@ def unjudged(record: Record) -> bool:
     return any((e.not_run or "").startswith(UNJUDGED) for e in record.evidence)
 
 
-class UnwritableCache(RuntimeError):
+class UnwritableCache(Unusable, RuntimeError):
     """A cache that cannot be written."""
 
 

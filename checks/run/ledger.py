@@ -11,9 +11,10 @@ from checks.audit import current
 from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.evidence import Record
 from checks.run.store import once, read_json, write_atomically
+from derivations.errors import Unusable
 
 
-class BadLedger(RuntimeError):
+class BadLedger(Unusable, RuntimeError):
     """A ledger or table of expected verdicts that is missing or damaged."""
 
 

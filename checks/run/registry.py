@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from checks.audit import current, own_module
 from checks.claim import CLAIMS, Claim
 from checks.run.readings import printed, printed_in
+from derivations.errors import Unusable
 
 
 def modules() -> list[str]:
@@ -23,7 +24,7 @@ def modules() -> list[str]:
     ]
 
 
-class UnknownClaim(LookupError):
+class UnknownClaim(Unusable, LookupError):
     """No claim has this id."""
 
 

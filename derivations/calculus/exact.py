@@ -156,12 +156,12 @@ def _sign(terms: dict[Fraction, Fraction]) -> int:
 def _show(terms: dict[Fraction, Fraction]) -> str:
     if not terms:
         return "0"
-    parts = []
+    text = ""
     for r in sorted(terms, reverse=True):
-        c = terms[r]
         power = "" if r == 0 else ("e" if r == 1 else f"e^({r})")
-        parts.append(str(c) if not power else (power if c == 1 else f"{c}*{power}"))
-    return " + ".join(parts)
+        size = "" if power and abs(terms[r]) == 1 else str(abs(terms[r]))
+        text += f" {'-' if terms[r] < 0 else '+'} {f'{size} {power}'.strip()}"
+    return text[3:] if text[1] == "+" else f"-{text[3:]}"
 
 
 def rational(value: Any) -> Fraction:

@@ -13,6 +13,7 @@ from typing import Any
 
 from derivations.calculus.parse import printed
 from derivations.calculus.program import Step
+from derivations.errors import Unusable
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:+\-*/^() ]*")
 """What a value is written with. It is shown in pages, formulas and terminals, where other signs mean
@@ -23,7 +24,7 @@ _LARGEST = 2**16
 _DOTS = 1000
 
 
-class BadAssumption(ValueError):
+class BadAssumption(Unusable, ValueError):
     """A knob that does not exist, or a value that it does not take."""
 
 

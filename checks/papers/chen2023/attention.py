@@ -528,7 +528,7 @@ claim(
     "Appendix B.1, language modelling",
     "Causal Primal-Attention with data-dependent weights",
     words="The language model uses the causal version with weights f(X)ᵀW_e that depend on the whole "
-    "sequence.",
+    "sequence, and is causal: no score depends on later tokens.",
     literal=_leaks(),
     corrected=All(*_causal(mean_q, W_q, V_e, "queries"), *_causal(mean_k, W_key, V_r, "keys")),
     correction_words="Causal with weights that do not depend on X: whatever the feature map, x_u enters the "
@@ -537,8 +537,9 @@ claim(
     rests_on=("chen2023/fig3",),
     legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; "
-    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$, with $W_e\in\mathbb{R}^{N\times s}$; in the "
-    r"correction $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ and $W_q,W_k,W_e,W_r$ as in chen2023/fig3.",
+    r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$, with $W_e\in\mathbb{R}^{N\times s}$ "
+    r"and $\phi$ the feature map; in the correction $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ and "
+    r"$W_q,W_k,W_e,W_r$ as in chen2023/fig3, $M,M'$ with the rows $\boldsymbol{m}_i,\boldsymbol{m}'_i$.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model "
     "uses fixed weights there.",
 )

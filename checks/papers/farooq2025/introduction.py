@@ -215,8 +215,8 @@ claim(
     where=r"Keys $K_{\alpha hB}$, queries $Q_{\alpha hC}$, stored patterns $\xi_{\mu j}$, tokens $g_{jC}$; "
     r"$\beta>0$, $G$ any function. $N_C$ tokens of $J$ entries, $H$ heads with $N_B$ keys of $Y$ entries, "
     "$M$ patterns.",
-    notes="The sum runs over α and the summand has a. With K = (1, 0), Q = (1, 1) the inner sum is 2 for a = "
-    "1, 0 for a = 2, and 1 as meant. Quoted from another paper and not used later.",
+    notes="The sum runs over α and the summand has a: as printed it is Y times one product, of an a that "
+    "nothing fixes. Quoted from another paper and not used later.",
 )
 
 

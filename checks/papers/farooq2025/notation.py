@@ -19,7 +19,7 @@ WHERE = (
     r"$c_j=\sum_m A_{mj}\sum_l A_{ml}v_l^\top v_j$, the alignments of the attention output; "
     r"$S\in\mathbb{R}^{n\times n}$ the scores; $Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys."
 )
-QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$, $V\in\mathbb{R}^{n\times d_v}$."
+QUERY_WHERE = r"$Q,K\in\mathbb{R}^{n\times d_k}$ with rows $q_i,k_j$; $V\in\mathbb{R}^{n\times d_v}$."
 READ_AS = r" The line in which $A$ is a softmax is what stands before it, read with $d_v=n$."
 Q_, K_ = en.rows("Q", "q", DK), en.rows("K", "k", DK)
 X_ = en.rows("X", "x", DX)

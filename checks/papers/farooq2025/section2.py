@@ -12,6 +12,7 @@ from checks.papers.farooq2025.notation import (
     E_,
     E_NAME,
     HERE,
+    MATRICES,
     QUERY_WHERE,
     SCORES,
     SMOOTH,
@@ -231,7 +232,7 @@ claim(
         ),
         reason="A_ij does not depend on k",
     ),
-    where=WHERE,
+    where=MATRICES.removesuffix("; ") + ".",
 )
 
 claim(

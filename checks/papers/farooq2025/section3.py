@@ -136,8 +136,7 @@ claim(
     correction_words="V stands without a transpose.",
     rests_on=(HERE + "eq26",),
     legs=(legs.lift,),
-    where=WHERE
-    + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. The last printed line is "
+    where=WHERE + r" $\mathbf{e}_j$ the unit vector, $A^j = A\mathbf{e}_j\mathbf{e}_j^\top$. Line (d) is "
     r"(b), read with $d_v=n$ and a softmax $A$.",
     notes=TRANSPOSED
     + " Equations (46), (51) and (59) copy the slip; the sums over indices beside them, at the end of (47), "
@@ -177,8 +176,7 @@ claim(
     rests_on=(HERE + "eq28",),
     legs=(legs.lift,),
     where=WHERE + READ_AS + UNIT + r" $Z^{(0)}$ the initial state, in what is corrected any state.",
-    notes="The right side does not depend on j: for A = [(1/2, 1/2), (1/3, 2/3)], V = (1, -1) and Z⁽⁰⁾ = "
-    "AV, u = (-1/9, 2/9).",
+    notes="The right side does not depend on j.",
 )
 
 v_ = as_term(Tensor("v", (), "v"))
@@ -188,6 +186,29 @@ LEVEL = Fact("F' vanishes at c", slope, "=")
 POSITIVE_VALUE = Fact("v is positive", v_, ">")
 F_U, F_C = (as_term(Tensor(f"F({x})", (N,), f"F({x})", "", f"F({x}_{{%1}})"))[j] for x in "uc")
 ABOVE, ZERO = Fact("F ≥ 0", F_U, ">="), Fact("F vanishes at c_j", F_C, "=")
+
+
+def _negative_argument() -> str:
+    """Two tokens at which F' has to vanish at a negative argument too, computed; none if it need not."""
+    weights, values = ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 3), Fraction(2, 3))), (1, -1)
+    mean = [sum(a * v for a, v in zip(row, values, strict=True)) for row in weights]
+    aligned = [
+        v * sum(row[j] * z for row, z in zip(weights, mean, strict=True)) for j, v in enumerate(values)
+    ]
+    gram = [[values[j] * values[k] * sum(row[j] * row[k] for row in weights) for k in (0, 1)] for j in (0, 1)]
+    determinant = gram[0][0] * gram[1][1] - gram[0][1] * gram[1][0]
+    if min(aligned) >= 0 or determinant == 0:
+        return ""
+    rows, c = (
+        ", ".join(f"({', '.join(map(str, row))})" for row in weights),
+        ", ".join(f"{x} s²" for x in aligned),
+    )
+    return (
+        f"Negative arguments occur as well: A = [{rows}] and V = s(1, -1) give c = ({c}). The alignments of "
+        f"the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), of determinant {determinant} s⁴, and so "
+        "F'(c) = 0 for s ≠ 0."
+    )
+
 
 claim(
     HERE + "prose-choose-F",
@@ -218,10 +239,9 @@ claim(
     rests_on=(HERE + "eq27", HERE + "eq34"),
     where=WHERE
     + r" One token with value $v$: $A=1$, $AV=v$, $c=v^2$, and the gradient at $AV$ is $v\,F'(v^2)$.",
-    notes="One F for all A, V has to be constant: its derivative vanishes at every v². Negative arguments "
-    "occur as well: A = [(1/2, 1/2), (1/3, 2/3)] and V = s(1, -1) give c = (-s²/9, 2s²/9). The alignments of "
-    "the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), here nonsingular for s ≠ 0, and so F'(c) = 0. "
-    "The functions of Sections 4 to 6 do not depend on A and V, and take a regulariser that does.",
+    notes="One F for all A, V has to be constant: its derivative vanishes at every v². "
+    + _negative_argument()
+    + " The functions of Sections 4 to 6 do not depend on A and V, and take a regulariser that does.",
 )
 
 ALPHA = as_term(Tensor("alpha", (N, N), r"\alpha", "", r"\alpha_{%1%2}"))

@@ -452,7 +452,7 @@ claim(
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq34",),
     legs=(legs.stationary,),
-    where=WHERE,
+    where=WHERE + r" $F$ any function of a number.",
     notes="The regulariser is linear, with weights F'(c_j) for 2c_j. The same construction makes any other "
     "matrix stationary, so that this can be done says nothing special about attention.",
 )

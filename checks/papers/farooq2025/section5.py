@@ -420,6 +420,6 @@ claim(
     r"matrix.",
     notes="For odd p ≥ 3 the energy has no lower bound (one token with value 1, p = 3: z³ - 3z), unless it "
     "vanishes identically. With a negative c_j, AV is a saddle when the alignments are independent, as in "
-    "the counterexample; when they are not, it can even be a maximum: A with all entries 1/3, V = (-9, 6, "
-    "6), p = 3.",
+    "the counterexample; when they are not, it can even be a local maximum: A with all entries 1/3, V = "
+    "(-9, 6, 6), p = 3.",
 )

@@ -57,10 +57,10 @@ claim(
     assumes=(H_NONZERO, SAME),
     rests_on=("nguyen2023/eq4",),
     where=WHERE,
-    notes="f is a function of the whole image: f(x_i) is its value at position i, and h(x_i) depends on the "
-    "image as well. A value for every position exists only if the convolution keeps the size: with padding p "
-    "on both sides and stride 1, if the kernel is 2p + 1 wide. The kernel (2, 2) of the ImageNet model needs "
-    "unequal padding.",
+    notes="f is a function of the whole image: f(x_i) is its value at position i, and with the h that is "
+    "chosen after (42) h(x_i) depends on the image as well. A value for every position exists only if the "
+    "convolution keeps the size: with padding p on both sides and stride 1, if the kernel is 2p + 1 wide. "
+    "The kernel (2, 2) of the ImageNet model needs unequal padding.",
 )
 
 

@@ -51,14 +51,15 @@ PHI_X = Tensor("Phi_X", (GRID, DPHI), r"\Phi(\mathbf{X})", rf"\Phi({NEW})", rf"\
 H_X = Tensor("h_X", (GRID,), r"h(\mathbf{X})", "", r"h(\boldsymbol{x}_{%1})")
 at_i = {FIT.phi_x: PHI_X, FIT.h_x: H_X}
 phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]
-WHERE = (
+IMAGE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
     r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
     r" training inputs $\boldsymbol{x}^{\mathrm{train}}_j$ and targets "
     r"$\boldsymbol{y}^{\mathrm{train}}_j$; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$ of width "
     r"$D$, the rows of $\mathbf{Q}$ and $\mathbf{K}$; values $\boldsymbol{v}_j$ of width $D_v$, the rows of "
-    r"$\mathbf{V}$; " + TRAINED + CONSTANTS
+    r"$\mathbf{V}$; "
 )
+WHERE = IMAGE + TRAINED + CONSTANTS
 WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "
     r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$, the rows of $\mathbf{V}$; "
@@ -247,9 +248,11 @@ def cvt(a: SvrAssumptions = PAPER) -> Identity:
     )
 
 
-CVT_WHERE = WHERE + (
-    r" $\boldsymbol{c}^K_j,\boldsymbol{c}^Q_i,\boldsymbol{c}^V_j$: the input convolved with three kernels; "
-    r"$\boldsymbol{c}_j$, $\boldsymbol{z}_i$: the convolved training and new input of (42)."
+CVT_WHERE = IMAGE + (
+    r"features $\Phi$ of width $D_\phi$; $\boldsymbol{c}^K_j,\boldsymbol{c}^Q_i,\boldsymbol{c}^V_j$: the "
+    r"input convolved with three kernels $\mathbf{W}_K,\mathbf{W}_Q,\mathbf{W}_V$, the rows of "
+    r"$\mathbf{C}_K,\mathbf{C}_Q,\mathbf{C}_V$; $\boldsymbol{c}_j$, $\boldsymbol{z}_i$: the convolved "
+    r"training and new input of (42)."
 )
 CVT_WORDS = (
     "Keys, queries and values are three convolutions of the input, without Φ; Theorem 1 on these keys, at"

@@ -57,7 +57,8 @@ HEAD_FIT = (
 )
 HEAD_VALUES = (
     r" Its values are $\boldsymbol{v}^s_j(d)=(\boldsymbol{\alpha}^s_j(d)-\tilde{\boldsymbol{\alpha}}^s_j(d))/"
-    r"h^s(\boldsymbol{k}^s_j)$, with the multipliers of its own program (5)."
+    r"h^s(\boldsymbol{k}^s_j)$, with the multipliers of its own program (5), which is derived below without "
+    r"the letter $s$."
 )
 
 

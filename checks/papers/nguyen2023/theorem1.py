@@ -236,7 +236,7 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8"),
     legs=(legs.primal_and_dual, legs.exact_certificate),
     derivation=lambda a: svr.dual(a).steps,
-    where=PROGRAM,
+    where=PROGRAM + FEATURE_INDEX,
 )
 
 

@@ -69,9 +69,9 @@ claim(
     legs=(tensor_legs.categorical_steps,),
     where=WHERE + r" $\mathcal{L}=\frac1{2N}\sum_i\|y_i-W\phi(x_i)-b\|^2$ with $y_i=\tilde y_i-\frac1C1$, "
     r"$h=\frac1C1+f$.",
-    notes="An addition to the paper. It holds for any number of layers, C, N and kernel: the categorical "
-    "construction fits the labels by least squares, which is another loss than the cross-entropy that the "
-    "paper names. With rates α_k^(c) the components decouple, each with its own rate.",
+    notes="An addition to the paper. It holds for any number of layers, C, N and Mercer kernel: the "
+    "categorical construction fits the labels by least squares, which is another loss than the cross-entropy "
+    "that the paper names. With rates α_k^(c) the components decouple, each with its own rate.",
 )
 
 D_i = Tensor("D(x_i)", (N,), "D", "", "D(x_{%1})", positive=True)

@@ -303,7 +303,8 @@ STEP_WHERE = CLASSES_WHERE + (
     r"$\Delta f_{\theta_k}$ of (3), from $f_{\theta_{k-1}}=\alpha u$ at the examples and at $x$, any $u$; "
     r"on the right $h_{\theta_{k-1}}$, in $\sum_{k'<k}\Delta h_{\theta_{k'}}$ as well, is the softmax of "
     r"$\alpha u$ with any error of the order claimed, $\alpha^2\varepsilon$ or $\alpha^3\varepsilon$; "
-    r"$\alpha_k^{(c)}=\alpha\rho_c$ with $\rho$ arbitrary but where it is given."
+    r"$\alpha_k^{(c)}=\alpha\rho_c$ with $\rho$ arbitrary but where it is given. Where all $C$ latent "
+    r"outputs are free, steps from 0 leave their sum at 0, so that $f_0=-\sum_{c=1}^{C-1}f_c$."
 )
 STEP_RESTS = (
     "wang2024/eq3",

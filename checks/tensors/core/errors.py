@@ -1,5 +1,7 @@
-"""The error of unusable tensors, apart so that the command line can name it without loading torch."""
+"""The error of unusable tensors, apart from what loads torch."""
+
+from derivations.errors import Unusable
 
 
-class TensorError(ValueError):
+class TensorError(Unusable, ValueError):
     """Unusable tensor input; the message is one line that says what is wrong and what is allowed."""

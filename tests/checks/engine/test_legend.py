@@ -24,6 +24,8 @@ LEGEND = r"$A\in\mathbb{R}^{n\times n}$ weights, $V$ values; $u_j=\sum_m A_{mj}w
         (r"\xi", "any η", r"Multipliers $\boldsymbol{\eta}_j$."),
         (r"\text{A and V}", "Vectors of u-turns", LEGEND.rpartition(";")[0] + "."),
         (r"\xi", "", ""),
+        (r"\xi", "(u) shapes: the two sides differ", ""),
+        (r"\xi", "F(u) is even", LEGEND.rpartition(";")[0] + "."),
     ],
 )
 def test_clauses_of_letters_that_are_not_shown_are_left_out(formula: str, prose: str, left: str) -> None:

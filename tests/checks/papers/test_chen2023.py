@@ -200,6 +200,12 @@ def test_the_counts_in_the_notes_of_table_9_are_those_of_its_cells(monkeypatch: 
 @pytest.mark.parametrize(
     ("table", "row", "before", "after"),
     [
+        (
+            "TABLE_4",
+            {"Re.": "87.0 168.5 339.9 223.7 286.7 1.67 3.29 6.09 3.29 3.29"},
+            "ones: 3.3 of Re. (memory, ListOps), 1.1 of Primal.+Trans.",
+            "ones: 1.1 of Primal.+Trans. (memory, ListOps), 7.9 of Primal. (memory, ListOps).",
+        ),
         ("TABLE_5", {"M-Walker": "70.6 57.9 65.8 63.3 71.4 71.7 71.6"}, "in 8 of 9 rows", "in 7 of 9 rows"),
         ("TABLE_6", {"Primal.+DT": "20.8 0.3 23.4 0.3 23.3 0.3"}, "12 to 13 per cent", "0 to 12 per cent"),
         ("TABLE_7B", {"Primal.+Trans.": "31.0 3000.0 8.9"}, "model 0.1 and 1.1", "model 3.5 and 1.1"),

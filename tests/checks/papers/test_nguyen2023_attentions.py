@@ -134,6 +134,17 @@ def test_the_misprinted_shapes_of_33_and_34_are_found():
     )
 
 
+def test_the_optima_of_33_in_its_notes_are_two_points():
+    def charged(w: Fraction, u: Fraction) -> Fraction:
+        x, y, width, weight = 1, 2, 0, 2
+        return (w**2 + u**2) / 2 + weight * max(abs(y - w * u - x) - width, 0)
+
+    steps = [Fraction(n, 4) for n in range(-9, 10)]
+    values = {(w, u): charged(w, u) for w in steps for u in steps}
+    assert all(value >= abs(w * u) + 2 * abs(1 - w * u) >= 1 for (w, u), value in values.items())
+    assert [point for point, value in values.items() if value <= 1] == [(-1, -1), (1, 1)]
+
+
 def test_the_convolved_expansion_needs_the_intercept():
     assert holds(convolution.eq42(PAPER, False).parts[0]) is False
     assert holds(convolution.eq42(PAPER, True).parts[0]) is True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ def test_every_claim_was_read_in_the_paper_as_it_stands_now() -> None:
     assert set(found) == set(load())
     stale = [id for id, claim in load().items() if found[id].version != version(claim)]
     assert not stale, "read these again in the paper, and compare"
+
+
+def test_a_reading_ends_with_no_other_severity_than_the_recorded() -> None:
+    ends = re.compile(r"\b(misprint|condition|substance)\W*$")
+    named = {id: found[1] for id, item in readings.readings().items() if (found := ends.search(item.record))}
+    recorded = ledger.severities()
+    assert named and not {id for id, severity in named.items() if severity != recorded.get(id)}
 
 
 def test_the_version_is_that_of_the_record() -> None:

@@ -764,8 +764,9 @@ def test_claims_that_a_change_touches_share_their_time(tmp_path: Path, workers: 
     for before, after in (records.values() for records in found.values()):
         assert before.verdict == ledger.expected()[before.id] and unjudged(after)
         assert vf.why(after) == "It was ended after 0 seconds for all claims."
-    again = dict(vf.changes(claims, settings, options, cache=Cache(tmp_path), workers=workers, total=60.0))
-    assert not any(unjudged(r) for records in again.values() for r in records.values())
+    if workers == 1:  # nothing of what was ended is kept, in whichever process
+        again = dict(vf.changes(claims, settings, options, cache=Cache(tmp_path), total=60.0))
+        assert not any(unjudged(r) for records in again.values() for r in records.values())
     short = dict(vf.changes(claims, settings, options, workers=workers, limit=0.001, total=60.0))
     ended = {vf.why([*records.values()][-1]) for records in short.values()}
     assert ended == {"It was ended after 0.001 seconds."}
