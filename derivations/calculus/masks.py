@@ -113,7 +113,7 @@ def _in_exponents(factor: ix.Expr, mask: ix.At) -> ix.Expr:
     [l = i - 1] is [l = t].
     """
     base = factor.base if isinstance(factor, ix.Pow) else factor
-    if not (isinstance(base, ix.Call) and base.function == "exp"):
+    if not (isinstance(base, ix.Call) and base.function == "exp") or _may_break(base):
         return factor
     i, t = mask.indices
     strict, stepped = before(t.dim), step(t.dim)
@@ -134,6 +134,21 @@ def _in_exponents(factor: ix.Expr, mask: ix.At) -> ix.Expr:
     if mask.tensor == strict:
         return factor
     return ix.define(factor, stepped, lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)))
+
+
+def _may_break(expr: ix.Expr) -> bool:
+    """Whether a mask or a delta stands where not all values are allowed: below a bar, in a function."""
+    partial = (
+        n
+        for n in ix.walk(expr)
+        if (isinstance(n, ix.Call) and n.function != "exp")
+        or (isinstance(n, ix.Pow) and (n.exponent < 0 or n.exponent.denominator > 1))
+    )
+    return any(
+        isinstance(m, ix.Delta) or (isinstance(m, ix.At) and is_mask(m.tensor))
+        for node in partial
+        for m in ix.walk(node)
+    )
 
 
 def _apart(expr: ix.Expr, strict: Tensor, i: Index, t: Index) -> ix.Expr:
