@@ -4,7 +4,9 @@
 2. sphinx-thebe's script tags, which name another host and throw an error in the console, are dropped.
 3. Icons are letters of the theme's style sheet, not drawn again by a script of 1.5 MB on every page.
 4. Titles are escaped where the theme forgets it.
-5. After the build every page is searched for resources of other hosts; one is an error.
+5. Every displayed formula stands in a box with a button that copies it (`assets/maths.js`): moving formulas into
+   boxes in the browser would take a tenth of the work of showing a page.
+6. After the build every page is searched for resources of other hosts; one is an error.
 """
 
 from __future__ import annotations
@@ -25,6 +27,11 @@ _OUTSIDE = re.compile(
 )
 _OUTSIDE_CSS = re.compile(r"""(?:url\(|@import\s+)["']?(?:https?:)?//([^"'/)\s]+)""", re.I)
 _ICONS = re.compile(r"""<script\b[^>]*/fontawesome\.js\b[^>]*></script>""")
+_FORMULA = re.compile(r"""<div class="math\b[^>]*>.*?</div>""", re.S)
+_BOX = (
+    r'<div class="maths-box">\g<0><button class="copy-latex" type="button" '
+    r'aria-label="Copy this formula as LaTeX">LaTeX</button></div>'
+)
 STARTS = 20
 LONGEST = 80
 
@@ -82,6 +89,12 @@ def escape_titles(app: Sphinx, page: str, template: str, context: dict[str, Any]
             context[name] = html.escape(context[name])
 
 
+def box_formulas(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Put each displayed formula of a page into a box with its button."""
+    if "body" in context:
+        context["body"] = _FORMULA.sub(_BOX, context["body"])
+
+
 def letters_for_icons(app: Sphinx) -> None:
     """Drop the theme's script for icons from every page; its style sheet has them, too."""
     if app.builder.format != "html":
@@ -132,6 +145,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("attest.css")
     app.add_js_file("maths.js")
     app.connect("builder-inited", letters_for_icons)
+    app.connect("html-page-context", box_formulas)
     app.connect("html-page-context", own_scripts)
     app.connect("html-page-context", strip_thebe, priority=950)
     app.connect("html-page-context", escape_titles, priority=950)

@@ -2,6 +2,7 @@
 (() => {
   const source = (element) => element.querySelector("annotation")?.textContent ?? "";
 
+  // The build puts formulas and their buttons into boxes: one that is moved here is styled and laid out again.
   function addButton(formula) {
     const box = document.createElement("div");
     const button = document.createElement("button");
@@ -10,13 +11,16 @@
     button.type = "button";
     button.textContent = "LaTeX";
     button.setAttribute("aria-label", "Copy this formula as LaTeX");
-    button.addEventListener("click", async () => {
-      button.textContent = (await copy(source(formula))) ? "copied" : "not copied";
-      setTimeout(() => { button.textContent = "LaTeX"; }, 1500);
-    });
     formula.replaceWith(box);
     box.append(formula, button);
   }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.(".copy-latex");
+    if (!button) return;
+    button.textContent = (await copy(source(button.parentElement))) ? "copied" : "not copied";
+    setTimeout(() => { button.textContent = "LaTeX"; }, 1500);
+  });
 
   async function copy(text) {
     if (navigator.clipboard) {
@@ -72,7 +76,7 @@
   document.fonts.addEventListener("loadingdone", later);
 
   function dress(formula) {
-    addButton(formula);
+    if (!formula.parentElement.matches(".maths-box")) addButton(formula);
     reach.observe(formula);
   }
   window.attestMaths = { dress, copy };
