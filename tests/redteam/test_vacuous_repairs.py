@@ -9,7 +9,7 @@ from checks.kinds.examples import Point
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
 from checks.run.repair import repair_of
-from checks.statement import Fact, Identity
+from checks.statement import Fact, Identity, Statement
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, apply, as_term, size, sqrt, sum_over
 
@@ -24,7 +24,7 @@ def relu(number: Term) -> Term:
     return apply("relu", number)
 
 
-IDLE = {
+IDLE: dict[str, tuple[Statement, Statement]] = {
     "the left side, times the right one over itself": (Identity(y, x), Identity(y, y * x / x, nonzero=(X,))),
     "the right side, times the left one over it": (
         WRONG,
@@ -41,7 +41,7 @@ IDLE = {
         Follows((Equation(2 * y, 2 * x, R),), y**2, x**2, as_term(R) * (x + y) / 2, WHERE),
     ),
 }
-OFFERED = {
+OFFERED: dict[str, tuple[Statement, Statement]] = {
     "where it may be divided by": (Identity(x * y / x, y), Identity(x * y / x, y, nonzero=(X,))),
     "a product that is multiplied out": (
         Identity((x + y) ** 2, x + y),
