@@ -133,7 +133,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Cost | Counted | Recurrence):  # what is counted is not what is printed
         measure = getattr(repair, "measure", None)
         counts = [p for p in printed if type(p) is type(repair)]
-        return bool(counts) and not any(
+        if not counts:  # of no count that is printed
+            return not explained
+        return not any(
             a == b
             for p in counts
             if getattr(p, "measure", None) == measure

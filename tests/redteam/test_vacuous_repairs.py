@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.engine.judge import judge
+from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.implication import Implication
@@ -32,6 +33,10 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     ),
     "a sum of the same number": (WRONG, Identity(sum_over(i, x + y), size("n") * (x + y))),
     "the number as ramps": (WRONG, Identity(x + y, relu(x + y) - relu(-(x + y)))),
+    "what a side takes to compute": (
+        WRONG,
+        Cost("q", (Assign(Tensor("q"), (), 2 * x),), "1", 2 * x, sizes=("n",)),
+    ),
     "what follows where it holds": (
         WRONG,
         Implication((Fact("h", x + y - 2 * x, "="),), CUBE, (("h", (x + y - 2 * x) ** 2),)),
