@@ -11,6 +11,7 @@ from book.ledger import Claim, Ledger
 from book.markup import badge, code, folded, literal, table, text
 from checks.audit import current, per_audit
 from checks.kernel.rocq import library_hash
+from checks.run.proofs import exporters
 
 GRADE = "kernel-checked"
 
@@ -26,6 +27,8 @@ def _recorded(claim: Claim) -> dict[str, Any] | None:
     """What is recorded of the statement that the page shows; nothing of another version of it."""
     if _record().get("library", library_hash()) != library_hash():
         return None  # what Rocq read then is another library
+    if _record().get("exporters", "") not in ("", exporters()):
+        return None  # what made theorems of statements then is another exporter
     found = _record()["claims"].get(claim.id)
     stands = claim.corrected or claim.statement
     shown = hashlib.sha256(stands.latex.encode()).hexdigest()[:16]

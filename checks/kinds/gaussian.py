@@ -162,6 +162,8 @@ looked at.
 def _check(s: GaussianMean) -> None:
     if s.w.is_positive or s.w.is_negative or s.w.is_integer or not s.w.is_real:
         raise Malformed("a standard normal variable takes all real values")
+    if s.w not in s.integrand.free_symbols:
+        raise Malformed(f"{s.w.name} does not occur in what is averaged")
     symbols = {s.w} | s.integrand.free_symbols | s.value.free_symbols
     if len({x.name for x in symbols}) < len(symbols) or s.w in s.value.free_symbols:
         raise Malformed("two different symbols have one name, or the mean depends on what it averages over")

@@ -78,9 +78,7 @@ def libraries() -> str:
 def _imported() -> list[str]:
     if current().package == OWN:
         return []
-    folder = current().folder
-    own = [p for p in sources().values() if not p.is_relative_to(ROOT) or p.is_relative_to(folder)]
-    names = set().union(*map(first_names, own))
+    names = set().union(*map(first_names, own_modules().values()))
     packages = packages_distributions()
     return sorted({f"{d} {version(d)}" for name in names for d in packages.get(name, ())})
 
@@ -130,12 +128,20 @@ def edited() -> str:
 
 
 def written_beside(path: Path) -> bool:
-    """Whether commands write a file after the verdicts, or it is a page of the book: nothing is judged by
-    it.
+    """Whether commands write a file after the verdicts, or it is a page of the book that no module of the
+    audit reads as data: nothing is judged by it.
     """
     audit = current()
     written = path.parent == audit.records_folder and path.name in _WRITTEN
-    return written or (path.is_relative_to(audit.book_folder) and path.suffix in _PAGES)
+    page = path.is_relative_to(audit.book_folder) and path.suffix in _PAGES
+    return written or (page and path.suffix not in pages_named())
+
+
+@per_audit
+def pages_named() -> frozenset[str]:
+    """The kinds of pages and printed formulas that a module of the audit names: it may read one."""
+    texts = [path.read_bytes() for path in own_modules().values()]
+    return frozenset(kind for kind in _PAGES if any(kind.encode() in text for text in texts))
 
 
 def files(folder: Path) -> Iterator[Path]:
@@ -170,6 +176,12 @@ def sources() -> dict[str, Path]:
                     found |= new
                     todo.append(place)
     return found
+
+
+def own_modules() -> dict[str, Path]:
+    """Those of the audit's package, and of what lies beside it, by name."""
+    folder = current().folder
+    return {n: p for n, p in sources().items() if not p.is_relative_to(ROOT) or p.is_relative_to(folder)}
 
 
 def beside_audit(modules: Iterable[str]) -> list[Path]:

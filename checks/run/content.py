@@ -21,10 +21,18 @@ from typing import Any
 
 import sympy as sp
 
-from checks.audit import current, per_audit
+from checks.audit import OWN, current, per_audit
 from checks.claim import Claim, Options, built
 from checks.leg import Named
-from checks.run.catalogue import beside_audit, files, libraries, sources, written_beside
+from checks.run.catalogue import (
+    beside_audit,
+    files,
+    libraries,
+    own_modules,
+    pages_named,
+    sources,
+    written_beside,
+)
 from checks.run.reach import absolute, effects, named_modules, nested, reach
 from checks.run.readings import printed_in
 from derivations.calculus.term import whole
@@ -78,8 +86,13 @@ def engine_version(*modules: str) -> str:
 
 @per_audit
 def _reached(*modules: str) -> frozenset[str]:
-    """The engines and these modules, and all that they import, directly or through others."""
+    """The engines and these modules, and all that they import, directly or through others; of an author's
+    package all that declares no claim: any of it may fill a registry, or put something into another module,
+    once another claim has imported it.
+    """
     todo = [name for name in sources() if name.startswith(_ENGINES)] + [m for m in modules if m in sources()]
+    if current().package != OWN:
+        todo += [name for name in own_modules() if not _is_declaration(name)]
     reached: set[str] = set()
     while todo:
         if (name := todo.pop()) not in reached:
@@ -183,11 +196,8 @@ def beside(module: str) -> str:
 def _data(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(files(folder)):
-        if (
-            path.suffix not in (".py", ".pyc")
-            and path != printed_in(path.parent)
-            and not written_beside(path)
-        ):
+        unread = path == printed_in(path.parent) and path.suffix not in pages_named()
+        if path.suffix not in (".py", ".pyc") and not unread and not written_beside(path):
             data = path.read_bytes()  # told apart by place and length: a file that moves is another one
             digest.update(f"{path.relative_to(folder).as_posix()}\x00{len(data)}\x00".encode() + data)
     return digest.hexdigest()

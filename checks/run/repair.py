@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from checks.engine.judge import equal
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
@@ -26,7 +27,7 @@ from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
 from checks.run.severity import general_entry, kept_of, likeness, unpromised, weaker
-from checks.statement import Definition, Given, Identity, leaves, tensors_of, terms_of
+from checks.statement import Definition, Fact, Given, Identity, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
@@ -49,6 +50,7 @@ from derivations.calculus.term import (
     Symbol,
     Term,
     as_term,
+    free,
     picked_from,
     subterms,
     whole,
@@ -116,7 +118,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     """A statement of one side, of one instance, that what is printed fails, or that assumes what it says; of
     other numbers, where nothing explains them.
     """
-    if isinstance(repair, Identity) and (_says_nothing(repair, printed) or _assumed(repair, printed)):
+    if isinstance(repair, Identity) and (
+        _says_nothing(repair, printed, explained) or _assumed(repair, printed)
+    ):
         return True
     if isinstance(repair, AtLeast) and repair.above is not None:
         return _assumed(Identity(repair.lhs, repair.rhs + repair.above, repair.given), printed)
@@ -130,7 +134,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Cost | Counted | Recurrence):  # what is counted is not what is printed
         measure = getattr(repair, "measure", None)
         counts = [p for p in printed if type(p) is type(repair)]
-        return bool(counts) and not any(
+        if not counts:  # of no count that is printed
+            return not explained
+        return not any(
             a == b
             for p in counts
             if getattr(p, "measure", None) == measure
@@ -155,6 +161,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             or repair.name in (getattr(p, "lhs", None), getattr(p, "rhs", None))
             for p in printed
         )
+    if isinstance(repair, Implication | Follows) and _supposed(repair, printed):
+        return True
     if isinstance(repair, Implication):
         factors = [m for _, m in repair.multipliers]
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
@@ -169,34 +177,58 @@ def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
     return two_sided and _form(repair.lhs) == _form(repair.rhs)
 
 
-def _says_nothing(repair: Identity, printed: tuple[Any, ...]) -> bool:
+def _says_nothing(repair: Identity, printed: tuple[Any, ...], explained: bool) -> bool:
     """Whether one side holds the other and is it by calculation alone; where the two hold both sides of what
-    is printed, whatever is promised of their symbols, only if it is so whatever these two stand for.
+    is printed (or one, if nothing explains that), whatever is promised of their symbols, only if it is so
+    whatever these stand for.
     """
     one, two = bare(repair.lhs), bare(repair.rhs)
     held = [{unpromised(t) for _, t in subterms(side)} for side in (one, two)]
-    if not (unpromised(one) in held[1] or unpromised(two) in held[0]):
-        return False
     pairs = [{unpromised(bare(t)) for t in (p.lhs, p.rhs)} for p in printed if isinstance(p, Identity)]
-    if not any(pair <= held[0] | held[1] for pair in pairs):
-        return _vanish((one - two,), ())
+    within = unpromised(one) in held[1] or unpromised(two) in held[0]
+    both = [pair for pair in pairs if pair <= held[0] | held[1]]
+    asked = [p for p in pairs if p & (held[0] | held[1])] if not explained else both if within else []
+    if any(len(pair) == 2 and _holds_for_any(one - two, pair) for pair in asked):
+        return True
+    return within and not both and _vanish((one - two,), ())
+
+
+def _holds_for_any(difference: Term, sides: set[Any]) -> bool:
+    """Whether a difference is 0 whatever the printed sides stand for."""
     try:
-        return any(_vanish((_stood_for(one - two, pair),), ()) for pair in pairs if len(pair) == 2)
+        return _vanish((_stood_for(difference, sides),), ())
     except NonConformable:
         return False
 
 
 def _stood_for(term: Term, sides: set[Any]) -> Term:
-    """A formula with symbols of their own in the place of others, which are given without promises."""
+    """A formula with symbols of their own, of the same indices, in the place of others, which are given
+    without promises.
+    """
     if (said := unpromised(term)) in sides:
-        return as_term(Tensor(f"side {sorted(map(whole, sides)).index(whole(said))}", term.shape()))
+        at = tuple(sorted(free(term), key=repr))
+        dims = (*(i.dim for i in at), *term.shape())
+        side = as_term(Tensor(f"side {sorted(map(whole, sides)).index(whole(said))}", dims))
+        return side[at] if at else side
     return replace(term, args=tuple(_stood_for(t, sides) for t in term.args))
 
 
 def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:
     """Whether formulas are zero once definitions are put in; not those that fit together nowhere."""
     entries = [general_entry(t, given) for t in terms]
-    return all(e is not None and nf.is_zero(nf.normal(e)) for e in entries)
+    return all(e is not None and equal(e, ix.Num(Fraction(0))) for e in entries)
+
+
+def _supposed(repair: Implication | Follows, printed: tuple[Any, ...]) -> bool:
+    """Whether a repair supposes an equation that is printed, moved about or times a number."""
+    for p in (p for p in printed if isinstance(p, Identity)):
+        for h in repair.hypotheses:
+            term = h.term if isinstance(h, Fact) else h.lhs - h.rhs
+            one, two = (general_entry(t, p.given) for t in (term, p.lhs - p.rhs))
+            equation = not isinstance(h, Fact) or h.relation == "="
+            if equation and one is not None and two is not None and nf.ratio(nf.normal(one), nf.normal(two)):
+                return True
+    return False
 
 
 def _computed(part: Any) -> set[Fraction]:

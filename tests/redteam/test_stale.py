@@ -17,7 +17,9 @@ import pkgutil, runpy
 from importlib import import_module as found
 from pathlib import Path
 from checks.api import Identity, Tensor, as_term, claim
+import stale.helpers
 from stale.helpers import target
+from stale.helpers.registry import FILLED
 x = as_term(Tensor("x", ()))
 def says(k):
     return Identity(x + x, k * x)
@@ -35,6 +37,11 @@ for name, said in {
     "resolved": lambda a: says(pkgutil.resolve_name("beside_b:K")),
     "run": lambda a: says(runpy.run_module("stale.helpers.ran")["K"]),
     "patched": lambda a: says(target.k()),
+    "filled": lambda a: says(FILLED["k"]()),
+    "replaced": lambda a: says(target.other()),
+    "chained": lambda a: says(stale.helpers.chained.K),
+    "formulas": lambda a: says(int((Path(__file__).parent / "printed.toml").read_text()[-2:])),
+    "page": lambda a: says(int((Path(__file__).parents[1] / "book" / "k.md").read_text())),
 }.items():
     claim(f"stale/{name}", "Eq.", name, words="Twice.", literal=said)
 claim("stale/whole", "Eq.", "whole", words="Twice.", literal=lambda a: Identity(x + x, 2 * x))
@@ -56,6 +63,11 @@ CHANGES = {
     "resolved": "beside_b.py",
     "run": "stale/helpers/ran.py",
     "patched": "stale/helpers/patch.py",
+    "filled": "stale/helpers/third.py",
+    "replaced": "stale/helpers/fill.py",
+    "chained": "stale/helpers/chained.py",
+    "formulas": "stale/claims/printed.toml",
+    "page": "stale/book/k.md",
 }
 """What each claim says 2 by."""
 
@@ -77,7 +89,19 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "from stale.helpers import patch\n",
         "stale/helpers/__init__.py": "",
         "stale/helpers/ran.py": "K = 2",
-        "stale/helpers/target.py": "def k():\n    return 1\n",
+        "stale/helpers/target.py": "def k():\n    return 1\ndef other():\n    return 1\n",
+        "stale/helpers/registry.py": "FILLED = {}",
+        "stale/helpers/third.py": "K = 2",
+        "stale/helpers/chained.py": "K = 2",
+        "stale/helpers/fill.py": "from stale.helpers import chained, target\n"
+        "from stale.helpers.registry import FILLED\n"
+        "from stale.helpers.third import K\n"
+        "target.other = lambda: 2\n"
+        "def k():\n    return K\n"
+        "FILLED['k'] = k\n",
+        "stale/claims/two.py": "from stale.helpers import fill",
+        "stale/claims/printed.toml": "# 2",
+        "stale/book/k.md": "2",
         "stale/helpers/patch.py": "from stale.helpers import target\ntarget.k = lambda: 2\n",
         "stale/claims/__init__.py": "",
         "stale/claims/one.py": CLAIMS,

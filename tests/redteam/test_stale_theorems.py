@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +73,34 @@ def test_a_record_from_before_is_compared_by_its_display(recorded: Says) -> None
     assert proofs.of_record(record(one), "library")[1] == ""
     different: Term = 3 * x
     assert proofs.of_record(record(Identity(x + x + x, different)), "library")[1]
+
+
+def test_a_theorem_of_exporters_that_have_changed_since_is_stale(
+    recorded: Says, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Rocq checked is what these made of the statement then."""
+    one, _ = PAIRS["a number and a matrix"]
+    recorded(theorem(one))
+    shown = Claim(
+        "p/a", "p", "a", "t", "Identity", "proved", True, statement=Formula(**record(one).statement)
+    )
+    for known, same in ((proofs.exporters(), True), ("another", False), ("", True)):
+        found = replace(proofs.read(), exporters=known)
+        monkeypatch.setattr(proofs, "read", lambda path=None, found=found: found)
+        data = {**pages._record(), "exporters": known}
+        monkeypatch.setattr(pages, "_record", lambda data=data: data)
+        assert (proofs.of_record(record(one), "library")[1] == "") is same
+        assert pages.checked(shown) is same
+
+
+def test_the_hash_of_the_exporters_is_of_each_of_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = Path(proofs.__file__).parents[1] / "kernel"
+    shutil.copytree(kernel, tmp_path / "kernel", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(proofs, "__file__", str(tmp_path / "run" / "proofs.py"))
+    before = proofs.exporters.__wrapped__()
+    assert before == proofs.exporters()
+    with (tmp_path / "kernel" / "equalities.py").open("a") as file:
+        file.write("# changed")
+    assert proofs.exporters.__wrapped__() != before

@@ -334,8 +334,9 @@ def test_a_class_that_is_found_among_values_counts(tmp_path: Path, monkeypatch: 
     assert found[0] != found[1]
 
 
-def apart(package: Path) -> dict[str, Path]:
-    return {"records_folder": package / "records", "book_folder": package / "book"}
+def apart(package: Path) -> dict[str, Any]:
+    folders = {"records_folder": package / "records", "book_folder": package / "book"}
+    return {"package": package.name, "papers": (), **folders}
 
 
 @pytest.mark.parametrize("changed", range(6))
