@@ -34,8 +34,8 @@ sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
 WHERE = (
-    r"$x_i\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; parameters "
-    r"$\sigma,\gamma,c,\lambda$ as in the list of kernels."
+    r"$x_i\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; $\sigma$: the width of the kernel; "
+    r"$\gamma$: its scale; $c$: its offset; $\lambda$: its parameter."
 )
 
 
@@ -195,9 +195,9 @@ claim(
     "continuity.",
     assumes=(DOMAIN,),
     where=WHERE,
-    notes="On [-1, 1]^d the quotient is not defined where x_a = -y_a. Nor is the kernel Mercer where it is: "
-    "if all x_a and y_a are negative, so is the sum, and for γ > 0 the kernel of different points exceeds 1, "
-    "its value at equal ones, which a positive semidefinite kernel cannot.",
+    notes="On [-1, 1]^d the quotient is not defined where x_a = -y_a. On negative entries it "
+    "is, but there the kernel is not Mercer for γ > 0: all x_a + y_a are negative, and so the kernel of "
+    "different points exceeds 1, its value at equal ones, which a positive semidefinite kernel cannot.",
 )
 
 claim(
