@@ -415,7 +415,8 @@ claim(
     corrected=lambda a: All(exact_layer(a, n.alpha / 2), *repaired_steps()),
     correction_words="Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 "
     "on the printed loss. For the cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for "
-    "larger C once the whole Jacobian is kept.",
+    "larger C once the whole Jacobian is kept, or in the printed form, with the rate α/C, where all C latent "
+    "outputs are free.",
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq4", "wang2024/eq10", "wang2024/eq11", "wang2024/prose-telescoping"),
     legs=(legs.layers_are_steps, solver_legs.least_squares_limit, solver_legs.interpolation_limit),

@@ -44,9 +44,9 @@ HEAD = (
     "takes a = 1."
 )
 OUTPUT_OF_TWO = r" $P_2$: the matrix of head 2 in (10)."
-ANY_VECTOR = (
-    r" $(x,y_j)$ and $(x_i,y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i))$: any vectors in place of "
-    r"$W_Q e_{j,k-1}$ and $W_K e_{i,k-1}$ where $W_Q$ or $W_K$ is not zero."
+NOT_VANISHING = (
+    r" $(x,y_j)$ and $(x_i,y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i))$ stand for $W_Q e_{j,k-1}$ and "
+    r"$W_K e_{i,k-1}$ where that matrix is not zero: the product with a zero vector is 0 for any other too."
 )
 VANISHES = Stacked(ZERO_MATRIX @ example(i), zeros(WIDE), label="a zero matrix gives the zero vector")
 
@@ -148,7 +148,7 @@ claim(
         Assumption("constant not 0", "of the corrected statement alone: tanh c ≠ 0, that is c ≠ 0"),
     ),
     rests_on=("wang2024/eq10",),
-    where=BLOCKS + ANY_VECTOR + r" $\gamma,c$: the kernel's parameters." + OUTPUT_OF_TWO,
+    where=BLOCKS + NOT_VANISHING + r" $\gamma,c$: the kernel's parameters." + OUTPUT_OF_TWO,
     notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
     "the bias stays 0. " + HEAD,
 )
@@ -166,7 +166,7 @@ claim(
     assumes=(MASKED, Assumption("constant not 0", "of the corrected statement alone: c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=BLOCKS
-    + ANY_VECTOR
+    + NOT_VANISHING
     + r" $\gamma,c$: the kernel's parameters; $p$ is the degree, printed $d$ like the dimension."
     + OUTPUT_OF_TWO,
     notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^p = 1. " + HEAD,

@@ -34,8 +34,8 @@ sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
 WHERE = (
-    r"$x_i\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; $\sigma$: the width of the kernel; "
-    r"$\gamma$: its scale; $c$: its offset; $\lambda$: its parameter."
+    r"$x_i\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; $\sigma$: the kernel's width; "
+    r"$\gamma$: the kernel's scale; $c$: the kernel's offset; $\lambda$: the kernel's parameter."
 )
 
 
