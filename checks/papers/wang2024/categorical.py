@@ -423,7 +423,8 @@ claim(
     where=STEP_WHERE
     + EXAMPLES
     + r" In Section 2 $y_i\in\mathbb{R}^{C-1}$, $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and "
-    r"$f_{\theta_k}$ is the step of rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the vector of $N$ ones.",
+    r"$f_{\theta_k}$ is the step of rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the "
+    r"vector of $N$ ones.",
     notes=(
         "The query must be masked as a key. The cross-entropy construction is in general not exact in h, not "
         "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "
