@@ -165,7 +165,7 @@ def compared(group: str, base: str, printed: dict[str, Fraction | None], result:
             beside = (
                 "" if paper is None else f", printed {float(paper):+.2f}, {_reading(found[model], paper)}"
             )
-            said.append(f"{model} less {base} {found[model].text()} points{beside}")
+            said.append(f"{model} less {base}, in points, {found[model].text()}{beside}")
     return said
 
 

@@ -12,7 +12,7 @@ from checks.kinds.follows import Equation, Follows
 from checks.kinds.unbounded import Bounded
 from checks.leg import Legs
 from checks.papers.chen2023.conditions import eigen_equations
-from checks.papers.chen2023.duality import ray
+from checks.papers.chen2023.duality import RAY, ray
 from checks.papers.chen2023.symbols import (
     EIGEN,
     EIGEN_FACTS,
@@ -145,7 +145,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq6",),
     legs=(tensor_legs.ky_fan,),
-    where=NOTATION + LEADING,
+    where=NOTATION + LEADING + RAY,
     notes="Σ_i e_iᵀΛe_i is not a variance (N = 1: the variance is 0), (6) has no maximum, and its stationary "
     "points fix no scale of the scores. In the corrected statement orthonormality is imposed, and Λ plays no "
     "part.",
@@ -183,7 +183,7 @@ claim(
     literal=_maximal,
     corrected=_ky_fan,
     correction_words="The leading s right singular vectors do, those with the largest σ_l. A solution of (7) "
-    "may sit on any triplets, as 1/λ_l say; J is 0 on all of them.",
+    "may sit on any triplets: Λ picks them, by σ_l = 1/λ_l; J is 0 on all of them.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2", "chen2023/lem4.2"),
     legs=(tensor_legs.ky_fan,),

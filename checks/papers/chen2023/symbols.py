@@ -28,8 +28,8 @@ R_e, R_r = Tensor("R_e", (N, S), "R_e"), Tensor("R_r", (N, S), "R_r")
 NOTATION = (
     r"$N$ tokens $\boldsymbol{x}_i$, features $\phi_q,\phi_k$ of queries and keys (their subscripts are no "
     r"indices), of width $p$, $s$ directions; "
-    r"$f(X)=F_X\in\mathbb{R}^{N\times p}$ with $N$ rows $f(X)_j$ as printed ($n$ rows when sampled, absent "
-    r"in the data-independent case); "
+    r"$f(X)$, or $F_X$, in $\mathbb{R}^{N\times p}$ as printed, with rows $f(X)_j$ ($n$ of them when "
+    r"sampled, absent in the data-independent case); "
     r"weights $W_e,W_r$ with one row for each row of $f(X)$ and $W_{e|X}=f(X)^\top W_e$; scores "
     r"$\boldsymbol{e}_i,\boldsymbol{r}_j\in\mathbb{R}^s$, the rows of $E,R$; multipliers "
     r"$\boldsymbol{h}_{e_i},\boldsymbol{h}_{r_j}$, the rows of $H_e,H_r\in\mathbb{R}^{N\times s}$; "

@@ -172,9 +172,10 @@ claim(
         ),
     ),
     corrected=All(FALL, ONE_TOKEN),
-    correction_words="For F(u) = u² a step size below 1/λ is stable, λ the largest eigenvalue of G = (AᵀA) ∘ "
-    "(VVᵀ). For a row-stochastic A, λ is at most the largest squared norm of a value times the largest "
-    "column sum of A.",
+    correction_words="For F(u) = u² and without clipping, a step size below 1/λ, λ the largest eigenvalue of "
+    "G = (AᵀA) ∘ (VVᵀ), lets the energy fall and Z converge, to AV plus the part of the start on which all "
+    "alignments vanish (farooq2025/prose-convergence). For a row-stochastic A, λ is at most the largest "
+    "squared norm of a value times the largest column sum of A.",
     rests_on=(HERE + "eq79", HERE + "prose-convergence"),
     legs=(legs.descent_step, legs.stable_range),
     where=ETA_WHERE + r" $\operatorname{clip}$ limits each entry to $[-1,1]$. As "

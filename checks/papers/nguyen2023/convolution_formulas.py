@@ -55,9 +55,9 @@ IMAGE = (
     r"An image of $N_H\times N_W$ tokens; $\operatorname{Flatten}(\operatorname{Conv2D}(\mathbf{X},s)) = "
     r"\mathbf{T}\mathbf{X}$ with $\mathbf{T}$ the square matrix of the $s\times s$ kernel and its padding;"
     r" training inputs $\boldsymbol{x}^{\mathrm{train}}_j$ and targets "
-    r"$\boldsymbol{y}^{\mathrm{train}}_j$; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$ of width "
-    r"$D$, the rows of $\mathbf{Q}$ and $\mathbf{K}$; values $\boldsymbol{v}_j$ of width $D_v$, the rows of "
-    r"$\mathbf{V}$; "
+    r"$\boldsymbol{y}^{\mathrm{train}}_j$; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$ in "
+    r"$\mathbb{R}^D$, the rows of $\mathbf{Q}$ and $\mathbf{K}$; values $\boldsymbol{v}_j$ of width $D_v$, "
+    r"the rows of $\mathbf{V}$; "
 )
 WHERE = IMAGE + TRAINED + CONSTANTS
 WHERE_1D = (

@@ -136,7 +136,7 @@ for _id, _reference in (("eq47", "Eq. (47)"), ("eq50", "Eq. (50)")):
         rests_on=("nguyen2023/eq20",),
         legs=(variant_heads.head_statistics,),
         where=WHERE,
-        notes="A head with one key has variance 0, so ε > 0 is needed here as soon as a head is small.",
+        notes="A head with one key has variance 0: without ε > 0 it has no scale.",
     )
 
 
@@ -165,7 +165,10 @@ claim(
     + r" $\boldsymbol{\mu}^s$: the mean of the head's keys; $\mathbf{s}^{s^{-1}}$: one over their "
     + r"deviation, by (47)."
     + FITTED
-    + r" $\epsilon$: in (a) as printed the number under the root of (47), in the program the residual that "
+    + r" $\mathbf{W}^s$ with rows $\boldsymbol{w}^s_d$, $\boldsymbol{y}^s_j$ and "
+    r"$\boldsymbol{\xi}^s_j,\tilde{\boldsymbol{\xi}}^s_j$: the weights, targets and slacks of (5) for the "
+    r"head; $\boldsymbol{x}$: the input of $f^s$. "
+    r"$\epsilon$: in (a) as printed the number under the root of (47), in the program the residual that "
     r"costs nothing; $C$: the weight of the slacks. The left side of (d) as corrected is not printed "
     r"either: the fitted functions with the exponential kernel, by entries.",
     notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",

@@ -415,14 +415,16 @@ claim(
     corrected=lambda a: All(exact_layer(a, n.alpha / 2), *repaired_steps()),
     correction_words="Exact for the squared loss, any number of layers, any C, N and kernel φᵀφ, at rate α/2 "
     "on the printed loss. For the cross-entropy an approximation, with error O(α³) for C = 2 and O(α²) for "
-    "larger C once the whole Jacobian is kept.",
+    "larger C once the whole Jacobian is kept, or in the printed form, with the rate α/C, where all C latent "
+    "outputs are free.",
     assumes=(SQUARED, BIAS_ON, FEATURES, ENTROPY, REFERENCE, DIAGONAL, MASKED, HEAD_TWO_ONE),
     rests_on=("wang2024/eq4", "wang2024/eq10", "wang2024/eq11", "wang2024/prose-telescoping"),
     legs=(legs.layers_are_steps, solver_legs.least_squares_limit, solver_legs.interpolation_limit),
     where=STEP_WHERE
     + EXAMPLES
-    + r" In Section 2 $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and $f_{\theta_k}$ is the step of "
-    r"rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the vector of $N$ ones.",
+    + r" In Section 2 $y_i\in\mathbb{R}^{C-1}$, $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and "
+    r"$f_{\theta_k}$ is the step of rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the "
+    r"vector of $N$ ones.",
     notes=(
         "The query must be masked as a key. The cross-entropy construction is in general not exact in h, not "
         "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "

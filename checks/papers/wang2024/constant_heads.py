@@ -43,6 +43,11 @@ HEAD = (
     "A head whose constant a is not 0 carries out the bias with P_2 = I/(aN); the printed P_2 = I/N "
     "takes a = 1."
 )
+OUTPUT_OF_TWO = r" $P_2$: the matrix of head 2 in (10)."
+NOT_VANISHING = (
+    r" $(x,y_j)$ and $(x_i,y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i))$ stand for $W_Q e_{j,k-1}$ and "
+    r"$W_K e_{i,k-1}$ where that matrix is not zero: the product with a zero vector is 0 for any other too."
+)
 VANISHES = Stacked(ZERO_MATRIX @ example(i), zeros(WIDE), label="a zero matrix gives the zero vector")
 
 
@@ -147,7 +152,7 @@ claim(
         Assumption("constant not 0", "of the corrected statement alone: tanh c ≠ 0, that is c ≠ 0"),
     ),
     rests_on=("wang2024/eq10",),
-    where=BLOCKS + r" $\gamma,c$: the kernel's parameters." + ONE_ZERO,
+    where=BLOCKS + r" $\gamma,c$: the kernel's parameters." + ONE_ZERO + OUTPUT_OF_TWO,
     notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
     "the bias stays 0. " + HEAD,
 )
@@ -166,7 +171,8 @@ claim(
     rests_on=("wang2024/eq10",),
     where=BLOCKS
     + r" $\gamma,c$: the kernel's parameters; $p$ is the degree, printed $d$ like the dimension."
-    + ONE_ZERO,
+    + ONE_ZERO
+    + OUTPUT_OF_TWO,
     notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^p = 1. " + HEAD,
 )
 
@@ -183,7 +189,9 @@ claim(
     corrected=All(VANISHES, Identity(ATTENTION, 1 / size(N), label="the attention")),
     correction_words="W_K e is the zero vector with d + C - 1 entries; the attention is 1/N.",
     assumes=(MASKED,),
-    where=BLOCKS + r" $\lambda$: the scale of the scores.",
+    where=BLOCKS
+    + r" $(x,y_j)$: any vector in place of $W_Q e_{j,k-1}$; $\lambda$: the scale of the scores."
+    + OUTPUT_OF_TWO,
     notes="N is the number of keys that are not masked. Zero queries alone do the same. Head 2 then needs "
     "P_2 = I; with I/N the bias would carry 1/N².",
 )

@@ -195,9 +195,9 @@ claim(
     "continuity.",
     assumes=(DOMAIN,),
     where=WHERE,
-    notes="On [-1, 1]^d the quotient is not defined where x_a = -y_a. Nor is the kernel Mercer where it is: "
-    "if all x_a and y_a are negative, so is the sum, and for γ > 0 the kernel of different points exceeds 1, "
-    "its value at equal ones, which a positive semidefinite kernel cannot.",
+    notes="On [-1, 1]^d the quotient is not defined where x_a = -y_a. On negative entries it "
+    "is, but there the kernel is not Mercer for γ > 0: all x_a + y_a are negative, and so the kernel of "
+    "different points exceeds 1, its value at equal ones, which a positive semidefinite kernel cannot.",
 )
 
 claim(

@@ -419,12 +419,12 @@ def result(**models: list[float]) -> dict[str, Any]:
 def test_what_is_said_of_a_printed_difference_follows_the_interval() -> None:
     own = result(a=[0.5, 0.6, 0.7], b=[0.61, 0.7, 0.81], c=[0.5, 0.75, 0.6])
     say = lambda model, printed: recorded.compared("Set", "a", {model: Fraction(printed)}, own)[1]  # noqa: E731
-    assert say("b", 10).endswith("which lies inside the interval, 0 outside") and "b less a +10.67" in say(
-        "b", 10
-    )
+    assert say("b", 10).endswith(
+        "which lies inside the interval, 0 outside"
+    ) and "b less a, in points, +10.67" in say("b", 10)
     assert say("b", 1).endswith("which lies outside the interval")
     assert say("c", 1).endswith("which lies inside the interval, as 0 does")
-    assert recorded.compared("Set", "a", {"b": None}, own)[1].endswith("points")
+    assert recorded.compared("Set", "a", {"b": None}, own)[1].startswith("b less a, in points, ")
 
 
 def test_only_a_reduced_size_says_what_it_reduces() -> None:
