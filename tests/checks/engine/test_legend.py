@@ -49,6 +49,12 @@ def test_a_sum_is_not_the_letter_that_its_sign_looks_like() -> None:
     assert used(legend, [r"KH=H\Sigma"], []) == legend
 
 
+def test_what_sets_a_formula_in_lines_is_no_letter() -> None:
+    legend = "$h$ multipliers; $p$ the width; $V$ values."
+    assert used(legend, [r"\begin{gathered}V \\[4pt] w\end{gathered}"], []) == "$V$ values."
+    assert used(legend, [r"\begin{gathered}V_p \\[4pt] h\end{gathered}"], []) == legend
+
+
 def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
     naming = [
         claim for claim in load().values() if re.search(r"sides? of \([a-z]\).*not printed", claim.where)
