@@ -73,6 +73,8 @@ def _letters(formula: str) -> set[str]:
 
 
 def _lone(prose: str) -> set[str]:
-    """The letters that stand for themselves in words, and all Greek ones; the (a) of a part is none."""
-    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<!\S)\([a-z]\)", "", unicode_math(prose)))
+    """The letters that stand for themselves in words, and all Greek ones; the (a) of a part is none, nor the
+    Σ of a sum over an index.
+    """
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<!\S)\([a-z]\)|Σ_(?=[a-z{(])", " ", unicode_math(prose)))
     return {c for word in words for c in word if len(word) == 1 or not c.isascii()}

@@ -11,8 +11,8 @@ from derivations.theories.energy.forms import DK, DV, DX, A, N, V, i, j, k
 
 HERE = "farooq2025/"
 MATRICES = (
-    r"$A\in\mathbb{R}^{n\times n}$ the attention weights, $V\in\mathbb{R}^{n\times d_v}$ the values with "
-    r"rows $v_j$, $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; "
+    r"$A\in\mathbb{R}^{n\times n}$ the attention weights; $V\in\mathbb{R}^{n\times d_v}$ the values with "
+    r"rows $v_j$; $Z\in\mathbb{R}^{n\times d_v}$ the state with rows $z_i$; "
 )
 WHERE = (
     MATRICES + r"$u_j=\sum_m A_{mj}z_m^\top v_j$; "

@@ -46,6 +46,8 @@ def test_a_claim_without_slacks_has_none_in_its_legend() -> None:
 def test_a_sum_is_not_the_letter_that_its_sign_looks_like() -> None:
     legend = r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$; $K$ a kernel."
     assert used(legend, [r"\sum_jK_{ij}"], []) == "$K$ a kernel."
+    assert used(legend, ["K_{ij}"], ["The score is Σ_j K_ij."]) == "$K$ a kernel."
+    assert used(legend, ["K_{ij}"], ["The values are those of Σ."]) == legend
     assert used(legend, [r"KH=H\Sigma"], []) == legend
 
 
