@@ -116,15 +116,14 @@ def steps(claim: Claim, room: Room | None = None) -> str:
     return "\n\n".join(blocks)
 
 
-CHAIN = ("Program", "Solve for w", "Dual program", "Values")
+CHAIN = ("Program", "Solve for ", "Dual program", "Values")
 
 
 def chain(claim: Claim) -> str:
     """From the program to the expansion: the four steps of a derivation by dualising that a reader
     needs to see.
     """
-    named = {step.get("title"): step for step in claim.steps}
-    found = [named[title] for title in CHAIN if title in named]
+    found = [step for step in claim.steps if str(step.get("title") or "").startswith(CHAIN)]
     return steps(replace(claim, steps=found)) if len(found) > 1 else ""
 
 

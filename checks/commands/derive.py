@@ -13,12 +13,12 @@ from rich.table import Table
 from checks.commands.console import COLOURS, OUT
 from checks.commands.judging import cache_of, changed
 from checks.commands.options import add_options, run_options
-from checks.engine.unicode import unicode_math
 from checks.run import catalogue
 from checks.run.bounded import SECONDS, derivation
 from checks.run.cache import unjudged
 from checks.run.theories import theories, theory
 from checks.run.verify import why
+from derivations.calculus.unicode import unicode_math
 from derivations.theories.theory import Theory, load_settings, parse_settings
 
 

@@ -17,7 +17,7 @@ from checks.commands.options import run_options
 from checks.evidence import Record
 from checks.run import catalogue, ledger
 from checks.run.cache import STOPPED, Cache
-from checks.run.link import link
+from checks.run.link import around, link
 from checks.run.readings import beside
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def judged(patterns: list[str], a: argparse.Namespace) -> list[Record]:
     known = catalogue.records(patterns, options, cache) if cache is not None else None
     if known is not None:
         _from_cache(len(known), len(known))
-        records = link(known, ledger.expected(), catalogue.parents(cache))
+        parents = catalogue.parents(cache)
+        kept = catalogue.verdicts(around([r.id for r in known], parents), options, cache)
+        records = link(known, {**ledger.expected(), **kept}, parents)  # what is recorded may be stale
     else:
         records = _judged(patterns, a, options, cache)
     for record in records:
@@ -93,8 +95,10 @@ def changed(
     """The records, under the defaults and under changed assumptions, of the claims that these touch; those
     that are not judged after ``total`` seconds are ended, unless the user gives each a limit.
     """
+    from derivations.calculus.term import whole
+
     options, cache = run_options(a), cache_of(a)
-    run = f"changes {settings!r} {options.seed}"
+    run = f"changes {whole(settings)} {options.seed}"
     noted = catalogue.recall(cache.folder, run) if cache else None
     if cache and noted is not None:
         pairs = [[cache.get(name, id) for name in noted[id]] for id in ids if noted[id]]

@@ -9,11 +9,11 @@ from rich.markup import escape
 
 from checks.commands.console import COLOURS, OUT, print_table
 from checks.commands.judging import cache_of, judged
-from checks.commands.options import add_options
-from checks.engine.unicode import unicode_math
+from checks.commands.options import add_options, run_options
 from checks.evidence import Evidence, finding
 from checks.kernel.rocq import library_hash
 from checks.run import catalogue, ledger, proofs
+from derivations.calculus.unicode import unicode_math
 
 WIDE = 120
 """Columns that the table of evidence needs."""
@@ -75,13 +75,10 @@ def run(a: argparse.Namespace) -> int:
             OUT.print(f"  {assumption['name']}: {assumption['words']}{knob}", markup=False, highlight=False)
     if record.rests_on:
         head("Rests on")
-        recorded = ledger.expected()
-        for parent in record.rests_on:
-            verdict = recorded.get(parent, "not recorded")
-            OUT.print(f"  {escape(parent)}  recorded as [{COLOURS.get(verdict, 'white')}]{verdict}[/]")
+        _verdicts(record.rests_on, a)
     if record.weakened_by:
-        head("Weakened by what was not right as printed")
-        OUT.print(f"  {', '.join(record.weakened_by)}", markup=False, highlight=False)
+        head("Weakened by what is not right as printed")
+        _verdicts(record.weakened_by, a)
     if record.steps:
         head("Derivation")
     for n, step in enumerate(record.steps, 1):
@@ -115,6 +112,15 @@ def run(a: argparse.Namespace) -> int:
     engines = f"   decided by: {', '.join(record.engines)}" if record.engines else ""
     OUT.print(f"\nsource: {record.source}{engines}   run again: {record.command}", style="dim", markup=False)
     return 0
+
+
+def _verdicts(ids: list[str], a: argparse.Namespace) -> None:
+    """Claims with their verdicts: as they were judged where nothing has changed since, else as recorded."""
+    recorded, kept = ledger.expected(), catalogue.verdicts(ids, run_options(a), cache_of(a))
+    for id in ids:
+        found, said = (kept[id], "judged") if id in kept else (recorded.get(id, ""), "recorded as")
+        state = f"{said} [{COLOURS[found]}]{found}[/]" if found else "not recorded"
+        OUT.print(f"  {escape(id)}  {state}")
 
 
 def _compared(reading: dict[str, Any]) -> str:

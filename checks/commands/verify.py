@@ -11,11 +11,11 @@ from checks.audit import current
 from checks.commands.console import COLOURS, OUT, complain, print_json, print_table
 from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options
-from checks.engine.unicode import unicode_math
 from checks.engine.verdict import VERDICTS
 from checks.evidence import Record
 from checks.run import catalogue, ledger, store
 from checks.run.cache import unjudged
+from derivations.calculus.unicode import unicode_math
 
 WIDE = 140
 """Columns that the table of verdicts needs."""

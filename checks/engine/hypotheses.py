@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 from checks.engine.instances import Instance, describe, exact_instances
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
 from checks.statement import Fact, Given, Malformed
 from derivations.calculus import functions as fn
@@ -18,6 +17,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex
+from derivations.calculus.unicode import unicode_math
 
 _TRIES = 60
 UNDEFINED = "a formula is not defined"

@@ -13,7 +13,6 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-from checks.engine.unicode import unicode_math
 from checks.statement import Given, Malformed
 from derivations.calculus import exact, order
 from derivations.calculus import index as ix
@@ -22,6 +21,7 @@ from derivations.calculus.components import Known, NotExact, evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, EXACT_FUNCTIONS, EXPONENT, is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import size_words
+from derivations.calculus.unicode import unicode_math
 
 SMALL = [Fraction(1), Fraction(2), Fraction(-1), Fraction(0), Fraction(3)]
 EXPONENTS = [Fraction(n) for n in (1, 2, 3, 4)]

@@ -20,7 +20,6 @@ from checks.engine.hypotheses import apply_definitions, defined
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.mutants import mutants
 from checks.engine.printing import equation
-from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import check, check_definition, check_fields, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
 from derivations.calculus import angles, masks, maxima
@@ -32,6 +31,7 @@ from derivations.calculus.gradients import Differential, Gradient, Kronecker, Un
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
 from derivations.calculus.term import Apply, NonConformable, Pick, Softmax, Symbol, Term, free, show_shapes
+from derivations.calculus.unicode import unicode_math
 
 ENOUGH = 3
 """Instances at which both sides of a proved equality were evaluated and found equal."""
@@ -169,7 +169,7 @@ def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> E
     for left, right, reason in zip(terms[:-1], terms[1:], reasons, strict=True):
         one, two = (apply_definitions(t.entry(*at), statement.given) for t in (left, right))
         same = equal(one, two)
-        remains = remains or ("" if same else _difference(one, two))
+        remains = remains or ("" if same else difference(one, two))
         finding.steps.append(step("equality", equation(left, right), reason, same))
     for g in statement.given:
         latex = rf"{nf_latex(ix.At(g.tensor, g.at))} = {g.value.latex()}"
@@ -200,8 +200,8 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
         return False
 
 
-def _difference(one: ix.Expr, two: ix.Expr) -> str:
-
+def difference(one: ix.Expr, two: ix.Expr) -> str:
+    """What remains of one expression less another, in words that are not long."""
     try:
         text = unicode_math(nf_latex(one - two))
     except ZeroDivisionError:
@@ -241,7 +241,11 @@ def _exact_check(sides: list[ix.Expr], statement: st.Identity, seed: int) -> tup
 
 
 def _shrink(
-    instance: Instance, at: dict[Index, int], sides: list[ix.Expr], nonzero: tuple[Tensor, ...]
+    instance: Instance,
+    at: dict[Index, int],
+    sides: list[ix.Expr],
+    nonzero: tuple[Tensor, ...],
+    named: tuple[str, str] = ("left side", "right side"),
 ) -> str:
     """Make a counterexample simpler entry by entry, as long as it stays one."""
 
@@ -259,7 +263,7 @@ def _shrink(
                 break
     best = Instance(instance.sizes, values, instance.given)
     left, right = (best.value(s, at) for s in sides)
-    return f"{describe(best, at, *sides)}: left side {left}, right side {right}"
+    return f"{describe(best, at, *sides)}: {named[0]} {left}, {named[1]} {right}"
 
 
 def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants:
@@ -303,13 +307,38 @@ def rejects(
     """Whether an exact instance tells two expressions apart (or the first is undefined where the second
     is not).
     """
+    return _apart(left, right, given, seed, fixed, nonzero, tries) is not None
+
+
+def _apart(
+    left: ix.Expr,
+    right: ix.Expr,
+    given: tuple[st.Given, ...] = (),
+    seed: int = 0,
+    fixed: dict[str, int] | None = None,
+    nonzero: tuple[Tensor, ...] = (),
+    tries: int = 5,
+) -> tuple[Instance, dict[Index, int]] | None:
     for small in (False, True):
         found = exact_instances([left, right], given, seed + 1, tries, small, fixed, nonzero, spread=True)
         for instance, points in found:
             for at in points:
                 if instance.same(left, right, at) is False or _undefined_only(instance, left, right, at):
-                    return True
-    return False
+                    return instance, at
+    return None
+
+
+def told_apart(left: ix.Expr, right: ix.Expr, seed: int, named: tuple[str, str]) -> str:
+    """An instance at which two expressions differ, in words, with the value of each by name; "" if none is
+    found.
+    """
+    found = _apart(left, right, seed=seed)
+    if found is None:
+        return ""
+    instance, at = found
+    if instance.same(left, right, at) is False:
+        return _shrink(instance, at, [left, right], (), named)
+    return f"{describe(instance, at, left, right)}: {named[0]} is undefined"
 
 
 def _undefined_only(instance: Instance, left: ix.Expr, right: ix.Expr, at: dict[Index, int]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from checks.engine.unicode import unicode_math
+from derivations.calculus.unicode import unicode_math
 
 _WORDS = re.compile(
     r"\\(?:text|operatorname|mathrm|mathbb|begin|end)\*?\{[^{}]*\}|\\\\\[\w+\]|\\(?:sum|prod)(?![A-Za-z])"

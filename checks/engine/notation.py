@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from checks.engine.unicode import unicode_math
 from checks.statement import Kind, Malformed, tensors_of, terms_of
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.gradients import Differential, Formula, Gradient, SymbolicPower
@@ -35,6 +34,7 @@ from derivations.calculus.term import (
     Term,
     subterms,
 )
+from derivations.calculus.unicode import unicode_math
 
 ENTRYWISE = r"\text{powers and functions of arrays entry by entry}"
 

@@ -20,9 +20,8 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_given, named, open_demands
-from checks.engine.judge import ENGINES, equal, rejects, step
+from checks.engine.judge import ENGINES, equal, rejects, step, told_apart
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed, sized, tensors_of
 from derivations.calculus import index as ix
@@ -31,6 +30,7 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.naming import is_atom
 from derivations.calculus.term import Term, as_term, free
+from derivations.calculus.unicode import unicode_math
 
 T = sp.Symbol("t", positive=True)
 """The parameter of a ray of sizes."""
@@ -441,8 +441,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         faithful &= same
         latex = rf"{plan[-1].tensor.symbol} = {formula.latex()}"
         finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
-        if not same and rejects(*pair, (), seed):
-            raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for")
+        if not same and (where := told_apart(*pair, seed, ("the plan gives", "the formula"))):
+            raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for: {where}")
     counted = sp.expand(count(s.plan, s.sizes, s.measure) - count(s.base, s.sizes, s.measure))
     finding.steps.append(
         step(f"count: {s.what}", sp.latex(counted), "read off the formulas as they are written", faithful)
@@ -458,6 +458,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     finding.evidence.append(Evidence("exact", "exact-rational", False if wrong else True, detail))
     holds = False if wrong else agrees(counted, s.expression(s.printed), s) or None
     detail = f"counted {_count(counted)}, stated {_count(s.expression(s.printed))}"
+    if holds is None:
+        detail += f": {_missing(s)}"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", holds, detail, settles=True))
     finding.counterexample = wrong
     if holds and s.relation != "=":
@@ -465,6 +467,19 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
     if with_mutants and holds:
         finding.mutants = _mutate(s, counted, seed)
     return finding
+
+
+def _missing(s: Cost) -> str:
+    """What would settle a bound that is neither shown nor refuted."""
+    times = "" if s.constant == 1 else f"{s.constant} times "
+    why = f"the count is not shown to be at most {times}what is stated; a larger `constant` may do"
+    if s.relation != "O":
+        return why
+    if not s.ray:
+        alone = ", without a `domain`," if s.domain else ","
+        return f"{why}; if none does, a `ray`{alone} sizes along which the ratio has no bound, refutes it"
+    ray = "is not tried in a `domain`" if s.domain else "is none along which the ratio has no bound"
+    return f"{why}; the `ray` {ray}"
 
 
 _RUNS = 27

@@ -12,10 +12,10 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES, step
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence
 from checks.kinds.recurrence import denominators
 from checks.statement import Kind, Malformed
+from derivations.calculus.unicode import unicode_math
 
 Products = tuple[tuple[int, ...], ...]
 _PRIMES = (

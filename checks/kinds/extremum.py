@@ -18,7 +18,6 @@ from checks.engine.hypotheses import apply_definitions, open_demands
 from checks.engine.instances import Instance, describe, entries_of, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, equal, identity, rejects, unbound
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, point_entries
 from checks.kinds.stationary import point_entry
@@ -44,6 +43,7 @@ from derivations.calculus.term import (
     squared_norm,
     subterms,
 )
+from derivations.calculus.unicode import unicode_math
 
 SAYS = (
     "a global minimum",

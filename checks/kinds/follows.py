@@ -23,7 +23,7 @@ from checks.engine.hypotheses import (
     signs_under,
 )
 from checks.engine.instances import Instance, base_tensors, describe
-from checks.engine.judge import ENGINES, ENOUGH, conformable
+from checks.engine.judge import ENGINES, ENOUGH, conformable, difference
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
@@ -62,8 +62,11 @@ class Follows(Kind):
     factor (lhs - rhs) = certificate for "=";  factor (lhs - rhs) = squares + certificate for ">=";  and for
     "=" with ``over``,  Σ_over factor (lhs - rhs)² + squares = certificate: nonnegative terms whose sum
     vanishes. ``factor`` is positive, ``squares`` visibly nonnegative. ``family`` are exact instances that
-    satisfy the hypotheses: at least three points, or the name of one of the families of singular value
-    decompositions that `checks.kinds.exact_svd.FAMILIES` lists.
+    satisfy the hypotheses: at least three points, or the name of a family, whose symbols have these names:
+    "rational singular value decompositions" (A = U diag(s) Vᵀ = U X), "positive semidefinite decompositions"
+    (A = BᵀB = U diag(s) Vᵀ, V = U), "leading triplets" (K, h_r, V_1, V_2, tau, a, b); of a kernel K and its
+    feature maps, "singular triplets, f(X): F" and "solutions of (7), f(X): F" with F tokens, sampled or
+    identity. `checks.kinds.exact_svd.FAMILIES` lists them; an error names the symbols of one.
     """
 
     hypotheses: tuple[Equation, ...]
@@ -181,8 +184,10 @@ def _drawn(statement: Follows, family: str, needed: list[Tensor], seed: int) -> 
     rng, found = random.Random(f"{seed} {family}"), []
     for _ in range(INSTANCES):
         sizes, named = FAMILIES[family](rng)
-        if stray := {t.name for t in needed} - named.keys():
-            raise Malformed(f"family '{family}' gives no values for {', '.join(sorted(stray))}")
+        dims = {d for t in needed for d in t.dims}
+        if stray := ({t.name for t in needed} - named.keys()) | (dims - {"1", *sizes}):
+            has = f"it has values for {', '.join(sorted(named))}, of sizes {', '.join(sizes)}"
+            raise Malformed(f"family '{family}' gives no values for {', '.join(sorted(stray))}: {has}")
         values = {(t, at): v for t in needed for at, v in nested_entries(named[t.name], len(t.dims))}
         if any(t.positive and v <= 0 for (t, _), v in values.items()) or any(
             t.symmetric and v != values[t, at[::-1]] for (t, at), v in values.items()
@@ -243,8 +248,9 @@ def certificate_error(statement: Follows) -> str:
         right = right + statement.squares.entry(*at)
     for tensor, h in residuals.items():
         right = ix.define(right, tensor, lambda *idx, h=h: h.difference(*idx))
-    if not nf.equal(apply_definitions(left, statement.given), apply_definitions(right, statement.given)):
-        return "the certificate is not an identity"
+    left, right = (apply_definitions(side, statement.given) for side in (left, right))
+    if not nf.equal(left, right):
+        return f"the certificate is not an identity: the sides differ by {difference(left, right)}"
     return ""
 
 

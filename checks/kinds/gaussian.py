@@ -10,9 +10,9 @@ from sympy.simplify.fu import TR8
 
 from checks.engine.finding import Finding
 from checks.engine.judge import ENGINES
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
+from derivations.calculus.unicode import unicode_math
 
 _RATIONAL = (sp.Rational(1), sp.Rational(-1, 2), sp.Rational(2))
 _DIGITS = 40

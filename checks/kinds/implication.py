@@ -19,7 +19,7 @@ from checks.engine.instances import (
     ones,
     solved,
 )
-from checks.engine.judge import ENGINES, ENOUGH, conformable, step
+from checks.engine.judge import ENGINES, ENOUGH, conformable, difference, step
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
@@ -238,8 +238,9 @@ def certificate_error(statement: Implication) -> str:
             strict |= facts[name].relation == ">" and signs <= fn.POSITIVE
         right.append(multiplier.entry() * facts[name].term.entry())
     conclusion = statement.conclusion
-    if not nf.equal(factor * conclusion.term.entry(), ix.Add(tuple(right))):
-        return "the certificate is not an identity"
+    sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
+    if not nf.equal(*sides):
+        return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
     inequalities = any(facts[n].relation != "=" for n, _ in statement.multipliers)
     if conclusion.relation == "=" and inequalities:
         return "an equation does not follow from inequalities this way"

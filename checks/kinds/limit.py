@@ -14,7 +14,6 @@ from checks.engine.hypotheses import apply_definitions
 from checks.engine.instances import FUNCTIONS, Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, identity, rejects
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.engine.wellformed import keep_promises
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point
@@ -24,6 +23,7 @@ from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.functions import IN_SYMPY, is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term
+from derivations.calculus.unicode import unicode_math
 
 _PERIOD = 12
 _z = sp.Symbol("z", real=True)

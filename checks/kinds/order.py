@@ -24,7 +24,6 @@ from checks.engine.hypotheses import apply_definitions, check_given
 from checks.engine.instances import Instance, describe, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, conformable, equal
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point
 from checks.statement import Given, Kind, Malformed
@@ -37,6 +36,7 @@ from derivations.calculus.differentiate import SYMPY_FUNCTIONS, DerivativeMismat
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.series import Series, series_functions
 from derivations.calculus.term import Number, Term
+from derivations.calculus.unicode import unicode_math
 
 _STRIDE = 4  # the two routes to a derivative are compared at every fourth instance
 

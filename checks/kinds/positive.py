@@ -19,7 +19,6 @@ from checks.engine.finding import Finding
 from checks.engine.instances import FUNCTIONS, as_written
 from checks.engine.judge import ENGINES, ENOUGH, conformable, rejects, step
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
@@ -32,6 +31,7 @@ from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.psd import Certificate
 from derivations.calculus.term import Term, as_term
+from derivations.calculus.unicode import unicode_math
 
 _HALF = Fraction(1, 2)
 _VALUES = {

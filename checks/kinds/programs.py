@@ -13,7 +13,6 @@ from checks.engine.finding import Finding
 from checks.engine.instances import Instance, exact_instances, solved
 from checks.engine.judge import ENGINES, step
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
@@ -26,6 +25,7 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import degree_in
 from derivations.calculus.program import Constraint, Program, convexity_of_squares, dualise
 from derivations.calculus.term import Term
+from derivations.calculus.unicode import unicode_math
 
 
 @dataclass(frozen=True)

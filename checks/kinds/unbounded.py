@@ -10,7 +10,6 @@ from checks.engine.finding import Finding
 from checks.engine.instances import Instance, base_tensors, dimensions
 from checks.engine.judge import ENGINES
 from checks.engine.mutants import mutants
-from checks.engine.unicode import unicode_math
 from checks.evidence import Evidence, Mutants
 from checks.kinds.follows import ZERO
 from checks.statement import Kind
@@ -20,6 +19,7 @@ from derivations.calculus import signs as sg
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program
 from derivations.calculus.term import Term, as_term
+from derivations.calculus.unicode import unicode_math
 
 
 @dataclass(frozen=True)

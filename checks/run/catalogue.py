@@ -268,6 +268,13 @@ def records(patterns: list[str], options: Options, cache: Cache) -> list[Record]
     return found
 
 
+def verdicts(ids: Iterable[str], options: Options, cache: Cache | None) -> dict[str, str]:
+    """The verdicts of those claims whose records are kept and stand."""
+    if cache is None:
+        return {}
+    return {r.id: r.verdict for id in ids for r in records([id], options, cache) or ()}
+
+
 def recall(folder: Path, run: str) -> dict[str, Any] | None:
     """The keys that a run of this description noted, if nothing has changed since."""
     stored = _read(folder)

@@ -27,6 +27,7 @@ from checks.leg import Named
 from checks.run.catalogue import beside_audit, files, libraries, sources, written_beside
 from checks.run.reach import absolute, effects, named_modules, nested, reach
 from checks.run.readings import printed_in
+from derivations.calculus.term import whole
 
 Seen = dict[int, Any]
 """What was read already, by identity; held, so that no later object gets the identity of one that is gone."""
@@ -104,7 +105,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
             *map(source, functions),
             *(_text(part) for part in parts if not callable(part)),
             *(text for f in functions for text in values_of(f)),
-            repr(assumptions),
+            whole(assumptions),
             repr(options if claim.legs or claim.failing else options.seed),
         ]
     said = (
@@ -199,7 +200,7 @@ def _text(value: Any, seen: Seen | None = None) -> str:
     the same run must not matter.
     """
     numbers: dict[str, str] = {}
-    text = re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    text = re.sub(r" at 0x[0-9a-f]+", "", whole(value))
     text = re.sub(r"#\d+", lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), text)
     return text + "".join(_hidden(value, {} if seen is None else seen))
 
@@ -234,7 +235,7 @@ def _hidden(value: Any, seen: Seen) -> Iterator[str]:
         else:
             apart = {**state, **slots}
         if apart:
-            yield re.sub(r" at 0x[0-9a-f]+|#\d+", "", repr(apart))
+            yield re.sub(r" at 0x[0-9a-f]+|#\d+", "", whole(apart))
         yield from _hidden([*state.values(), *slots.values()], seen)
 
 
@@ -314,7 +315,7 @@ def source(function: Any, seen: Seen | None = None) -> str:
     inside += [getattr(function, "__kwdefaults__", None), getattr(function, "__self__", None)]
     if code is None:  # an object that is called: its class, and what it holds
         path, line = _place(type(function))
-        inside.append(vars(function) if hasattr(function, "__dict__") else repr(function))
+        inside.append(vars(function) if hasattr(function, "__dict__") else whole(function))
     else:
         path, line = code.co_filename, code.co_firstlineno
     text = reach(Path(path), line, _declarations()) if Path(path).is_file() else ""

@@ -5,8 +5,10 @@ Each answer shows itself as Markdown with mathematics.
 
 from __future__ import annotations
 
+import sys
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ from derivations.calculus.program import Step
 
 LIMIT = 60
 """Seconds that a claim may take, as on the command line."""
+SILENCE = 10
+"""Seconds after which what works on many claims says where it is, on standard error."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,7 @@ class Changes:
 
 def what_changes(name: str, **knobs: str) -> Changes:
     """The claims whose verdict another assumption of a theory changes, as `attest derive` lists them.
-
-    Raises BadAssumption.
+    What takes long says how far it is, on standard error. Raises BadAssumption.
     """
     return touched(name, knobs, Options())
 
@@ -106,7 +109,8 @@ def touched(name: str, knobs: dict[str, str], options: Options) -> Changes:
     """The same, compared with records that were made with these options. Raises BadAssumption."""
     settings = {name: theory(name).assumptions(knobs)}
     claims = [c for c in load().values() if c.theory == name]
-    found = dict(changes(claims, settings, options, cache=Cache(), limit=LIMIT))
+    running = _aloud(len(claims))
+    found = dict(changes(claims, settings, options, cache=Cache(), running=running, limit=LIMIT))
     _require_as_imported()
     pairs = [tuple(found[c.id].values()) for c in claims if found[c.id]]
     return Changes(tuple((old, new) for old, new in pairs))
@@ -144,6 +148,20 @@ def _require_as_imported() -> None:
         warnings.warn(f"{path} was changed after it was imported: {told}", stacklevel=4)
 
 
+def _aloud(total: int) -> Callable[[list[str]], None]:
+    """Is told of each claim before it is judged, and says so now and then."""
+    said, done = time.monotonic(), -1
+
+    def running(ids: list[str]) -> None:
+        nonlocal said, done
+        done += 1
+        if time.monotonic() - said > SILENCE:
+            said = time.monotonic()
+            print(f"judged {done} of {total}; now {', '.join(ids)}", file=sys.stderr, flush=True)
+
+    return running
+
+
 def _display(latex: str) -> str:
     return f"$$ {latex} $$" if latex else ""
 
@@ -159,7 +177,8 @@ def judged_records(*ids: str) -> list[dict[str, Any]]:
 
 
 def _judged(*ids: str) -> list[Record]:
-    found = {r.id: r for r, _ in verify(select(list(ids)), Options(), cache=Cache(), limit=LIMIT)}
+    judging = verify(select([*ids]), Options(), cache=Cache(), running=_aloud(len(ids)), limit=LIMIT)
+    found = {r.id: r for r, _ in judging}
     _require_as_imported()
     return link([found[id] for id in ids], ledger.expected())
 

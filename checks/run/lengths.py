@@ -26,6 +26,7 @@ from checks.run.catalogue import edited
 from checks.run.content import data, elsewhere, engine_version, source, values_of
 from checks.run.store import read_json, write_atomically
 from checks.tensors.core.errors import TensorError
+from derivations.calculus.term import whole
 
 # Float64 matrices of tokens x 64 that the hungriest check holds at once, measured at 32,768 tokens; linear
 # ones need fewer.
@@ -137,7 +138,7 @@ class Climb:
             name = f"{self.claim} {self.index}"
         text = [name, source(self.leg), *values_of(_check(self.leg)), elsewhere(), data(module)]
         options = repr((o.dtype, o.device, o.seed))
-        return "\x00".join([*text, repr(self.assumptions), options, engine_version(module)])
+        return "\x00".join([*text, whole(self.assumptions), options, engine_version(module)])
 
     @property
     def _keeps(self) -> bool:

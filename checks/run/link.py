@@ -44,6 +44,18 @@ def link(
     return records
 
 
+def around(ids: Iterable[str], parents: Mapping[str, Iterable[str]]) -> set[str]:
+    """The other claims whose verdicts count for some: what they rest on, directly or through others, and what
+    rests on them.
+    """
+    own, todo, found = {*ids}, [*ids], set[str]()
+    while todo:
+        new = {*parents.get(todo.pop(), ())} - found
+        found |= new
+        todo += new
+    return (found | {heir for heir, below in parents.items() if own & {*below}}) - own
+
+
 def heirs(id: str, parents: Mapping[str, Iterable[str]], verdicts: Mapping[str, str]) -> list[str]:
     """The claims that rest on a failing one and fail too."""
     if verdicts.get(id) not in FAILED:

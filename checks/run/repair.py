@@ -51,6 +51,7 @@ from derivations.calculus.term import (
     as_term,
     picked_from,
     subterms,
+    whole,
 )
 
 
@@ -188,7 +189,7 @@ def _says_nothing(repair: Identity, printed: tuple[Any, ...]) -> bool:
 def _stood_for(term: Term, sides: set[Any]) -> Term:
     """A formula with symbols of their own in the place of others, which are given without promises."""
     if (said := unpromised(term)) in sides:
-        return as_term(Tensor(f"side {sorted(map(repr, sides)).index(repr(said))}", term.shape()))
+        return as_term(Tensor(f"side {sorted(map(whole, sides)).index(whole(said))}", term.shape()))
     return replace(term, args=tuple(_stood_for(t, sides) for t in term.args))
 
 
@@ -270,13 +271,13 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
     if isinstance(term, Neg):
         return -args[0]
     if isinstance(term, Frac):
-        return args[0] / args[1] if cancel else args[0] * sp.Symbol(repr(("one over", args[1])))
+        return args[0] / args[1] if cancel else args[0] * sp.Symbol(whole(("one over", args[1])))
     data = term.data
     if isinstance(term, SumOver | Stack):
         depth = 1 + str(args).count("bound index")
         letter = f"bound index {depth}, {data.dim}"
-        args, data = [_lettered(a, repr(data), letter) for a in args], letter
-    return sp.Symbol(repr((type(term).__name__, args, data)), commutative=not term.shape())
+        args, data = [_lettered(a, whole(data), letter) for a in args], letter
+    return sp.Symbol(whole((type(term).__name__, args, data)), commutative=not term.shape())
 
 
 def _lettered(formula: sp.Expr, old: str, new: str) -> sp.Expr:

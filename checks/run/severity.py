@@ -146,7 +146,7 @@ def _sides(part: Any) -> list[Any]:
 
 def _compared(close: float, repaired: bool) -> tuple[str, str]:
     if not repaired:
-        return "substance", "nothing like it is known to hold"
+        return "substance", "no repair that holds is recorded"
     if close == SAME:
         return "condition", "it holds as printed under what the correction adds"
     if 2 * close > 1:

@@ -26,7 +26,6 @@ from checks.claim import Claim, Leg, Options, built
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import ENGINES, judge
 from checks.engine.printing import part_latex
-from checks.engine.unicode import with_letters
 from checks.engine.verdict import verdict
 from checks.evidence import Evidence, Mutants, Record
 from checks.kinds.scope import Scoped
@@ -45,6 +44,7 @@ from checks.run.repair import repair_of
 from checks.run.severity import failures
 from checks.run.theories import theory
 from checks.statement import Definition, Statement, kind, leaves, names, parts
+from derivations.calculus.unicode import with_letters
 from derivations.theories.theory import NoForm
 
 

@@ -24,7 +24,7 @@ def summands(dim: str) -> tuple[str, ...]:
     Raises ValueError where two parts have one name, which alone says what block an index runs over, or is a
     number.
     """
-    parts = tuple(dim.split(STACKED))
+    parts = tuple(dim.split(STACKED)) if isinstance(dim, str) else ("",)
     if len(set(parts)) < len(parts):
         raise ValueError(f"the stacked dimension {dim} has two parts of one name")
     if any(not p or (p.isdigit() and p != "1") for p in parts):

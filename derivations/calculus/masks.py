@@ -1,8 +1,9 @@
 """The order of tokens: causal masks, strict ones, and what a recurrence calls the value before.
 
-``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0,
-that a mask is its own square, and that the row before i of [l < i] is its row i less [l = i - 1]. All else
-holds for any array in its place.
+``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0
+and [l < i] [i < l] = 0, that a mask is its own square, that the row before i of [l < i] is its row i less
+[l = i - 1], and what a mask says of those in exponents beside it, which are decays. All else holds for any
+array in its place.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from derivations.calculus import normal as nf
 from derivations.calculus.gradients import Kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.order import before, is_mask, step
+from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
 from derivations.calculus.term import Pick, Term, as_term
+
+_ROUNDS = 6
 
 
 class Earlier(Kronecker):
@@ -84,15 +88,90 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _form(expr: ix.Expr) -> nf.Form:
-    return _ordered(nf.normal(inside(expr, _form)))
+    form = _ordered(nf.normal(inside(expr, _form)))
+    for _ in range(_ROUNDS):  # what is summed over the row before leaves another one
+        before_it, form = form, _ordered(nf.normal(inside(_beside(to_expr(form)), _form)))
+        if form == before_it:
+            break
+    return form
+
+
+def _beside(expr: ix.Expr) -> ix.Expr:
+    """The same with what a mask says put into the exponents that it is multiplied with: where it is 0, so is
+    the product, and an exponential has a value all the same.
+    """
+    parts = tuple(map(_beside, ix.children(expr)))
+    for entry in parts if isinstance(expr, ix.Mul) else ():
+        if isinstance(entry, ix.At) and is_mask(entry.tensor):
+            parts = tuple(_in_exponents(p, entry) for p in parts)
+    return ix.rebuild(expr, parts)
+
+
+def _in_exponents(factor: ix.Expr, mask: ix.At) -> ix.Expr:
+    """A power of an exponential as it is where a mask is 1: [t < i], by which [k < t] [k < i] is [k < t], and
+    [t < k] its opposite; or [t = i - 1], by which [l < t] is [l < i] less [l = t], [t < k] is [i ≤ k], and
+    [l = i - 1] is [l = t].
+    """
+    base = factor.base if isinstance(factor, ix.Pow) else factor
+    if not (isinstance(base, ix.Call) and base.function == "exp") or _may_break(base):
+        return factor
+    i, t = mask.indices
+    strict, stepped = before(t.dim), step(t.dim)
+    outer = ix.free_indices(factor)
+
+    def ordered(k: Index, l: Index) -> ix.Expr:
+        if mask.tensor == strict and {k, l} == {i, t}:
+            return ix.as_expr(int(k == i))
+        if mask.tensor == strict:  # of indices that are summed over inside: others would turn to and fro
+            turned = l == t and k not in outer
+            return 1 - ix.At(strict, (t, k)) - ix.Delta(k, t) if turned else ix.At(strict, (k, l))
+        if k == t:
+            return ix.At(strict, (i, l)) - ix.Delta(l, t)
+        return 1 - ix.At(strict, (i, k)) if l == t else ix.At(strict, (k, l))
+
+    factor = ix.define(factor, strict, ordered)
+    factor = _apart(factor, strict, i, t)
+    if mask.tensor == strict:
+        return factor
+    return ix.define(factor, stepped, lambda k, l: ix.Delta(l, t) if k == i else ix.At(stepped, (k, l)))
+
+
+def _may_break(expr: ix.Expr) -> bool:
+    """Whether a mask or a delta stands where not all values are allowed: below a bar, in a function."""
+    partial = (
+        n
+        for n in ix.walk(expr)
+        if (isinstance(n, ix.Call) and n.function != "exp")
+        or (isinstance(n, ix.Pow) and (n.exponent < 0 or n.exponent.denominator > 1))
+    )
+    return any(
+        isinstance(m, ix.Delta) or (isinstance(m, ix.At) and is_mask(m.tensor))
+        for node in partial
+        for m in ix.walk(node)
+    )
+
+
+def _apart(expr: ix.Expr, strict: Tensor, i: Index, t: Index) -> ix.Expr:
+    """The same where t < i: the two are not equal, and [k < t] [k < i] is [k < t]."""
+    if isinstance(expr, ix.Delta) and {expr.left, expr.right} == {i, t}:
+        return ix.as_expr(0)
+    if isinstance(expr, ix.Sum) and expr.index in (i, t):
+        return expr  # another index of that name
+    parts = tuple(_apart(part, strict, i, t) for part in ix.children(expr))
+    if isinstance(expr, ix.Mul):
+        masks = [p.indices for p in parts if isinstance(p, ix.At) and p.tensor == strict]
+        implied = [ix.At(strict, (i, k)) for first, k in masks if first == t]
+        parts = tuple(p for p in parts if p not in implied)
+    return ix.rebuild(expr, parts)
 
 
 def _ordered(form: nf.Form) -> nf.Form:
     """Every monomial by what holds for masks alone."""
     parts = []
     for (dims, height, factors), coefficient in form:
-        if any(_mask(a) and a[2][0] == a[2][1] for a, _ in factors):
-            continue  # no token is before itself
+        orders = {a[2] for a, _ in factors if _mask(a)}
+        if any(pair[::-1] in orders for pair in orders):
+            continue  # no token is before itself, or before one that is before it
         once = tuple((a, Fraction(1) if _mask(a) and e > 1 else e) for a, e in factors)
         tokens = tuple(nf.Token("b", (height, n), dim) for n, dim in enumerate(dims))
         pair = next((p for t in tokens if (p := _stepped(once, t))), None)

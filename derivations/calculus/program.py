@@ -40,6 +40,7 @@ from derivations.calculus.term import (
     sum_over,
     symbols,
 )
+from derivations.calculus.unicode import unicode_math
 
 
 @dataclass(frozen=True)
@@ -416,7 +417,7 @@ def dualise(program: Program) -> Dual:
         result.stationarity[variable] = to_expr(nf.normal(gradient(smooth, variable, at)))
         result.steps.append(
             Step(
-                f"Stationarity in {variable.name}",
+                f"Stationarity in {_letter(variable)}",
                 rf"\frac{{\partial \mathcal{{L}}}}{{\partial {_named(variable, at)}}} "
                 rf"= {form_latex(nf.normal(result.stationarity[variable]))} = 0",
                 "derivative of the Lagrangian, by index calculus and by components",
@@ -513,6 +514,11 @@ def _named(tensor: Tensor, at: tuple[Index, ...]) -> str:
     return form_latex(nf.normal(ix.At(tensor, at)))
 
 
+def _letter(tensor: Tensor) -> str:
+    """A tensor in words, as it is printed."""
+    return unicode_math(tensor.symbol)
+
+
 def _eliminate(program: Program, result: Dual) -> None:
     """Gaussian elimination: solve a stationarity condition for a variable that appears in it undisturbed."""
     pending = dict(result.stationarity)
@@ -534,9 +540,9 @@ def _eliminate(program: Program, result: Dual) -> None:
                 progress = True
                 result.steps.append(
                     Step(
-                        f"Solve for {variable.name}",
+                        f"Solve for {_letter(variable)}",
                         rf"{_named(variable, at)} = {form_latex(nf.normal(result.solved[variable]))}",
-                        f"stationarity in {owner.name} determines {variable.name}",
+                        f"stationarity in {_letter(owner)} determines {_letter(variable)}",
                         nf.is_zero(nf.normal(result.substitute(condition))),
                     )
                 )
@@ -615,14 +621,14 @@ def _conjugates(
         found.append(conjugate(charge, at, y, taken))
         shown = found[-1].latex()
         reason = "the conjugate of the loss, from the table" + ("; 0 log 0 is 0" if r"\log" in shown else "")
-        result.steps.append(Step(f"Conjugate for {variable.name}", shown, reason, True))
+        result.steps.append(Step(f"Conjugate for {_letter(variable)}", shown, reason, True))
     for own in found:
         result.domain += own.domain
         if (value := own.solution()) is not None:
             result.solved[own.variable] = value
             shown = rf"{_named(own.variable, result.at[own.variable])} = {form_latex(nf.normal(value))}"
             reason = "the only point at which the supremum is attained: the slope of the conjugate"
-            result.steps.append(Step(f"Solve for {own.variable.name}", shown, reason, True))
+            result.steps.append(Step(f"Solve for {_letter(own.variable)}", shown, reason, True))
     return found
 
 
@@ -655,7 +661,7 @@ def _finish(program: Program, result: Dual, smooth: ix.Expr, charges: tuple[Char
         at = next(c.over for c in program.constraints if c.multiplier == multiplier)
         result.steps.append(
             Step(
-                f"Complementarity of {multiplier.name}",
+                f"Complementarity of {_letter(multiplier)}",
                 rf"{_named(multiplier, at)}\,\left({form_latex(nf.normal(excess))}\right) = 0",
                 "multiplier times slack vanishes at an optimum",
             )
@@ -696,6 +702,6 @@ def _dual_program(
     if conjugates:
         reason += "; the losses leave their conjugates, and the domains of these"
     if left:
-        names, verb = ", ".join(v.name for v in left), "multiply" if len(left) > 1 else "multiplies"
+        names, verb = ", ".join(map(_letter, left)), "multiply" if len(left) > 1 else "multiplies"
         reason += f"; {names} only {verb} conditions that vanish"
     result.steps.append(Step("Dual program", result.program.latex(), reason))

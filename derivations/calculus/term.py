@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -21,10 +22,23 @@ from derivations.calculus.documented import allows
 from derivations.calculus.functions import KNOWN, check_name
 from derivations.calculus.index import STACKED, Index, Tensor, summands
 from derivations.calculus.naming import is_atom, is_product
+from derivations.calculus.unicode import unicode_math
 
 Shape = tuple[str, ...]
 ONE = Index("1", "1")
 _LOOSE, _PRODUCT, _TIGHT, _ATOM = 1, 2, 3, 4
+_SHOWN = 160
+"""Characters of a formula that Python shows."""
+_WHOLE = ContextVar("whole", default=False)
+
+
+def whole(value: Any) -> str:
+    """The repr of a value with all that makes up the formulas in it: no two that differ read alike."""
+    before = _WHOLE.set(True)
+    try:
+        return repr(value)
+    finally:
+        _WHOLE.reset(before)
 
 
 class NonConformable(ValueError):
@@ -49,6 +63,12 @@ class Term:
     def latex(self) -> str:
         """The formula as printed."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        if _WHOLE.get():
+            return f"{type(self).__qualname__}(args={self.args!r}, data={self.data!r})"
+        text = " ".join(unicode_math(self.latex()).split())
+        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
     def _repr_latex_(self) -> str:
         return rf"$\displaystyle {self.latex()}$"
@@ -93,10 +113,12 @@ class Term:
         return Neg((self,))
 
     def __pow__(self, exponent: int | Fraction) -> Term:
+        if isinstance(exponent, (Term, Tensor, Index)):
+            raise TypeError("an exponent is a rational number; exp(b * log(a)) is a to the power of a term b")
         return Power((self,), Fraction(exponent))
 
     def __getitem__(self, at: Index | tuple[Index, ...]) -> Term:
-        return Pick((self,), at if isinstance(at, tuple) else (at,))
+        return Pick((self,), _indices(*(at if isinstance(at, tuple) else (at,))))
 
     @property
     def T(self) -> Term:
@@ -110,6 +132,13 @@ class Term:
         return (), ()
 
 
+def _indices(*given: Any) -> tuple[Index, ...]:
+    for value in given:
+        if not isinstance(value, Index):
+            raise TypeError(f'an index is an Index, such as Index("j", "N"), not {value!r}')
+    return given
+
+
 def as_term(value: Any) -> Term:
     """Rational numbers and tensors as terms."""
     if isinstance(value, Term):
@@ -118,7 +147,11 @@ def as_term(value: Any) -> Term:
         return Symbol((), value)
     if isinstance(value, (int, Fraction)):
         return Number((), Fraction(value))
-    raise TypeError(f"not a term: {value!r}")
+    if isinstance(value, Index):
+        place = f"the place of its token is sum_over(l, not_later(l, {value.name}))"
+        raise TypeError(f"an index is no number: {place}, with an index l over {value.dim}")
+    numbers = "; numbers are whole, or a Fraction" if isinstance(value, float) else ""
+    raise TypeError(f"not a term: {value!r}{numbers}")
 
 
 class Symbol(Term):
@@ -763,17 +796,18 @@ def picked_from(term: Term) -> Term:
 def sum_over(index: Index, *rest: Any) -> Term:
     """``sum_over(i, j, body)``: the sum of the body over the indices, the first outermost."""
     *more, body = rest
+    _indices(index)
     return SumOver((sum_over(*more, body) if more else as_term(body),), index)
 
 
 def stack(index: Index, body: Any) -> Term:
     """The vector or matrix with the given entries or rows."""
-    return Stack((as_term(body),), index)
+    return Stack((as_term(body),), *_indices(index))
 
 
 def softmax(index: Index, score: Any) -> Term:
     """softmax of a scalar score, normalised over the index."""
-    return Softmax((as_term(score),), index)
+    return Softmax((as_term(score),), *_indices(index))
 
 
 def row_softmax(matrix: Any) -> Term:

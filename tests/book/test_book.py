@@ -631,3 +631,11 @@ def test_generator_imports_nothing_of_the_audit_but_which_one_it_is_and_what_roc
 
 def test_underscores_in_words_are_escaped_once():
     assert markup.renderable(r"\text{to d_v}\,x_1 = \text{a\_b}") == r"\text{to d\_v}\,x_1 = \text{a\_b}"
+
+
+@pytest.mark.parametrize("id", ["eq18", "eq16"])
+def test_the_chain_of_a_chapter_has_its_four_steps(id):
+    claim = load()[f"nguyen2023/{id}"]
+    steps = [{"title": s.title, "latex": s.latex} for s in claim.derivation(assumptions_for(claim, {}))]
+    of = parse([book_fake_ledger.record(claim.id, "x", "x", steps=steps)], "ledger").by_id[claim.id]
+    assert claim_page.chain(of).count("step-number") == 4

@@ -273,6 +273,20 @@ def test_verdicts_that_differ_are_recorded_by_a_command_that_is_named(installed,
     assert found.returncode == 1 and "by `attest --package mine verify --accept`" in found.stdout
 
 
+def test_what_was_recorded_of_others_weakens_nothing_once_they_are_judged(installed, mine) -> None:
+    records = mine / "mine" / "records" / "expected.json"
+    before = records.read_text()
+    records.write_text(json.dumps({"mine/eq2": "refuted: substance"}))
+    try:
+        stale = attest(installed, mine, "show", "mine/prose-exchange").stdout
+        attest(installed, mine, "verify", "mine/eq2", "mine/prose-exchange")
+        shown = attest(installed, mine, "show", "mine/prose-exchange").stdout
+    finally:
+        records.write_text(before)
+    assert "mine/eq2  recorded as refuted" in stale and "Weakened by" in stale
+    assert "mine/eq2  judged proved" in shown and "Weakened by" not in shown
+
+
 @pytest.mark.slow
 def test_a_knob_of_the_package_changes_its_derivation_and_its_verdicts(installed, mine) -> None:
     found = attest(installed, mine, "derive", "retrieval", "--set", "pull=none", "--workers", "1")

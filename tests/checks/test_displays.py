@@ -52,6 +52,7 @@ from derivations.calculus.gradients import at_point, grad
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Dual, Program, Raw, dualise
 from derivations.calculus.term import Named, Stack, Term, as_term, stack
+from derivations.calculus.unicode import unicode_math
 from derivations.theories import ksvd
 from derivations.theories.ksvd import PrintedDiagonal
 from derivations.theories.svr import regression as svr
@@ -475,7 +476,7 @@ def test_steps_of_dualising_are_read() -> None:
                             step.latex
                         )
                 elif kind == "Solve":
-                    (solved,) = [t for t in dual.solved if t.name == name]
+                    (solved,) = [t for t in dual.solved if unicode_math(t.symbol) == name]
                     assert not differs(right, Raw((), dual.solved[solved]), said, scope), step.latex
                     slope, over = gradients[step.reason.split()[2]]  # stationarity in x determines y
                     for point in points:

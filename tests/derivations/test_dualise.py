@@ -410,3 +410,10 @@ def test_a_multiplier_is_a_letter_of_its_own(multiplier: Tensor, constraints: tu
     """min ½w² + 3w with -1 <= w <= 1 and one multiplier for both has the optimum -5/2, and "dual" -9/2."""
     with pytest.raises(ValueError, match=f"the multiplier {multiplier.name} is not a letter of its own"):
         dualise(program(*constraints))
+
+
+def test_steps_name_tensors_as_they_are_printed() -> None:
+    xi = Tensor("slack", ("N",), latex=r"\xi", entry_latex=r"\xi_{%1}")
+    dual = dualise(replace(RIDGE, variables=(xi,), objective=squared_norm(as_term(xi)) - as_term(xi).T @ y))
+    titles = " ".join(f"{step.title} {step.reason}" for step in dual.steps)
+    assert "Stationarity in ξ" in titles and "ξ determines ξ" in titles and "slack" not in titles

@@ -17,6 +17,7 @@ from derivations.calculus.components import evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, KNOWN
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.order import before, is_mask, step, value
+from derivations.calculus.printing import to_expr
 from derivations.calculus.term import NonConformable, as_term
 
 X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
@@ -111,3 +112,74 @@ def test_the_form_of_masks() -> None:
     assert not masks.equal(
         ix.Sum(p, stepped * U[p]), (ix.At(before("N"), (i, j)) - ix.At(step("N"), (i, j))) * U[i]
     )
+
+
+def prefix(at: Index, factor: int = 1) -> ix.Expr:
+    """exp of a multiple of the sum of u before an index."""
+    return call("exp", factor * ix.Sum(j, ix.At(before("N"), (at, j)) * U[j]))
+
+
+def test_a_decay_by_prefix_sums_is_that_of_the_row_before_and_a_step() -> None:
+    p, q = Index("p", "N"), Index("q", "N")
+    there = ix.At(step("N"), (i, p))
+    decayed = ix.Sum(p, there * prefix(p) * call("exp", U[p]))
+    assert masks.equal(decayed, ix.Sum(p, there) * prefix(i))
+    for wrong in (
+        ix.Sum(p, there * prefix(p)),
+        ix.Sum(p, ix.At(step("N"), (p, i)) * prefix(p) * call("exp", U[p])),
+    ):
+        assert not masks.equal(wrong, ix.Sum(p, there) * prefix(i))
+    assert not masks.equal(decayed, prefix(i))  # there is no row before the first
+    between = ix.Sum(q, ix.At(before("N"), (q, j)) * masks.not_later(q, i).entry() * U[q])
+    strict = ix.At(before("N"), (i, j))
+    shorter = ix.Sum(q, ix.At(before("N"), (q, j)) * ix.At(before("N"), (i, q)) * U[q])
+    assert masks.equal(strict * call("exp", between), strict * call("exp", shorter) * call("exp", U[i]))
+    assert not masks.equal(call("exp", between), call("exp", shorter) * call("exp", U[i]))
+    assert masks.equal(strict * ix.At(before("N"), (j, i)), ix.Num(Fraction(0)))
+    of_prefixes = call(
+        "exp",
+        ix.Sum(q, masks.not_later(q, i).entry() * U[q]) - ix.Sum(q, masks.not_later(q, j).entry() * U[q]),
+    )
+    assert masks.equal(strict * call("exp", between), strict * of_prefixes)
+    assert not masks.equal(call("exp", between), of_prefixes)  # it is turned around behind i
+    # where the mask is 0, these could become a division by 0
+    for part in (
+        ix.Pow(1 + prefix(p), Fraction(-1)),
+        call("exp", ix.Pow(ix.Sum(j, ix.At(before("N"), (p, j)) * U[j]) - 1, Fraction(-1))),
+    ):
+        assert masks._beside(there * part) == there * part
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
+    rng, (p, q) = random.Random(seed), (Index("p", "N"), Index("q", "N"))
+    tokens = (i, p, q)
+
+    def factor() -> ix.Expr:
+        one, two = rng.sample(tokens, 2)
+        stepped, strict = (ix.At(mask, (one, two)) for mask in (step("N"), before("N")))
+        inner = prefix(two, rng.choice((-1, 1, 2))) * call("exp", rng.randint(-1, 1) * U[one])
+        between = ix.At(before("N"), (j, one)) * ix.At(before("N"), (two, j))
+        segment = call("exp", ix.Sum(j, (between + rng.randint(0, 1) * ix.Delta(j, two)) * U[j]))
+        stood = call(
+            "exp",
+            (strict + rng.randint(0, 1) * ix.Delta(one, two)) * U[one]
+            + ix.Sum(j, ix.At(step("N"), (one, j)) * U[j]),
+        )
+        below = ix.Pow(1 + inner, Fraction(-1))
+        return rng.choice((stepped, stepped, strict, inner, segment, stood, call("exp", prefix(one)), below))
+
+    whole = ix.total(
+        ix.Mul(tuple(factor() for _ in range(rng.randint(2, 5)))), *rng.choice(((p, q), (q, p), (p,)))
+    )
+    numbers = [Ball(Fraction(rng.randint(-5, 5), 4)) for _ in range(4)]
+
+    def lookup(tensor: Tensor, entry: tuple[int, ...]) -> Ball:
+        return Ball(value(tensor, entry)) if is_mask(tensor) else numbers[entry[0]]
+
+    form = to_expr(masks._form(whole))
+    for at in product(range(4), repeat=2):
+        one, two = (
+            evaluate(e, {"N": 4}, lookup, BALL_FUNCTIONS, {i: at[0], q: at[1]}) for e in (whole, form)
+        )
+        assert (Ball.of(one) - Ball.of(two)).value.contains(0)

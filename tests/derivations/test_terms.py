@@ -232,3 +232,44 @@ def test_a_greek_name_is_printed_as_its_letter() -> None:
     printed = (r"\rho", r"\xi_{tilde}", r"\Sigma", "mask", "x", "rhox", r"\rho")
     assert tuple(as_term(Tensor(name)).latex() for name in names) == printed
     assert as_term(Tensor("rho", (), r"\varrho")).latex() == r"\varrho"
+
+
+def test_a_term_shows_itself_as_a_short_line_and_all_of_it_where_contents_are_told_apart() -> None:
+    scores = tm.softmax(j, as_term(x)[j])
+    mean = sum_over(j, scores * as_term(x)[j])
+    assert repr(mean) == "Σ_(j=1)^N softmax_j(x_j) x_j"
+    long = sum((mean for _ in range(50)), mean)
+    assert len(repr(long)) == 160 and repr(long).endswith("…")
+    promised = as_term(Tensor("x", ("N",), positive=True))
+    assert repr(promised) == repr(as_term(x)) and tm.whole([promised]) != tm.whole([as_term(x)])
+    assert (
+        tm.whole(long) != tm.whole(long + 1)
+        and "\n" not in repr(tm.stack(i, mean))
+        and repr(long) == repr(long + 1)
+    )
+
+
+def test_powers_and_places_that_are_no_numbers_say_how_they_are_written() -> None:
+    g = as_term(Tensor("g", positive=True))
+    for power in (lambda: g**g, lambda: g ** (i - g), lambda: g**i):
+        with pytest.raises(
+            TypeError, match=r"exp\(b \* log\(a\)\)|sum_over\(l, not_later\(l, i\)\), with an index l over N"
+        ):
+            power()
+    with pytest.raises(TypeError, match=r"sum_over\(l, not_later\(l, i\)\)"):
+        as_term(i)
+
+
+def test_what_is_no_index_number_or_size_is_said_at_once() -> None:
+    for wrong in (
+        lambda: as_term(x)[0],
+        lambda: sum_over("i", s),
+        lambda: tm.stack(1, s),
+        lambda: tm.softmax("j", s),
+    ):
+        with pytest.raises(TypeError, match="an index is an Index"):
+            wrong()
+    with pytest.raises(TypeError, match="numbers are whole, or a Fraction"):
+        0.5 * as_term(x)
+    with pytest.raises(ValueError, match="a dimension has a name, not 3"):
+        Index("i", 3)

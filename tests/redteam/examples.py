@@ -14,7 +14,7 @@ from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.masks import earlier, not_later, previous
 from derivations.calculus.maxima import maximum
-from derivations.calculus.term import Term, apply, as_term, exp, size, softmax, squared_norm, sum_over
+from derivations.calculus.term import Term, apply, as_term, exp, size, softmax, squared_norm, stack, sum_over
 from redteam.pair import Pair
 
 HALF = Fraction(1, 2)
@@ -127,7 +127,30 @@ UPTO = sum_over(j, not_later(j, i) * u[j])
 PREFIX = (Given(S_, (i,), UPTO, "prefix sums"),)
 STRICT = (Given(S_, (i,), sum_over(j, earlier(j, i) * u[j]), "strict prefix sums"),)
 TURNED = (Given(S_, (i,), sum_over(j, not_later(j, i) * sin(u[j])), "prefix sums of sines"),)
+RUN = Tensor("H", ("N",))
+run = as_term(RUN)
+DECAYED = Given(RUN, (i,), sum_over(j, not_later(j, i) * exp(s[j] - s[i]) * v[j]), "decayed by prefix sums")
+BETWEEN = exp(sum_over(l, earlier(j, l) * not_later(l, i) * u[l]))
+RANGE = tuple(
+    Given(
+        RUN,
+        (i,),
+        sum_over(j, not_later(j, i) * exp(-sum_over(l, mask(j, l) * not_later(l, i) * u[l])) * v[j]),
+        "decayed by sums of a range",
+    )
+    for mask in (not_later, earlier)
+)
 MASKS = (
+    Pair("identity/decay-of-the-own-input", lambda: Identity(run[i], exp(-u[i]) * (previous(run, i) + v[i]), (*PREFIX, DECAYED)), "u = v = 1, i = 1",
+         lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], (*PREFIX, DECAYED))),
+    Pair("identity/decay-by-strict-sums", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], (*STRICT, DECAYED)), "u = (0, 1), v = (1, 0), i = 2",
+         lambda: Identity(run[i], exp(-previous(u, i)) * previous(run, i) + v[i], (*STRICT, DECAYED))),
+    Pair("identity/decay-over-a-range", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], RANGE[:1]), "u = v = 1, i = 1",
+         lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], RANGE[1:])),
+    Pair("identity/range-behind-its-end", lambda: Identity(BETWEEN, exp(s[i] - s[j]), PREFIX), "i = 1, j = 2, u = 1",
+         lambda: Identity(not_later(j, i) * BETWEEN, not_later(j, i) * exp(s[i] - s[j]), PREFIX)),
+    Pair("identity/row-before-the-first", lambda: Identity(previous(exp(-s), i), exp(u[i] - s[i]), PREFIX), "i = 1",
+         lambda: Identity(previous(exp(-s), i) * exp(-u[i]), exp(-s[i]) * previous(stack(i, one), i), PREFIX)),
     Pair("identity/off-by-one", lambda: Identity(s[i], previous(s, i), PREFIX), "u = 1", lambda: Identity(s[i], previous(s, i) + u[i], PREFIX)),
     Pair("identity/recurrence-of-turned-angles", lambda: Identity(s[i], previous(s, i) + sin(-u[i]), TURNED), "u = 1",
          lambda: Identity(s[i], previous(s, i) - sin(-u[i]), TURNED)),

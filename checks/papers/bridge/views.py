@@ -139,8 +139,9 @@ STEP = Identity(
     reason="the Hessian of the energy is I",
 )
 SIZES = (
-    r"$Z,A,V$ of farooq2025 with $n=N$, $d_k=D$, $d_v=D_v$; $\mathbf{Q},\mathbf{K},\mathbf{V}=V$ have the "
-    r"rows $\boldsymbol{q}_i,\boldsymbol{k}_j,\boldsymbol{v}_j$: queries, keys and values; "
+    r"State $Z$, weights $A$ and values $V$ of farooq2025 with $n=N$, $d_k=D$, $d_v=D_v$; "
+    r"$\mathbf{Q},\mathbf{K},\mathbf{V}=V$ have the rows "
+    r"$\boldsymbol{q}_i,\boldsymbol{k}_j,\boldsymbol{v}_j$: queries, keys and values; "
     r"$f(\boldsymbol{q}_i)$: the expansion of Theorem 1 of nguyen2023, with the weights that stationarity "
     r"of the regression gives, at $\boldsymbol{x}=\boldsymbol{q}_i$."
 )
@@ -195,7 +196,7 @@ claim(
     assumes=(NO_BIAS, FREE_VALUES),
     rests_on=("bridge/energy-minimiser-is-the-expansion",),
     legs=(legs.rows,),
-    where=SIZES,
+    where=SIZES + r" $\eta$: the step size of the update as printed, $Z^{(k)}$ its states.",
     notes="The update printed in farooq2025, Z + ηAV, lacks -ηZ: with η = 1 it is this step only from Z = 0.",
 )
 
@@ -228,7 +229,8 @@ claim(
     assumes=(FROM_ZERO, NO_BIAS, WIDE_BOX),
     rests_on=("nguyen2023/eq10", "wang2024/prose-step-size-half"),
     where=r"$\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)\|^2$, $k=1$, step size $\alpha$; $c$: a component of "
-    r"$f$ and of the targets $y_i$; the regression has $\Phi=\phi$, the keys $x_i$ and $h=1$.",
+    r"$f$ and of the targets $y_i$, $w_c$ row $c$ of $W$, $m$ a coordinate of $\phi$; "
+    r"$\kappa(x_i,x_j)=\phi(x_i)^\top\phi(x_j)$; the regression has $\Phi=\phi$, the keys $x_i$ and $h=1$.",
     notes="With (1) of wang2024 as printed, and for its constructed layer (10), the values are (α/N) y_i: "
     "that step has half the rate. So the first layer of the construction attends with the labels as values; "
     "later layers attend with residuals.",

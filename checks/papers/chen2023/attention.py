@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
+from math import comb
 from typing import Any
 
 import sympy as sp
@@ -562,24 +563,23 @@ claim(
     notes="On UEA the tokens have width d = 512 and heads width p = 64; Appendix B.2 has X in R^{N×p}.",
 )
 
-SPIKE = (1, 0, 0, 0)
+LENGTH, DRAWN = 20, 10  # N, and n = min{s*10, N} for s = 1
 
 
-def sampling_share() -> Fraction:
-    """The share of the draws of 2 of 4 rows that keep at least half of the expected (n/N)‖X‖² of a spike."""
-    draws = list(combinations(SPIKE, 2))
-    kept = sum(sum(v * v for v in draw) >= half * half * sum(v * v for v in SPIKE) for draw in draws)
-    return Fraction(kept, len(draws))
+def sampling_share(length: int = LENGTH, drawn: int = DRAWN) -> Fraction:
+    """The share of the draws of n of N rows of X = (1, 0, …, 0) that keep at least half of the expected
+    (n/N)‖X‖²: those with the first row.
+    """
+    return Fraction(comb(length - 1, drawn - 1), comb(length, drawn))
 
 
-def projection_share() -> Fraction:
-    """The same for all 2 × 4 random sign projections over √2, whose expected squared norm is ‖X‖²."""
-    signs = list(product((1, -1), repeat=8))
-    kept = 0
-    for s in signs:
-        image_ = [sum(s[4 * k + m] * SPIKE[m] for m in range(4)) for k in range(2)]
-        kept += Fraction(sum(v * v for v in image_), 2) >= half * sum(v * v for v in SPIKE)
-    return Fraction(kept, len(signs))
+def projection_share(drawn: int = DRAWN) -> Fraction:
+    """The same for random n × N sign projections over √n, whose expected squared norm is ‖X‖²: of their
+    signs those of the first column alone enter.
+    """
+    columns = list(product((1, -1), repeat=drawn))
+    kept = sum(Fraction(sum(v * v for v in column), drawn) >= half for column in columns)
+    return Fraction(kept, len(columns))
 
 
 ROWS_OF_X = ((1, 2), (0, -3), (4, 1), (-2, 5))
@@ -594,8 +594,8 @@ def mean_gram(count: int, c: int, d: int) -> Fraction:
 
 def _kept_as_by_projections() -> Arithmetic:
     words = (
-        "share of the draws that keep half of the expected squared norm of X = (1, 0, 0, 0): 2 sampled rows, "
-        "against 2 random projections"
+        f"share of the draws that keep half of the expected squared norm of X = (1, 0, …, 0): {DRAWN} of "
+        f"{LENGTH} rows sampled, against {DRAWN} random projections"
     )
     return Arithmetic(
         (Figure(words, sampling_share(), ">=", projection_share()),), "as by random projections"
@@ -625,9 +625,9 @@ claim(
     words="n rows sampled uniformly are said to keep the main patterns of X, as random projections do by "
     "that lemma.",
     literal=All(_kept_as_by_projections(), _kept_on_average()),
-    where=r"$X=(1,0,0,0)^\top$, $N=4$, $n=2$; all 6 draws of 2 rows, all 256 sign matrices; for the mean "
-    r"$X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 of them; $F$: "
-    r"the rows drawn.",
+    where=rf"$X=(1,0,\dots,0)^\top$, $N={LENGTH}$, $s=1$, so that $n={DRAWN}$; all draws of $n$ rows, all "
+    r"sign matrices; for the mean $X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 "
+    r"of them; $F$: the rows drawn, $K$ the kernel matrix with $f(X)=F$.",
     notes="The lemma is about dense random mixtures of all rows; a sample of rows misses what is "
     "concentrated in few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
     "projection keeps ‖X‖ exactly. What uniform sampling does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row "

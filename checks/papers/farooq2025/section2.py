@@ -133,7 +133,8 @@ claim(
     words="A term linear in the state that couples it to the attention output, and half its squared norm.",
     literal=Definition(E_NAME, -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))),
     rests_on=(HERE + "eq6",),
-    where=WHERE,
+    where=r"$Q,K\in\mathbb{R}^{n\times d_k}$ the queries and keys, $V\in\mathbb{R}^{n\times d_v}$ the "
+    r"values, $Z\in\mathbb{R}^{n\times d_v}$ the state.",
 )
 
 claim(

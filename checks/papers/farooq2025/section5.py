@@ -265,7 +265,7 @@ claim(
     rests_on=(HERE + "eq39", HERE + "eq55"),
     legs=(legs.stationary_powers,),
     where=WHERE + r" $C=\operatorname{diag}(c_j)$.",
-    notes="(57) repeats the lost factor; (58) to (60) have it again.",
+    notes="(57) lacks the factor p as well; (58) to (60) have it.",
 )
 
 claim(

@@ -326,7 +326,7 @@ claim(
     assumes=(SMOOTH,),
     rests_on=(HERE + "eq76", HERE + "eq77"),
     legs=(legs.gradient_printed,),
-    where=WHERE + r" $\eta$ the step size.",
+    where=WHERE + r" $\eta$ the step size; $t$ counts the $T$ steps: decided is the one from $Z=Z^{(t)}$.",
     notes="It is a gradient step on (76). Where the steps lead is another matter: see prose-algorithm and "
     "prose-convergence.",
 )

@@ -432,6 +432,6 @@ claim(
     legs=(legs.alignment, legs.memory),
     where=SIZES,
     notes="True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the "
-    "c_j alone take n³d_v. The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is of order T "
-    "n²d_v, memory n d_v besides A.",
+    "c_j alone take more than n³d_v. The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is "
+    "of order T n²d_v, memory n d_v besides A.",
 )

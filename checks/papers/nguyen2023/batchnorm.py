@@ -100,6 +100,8 @@ claim(
     legs=(variant_legs.bn_expansion, variant_optima.bn_optimum),
     where=WHERE
     + FITTED
+    + r" The left side of (d) as corrected is not printed either: the same with the exponential kernel and "
+    r"its sum $h$, without $\boldsymbol{b}$."
     + r" $\mathbf{W}$, $\boldsymbol{w}_d$, $C$, $\boldsymbol{y}_j$, $\boldsymbol{\xi}_j$ and the $\epsilon$ "
     r"of the program are those of (5); this $\epsilon$ is not the one under the root.",
     notes="The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "

@@ -89,9 +89,9 @@ claim(
     where=NOTATION
     + FEATURES
     + " The left side is (27) with these features and without intercept, by entries.",
-    notes="The right side is computed in one pass over the keys, in O(N D D_v). Positive features keep the "
-    "normaliser positive. There are only D features, so with more keys than that their features are "
-    "dependent and the values are not determined by the fit.",
+    notes="The right side is computed in one pass over the keys. Positive features keep the normaliser "
+    "positive. There are only D features, so with more keys than that their features are dependent, and the "
+    "fitted function does not determine the values.",
 )
 
 

@@ -211,6 +211,8 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/eq36",),
     legs=(variant_inputs.one_projection,),
-    where=WHERE + r" $\boldsymbol{v}_j$: the values of (36), any vectors of width $D_v$.",
+    where=WHERE
+    + r" $\boldsymbol{v}_j$: the values of (36), any vectors of width $D_v$. The left sides are not "
+    r"printed: (36) with the features (28) and their kernel sum as $h$, by entries.",
     notes="Only in cross-attention can one projection act as two: see nguyen2023/eq36.",
 )

@@ -305,7 +305,6 @@ EQ13 = claim(
         slope=(LAST, PARTIAL_SUM**DEGREE / sp.factorial(DEGREE)),
         at=((PARTIAL_SUM, sum(LETTERS[:-1])), (LAST, LETTERS[-1])),
     ),
-    rests_on=("nguyen2023/eq12",),
     legs=(legs.truncation,),
     where=r"$f(t)=\sum_{n_1+\dots+n_D=t}\prod_d\frac{x_d^{n_d}}{\sqrt{n_d!}}\frac{y_d^{n_d}}{\sqrt{n_d!}}$, "
     r"the terms of degree $t$, $S = x_1y_1 + \dots + x_{D-1}y_{D-1}$ and $z = x_Dy_D$ in the induction over "
@@ -323,7 +322,7 @@ claim(
     "scores; at a query q_i and without intercept that is (2).",
     literal=softmax_attention,
     assumes=(KERNEL_SUM, EXPONENTIAL, LOSS, BIAS_ON),
-    rests_on=("nguyen2023/eq11", "nguyen2023/eq13"),
+    rests_on=("nguyen2023/eq11", "nguyen2023/eq12", "nguyen2023/eq13"),
     legs=(legs.truncation,),
     where=PROGRAM + VALUES + r" $\boldsymbol{q}_i$: a query.",
 )
@@ -423,9 +422,10 @@ claim(
     literal=remark4,
     assumes=(LOSS, BIAS_ON, H_NONZERO),
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8", "nguyen2023/eq10"),
-    where=PROGRAM,
+    where=PROGRAM + r" $\boldsymbol{w}_d(f)$, $\Phi(\boldsymbol{k}_j)_f$: the coordinates of feature $f$.",
     notes="Primal-dual is meant in this sense: the same function, written with weights or with values. The "
     "layer is the fitted function of (4); a layer with other weights is an attention over these keys only if "
-    "the rows of W lie in the span of the features Φ(k_j). That given values also solve (5) takes the right "
-    "targets and a large enough C: see nguyen2023/prose-converse.",
+    "the rows of W lie in the span of the features Φ(k_j), up to vectors orthogonal to every Φ(x). "
+    "That given values also solve (5) takes the right targets and a large enough C: see "
+    "nguyen2023/prose-converse.",
 )

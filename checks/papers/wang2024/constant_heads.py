@@ -121,6 +121,10 @@ claim(
     "entries of both signs there is none: along a = t, b = -t + m t² the term tends to 4/m.",
 )
 
+ONE_ZERO = (
+    r" $\Delta f_{\theta_{k'}}$ is the update of step $k'$, $k$ the layer. $(x,y_j)$: any vector for "
+    r"$W_Qe_{j,k-1}$ where only $W_K=0$; where only $W_Q=0$ the keys are shown for $W_K=I$."
+)
 PAIRS = (("both zero", KEY, QUERY), ("keys zero", KEY, EVERY_QUERY), ("queries zero", EVERY_KEY, QUERY))
 
 
@@ -143,7 +147,7 @@ claim(
         Assumption("constant not 0", "of the corrected statement alone: tanh c ≠ 0, that is c ≠ 0"),
     ),
     rests_on=("wang2024/eq10",),
-    where=BLOCKS + r" $\gamma,c$: the kernel's parameters.",
+    where=BLOCKS + r" $\gamma,c$: the kernel's parameters." + ONE_ZERO,
     notes="The constant is never 1, so the printed P_2 = I/N is never met. For c = 0 head 2 returns 0 and "
     "the bias stays 0. " + HEAD,
 )
@@ -161,7 +165,8 @@ claim(
     assumes=(MASKED, Assumption("constant not 0", "of the corrected statement alone: c ≠ 0")),
     rests_on=("wang2024/eq10",),
     where=BLOCKS
-    + r" $\gamma,c$: the kernel's parameters; $p$ is the degree, printed $d$ like the dimension.",
+    + r" $\gamma,c$: the kernel's parameters; $p$ is the degree, printed $d$ like the dimension."
+    + ONE_ZERO,
     notes="The constant is 1, as the printed P_2 = I/N takes it, iff c^p = 1. " + HEAD,
 )
 

@@ -33,7 +33,7 @@ x, xp = as_term(X), as_term(XP)
 sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset, fk.rate))
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
-POINTS = r"$x_i\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; "
+POINTS = r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; "
 WHERE = POINTS + r"parameters $\sigma,\gamma,c$ as in the list of kernels."
 
 

@@ -110,7 +110,7 @@ claim(
     corrected=lambda a: step_size(a, 2 * n.alpha),
     correction_words="The coefficient is 2α/N.",
     assumes=(SQUARED, BIAS_ON),
-    where=LOSS,
+    where=LOSS + r" $\kappa(x_i,x_j)=\phi(x_i)^\top\phi(x_j)$; $m$: a coordinate of $\phi$.",
     notes=FACTOR_NOTES,
 )
 

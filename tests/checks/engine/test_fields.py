@@ -72,7 +72,9 @@ def test_a_finding_prints_as_one_line() -> None:
     assert repr(judge(RIGHT[0])) == "Finding(holds)"
     assert repr(judge(Identity(x, a))).startswith("Finding(does not hold; n = 1")
     open_ = judge(replace(RIGHT[0], certificate=0 * z))
-    assert repr(open_) == "Finding(is not settled; open: the certificate is not an identity)"
+    assert repr(open_) == (
+        "Finding(is not settled; open: the certificate is not an identity: the sides differ by (x_i)² - (a_i)²)"
+    )
 
 
 def test_a_vector_that_is_not_zero_is_a_hypothesis() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from checks.audit import current
 from checks.engine.printing import conditions_latex, part_latex
-from checks.engine.unicode import unicode_math, with_letters
 from checks.run.readings import printed
 from checks.statement import Identity
 from derivations.calculus.gradients import grad, power_p
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import as_term, sum_over
+from derivations.calculus.unicode import unicode_math, with_letters
 
 
 @pytest.mark.parametrize("latex, text", [
@@ -21,6 +21,7 @@ from derivations.calculus.term import as_term, sum_over
     (r"\sum_{j=1}^{N} \alpha_{j} \boldsymbol{v}_{j}", "Σ_(j=1)^N α_j v_j"),
     (r"W^{\top} x \le 0", "Wᵀ x ≤ 0"),
     (r"\tilde{\alpha}_{j}", "α~_j"),
+    (r"\bar Q_t", "Q¯_t"),
     (r"{{M}_{i-1}}_{ed} + {v}_{i+1}", "M_(i-1)_ed + v_(i+1)"),  # not M_i - 1
     (r"\sum_{k'=0}^{k-1} \Delta f_{\theta_{k'}}(x)", "Σ_(k'=0)^(k-1) Δ f_θ_k'(x)"),
     (r"\sum_{i=1}^{N-1} x_{i} + \sum_{j=1}^{N_s} y_{j}", "Σ_(i=1)^(N-1) x_i + Σ_(j=1)^(N_s) y_j"),

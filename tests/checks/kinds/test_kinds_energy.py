@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -188,6 +190,28 @@ def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
         judged(Cost("the same again", PRODUCT, "0", AV, base=PRODUCT))
     with pytest.raises(Malformed, match="no listed size"):
         judged(Cost("AV", PRODUCT, "n**2", AV, sizes=("n",)))
+
+
+def test_a_plan_of_something_else_is_refused_with_a_point_that_shows_it() -> None:
+    transposed = (Assign(Tensor("D", (N, DV)), (i, k), sum_over(j, A[j, i] * V[j, k])),)
+    with pytest.raises(Malformed, match=r"n = 2; A = .*: the plan gives (\S+), the formula (\S+)") as said:
+        judged(Cost("AV", transposed, "n**2*d_v", AV))
+    assert not re.search(r"the plan gives (\S+), the formula \1$", str(said.value))
+
+
+@pytest.mark.parametrize(
+    ("printed", "more", "words"),
+    [
+        ("n*d_v", {}, r"a `ray`, sizes along which the ratio has no bound, refutes it\)$"),
+        ("n*d_v", {"ray": (("n", "2"), ("d_v", "t"))}, r"the `ray` is none along which the ratio has no bound\)$"),
+        ("n**2*d_v - 1", {"constant": 2, "domain": (("n", "d_v"),)}, "at most 2 times what is stated; .*without a `domain`"),
+    ],
+)  # fmt: skip
+def test_a_bound_that_is_open_says_what_would_settle_it(
+    printed: str, more: dict[str, Any], words: str
+) -> None:
+    finding = judged(Cost("AV", PRODUCT, printed, AV, relation="O", sizes=("n", "d_v"), **more))
+    assert finding.holds is None and re.search(words, repr(finding)), finding
 
 
 def test_what_keeps_a_plan_from_its_formula_is_named() -> None:

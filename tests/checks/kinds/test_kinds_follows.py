@@ -143,6 +143,23 @@ def test_every_family_is_exact_and_seeded() -> None:
         assert family(random.Random(3)) == family(random.Random(3))
 
 
+def test_families_and_their_symbols_are_listed() -> None:
+    said = " ".join((Follows.__doc__ or "").split())
+    for name in FAMILIES:
+        kind, _, features = name.partition(", f(X): ")
+        assert kind in said and features in said
+    strange = as_term(Tensor("Y", (N, M)))
+    with pytest.raises(
+        Malformed, match=r"no values for Y: it has values for A, U, V, X, s, of sizes N, M, r"
+    ):
+        judge(statement(rhs=2 * A + strange))
+    other = as_term(Tensor("A", ("P", M)))
+    with pytest.raises(Malformed, match=r"no values for P: .* of sizes N, M, r"):
+        judge(replace(statement(), hypotheses=(), lhs=other, rhs=2 * other))
+    with pytest.raises(Malformed, match="or one of rational singular"):
+        judge(statement(family="?"))
+
+
 x, t = Tensor("x", (), "x"), Tensor("t", (), "t")
 SQUARE = as_term(x) ** 2
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from checks.engine.judge import judge
-from checks.engine.unicode import unicode_math
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.stationary import Stationary
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program, dualise
 from derivations.calculus.term import as_term, sum_over
+from derivations.calculus.unicode import unicode_math
 
 W, B, MU = Tensor("w"), Tensor("b"), Tensor("mu", ("N",))
 I = Index("i", "N")

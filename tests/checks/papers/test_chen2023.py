@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 import sympy as sp
@@ -129,7 +130,16 @@ def test_ray_of_the_program_is_checked() -> None:
 
 def test_sampling_and_projection_are_enumerated() -> None:
     assert attention.sampling_share() == Fraction(1, 2)
-    assert attention.projection_share() == 1
+    assert attention.projection_share() == attention.projection_share(3) == 1
+    for length, drawn in ((4, 2), (5, 2), (7, 4)):  # the rows by number; the row 0 has the 1
+        draws = list(combinations(range(length), drawn))
+        kept = sum(2 * length * draw.count(0) >= drawn for draw in draws)
+        assert attention.sampling_share(length, drawn) == Fraction(kept, len(draws))
+
+
+def test_the_sampled_instance_is_one_of_the_paper() -> None:
+    """For N = 4 the printed n = min{s*10, N} would take all rows."""
+    assert attention.DRAWN == min(1 * 10, attention.LENGTH) < attention.LENGTH
 
 
 def test_gaussian_means_are_integrated() -> None:

@@ -13,6 +13,7 @@ import pytest
 import sympy as sp
 
 from checks.claim import Options, built
+from checks.kinds.cost import Assign, count
 from checks.kinds.implication import certificate_error
 from checks.leg import Climbing, Named
 from checks.papers.farooq2025.legs import solvers as solver_legs
@@ -26,7 +27,7 @@ from derivations.calculus.normal import equal
 from derivations.calculus.term import sum_over
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.extrema import bounded_below, descent_words, interval, step_words
-from derivations.theories.energy.forms import A, V, i, j, k
+from derivations.theories.energy.forms import A, V, i, j, k, m, r_
 from derivations.theories.energy.shape import (
     U,
     bounded_slopes,
@@ -139,6 +140,11 @@ def test_coefficients_take_both_signs() -> None:
     assert sum((weights[r][0] * wide[0][0] + weights[r][1] * wide[0][1]) ** 2 for r in range(2)) == Fraction(
         13, 36
     )
+
+
+def test_coefficients_without_stored_dot_products_take_more_than_is_stated() -> None:
+    afresh = sum_over(m, A[m, j] * sum_over(r_, A[m, r_] * sum_over(k, V[r_, k] * V[j, k])))
+    assert str(count((Assign(en.c_vector, (j,), afresh),), ("n", "d_v"))) == "d_v*n**3 + n**3 + n**2"
 
 
 def test_odd_powers_can_have_a_maximum_at_attention() -> None:

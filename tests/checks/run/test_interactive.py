@@ -45,6 +45,19 @@ def test_what_changes_lists_the_verdicts_that_differ(monkeypatch):
     assert len(api.what_changes("svr", loss="epsilon_insensitive")) == 0
 
 
+def test_what_takes_long_says_how_far_it_is(monkeypatch, capsys):
+    few = {id: load()[id] for id in ("nguyen2023/eq8", "nguyen2023/eq7")}
+    monkeypatch.setattr(interactive, "load", lambda: few)
+    api.what_changes("svr", loss="least_squares")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(interactive, "SILENCE", 0)
+    api.what_changes("svr", loss="least_squares")
+    assert capsys.readouterr().err.splitlines() == [
+        "judged 0 of 2; now nguyen2023/eq8",
+        "judged 1 of 2; now nguyen2023/eq7",
+    ]
+
+
 def test_a_claim_shows_what_is_printed_and_what_holds():
     shown = api.show("farooq2025/eq39")
     text = shown._repr_markdown_()

@@ -14,11 +14,11 @@ from checks.claim import Options
 from checks.commands.cli import main
 from checks.commands.show import _compared
 from checks.engine.legend import used
-from checks.engine.unicode import unicode_math
 from checks.evidence import Mutants, Record
 from checks.run import ledger, proofs, readings
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine, version
+from derivations.calculus.unicode import unicode_math
 
 
 def blank(id: str) -> Record:

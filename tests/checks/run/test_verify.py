@@ -663,6 +663,13 @@ def test_weakness_is_inherited_through_others() -> None:
     assert [r.weakened_by for r in linked] == [[], ["a"], ["a"], [], []]
 
 
+def test_what_differs_in_a_formula_and_not_in_its_display_is_in_the_key() -> None:
+    plain, promised = (as_term(Tensor("x", (), positive=p)) for p in (False, True))
+    assert repr(plain) == repr(promised) and content._text(Identity(plain, plain)) != content._text(
+        Identity(promised, promised)
+    )
+
+
 def test_what_weakens_a_claim_is_known_when_it_is_judged_alone() -> None:
     weakened = next(i for i in CLAIMS if any(p in CLAIMS for p in CLAIMS[i].rests_on))
     (parent, *_) = CLAIMS[weakened].rests_on

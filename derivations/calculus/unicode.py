@@ -80,7 +80,9 @@ class _Reader:
         return "".join(parts)
 
     def argument(self) -> str:
-        """The next group in braces, command or single character."""
+        """The next group in braces, command or single character, behind blanks."""
+        while self.text[self.at : self.at + 1] == " ":
+            self.at += 1
         if self.at >= len(self.text):
             return ""
         if self.text[self.at] == "{":
