@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from derivations.calculus.unicode import unicode_math
 
-_WORDS = re.compile(r"\\(?:text|operatorname|mathrm|mathbb)\*?\{[^{}]*\}|\\(?:sum|prod)(?![A-Za-z])")
+_WORDS = re.compile(
+    r"\\(?:text|operatorname|mathrm|mathbb|begin|end)\*?\{[^{}]*\}|\\\\\[\w+\]|\\(?:sum|prod)(?![A-Za-z])"
+)
 _RELATION = re.compile(r"\\(?:in|le|ge|ne|mapsto|to|coloneqq)\b|[=<>:]")
 _ARGUMENT = re.compile(r"[_^](?:\{[^{}]*\}|\\[A-Za-z]+|[^\\{])|(?<=[\w}])\([^()]*\)")
 _ENDS = {". ", "; "}
@@ -71,6 +73,8 @@ def _letters(formula: str) -> set[str]:
 
 
 def _lone(prose: str) -> set[str]:
-    """The letters that stand for themselves in words, and all Greek ones; the (a) of a part is none."""
-    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<!\S)\([a-z]\)", "", unicode_math(prose)))
+    """The letters that stand for themselves in words, and all Greek ones; the (a) of a part is none, nor the
+    Σ of a sum over an index.
+    """
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<!\S)\([a-z]\)|Σ_(?=[a-z{(])", " ", unicode_math(prose)))
     return {c for word in words for c in word if len(word) == 1 or not c.isascii()}

@@ -267,8 +267,9 @@ claim(
     rests_on=("chen2023/eq2", "chen2023/eq7"),
     legs=(tensor_legs.weighted_rows,),
     where=NOTATION
-    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $a,b$: one coordinate of a query "
-    r"and of a key; $\boldsymbol{w}_m$: the random vectors.",
+    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $a,b,w$: one coordinate of a "
+    r"query, of a key and of a random vector $\boldsymbol{w}_m$; $d_k$ the width of queries and keys. As an "
+    r"index $f$ counts the features.",
     notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2), where K_0 has the entries "
     "⟨φ_q(x_i), φ_k(x_j)⟩: similar to the softmax D̂⁻¹K_0, so the same eigenvalues, but in general other "
     "singular values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "

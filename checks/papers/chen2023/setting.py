@@ -49,8 +49,7 @@ def _product(row: Index, column: Index) -> Term:
 
 TOKENS = (
     r"$N$ tokens $\boldsymbol{x}_i\in\mathbb{R}^d$, the rows of $X$; $W_q\in\mathbb{R}^{d_q\times d}$, "
-    r"$W_k\in\mathbb{R}^{d_k"
-    r"\times d}$, $W_v\in\mathbb{R}^{d_v\times d}$; $d_q=d_k$ wherever queries meet keys."
+    r"$W_k\in\mathbb{R}^{d_k\times d}$; $d_q=d_k$ wherever queries meet keys."
 )
 
 claim(
@@ -65,7 +64,7 @@ claim(
             for t, w, label in ((q, W_q, "queries"), (k, W_k, "keys"), (v, W_v, "values"))
         )
     ),
-    where=TOKENS,
+    where=TOKENS + r" $W_v\in\mathbb{R}^{d_v\times d}$.",
     notes="The scores in (2) need d_q = d_k, which the text calls common only.",
 )
 

@@ -42,7 +42,7 @@ s_ = Tensor("s", (NEURONS,), "s", "", "s_{%1}")
 xi_ = Tensor("xi", (PATTERNS, NEURONS), r"\xi", r"\xi^{%1}", r"\xi_{%2}^{%1}")
 w, s, xi = (as_term(t) for t in (w_, s_, xi_))
 CLASSIC = -HALF * sum_over(i, j, w[i, j] * s[i] * s[j])
-HOPFIELD = r"$N$ neurons with states $s_i$, $K$ stored patterns $\xi^\mu$, weights $w_{ij}$."
+HOPFIELD = r"$N$ neurons with states $s_i$; $K$ stored patterns $\xi^\mu$; weights $w_{ij}$."
 
 claim(
     HERE + "eq1",
@@ -180,8 +180,8 @@ claim(
     legs=(legs.update_rule, solver_legs.attention_minimises),
     where=r"$Z\in\mathbb{R}^{n\times d_v}$ the state, $Q,K\in\mathbb{R}^{n\times d_k}$ queries and keys, "
     r"$V\in\mathbb{R}^{n\times d_v}$ the values; $E$ the energy (10).",
-    notes="The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q where keys and values are "
-    "equal: see prose-fixed-points-mhn.",
+    notes="The energy ½‖q‖² - β⁻¹ log Σ_m exp(β k_mᵀq) does it for one query q, with β = 1/√d_k, where keys "
+    "and values are equal: see prose-fixed-points-mhn.",
 )
 
 FIVE_J = Index("j", "J")

@@ -52,7 +52,7 @@ WHERE = (
     r"Keys $\boldsymbol{k}_j\in\mathbb{R}^D$; queries $\boldsymbol{q}_i\in\mathbb{R}^D$; values "
     r"$\boldsymbol{v}_j\in\mathbb{R}^{D_v}$; "
     r"$\boldsymbol{\mu}$, $\boldsymbol{\sigma}^2$: mean and variance of the $N$ keys, coordinate by "
-    r"coordinate; $\mathbf{s}^{-1}$ the inverse of $\sqrt{\sigma_d^2+\epsilon}$; $\odot$ the product of "
+    r"coordinate; $\mathbf{s}^{-1}=[1/\sqrt{\sigma_d^2+\epsilon}]_{d=1}^{D}$, and $\odot$ the product of "
     r"coordinates."
 )
 FITTED = (

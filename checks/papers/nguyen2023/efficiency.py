@@ -448,9 +448,9 @@ GROWTH = (
     "operations saved grows."
 )
 HEADS = (
-    "With more heads for a larger D the share rises first and then falls: the evidence has it for heads of "
-    "one width, of which one is at full length. The right panel, memory, is not decided here: what is known "
-    "of it stands under nguyen2023/fig1."
+    "With more heads for a larger D the share can rise first and then fall: the evidence has it where all "
+    "keys are kept, for heads of one width, of which one is at full length. The right panel, memory, is not "
+    "decided here: what is known of it stands under nguyen2023/fig1."
 )
 HEAD_WIDTH, HEADS_TO = 32, 32
 

@@ -140,9 +140,9 @@ claim(
         ),
     ),
     rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
-    where=r"(33) for one input and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all widths 1: $u$ is "
-    r"$\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$; $F$ the objective with the slacks solved for, where "
-    r"$y$ lies above the tube; $t$ the step.",
+    where=r"(33) for one input $x$ with target $y$ and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all "
+    r"widths 1: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$, and $u_\star,w_\star$ are any "
+    r"others; $F$ the objective with the slacks solved for, where $y$ lies above the tube; $t$ the step.",
     notes="From W = W_proj = 0 descent does not move there; (33) is stated for every feature map. In "
     "training it is the loss of the transformer that is descended, not (33); it need not be convex either.",
 )
@@ -193,7 +193,8 @@ claim(
     assumes=(KERNEL_SUM, EXPONENTIAL, BIAS_OFF, DX_IS_DV),
     rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
     legs=(variant_inputs.residual_projections,),
-    where=WHERE + MAPS,
+    where=r"Training inputs $\boldsymbol{x}_j$, $j=1,\dots,N$; "
+    r"$\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$." + MAPS,
     notes=PROJECTIONS,
 )
 

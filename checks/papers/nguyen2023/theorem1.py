@@ -279,7 +279,7 @@ EQ12 = claim(
         tuple((width, degree) for width in range(1, 5) for degree in range(0, 6)),
     ),
     legs=(legs.truncation,),
-    where=r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\mathbb{N}^D: "
+    where=r"$D$ the width of a key, $t$ the degree of a block, $f(D, t)=\#\{n\in\{0,1,\dots\}^D: "
     r"n_1+\dots+n_D=t\}$ the number of monomials of that degree, which is printed as $l_t=\binom{D+t-1}{t}$; "
     r"block $t$ of $\Phi(\boldsymbol{x})$ has one entry "
     r"$a^{(t)}_l=\prod_d(x_d/\sqrt[4]{D})^{n_d}/\sqrt{n_d!}$ for each such tuple $n$.",

@@ -153,7 +153,7 @@ claim(
     words="With the exponential kernel the maps follow the nonlinear structure of the class probabilities, "
     "much as those of the other nonlinear kernels do.",
     rests_on=("wang2024/eq11", "wang2024/prose-mercer-exponential"),
-    where=SETTING,
+    where=SETTING + r" $\lambda$ is learned.",
     reason=TRAINING,
     notes="The caption speaks of a designed and a trained row, the text of Appendix C of the designed "
     "Transformer alone.",

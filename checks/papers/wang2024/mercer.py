@@ -33,10 +33,8 @@ x, xp = as_term(X), as_term(XP)
 sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset, fk.rate))
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
-WHERE = (
-    r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; parameters "
-    r"$\sigma,\gamma,c,\lambda$ as in the list of kernels."
-)
+POINTS = r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; "
+WHERE = POINTS + r"parameters $\sigma,\gamma,c$ as in the list of kernels."
 
 
 def inner_product() -> Certificate:
@@ -115,7 +113,8 @@ claim(
     "The sigmoid kernel is not Mercer",
     words="tanh(γ xᵀy + c) is not positive semidefinite.",
     literal=NEVER,
-    where=WHERE + r" $h$: any vector of the domain other than 0 with $0$, $\pm h$ and $\tfrac12h$ in it.",
+    where=POINTS + r"parameters $\gamma,c$ as in the list of kernels. $h$: any vector of the domain other "
+    r"than 0 with $0$, $\pm h$ and $\tfrac12h$ in it.",
     notes="Shown for every γ ≠ 0 and every c, on any domain that contains 0, ±h and h/2 for some h, so also "
     "on [-1, 1]^d. For γ = 0 the kernel is the constant tanh c. The list calls all its kernels Mercer; the "
     "paper corrects this for the sigmoid in the sentence that is judged here.",
@@ -213,7 +212,7 @@ claim(
     ),
     correction_words="For λ ≥ 0, on the whole space.",
     rests_on=("wang2024/prose-mercer-linear",),
-    where=WHERE,
+    where=POINTS + r"$\lambda$ is learned.",
     notes="The paper uses the kernel for its RKHS attention; it excepts the softmax and the sigmoid kernel. "
     "For every λ < 0 the points x and -x give a negative form, for any x ≠ 0.",
 )

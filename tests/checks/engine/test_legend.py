@@ -46,7 +46,15 @@ def test_a_claim_without_slacks_has_none_in_its_legend() -> None:
 def test_a_sum_is_not_the_letter_that_its_sign_looks_like() -> None:
     legend = r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$; $K$ a kernel."
     assert used(legend, [r"\sum_jK_{ij}"], []) == "$K$ a kernel."
+    assert used(legend, ["K_{ij}"], ["The score is Σ_j K_ij."]) == "$K$ a kernel."
+    assert used(legend, ["K_{ij}"], ["The values are those of Σ."]) == legend
     assert used(legend, [r"KH=H\Sigma"], []) == legend
+
+
+def test_what_sets_a_formula_in_lines_is_no_letter() -> None:
+    legend = "$h$ multipliers; $p$ the width; $V$ values."
+    assert used(legend, [r"\begin{gathered}V \\[4pt] w\end{gathered}"], []) == "$V$ values."
+    assert used(legend, [r"\begin{gathered}V_p \\[4pt] h\end{gathered}"], []) == legend
 
 
 def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:

@@ -102,7 +102,7 @@ def test_what_stands_beside_a_record_is_shown_without_printed_lines_too(
     assert source.added and not source.lines
     assert main(["show", id, "--max-tokens", "64"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    legend = used(load()[id].where, [r"\Lambda K h f e W"], [])
+    legend = used(load()[id].where, [r"\Lambda K f e W"], [])
     assert source.place in said and legend and unicode_math(legend) in said
 
 
