@@ -4,8 +4,8 @@
 2. sphinx-thebe's script tags, which name another host and throw an error in the console, are dropped.
 3. Icons are letters of the theme's style sheet, not drawn again by a script of 1.5 MB on every page.
 4. Titles are escaped where the theme forgets it.
-5. Every displayed formula stands in a box with a button that copies it (`assets/maths.js`): moving formulas into
-   boxes in the browser would take a tenth of the work of showing a page.
+5. Every displayed formula stands in a box with a button that copies it (`assets/maths.js`): moving formulas
+   into boxes in the browser would take a tenth of the work of showing a page.
 6. After the build every page is searched for resources of other hosts; one is an error.
 """
 

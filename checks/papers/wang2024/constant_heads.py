@@ -44,10 +44,6 @@ HEAD = (
     "takes a = 1."
 )
 OUTPUT_OF_TWO = r" $P_2$: the matrix of head 2 in (10)."
-NOT_VANISHING = (
-    r" $(x,y_j)$ and $(x_i,y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i))$ stand for $W_Q e_{j,k-1}$ and "
-    r"$W_K e_{i,k-1}$ where that matrix is not zero: the product with a zero vector is 0 for any other too."
-)
 VANISHES = Stacked(ZERO_MATRIX @ example(i), zeros(WIDE), label="a zero matrix gives the zero vector")
 
 
