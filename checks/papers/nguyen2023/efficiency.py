@@ -19,6 +19,7 @@ from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.counting import Counted, Grows
 from checks.papers.nguyen2023.table_data import TABLE_2
 from checks.statement import All
+from derivations.calculus.unicode import unicode_math
 from derivations.theories.svr import choices as svr_choices
 from derivations.theories.svr.head_costs import (
     KEPT,
@@ -334,7 +335,7 @@ def memory_formula(assumptions: Any, options: Options) -> list[Evidence]:
                 )
                 if not exact or formula.coeff(N, 2) != matrices(own, together, train):
                     wrong.append(what)
-                shown.append(f"{what} {formula}".replace("**", "^").replace("*", " "))
+                shown.append(f"{what} {unicode_math(sp.latex(formula))}")
         said = [f"not as derived: {w}" for w in wrong] or shown
         detail = f"scales {scales}, numbers held at the peak: {'; '.join(said)}"
         found.append(
