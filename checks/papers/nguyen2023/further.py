@@ -428,6 +428,6 @@ claim(
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/eq51"),
     where=centering.BETA_WHERE + " " + heads.WHERE,
     notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
-    "keys gives. Without the scale every key still gets one bias, β μ·k_j/√D; with it the coordinates are "
+    "keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the coordinates are "
     "weighed as well.",
 )
