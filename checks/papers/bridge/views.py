@@ -210,8 +210,9 @@ claim(
     assumes=(NO_TRANSFORMATION, SAME_FEATURES, NO_BIAS, WIDE_BOX),
     rests_on=("chen2023/eq8", "nguyen2023/eq10"),
     where=r"$\boldsymbol{x}$ is any point, $\phi_q(\boldsymbol{x})^\top\phi_k(\boldsymbol{x}_j)$ the kernel "
-    r"$\kappa(\boldsymbol{x},\boldsymbol{x}_j)$; the regression has the values "
-    r"$\boldsymbol{v}_j=\boldsymbol{h}_{r_j}$ and $h=1$.",
+    r"$\kappa(\boldsymbol{x},\boldsymbol{x}_j)$; $l$ a direction of KSVD and a coordinate of the "
+    r"regression's values, $c$ one of the features; $W_e$ and $\boldsymbol{w}_l$: the weights of both; the "
+    r"regression has the values $\boldsymbol{v}_j=\boldsymbol{h}_{r_j}$ and $h=1$.",
     notes=(
         "The formulas agree for any two feature maps; as the solution of a regression the expansion needs "
         "one feature map for queries and keys, which makes the kernel a symmetric function of query and key "

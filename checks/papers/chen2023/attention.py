@@ -454,6 +454,14 @@ def _score(mean: Tensor, weights_: Tensor) -> Term:
     return as_term(weights_).T @ (at_i / sqrt(squared_norm(at_i)))
 
 
+def _scored(score: Tensor, mean: Tensor, weights_: Tensor, name: str) -> Definition:
+    """The same score where the mean is not the zero vector: its single entries may be 0."""
+    latex = rf"\|{mean.row_latex}\|_2"
+    length = Tensor(f"|{mean.name}|", (N,), latex, "", latex, positive=True)
+    unit = as_term(mean)[i] / as_term(length)[i]
+    return Definition(as_term(score)[i], as_term(weights_).T @ unit, label=f"score {name}")
+
+
 claim(
     "chen2023/fig3",
     "Figure 3",
@@ -464,8 +472,8 @@ claim(
     literal=All(
         Definition(as_term(mean_q)[i], _mean_of(W_q), label="mean of the queries"),
         Definition(as_term(mean_k)[i], _mean_of(W_key), label="mean of the keys"),
-        Definition(as_term(o_e)[i], _score(mean_q, V_e), nonzero=(mean_q,), label="score e"),
-        Definition(as_term(o_r)[i], _score(mean_k, V_r), nonzero=(mean_k,), label="score r"),
+        _scored(o_e, mean_q, V_e, "e"),
+        _scored(o_r, mean_k, V_r, "r"),
     ),
     rests_on=("chen2023/alg1",),
     legs=(tensor_legs.module_causal, tensor_legs.causality),

@@ -223,7 +223,7 @@ claim(
     legs=(tensor_legs.eigen_problem,),
     where=NOTATION,
     notes="'Corresponding to the non-zero entries in Λ' excludes nothing: Λ is assumed positive, so all "
-    "entries are non-zero.",
+    "entries of its diagonal are non-zero.",
 )
 
 

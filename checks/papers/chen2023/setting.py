@@ -151,7 +151,8 @@ claim(
     ),
     rests_on=("chen2023/eq2",),
     legs=(tensor_legs.softmax_attention,),
-    where=TOKENS,
+    where=r"$N$ tokens $\boldsymbol{x}_i$; $v(\boldsymbol{x}_j)\in\mathbb{R}^{d_v}$: the values; $\kappa$: "
+    r"the kernel (2), $K\in\mathbb{R}^{N\times N}$ its matrix.",
     notes="The two forms are one: K_ij is defined as κ(x_i, x_j).",
 )
 

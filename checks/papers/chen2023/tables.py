@@ -651,6 +651,7 @@ table(
     "The best results need s = 64 or 96 in almost all cases.",
     _text_10(),
     notes=_notes_10(),
+    where="Rows and columns as printed, to their printed digits.",
 )
 
 # ---------------------------------------------------------------- Tables 11, 12 and 13

@@ -59,8 +59,8 @@ claim(
     correction_words="With D_x = D_v, so that the token can be added.",
     assumes=(DX_IS_DV,),
     rests_on=("nguyen2023/eq2",),
-    where=r"Tokens $\boldsymbol{x}_i\in\mathbb{R}^{D_x}$, values $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$; as "
-    "corrected $D_x=D_v$.",
+    where=r"Tokens $\boldsymbol{x}_i\in\mathbb{R}^{D_x}$, queries and keys $\boldsymbol{q}_i,\boldsymbol{k}_j"
+    r"\in\mathbb{R}^D$, values $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$; as corrected $D_x=D_v$.",
     notes="(32) inherits the condition. With several heads W_O keeps the width D_v, as (3) is printed.",
 )
 
@@ -428,6 +428,6 @@ claim(
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/eq51"),
     where=centering.BETA_WHERE + " " + heads.WHERE,
     notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
-    "keys gives. Without the scale every key still gets one bias, β μ·k_j/√D; with it the coordinates are "
+    "keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the coordinates are "
     "weighed as well.",
 )

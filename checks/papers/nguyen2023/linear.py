@@ -117,6 +117,6 @@ claim(
     + r" $\boldsymbol{x}^s$: any query of head $s$. The left sides, as corrected, are the fitted "
     r"functions of these features, by entries.",
     notes="Read literally, the linear kernel is the inner product. For (22) its normaliser is then 0 for "
-    "every query, because centred keys sum to 0; for (25) it is 0 for keys 1 and -1. Positive features avoid "
-    "both. The corrected part holds for any centre and scale.",
+    "every query, because centred keys sum to 0; for (25) it is 0 for a query that is orthogonal to the sum "
+    "of the keys. Positive features avoid both. The corrected part holds for any centre and scale.",
 )

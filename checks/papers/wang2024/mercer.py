@@ -34,7 +34,7 @@ sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
 POINTS = r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; "
-WHERE = POINTS + r"parameters $\sigma,\gamma,c$ as in the list of kernels."
+WHERE = POINTS + r"$\sigma$ the width; $\gamma,c$ as in the list of kernels."
 
 
 def inner_product() -> Certificate:

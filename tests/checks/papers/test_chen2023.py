@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 from checks.claim import Options, built
+from checks.engine.printing import conditions_latex
 from checks.kinds.arithmetic import Arithmetic
 from checks.papers.chen2023 import attention, duality, symbols, table_data, tables, triplets, zero_value
 from checks.papers.chen2023 import enumerations as legs
@@ -302,3 +303,10 @@ def test_the_kernel_says_on_which_sides_its_weights_stand(
 def test_sampling_keeps_the_gram_matrix_on_average() -> None:
     exact = sum(row[0] * row[1] for row in attention.ROWS_OF_X)
     assert {attention.mean_gram(n, 0, 1) for n in (1, 2, 3, 4)} == {Fraction(exact)}
+
+
+def test_the_causal_map_needs_a_mean_that_is_not_the_zero_vector_and_no_more() -> None:
+    parts = CLAIMS["chen2023/fig3"].literal.parts
+    shown = [conditions_latex(part) for part in parts if part.label.startswith("score")]
+    means = [r"\boldsymbol{m}_{i}", r"\boldsymbol{m}'_{i}"]
+    assert shown == [rf"\text{{where}}\quad \|{mean}\|_2 > 0" for mean in means]
