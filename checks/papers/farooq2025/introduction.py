@@ -42,7 +42,7 @@ s_ = Tensor("s", (NEURONS,), "s", "", "s_{%1}")
 xi_ = Tensor("xi", (PATTERNS, NEURONS), r"\xi", r"\xi^{%1}", r"\xi_{%2}^{%1}")
 w, s, xi = (as_term(t) for t in (w_, s_, xi_))
 CLASSIC = -HALF * sum_over(i, j, w[i, j] * s[i] * s[j])
-HOPFIELD = r"$N$ neurons with states $s_i$, $K$ stored patterns $\xi^\mu$, weights $w_{ij}$."
+HOPFIELD = r"$N$ neurons with states $s_i$; $K$ stored patterns $\xi^\mu$; weights $w_{ij}$."
 
 claim(
     HERE + "eq1",

@@ -116,7 +116,9 @@ claim(
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
     rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
-    where=NOTATION,
+    where=NOTATION
+    + r" $a_m(d)$: the coefficients of $\boldsymbol{w}_d$ in the features; independent features "
+    "have some for any targets.",
     notes=(
         "Two equal keys with targets 0 and 1 cannot both be met within ε < 1/2; in self-attention repeated "
         "tokens "
@@ -228,8 +230,8 @@ claim(
     r"multipliers.",
     notes="The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
     "box ±C and 0 inside the ε-tube, which is what makes the expansion one in support vectors; ridge "
-    "regression gives every key a coefficient. --set loss=least_squares derives the expansion for ridge "
-    "regression.",
+    "regression gives one to every key that is not met exactly. --set loss=least_squares derives the "
+    "expansion for ridge regression.",
 )
 
 # ---------------------------------------------------------------- sizes of kernels
