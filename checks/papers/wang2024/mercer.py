@@ -34,8 +34,9 @@ sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset
 ANYWHERE = "R^d"
 DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
 WHERE = (
-    r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; parameters "
-    r"$\sigma,\gamma,c,\lambda$ as in the list of kernels."
+    r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; $\sigma$ the parameter in "
+    r"the list of kernels; $\gamma$, $c$ the parameters in the list of kernels; $\lambda$ the parameter of "
+    "the exponential kernel."
 )
 
 
