@@ -236,7 +236,7 @@ SUMMANDS = (
     Implication(
         (SHARE, REST, OTHER),
         Fact("summand of (b)", (1 - w[i]) * (size(CLASSES) / C) + w[i] * (1 - code[i, c]), ">="),
-        (("1 - w", size(CLASSES) / C), ("w", 1 - code[i, c])),
+        (("1 - w", size(CLASSES) / C), ("1 - code", w[i])),
         label="the summands of (b)",
     ),
 )
