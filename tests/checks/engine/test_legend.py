@@ -49,6 +49,12 @@ def test_a_sum_is_not_the_letter_that_its_sign_looks_like() -> None:
     assert used(legend, [r"KH=H\Sigma"], []) == legend
 
 
+def test_how_lines_are_set_shows_no_letters() -> None:
+    legend = r"$h$ a normaliser; $t$ a number; $r$ a rank."
+    assert used(legend, [r"\begin{gathered}x\\[4pt] \begin{array}{rl}y\end{array}\end{gathered}"], []) == ""
+    assert used(legend, [r"\begin{gathered}h\\[4pt] r\end{gathered}"], []) == "$h$ a normaliser; $r$ a rank."
+
+
 def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
     naming = [
         claim for claim in load().values() if re.search(r"sides? of \([a-z]\).*not printed", claim.where)
