@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from derivations.calculus.unicode import unicode_math
 
 _WORDS = re.compile(
-    r"\\(?:text|operatorname|mathrm|mathbb|begin|end)\*?\{[^{}]*\}|\\\\\[\w+\]|\\(?:sum|prod)(?![A-Za-z])"
+    r"\\(?:text|operatorname|mathrm|mathbb)\*?\{[^{}]*\}|\\(?:sum|prod)(?![A-Za-z])"
+    r"|\\begin\{array\}\{[^{}]*\}|\\(?:begin|end)\{[^{}]*\}|\\\\\[[^\]]*\]"  # gathered, \\[4pt]
 )
 _RELATION = re.compile(r"\\(?:in|le|ge|ne|mapsto|to|coloneqq)\b|[=<>:]")
 _ARGUMENT = re.compile(r"[_^](?:\{[^{}]*\}|\\[A-Za-z]+|[^\\{])|(?<=[\w}])\([^()]*\)")

@@ -183,7 +183,7 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("theory, knob, value, words", [
     ("functional_descent", "kernel", "-1", "no features have this kernel: at (1) with c = (1), c'Gc = -1 < 0"),
-    ("svr", "feature_map", "-exp(dot)", "no features have this kernel: at (1) with c = (1), c'Gc = -1*e < 0"),
+    ("svr", "feature_map", "-exp(dot)", "no features have this kernel: at (1) with c = (1), c'Gc = -e < 0"),
     ("svr", "feature_map", "dot - xx", "no features have this kernel"),
     ("svr", "feature_map", "sqrt(1+xx*yy)", "no features have this kernel: at (-2), (0), (3) with c = (1, -3/8, -5/8)"),
     ("svr", "feature_map", "sqrt(1+xx*yy)+dot", "no features have this kernel: at (2), (0), (3)"),

@@ -316,7 +316,7 @@ claim(
     literal=lambda a: All(*_eq18(a).parts, *_eq19(a).parts, *_eq20(a).parts),
     assumes=(*PRIMAL, IDENTITY),
     rests_on=("chen2023/eq18", "chen2023/eq19", "chen2023/eq20"),
-    where=NOTATION + COLUMNS + UNPRINTED,
+    where=NOTATION + COLUMNS + UNPRINTED + r" Here $f(X)$ is absent and $W_e,W_r\in\mathbb{R}^{p\times s}$.",
     notes="The weights have one row for each feature; f(X) occurs in none of the formulas.",
 )
 

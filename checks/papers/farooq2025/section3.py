@@ -188,25 +188,36 @@ F_U, F_C = (as_term(Tensor(f"F({x})", (N,), f"F({x})", "", f"F({x}_{{%1}})"))[j]
 ABOVE, ZERO = Fact("F ≥ 0", F_U, ">="), Fact("F vanishes at c_j", F_C, "=")
 
 
+WEIGHTS_OF_TWO = ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 3), Fraction(2, 3)))
+VALUES_OF_TWO = (1, -1)
+
+
+def aligned_of_two() -> list[Fraction]:
+    """c_j, the alignments of the attention output, for two tokens with values of width 1."""
+    mean = [sum(a * v for a, v in zip(row, VALUES_OF_TWO, strict=True)) for row in WEIGHTS_OF_TWO]
+    return [
+        v * sum((row[j] * z for row, z in zip(WEIGHTS_OF_TWO, mean, strict=True)), Fraction(0))
+        for j, v in enumerate(VALUES_OF_TWO)
+    ]
+
+
+def rows_of_two() -> str:
+    """Their weights as a note has them."""
+    return ", ".join(f"({', '.join(map(str, row))})" for row in WEIGHTS_OF_TWO)
+
+
 def _negative_argument() -> str:
     """Two tokens at which F' has to vanish at a negative argument too, computed; none if it need not."""
-    weights, values = ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 3), Fraction(2, 3))), (1, -1)
-    mean = [sum(a * v for a, v in zip(row, values, strict=True)) for row in weights]
-    aligned = [
-        v * sum(row[j] * z for row, z in zip(weights, mean, strict=True)) for j, v in enumerate(values)
-    ]
+    weights, values, aligned = WEIGHTS_OF_TWO, VALUES_OF_TWO, aligned_of_two()
     gram = [[values[j] * values[k] * sum(row[j] * row[k] for row in weights) for k in (0, 1)] for j in (0, 1)]
     determinant = gram[0][0] * gram[1][1] - gram[0][1] * gram[1][0]
     if min(aligned) >= 0 or determinant == 0:
         return ""
-    rows, c = (
-        ", ".join(f"({', '.join(map(str, row))})" for row in weights),
-        ", ".join(f"{x} s²" for x in aligned),
-    )
+    c = ", ".join(f"{x} s²" for x in aligned)
     return (
-        f"Negative arguments occur as well: A = [{rows}] and V = s(1, -1) give c = ({c}). The alignments of "
-        f"the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), of determinant {determinant} s⁴, and so "
-        "F'(c) = 0 for s ≠ 0."
+        f"Negative arguments occur as well: A = [{rows_of_two()}] and V = s(1, -1) give c = ({c}). The "
+        f"alignments of the gradient at AV are G F'(c) with G = (AᵀA) ∘ (VVᵀ), of determinant {determinant} "
+        "s⁴, and so F'(c) = 0 for s ≠ 0."
     )
 
 

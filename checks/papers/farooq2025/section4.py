@@ -22,7 +22,14 @@ from checks.papers.farooq2025.notation import (
     STOCHASTIC,
     WHERE,
 )
-from checks.papers.farooq2025.section3 import SQUARE_V, TRANSPOSED, UNIT
+from checks.papers.farooq2025.section3 import (
+    SQUARE_V,
+    TRANSPOSED,
+    UNIT,
+    VALUES_OF_TWO,
+    aligned_of_two,
+    rows_of_two,
+)
 from checks.statement import All, Definition, Fact, Given, Identity, Link
 from derivations.calculus.gradients import at_point, formula, grad, kronecker, unit, zeros
 from derivations.calculus.index import Index, Tensor
@@ -277,7 +284,8 @@ IN_MATRICES = (A.T @ A @ V @ V.T)[j, j]
 BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
     "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
-    "[(1/2, 1/2), (1/3, 2/3)] and V = (1, -1) the double sum is c = (-1/9, 2/9), and no squared norm is "
+    f"[{rows_of_two()}] and V = {VALUES_OF_TWO} the double sum is c = "
+    f"({', '.join(map(str, aligned_of_two()))}), and no squared norm is "
     "negative. The sum of all c_j is a squared norm, ‖AV‖²."
 )
 
@@ -611,7 +619,7 @@ claim(
     "u(W) = 0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
     rests_on=(HERE + "eq11", HERE + "eq47"),
     legs=(solver_legs.attention_minimises, solver_legs.quadratic_minimises),
-    where=WHERE,
+    where=WHERE + r" $W\in\mathbb{R}^{n\times d_v}$ any matrix, $u(W)$ the $u_j$ at $Z=W$.",
     notes="For the energies of Sections 4 to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for "
     "d_v = 1 with A invertible and no vanishing value.",
 )

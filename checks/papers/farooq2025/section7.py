@@ -68,8 +68,7 @@ claim(
     correction_words="The vectors v_1, v_2, … stand side by side as columns, and the whole is transposed: "
     "row j of V is v_j.",
     where=QUERY_WHERE,
-    notes="Side by side the rows make one row of n d_v entries: v_1 = (1, 2), v_2 = (3, 4) give a column of "
-    "four numbers.",
+    notes="Side by side the rows of V make one row of n d_v entries, and transposed one column.",
 )
 STACKED: tuple[tuple[Term, str, str], ...] = ((Q, "q", DK), (K, "k", DK), (V, "v", DV))
 

@@ -133,7 +133,7 @@ claim(
     literal=All(*_columns("initial state", ATTENTION, "n**2*d_v", AV)),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq71",),
-    where=SIZES,
+    where=WHERE,
 )
 
 claim(
@@ -148,7 +148,7 @@ claim(
     assumes=(COUNTED,),
     rests_on=(HERE + "eq72",),
     legs=(legs.lift,),
-    where=SIZES,
+    where=WHERE,
 )
 
 claim(
@@ -167,7 +167,7 @@ claim(
     ),
     assumes=(COUNTED,),
     rests_on=(HERE + "eq73",),
-    where=SIZES,
+    where=WHERE,
 )
 
 
@@ -212,7 +212,7 @@ claim(
     assumes=(COUNTED,),
     rests_on=(HERE + "eq45", HERE + "eq74", HERE + "eq75"),
     legs=(legs.stationary_quadratic, legs.alignment),
-    where=SIZES,
+    where=WHERE,
     notes="The formulas of R are right, and the linear one contradicts (75), which has 2c_j for every F. "
     "Both columns print the c_j, which the linear one does not need. prose-cost inherits the n³.",
 )
@@ -273,7 +273,7 @@ claim(
     assumes=(COUNTED,),
     rests_on=(HERE + "eq34", HERE + "eq77"),
     legs=(legs.gradient_printed,),
-    where=SIZES,
+    where=WHERE,
     notes="All six gradients are right. If doubling is free, n² is right as well. The gradient of the linear "
     "E_R is zero and takes nothing, so what the quadratic column really adds is its whole product.",
 )

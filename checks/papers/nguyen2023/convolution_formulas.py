@@ -47,7 +47,9 @@ phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))
 xi, xi_t = (as_term(t) for t in FIT.slacks)
 alpha, alpha_t, eta, eta_t = (as_term(t) for t in FIT.multipliers)
 # Φ and h at every position of the new input
-PHI_X = Tensor("Phi_X", (GRID, DPHI), r"\Phi(\mathbf{X})", rf"\Phi({NEW})", rf"\Phi({NEW})_{{%2}}")
+PHI_X = Tensor(
+    "Phi_X", (GRID, DPHI), rf"\Phi({NEW.removesuffix('(%1)')})", rf"\Phi({NEW})", rf"\Phi({NEW})_{{%2}}"
+)
 H_X = Tensor("h_X", (GRID,), r"h(\mathbf{X})", "", r"h(\boldsymbol{x}_{%1})")
 at_i = {FIT.phi_x: PHI_X, FIT.h_x: H_X}
 phi_i, h_i = as_term(PHI_X)[i], as_term(H_X)[i]

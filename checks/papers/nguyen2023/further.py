@@ -70,11 +70,12 @@ w, phi, h, y = (as_term(t) for t in (svr.w, svr.phi_k, svr.h_k, svr.y))
 m = Index("m", N)
 COEFFICIENT = Tensor("a", (N, DV), "a", "", r"a_{%1}(%2)")
 FITTED = w[d].T @ phi[j] / h[j]
+TARGETS = (0, 1)  # of two equal keys
 
 
 def _any_targets() -> Solvable:
     """Weights that meet every target exactly: equal keys with different targets have none."""
-    values = ((svr.phi_k, ((1,), (1,))), (svr.h_k, (1, 1)), (svr.y, ((0,), (1,))))
+    values = ((svr.phi_k, ((1,), (1,))), (svr.h_k, (1, 1)), (svr.y, tuple((t,) for t in TARGETS)))
     return Solvable(
         svr.w,
         (Fact("the fit meets the targets", FITTED - y[j, d], "="),),
@@ -116,12 +117,14 @@ claim(
     assumes=(Assumption("independent_features", "the features of the keys are linearly independent"),),
     rests_on=("nguyen2023/eq4", "nguyen2023/prose-converse"),
     legs=(Named("checks.papers.nguyen2023.legs.converse", "independent_features"),),
-    where=NOTATION,
+    where=NOTATION
+    + r" $a_m(d)$: the coefficients of $\boldsymbol{w}_d$ in the features; independent features "
+    "have some for any targets.",
     notes=(
-        "Two equal keys with targets 0 and 1 cannot both be met within ε < 1/2; in self-attention repeated "
-        "tokens "
-        "without positions give repeated keys. With slacks, as in (5), nothing has to be met. At ε = 0 "
-        "the relaxed box of Theorem 1 needs the exact fit."
+        f"Two equal keys with targets {TARGETS[0]} and {TARGETS[1]} cannot both be met within ε < "
+        f"{Fraction(TARGETS[1] - TARGETS[0], 2)}; in self-attention repeated tokens without positions give "
+        "repeated keys. With slacks, as in (5), nothing has to be met. At ε = 0 the relaxed box of Theorem 1 "
+        "needs the exact fit."
     ),
 )
 
@@ -228,8 +231,8 @@ claim(
     r"multipliers.",
     notes="The penalty is that of ridge regression, the loss is not. In (5) a coefficient is confined to the "
     "box ±C and 0 inside the ε-tube, which is what makes the expansion one in support vectors; ridge "
-    "regression gives every key a coefficient. --set loss=least_squares derives the expansion for ridge "
-    "regression.",
+    "regression gives one to every key that is not met exactly. --set loss=least_squares derives the "
+    "expansion for ridge regression.",
 )
 
 # ---------------------------------------------------------------- sizes of kernels

@@ -66,11 +66,12 @@ claim(
         variant_versions.sparse_versions_kernel,
         variant_optima.sparse_versions_optimum,
     ),
-    where=heads.WHERE
-    + r" The query $\boldsymbol{x}^s$ keeps $M$ keys, $\boldsymbol{k}^s_1,\dots,\boldsymbol{k}^s_M$ in "
-    r"the sums; $\boldsymbol{\mu}^s$ and $\mathbf{s}^{s^{-1}}$: mean and inverse deviation of the head.",
+    where=heads.WHERE + r" The query $\boldsymbol{x}^s$ keeps $M$ keys of each head, "
+    r"$\boldsymbol{k}^s_1,\dots,\boldsymbol{k}^s_M$ in the sums; $\boldsymbol{\mu}^s$ and "
+    r"$\mathbf{s}^{s^{-1}}$: mean and inverse deviation of the head.",
     notes="The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it "
     "is sparse Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "
     "expansion holds for any. As in (16), h sums the kernel over the kept keys, all keys of that program, "
-    "and the values belong to the query's own fit.",
+    "and the values belong to the query's own fit. Each head is a program of its own, so heads may also keep "
+    "different numbers of keys.",
 )

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from checks.claim import claim
 from checks.kinds.examples import Point, Rule
+from checks.kinds.implication import Implication
 from checks.leg import Legs
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.categorical import done_h
@@ -223,6 +224,22 @@ BETWEEN = (
         label="and at most 1",
     ),
 )
+SHARE, REST = Fact("w", w[i], ">="), Fact("1 - w", 1 - w[i], ">=")
+OWN, OTHER = Fact("code", code[i, c], ">="), Fact("1 - code", 1 - code[i, c], ">=")
+SUMMANDS = (
+    Implication(
+        (SHARE, REST, OWN),
+        Fact("summand of (a)", (1 - w[i]) / C + w[i] * code[i, c], ">="),
+        (("1 - w", 1 / C), ("w", code[i, c])),
+        label="the summands of (a)",
+    ),
+    Implication(
+        (SHARE, REST, OTHER),
+        Fact("summand of (b)", (1 - w[i]) * (size(CLASSES) / C) + w[i] * (1 - code[i, c]), ">="),
+        (("1 - w", size(CLASSES) / C), ("1 - code", w[i])),
+        label="the summands of (b)",
+    ),
+)
 h_x = as_term(h_old)
 complement = 1 - sum_over(c, h_x[c])
 code_0 = 1 - sum_over(c, code[i, c])
@@ -244,13 +261,14 @@ claim(
         Rule((), Fact("h_c", first_h, ">="), point(0), label="at least 0"),
         Rule((), Fact("1 - h_c", 1 - first_h, ">="), point(1), label="at most 1"),
     ),
-    corrected=All(*BETWEEN, COMPLEMENT),
-    correction_words="For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example: (a) and (b) are then "
-    "sums of nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement for class 0 "
-    "follows the same update with its own code, after any number of layers.",
+    corrected=All(*BETWEEN, *SUMMANDS, COMPLEMENT),
+    correction_words="For one layer with 0 ≤ α(κ(x_i, x) + 1) ≤ 1 at every example: by (c) and (d) (a) and "
+    "(b) are then sums of nonnegative terms, so 0 ≤ h_c ≤ 1. With one rate for all classes the complement "
+    "for class 0 follows the same update with its own code, after any number of layers.",
     rests_on=("wang2024/eq4", "wang2024/prose-multi-layer-exact"),
     where=CLASSES_WHERE
     + r" As printed: the first layer, from $h_{\theta_0}=1/C$, with rate $\alpha$ for all classes; $h_c$ its "
     r"output. $h_{\theta_{k-1}}$ and $\sum_{k'<k}\Delta h_{\theta_{k'}}$: the output of layer $k-1$, at $x$ "
-    r"and at the examples.",
+    r"and at the examples. $w_i$: in the corrected (c) and (d) any number. $\tilde{y}_\cdot$, "
+    r"$\kappa(x_\cdot,x)$: those of all examples.",
 )

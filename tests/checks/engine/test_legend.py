@@ -51,10 +51,10 @@ def test_a_sum_is_not_the_letter_that_its_sign_looks_like() -> None:
     assert used(legend, [r"KH=H\Sigma"], []) == legend
 
 
-def test_what_sets_a_formula_in_lines_is_no_letter() -> None:
-    legend = "$h$ multipliers; $p$ the width; $V$ values."
-    assert used(legend, [r"\begin{gathered}V \\[4pt] w\end{gathered}"], []) == "$V$ values."
-    assert used(legend, [r"\begin{gathered}V_p \\[4pt] h\end{gathered}"], []) == legend
+def test_how_lines_are_set_shows_no_letters() -> None:
+    legend = r"$h$ a normaliser; $t$ a number; $r$ a rank."
+    assert used(legend, [r"\begin{gathered}x\\[4pt] \begin{array}{rl}y\end{array}\end{gathered}"], []) == ""
+    assert used(legend, [r"\begin{gathered}h\\[4pt] r\end{gathered}"], []) == "$h$ a normaliser; $r$ a rank."
 
 
 def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
@@ -112,6 +112,7 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
         ("chen2023/prose-dual-problem", ("$E,R$",)),
         ("wang2024/prose-initial-state", (r"$\kappa$",)),
         ("farooq2025/prose-convergence", (r"$W\in", "$z$")),
+        ("farooq2025/prose-context-wells", (r"$W\in", "$u(W)$")),
         ("chen2023/prose-fx-shape", (r"$X\in", r"$f(X)\in")),
     ],
 )
@@ -123,3 +124,8 @@ def test_letters_without_which_a_statement_cannot_be_read_are_explained(
 
 def test_the_epsilon_of_a_normalisation_is_not_explained_as_that_of_the_program() -> None:
     assert "$\\epsilon$:" not in load()["nguyen2023/prose-linear-bn-sh"].where
+
+
+@pytest.mark.parametrize("step", ["2", "3", "4", "5", "6"])
+def test_a_transpose_is_not_explained_as_the_number_of_steps(step: str) -> None:
+    assert "descent steps" not in load()[f"farooq2025/tab1-step{step}"].where

@@ -18,6 +18,7 @@ from checks.kinds.implication import certificate_error
 from checks.leg import Climbing, Named
 from checks.papers.farooq2025.legs import solvers as solver_legs
 from checks.papers.farooq2025.legs import tensors as legs
+from checks.papers.farooq2025.section3 import VALUES_OF_TWO, WEIGHTS_OF_TWO, aligned_of_two
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
@@ -458,6 +459,14 @@ def test_printed_weights_outside_the_slopes_leave_no_state_of_rest(text: str) ->
 def test_the_state_is_not_a_symbol_of_the_coefficients() -> None:
     assert en.Z_ not in {t for t in _tensors(en.c(j))}
     assert en.Z_ in _tensors(en.u(j))
+
+
+def test_the_alignments_in_a_note_are_those_of_its_attention() -> None:
+    """c = diag(AᵀA VVᵀ) of the two tokens in the notes of (38), (39) and (74), by another way."""
+    a, v = sp.Matrix(WEIGHTS_OF_TWO), sp.Matrix(VALUES_OF_TWO)
+    by_matrices = (a.T * a * v * v.T).diagonal()
+    assert list(by_matrices) == [sp.Rational(c.numerator, c.denominator) for c in aligned_of_two()]
+    assert min(by_matrices) < 0 and all(sum(row) == 1 for row in WEIGHTS_OF_TWO)
 
 
 def _tensors(term: object) -> set:

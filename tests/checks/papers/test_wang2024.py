@@ -10,9 +10,10 @@ import sympy as sp
 from checks.claim import CLAIMS, Options
 from checks.engine.judge import judge
 from checks.kinds.examples import Example
+from checks.kinds.implication import implication
 from checks.kinds.positive import Positive, Region, SigmoidNegative
 from checks.kinds.stacked import Stacked, block_mutants
-from checks.papers.wang2024 import attention, categorical, context_size, mercer, squared_loss
+from checks.papers.wang2024 import attention, beyond, categorical, context_size, mercer, squared_loss
 from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.legs import parameters as legs
 from checks.run import ledger
@@ -152,6 +153,12 @@ def test_an_order_that_is_claimed_too_high_or_with_other_rates_is_refuted(rates,
 def test_a_witness_that_does_not_refute_is_ignored():
     step = replace(categorical.taylor("full"), witness=categorical.OFF_DIAGONAL)
     assert judge(step).holds is True
+
+
+@pytest.mark.parametrize("summand", beyond.SUMMANDS)
+def test_a_probability_needs_weights_of_at_most_one(summand):
+    assert implication(summand, 0, False).counterexample is None
+    assert "does not" in implication(summand.without("1 - w"), 0, False).counterexample
 
 
 def test_series_agree_with_sympy():
