@@ -10,8 +10,7 @@ from typing import Any
 from book.ledger import Claim, Ledger
 from book.markup import badge, code, folded, literal, table, text
 from checks.audit import current, per_audit
-from checks.kernel.rocq import library_hash
-from checks.run.proofs import exporters
+from checks.kernel.rocq import exporters_hash, library_hash
 
 GRADE = "kernel-checked"
 
@@ -27,7 +26,7 @@ def _recorded(claim: Claim) -> dict[str, Any] | None:
     """What is recorded of the statement that the page shows; nothing of another version of it."""
     if _record().get("library", library_hash()) != library_hash():
         return None  # what Rocq read then is another library
-    if _record().get("exporters", "") not in ("", exporters()):
+    if _record().get("exporters", "") not in ("", exporters_hash()):
         return None  # what made theorems of statements then is another exporter
     found = _record()["claims"].get(claim.id)
     stands = claim.corrected or claim.statement

@@ -132,6 +132,17 @@ def library_hash() -> str:
     return digest.hexdigest()[:16]
 
 
+@lru_cache(maxsize=1)
+def exporters_hash() -> str:
+    """A hash of the modules that make theorems of statements, the same where they are installed below one
+    package.
+    """
+    prefix = "".join(f"{part}." for part in __name__.split(".")[:-3])
+    paths = sorted(Path(__file__).parent.glob("*.py"))
+    texts = (f"{path.name}\x00{path.read_text(encoding='utf-8')}" for path in paths)
+    return hashlib.sha256("\x00".join(texts).replace(prefix, "").encode()).hexdigest()[:16]
+
+
 def build(done_with: Callable[[str], None] = lambda _: None) -> Path:
     """The folder with the compiled library, made where it is not there yet: that takes minutes, and
     ``done_with`` is told of each file. Raises RocqError.

@@ -7,21 +7,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from checks.audit import current, per_audit
 from checks.evidence import Record, digest
+from checks.kernel.rocq import exporters_hash
 from checks.run.ledger import BadLedger
 from checks.run.store import read_json, write_atomically
 
 GRADE = "kernel-checked"
 """The grade above exact-symbolic: every part of the version that stands is a theorem for Rocq."""
-
-
-_PREFIX = "".join(f"{part}." for part in __name__.split(".")[:-3])
-"""What stands before the names of modules where the project is installed below one package."""
 
 
 def hash_of(text: str) -> str:
@@ -201,22 +197,13 @@ def _claim(data: dict[str, Any]) -> ClaimProofs:
     )
 
 
-@cache
-def exporters() -> str:
-    """A hash of the modules that make theorems of statements, the same where they are installed."""
-    texts = []
-    for path in sorted((Path(__file__).parents[1] / "kernel").glob("*.py")):
-        texts.append(f"{path.name}\x00{path.read_text(encoding='utf-8')}")
-    return hash_of("\x00".join(texts).replace(_PREFIX, ""))
-
-
 def outdated(library: str) -> str:
     """Why no recorded outcome counts any more: the library of this hash, which Rocq reads now, is another
     one, or what makes theorems of statements is; "" if neither is.
     """
     found = read()
     changed = "the library of theorems has" if found.library != library else ""
-    if not changed and found.exporters not in ("", exporters()):
+    if not changed and found.exporters not in ("", exporters_hash()):
         changed = "what makes theorems of statements has"
     return changed and f"{changed} changed since; {current().command} prove --all"
 

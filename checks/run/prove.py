@@ -13,7 +13,7 @@ from checks.kernel.obligations import Exported, export, refuted
 from checks.kernel.theorem import Theorem
 from checks.run import ledger
 from checks.run.content import content_of
-from checks.run.proofs import ClaimProofs, Part, Proof, Proofs, exporters, hash_of
+from checks.run.proofs import ClaimProofs, Part, Proof, Proofs, hash_of
 from checks.run.verify import assumptions_for, latex
 
 VERDICTS = ("proved", "corrected", "refuted")
@@ -75,7 +75,7 @@ def proved(found: list[Exports], done: Callable[[int], None] = lambda _: None) -
         done(1)
     claims = {claim.id: recorded(claim, outcomes) for claim in found}
     seconds = round(time.perf_counter() - started, 1)
-    return Proofs(rocq.version(), rocq.library_hash(), axioms(), seconds, claims, exporters())
+    return Proofs(rocq.version(), rocq.library_hash(), axioms(), seconds, claims, rocq.exporters_hash())
 
 
 def recorded(claim: Exports, outcomes: dict[str, rocq.Outcome]) -> ClaimProofs:

@@ -12,6 +12,7 @@ import pytest
 from book import kernel as pages
 from book.ledger import Claim, Formula
 from checks.evidence import Mutants, Record
+from checks.kernel import rocq
 from checks.run import proofs
 from checks.run.content import content_of
 from checks.run.verify import latex
@@ -84,7 +85,7 @@ def test_a_theorem_of_exporters_that_have_changed_since_is_stale(
     shown = Claim(
         "p/a", "p", "a", "t", "Identity", "proved", True, statement=Formula(**record(one).statement)
     )
-    for known, same in ((proofs.exporters(), True), ("another", False), ("", True)):
+    for known, same in ((rocq.exporters_hash(), True), ("another", False), ("", True)):
         found = replace(proofs.read(), exporters=known)
         monkeypatch.setattr(proofs, "read", lambda path=None, found=found: found)
         data = {**pages._record(), "exporters": known}
@@ -96,11 +97,11 @@ def test_a_theorem_of_exporters_that_have_changed_since_is_stale(
 def test_the_hash_of_the_exporters_is_of_each_of_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel = Path(proofs.__file__).parents[1] / "kernel"
+    kernel = Path(rocq.__file__).parent
     shutil.copytree(kernel, tmp_path / "kernel", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(proofs, "__file__", str(tmp_path / "run" / "proofs.py"))
-    before = proofs.exporters.__wrapped__()
-    assert before == proofs.exporters()
+    monkeypatch.setattr(rocq, "__file__", str(tmp_path / "kernel" / "rocq.py"))
+    before = rocq.exporters_hash.__wrapped__()
+    assert before == rocq.exporters_hash()
     with (tmp_path / "kernel" / "equalities.py").open("a") as file:
         file.write("# changed")
-    assert proofs.exporters.__wrapped__() != before
+    assert rocq.exporters_hash.__wrapped__() != before
