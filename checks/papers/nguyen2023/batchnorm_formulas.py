@@ -48,9 +48,11 @@ ANY_SCALE = Given(
     as_term(POSITIVE_SCALE)[c] ** -2,
     "(20), read as a definition of σ² + ε by s: any scale s will do",
 )
-WHERE = (
+VECTORS = (
     r"Keys $\boldsymbol{k}_j\in\mathbb{R}^D$; queries $\boldsymbol{q}_i\in\mathbb{R}^D$; values "
     r"$\boldsymbol{v}_j\in\mathbb{R}^{D_v}$; "
+)
+WHERE = VECTORS + (
     r"$\boldsymbol{\mu}$, $\boldsymbol{\sigma}^2$: mean and variance of the $N$ keys, coordinate by "
     r"coordinate; $\mathbf{s}^{-1}=[1/\sqrt{\sigma_d^2+\epsilon}]_{d=1}^{D}$, and $\odot$ the product of "
     r"coordinates."

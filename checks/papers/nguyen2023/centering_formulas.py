@@ -9,7 +9,7 @@ from fractions import Fraction
 from checks.claim import Assumption
 from checks.kinds.examples import Example, Point, Rule
 from checks.kinds.implication import Implication
-from checks.papers.nguyen2023.batchnorm_formulas import MEAN, STATISTICS, WHERE, score, variance
+from checks.papers.nguyen2023.batchnorm_formulas import MEAN, STATISTICS, VECTORS, score, variance
 from checks.statement import All, Fact, Given, Identity
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Raw
@@ -25,7 +25,7 @@ q, k, v, m = (as_term(t) for t in (Q, K, V, mu))
 FREE = SvrAssumptions()
 SIZES = (("D", 4), ("N", 2), ("D_v", 1))
 ANY_BETA = Assumption("any beta", "β is any number", "beta", "free")
-BETA_WHERE = WHERE + r" $\beta$ a constant."
+BETA_WHERE = VECTORS + r"$\boldsymbol{\mu}$: the mean of the $N$ keys; $\beta$ a constant."
 
 
 def centred(vector: Term, a: SvrAssumptions = FREE) -> Term:

@@ -20,6 +20,7 @@ from checks.papers.nguyen2023.convolution_formulas import (
     SAME,
     WHERE,
     WHERE_1D,
+    WHERE_2D,
     as_printed,
     conv1d,
     conv2d,
@@ -152,7 +153,7 @@ for _id, _reference in (("eq43", "Eq. (43)"), ("def3", "Definition 3")):
         assumes=ASSUMES,
         rests_on=("nguyen2023/eq42",),
         legs=(variant_inputs.conv2d, variant_optima.conv_optimum),
-        where=WHERE,
+        where=WHERE_2D,
         notes="With identical kernel channels the scores are T (Q Kᵀ) Tᵀ: the convolution acts on the score "
         "matrix.",
     )

@@ -62,10 +62,11 @@ IMAGE = (
     r"the rows of $\mathbf{V}$; "
 )
 WHERE = IMAGE + TRAINED + CONSTANTS
+WHERE_2D = IMAGE + r"features $\Phi$ of width $D_\phi$; normaliser $h$."
 WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "
-    r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$, the rows of $\mathbf{V}$; "
-    r"$\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
+    r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$ of width $D_v$, the rows of "
+    r"$\mathbf{V}$; $\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
     r"$\mathbf{T}$ the $N\times N$ matrix of the $s\times 1$ kernel and its padding."
 )
 

@@ -265,7 +265,7 @@ claim(
     "for each token.",
     literal=_symmetric,
     corrected=_own_padding,
-    correction_words="An even kernel needs one more zero after the tokens than before them.",
+    correction_words="An even kernel keeps the number with one more zero after the tokens than before them.",
     instead="The figures are those of the same kernels with that padding.",
     assumes=(
         Assumption(
@@ -429,7 +429,7 @@ claim(
     "means, (22) is (26) and (49) is (51).",
     assumes=(centering.ANY_BETA, statistics.BN_EPS),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/eq51"),
-    where=centering.BETA_WHERE + " " + heads.WHERE,
+    where=statistics.WHERE + r" $\beta$ a constant. " + heads.WHERE,
     notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
     "keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the coordinates are "
     "weighed as well.",

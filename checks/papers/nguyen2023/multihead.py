@@ -16,7 +16,14 @@ from checks.papers.nguyen2023.multihead_formulas import (
     eq17,
     eq18,
 )
-from checks.papers.nguyen2023.theorem1_formulas import BIAS_OFF, EXPONENTIAL, H_NONZERO, KERNEL_SUM, LOSS
+from checks.papers.nguyen2023.theorem1_formulas import (
+    BIAS_OFF,
+    EXPONENTIAL,
+    FEATURE_INDEX,
+    H_NONZERO,
+    KERNEL_SUM,
+    LOSS,
+)
 from derivations.theories.svr import variants as sv
 
 variant_heads = Legs("checks.papers.nguyen2023.legs.heads")
@@ -63,5 +70,5 @@ claim(
     rests_on=("nguyen2023/eq3", "nguyen2023/eq10", "nguyen2023/eq14", "nguyen2023/eq17"),
     derivation=lambda a: sv.derive(HEAD.under(replace(a, bias="on"))),
     legs=(variant_heads.multihead_expansion, variant_optima.multihead_optimum),
-    where=HEAD_WHERE + HEAD_ROWS + HEAD_FIT + HEAD_VALUES,
+    where=HEAD_WHERE + HEAD_ROWS + HEAD_FIT + HEAD_VALUES + FEATURE_INDEX,
 )

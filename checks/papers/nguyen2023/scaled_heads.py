@@ -101,7 +101,7 @@ claim(
         "Holds for any linear downsampling P, average pooling and a 1-D convolution that is the same in "
         "every channel among them; before or after projecting differ only in cost. Max pooling does not "
         "commute: tokens 0 and 1 and the projection -1 give -1 if pooled first and 0 if projected first. "
-        "The pool width must divide N."
+        "In the checks the pool width divides N."
     ),
 )
 

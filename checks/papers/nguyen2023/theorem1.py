@@ -410,7 +410,7 @@ claim(
     assumes=(BIAS_OFF, LOSS),
     rests_on=("nguyen2023/eq7",),
     legs=(legs.centering_is_not_needed,),
-    where=PROGRAM,
+    where=PROGRAM + FEATURE_INDEX,
 )
 claim(
     "nguyen2023/rem4",
