@@ -90,7 +90,8 @@ class Cost(Kind):
         kind = r"\#\text{multiplications}" if self.measure == "products" else r"\#\text{numbers stored}"
         left = rf"{kind}(\text{{{self.what}}}{self._computed()})"
         if self.base_computes is not None:
-            left += rf" - {kind}\left({self.base_computes.latex()}\right)"
+            base = self.base_computes.latex() + self._ready(self.base)
+            left += rf" - {kind}\left({base}\right)"
         where = ",\\ ".join(self._restricted(*bound) for bound in self.domain)
         end = rf"\qquad ({where})" if where else ""
         if self.relation == "O":
@@ -103,16 +104,19 @@ class Cost(Kind):
         )
 
     def _computed(self) -> str:
-        """What the plan computes, what it stores beside that, and the defined arrays that it finds ready."""
+        """What the plan computes, what it stores beside that, and what it finds ready."""
         if self.computes is None:
             return ""
-        read = {t for line in self.plan for t in tensors_of(line.term)} - {line.tensor for line in self.plan}
-        ready = [as_term(g.tensor).latex() for g in self.given if g.tensor in read]
         beside = "".join(
             rf"\text{{ and }} {as_term(x.tensor).latex()} = {x.term.latex()}" for x in _beside(self.plan)
         )
-        found = rf":\ {self.computes.latex()}{beside}"
-        return found + (rf"\text{{ from }} {', '.join(ready)}" if ready else "")
+        return rf":\ {self.computes.latex()}{beside}{self._ready(self.plan)}"
+
+    def _ready(self, plan: Plan) -> str:
+        """The defined arrays that a plan finds ready."""
+        read = {t for line in plan for t in tensors_of(line.term)} - {line.tensor for line in plan}
+        ready = [as_term(g.tensor).latex() for g in self.given if g.tensor in read]
+        return rf"\text{{ from }} {', '.join(ready)}" if ready else ""
 
     def _restricted(self, size: str, value: str) -> str:
         """What is put for a size: n + u with u >= 0 says that it is at least n."""

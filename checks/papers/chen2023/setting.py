@@ -230,8 +230,8 @@ claim(
     r"$K\in\mathbb{R}^{N\times N}$ the values of any kernel, $K_{ij}$ that at $\boldsymbol{x}_i$ and "
     r"$\boldsymbol{z}_j$; $I_N$ the identity matrix: its row $i$ is $\phi_{\boldsymbol{x}_i}$, as column $j$ "
     r"of $K$ is $\phi_{\boldsymbol{z}_j}$.",
-    notes="A quantifier slip. For X = Z a single point, φ = 1 and φ = 2 would have to give one value of κ, 1 "
-    "and 4.",
+    notes="A quantifier slip: κ(x, z) is one number, and the inner product differs from pair to pair of "
+    "elements.",
 )
 
 claim(

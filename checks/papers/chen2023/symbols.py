@@ -33,8 +33,8 @@ NOTATION = (
     r"weights $W_e,W_r$ with one row for each row of $f(X)$ and $W_{e|X}=f(X)^\top W_e$; scores "
     r"$\boldsymbol{e}_i,\boldsymbol{r}_j\in\mathbb{R}^s$, the rows of $E,R$; multipliers "
     r"$\boldsymbol{h}_{e_i},\boldsymbol{h}_{r_j}$, the rows of $H_e,H_r\in\mathbb{R}^{N\times s}$; "
-    r"$\Lambda=\operatorname{diag}(\lambda_1,\dots,\lambda_s)$ positive; "
-    r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$; $K\in\mathbb{R}^{N\times N}$."
+    r"$\Lambda=\operatorname{diag}(\lambda_1,\dots,\lambda_s)$ with all $\lambda_l>0$; "
+    r"$\Sigma=\operatorname{diag}(\sigma_1,\dots,\sigma_s)$ of the $\sigma_l$; $K\in\mathbb{R}^{N\times N}$."
 )
 LAMBDA_GIVEN = Assumption("given Lambda", "Λ is a given positive diagonal matrix", "Lambda", "given")
 BOTH_SCORES = Assumption("both scores", "both scores, coupled by Tr(W_eᵀW_r)", "scores", "both")

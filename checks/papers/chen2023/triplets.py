@@ -18,6 +18,7 @@ from checks.papers.chen2023.symbols import (
     EIGEN,
     EIGEN_E,
     EIGEN_FACTS,
+    EIGEN_R,
     NOTATION,
     ONE_S,
     ORTHONORMAL,
@@ -57,7 +58,8 @@ solver_legs = Legs("checks.papers.chen2023.legs.solvers")
 tensor_legs = Legs("checks.papers.chen2023.legs.tensors")
 
 ONE_N = PrintedDiagonal((Ones((), (N,)),), "I_N")
-R_I, R_K = Tensor("R_I", (S, S), "R_I"), Tensor("R_K", (N, N), "R_K")
+R_I, R_J = Tensor("R_I", (S, S), "R_I"), Tensor("R_J", (S, S), "R_J")
+R_K = Tensor("R_K", (N, N), "R_K")
 res_i, res_k = as_term(R_I), as_term(R_K)
 UNIT = Equation(h_e.T @ h_e, ONE_S, R_I, "orthonormal columns: this residual vanishes")
 UNIT_R = Equation(h_r.T @ h_r, ONE_S, R_I, "orthonormal columns: this residual vanishes")
@@ -161,11 +163,12 @@ def _whole(a: KsvdAssumptions) -> All:
         K @ h_r @ h_r.T, K, R_K, "the rows of K lie in the span of the columns of H_r: s = rank K"
     )
     given = Equation(K, h_e @ Sigma @ h_r.T, R_K, "K is decomposed")
+    unit = Equation(UNIT.lhs, UNIT.rhs, R_J, "orthonormal columns: this residual vanishes")
     product = h_e @ Sigma @ h_r.T
     return All(
         Identity(lam[l_] * sigma[l_], as_term(1), (LAMBDA_RULE,), label="Σ = Λ⁻¹"),
         Follows(
-            (EIGEN_E, spanned),
+            (EIGEN_E, EIGEN_R, unit, UNIT_R, spanned),
             K,
             product,
             res_e @ h_r.T - res_k,

@@ -58,9 +58,9 @@ claim(
         ),
         Limit(en.Z_, Z + eta * (AV - Z), AV, rate=1 - eta, high=Fraction(2), label="its limit"),
     ),
-    correction_words="The step is η(AV - Z), a gradient step on the energy (11). The error shrinks by 1 - η "
-    "each time, so Z goes to AV from every start exactly if 0 < η < 2; with η = 1 it is there after one "
-    "step.",
+    correction_words="The step is η(AV - Z), a gradient step on the energy (11). The error is multiplied by "
+    "1 - η each time, so Z goes to AV from every start exactly if 0 < η < 2; with η = 1 it is there after "
+    "one step.",
     rests_on=(HERE + "eq11", HERE + "eq21"),
     legs=(legs.update_rule,),
     where=ETA_WHERE,
@@ -149,10 +149,10 @@ claim(
     where=ETA_WHERE
     + r" $W\in\mathbb{R}^{n\times d_v}$: any matrix. The line in $z$ alone has one token, of value 1.",
     notes="A step multiplies u - c, which lies in the range of G, by 1 - 2ηG, whose eigenvalues there lie "
-    "between -1 and 1. Without a regulariser the alignments go to 0, so AV itself is left. With it, the "
-    "limit may differ from AV: n = 1, d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to (1, 1) in one "
-    "step. For F = u³ no step size serves all starts: one token of value 1 runs off from z = -2, since each "
-    "step subtracts at least 9η. The abstract and Section 7 rest on this.",
+    "between -1 and 1. Without a regulariser the alignments go to 0, so AV itself is left unless it is 0. "
+    "With it, the limit may differ from AV: n = 1, d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to "
+    "(1, 1) in one step. For F = u³ no step size serves all starts: one token of value 1 runs off from "
+    "z = -2, since each step subtracts at least 9η. Section 7 rests on this.",
 )
 
 claim(

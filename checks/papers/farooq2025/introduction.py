@@ -298,9 +298,10 @@ claim(
     "of its field h never raises the energy: the change is -(s' - s)h. A pattern and its negative have one "
     "energy.",
     rests_on=(HERE + "eq1",),
-    where=HOPFIELD
-    + r" $\operatorname{sign}$ is $1$ at positive and $-1$ at negative numbers; $h=\sum_j w_{mj}s_j$ the "
-    r"field of neuron $m$; $t$ the change of its state, which is $s$ before and $s'$ after it.",
+    where=r"$N$ neurons with states $s_i$; $\xi$ the one stored pattern; weights $w_{ij}$; $\omega$ any "
+    r"symmetric matrix. $\operatorname{sign}$ is $1$ at positive and $-1$ at negative numbers; "
+    r"$h=\sum_j w_{mj}s_j$ the field of neuron $m$; $t$ the change of its state, which is $s$ before and "
+    r"$s'$ after it.",
     notes="The cycle of two coupled neurons is one of updates of all neurons at once. That updates of one "
     "neuron at a time come to rest is not decided here: where the field is 0 it depends on what sign(0) is. "
     "With antisymmetric weights the energy is zero in every state, so there is nothing to minimise.",

@@ -97,7 +97,7 @@ claim(
     ),
     rests_on=(HERE + "eq25", HERE + "eq26"),
     legs=(legs.lift,),
-    where=WHERE,
+    where=WHERE + r" $F:\mathbb{R}\to\mathbb{R}$.",
     notes="The right side takes u_j by another route, as the diagonal of AᵀZVᵀ.",
 )
 

@@ -18,7 +18,7 @@ from checks.kinds.family import Family
 from checks.kinds.limit import Limit
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
-from checks.statement import Identity, Malformed
+from checks.statement import Given, Identity, Malformed
 from derivations.calculus.gradients import bregman, zeros
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import Term, as_term, exp, squared_norm, stack, sum_over
@@ -176,6 +176,18 @@ def test_cost_counts_a_matrix_product() -> None:
     assert finding.proved and finding.mutants.killed == finding.mutants.tried > 2
     (said,) = [e.detail for e in finding.evidence if "counted" in e.detail]
     assert "stated" in said and "printed" not in said, "a paper need not print what a claim counts"
+
+
+def test_what_is_found_ready_is_said_of_both_plans() -> None:
+    """Without it the formula behind the minus would be counted with what it is made of."""
+    y_, total = Tensor("y", (N,), "y"), Tensor("E", (), "E")
+    y, value = as_term(y_), sum_over(m, A[m, j])
+    square, linear = (Assign(total, (), sum_over(j, term)) for term in (y[j] ** 2, y[j]))
+    formulas = sum_over(j, value**2), sum_over(j, value)
+    more = Cost(
+        "squares", (square,), "n", formulas[0], (linear,), formulas[1], given=(Given(y_, (j,), value, "y"),)
+    )
+    assert more.statement_latex().count(r"\text{ from } y") == 2
 
 
 def test_a_plan_must_compute_the_formula_that_it_stands_for() -> None:
