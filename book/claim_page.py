@@ -120,8 +120,8 @@ CHAIN = ("Program", "Solve for ", "Dual program", "Values")
 
 
 def chain(claim: Claim) -> str:
-    """From the program to the expansion: the four steps of a derivation by dualising that a reader
-    needs to see.
+    """From the program to the expansion: the steps of a derivation by dualising that a reader needs
+    to see.
     """
     found = [step for step in claim.steps if str(step.get("title") or "").startswith(CHAIN)]
     return steps(replace(claim, steps=found)) if len(found) > 1 else ""

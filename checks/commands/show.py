@@ -73,12 +73,13 @@ def run(a: argparse.Namespace) -> int:
         for assumption in record.assumed:
             knob = f"   (knob {assumption['knob']} = {assumption['value']})" if assumption["knob"] else ""
             OUT.print(f"  {assumption['name']}: {assumption['words']}{knob}", markup=False, highlight=False)
+    kept = catalogue.verdicts({*record.rests_on, *record.weakened_by}, run_options(a), cache_of(a))
     if record.rests_on:
         head("Rests on")
-        _verdicts(record.rests_on, a)
+        _verdicts(record.rests_on, kept)
     if record.weakened_by:
         head("Weakened by what is not right as printed")
-        _verdicts(record.weakened_by, a)
+        _verdicts(record.weakened_by, kept)
     if record.steps:
         head("Derivation")
     for n, step in enumerate(record.steps, 1):
@@ -114,9 +115,9 @@ def run(a: argparse.Namespace) -> int:
     return 0
 
 
-def _verdicts(ids: list[str], a: argparse.Namespace) -> None:
+def _verdicts(ids: list[str], kept: dict[str, str]) -> None:
     """Claims with their verdicts: as they were judged where nothing has changed since, else as recorded."""
-    recorded, kept = ledger.expected(), catalogue.verdicts(ids, run_options(a), cache_of(a))
+    recorded = ledger.expected()
     for id in ids:
         found, said = (kept[id], "judged") if id in kept else (recorded.get(id, ""), "recorded as")
         state = f"{said} [{COLOURS[found]}]{found}[/]" if found else "not recorded"

@@ -282,9 +282,12 @@ def records(patterns: list[str], options: Options, cache: Cache) -> list[Record]
 
 def verdicts(ids: Iterable[str], options: Options, cache: Cache | None) -> dict[str, str]:
     """The verdicts of those claims whose records are kept and stand."""
-    if cache is None:
+    stored = _read(cache.folder) if cache is not None and not CLAIMS else None
+    if cache is None or stored is None:
         return {}
-    return {r.id: r.verdict for id in ids for r in records([id], options, cache) or ()}
+    keys = stored["keys"].get(repr(options), {})
+    found = (cache.get(keys[id], id) for id in ids if id in keys)
+    return {record.id: record.verdict for record in found if record is not None}
 
 
 def recall(folder: Path, run: str) -> dict[str, Any] | None:
