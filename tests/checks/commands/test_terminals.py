@@ -157,13 +157,10 @@ def test_a_wrong_version_that_survives_is_shown(
 ) -> None:
     record = _stored("nguyen2023/eq7")
     record.mutants = Mutants(3, 2, 0, [r"left side: index changed: \sum_{j=1}^{N} x_{j}"])
-    for command, given in (
-        (verify, {"ids": [], "accept": False, "json": False}),
-        (show, {"id": record.id, "latex": False}),
-    ):
+    for command, name in ((verify, "verify"), (show, "show")):
         monkeypatch.setattr(command, "judged", lambda *_: [record])
         monkeypatch.setattr(show, "cache_of", lambda _: Cache())
-        command.run(type("A", (), given)())  # type: ignore[arg-type]
+        cli.main([name, record.id])
         assert "left side: index changed: Σ_(j=1)^N x_j" in capsys.readouterr().out
 
 
