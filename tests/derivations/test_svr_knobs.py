@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 
 from checks.claim import Options
+from checks.papers.nguyen2023.legs import theorem1
 from checks.run.ablation import ablate
 from checks.run.content import key
 from checks.run.registry import load
@@ -19,6 +20,7 @@ from checks.run.verify import assumptions_for, examine
 from derivations.calculus.normal import equal
 from derivations.theories.svr import attentions as svr_attentions
 from derivations.theories.svr import choices as svr_choices
+from derivations.theories.svr import regression
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import KNOBS, SvrAssumptions
 from derivations.theories.theory import BadAssumption
@@ -74,6 +76,26 @@ def test_a_knob_changes_the_verdicts_that_depend_on_it(
     knobs: dict[str, str], slug: str, expected: str
 ) -> None:
     assert verdict(slug, **knobs) == expected
+
+
+FAST = ("absolute", "logistic", "norm")
+
+
+@pytest.mark.parametrize(
+    "loss", [pytest.param(v, marks=() if v in FAST else pytest.mark.slow) for v in regression.LISTED]
+)
+def test_every_loss_of_the_table_is_dualised_and_gives_attention(loss: str) -> None:
+    chosen = replace(PAPER, loss=loss, bias="off")
+    (found,) = theorem1.primal_and_dual(chosen, Options())
+    assert found.passed or (loss == "simplex_entropy" and "is not evaluated here" in str(found.not_run))
+    paper, other = (regression.derive(a)[-1].latex for a in (replace(PAPER, bias="off"), chosen))
+    assert other == paper
+
+
+def test_the_dual_of_another_loss_is_none() -> None:
+    chosen, other = (replace(PAPER, loss=loss, bias="off") for loss in ("absolute", "relu"))
+    dual = regression.dual(other).program
+    assert dual is not None and not theorem1._gap(regression.primal(chosen), dual).passed
 
 
 @pytest.mark.parametrize("knob", [k.name for k in svr_choices.KNOBS])

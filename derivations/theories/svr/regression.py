@@ -14,8 +14,10 @@ from functools import lru_cache
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus.conjugates import CONJUGATES
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.kernel_search import require_kernel
+from derivations.calculus.losses import loss as listed
 from derivations.calculus.parse import parse
 from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.program import Constraint, Dual, Program, Step, denominators, dualise
@@ -113,12 +115,14 @@ class SvrAssumptions:
     kernel_size_2d: str = "2"
 
 
+TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+SPLIT = (*TUBES, "least_squares", "huber")
+"""Losses whose programs are quadratic: slacks and parts of the residual are variables."""
+LISTED = tuple(name for name in CONJUGATES if name not in (*SPLIT, "squared"))
+"""The others of the table of conjugates, of each coordinate of a residual or of the residual of a key."""
+
 KNOBS = (
-    Knob(
-        "loss",
-        ("epsilon_insensitive", "squared_epsilon_insensitive", "least_squares", "huber"),
-        "how a residual y - f(k) is charged in (5)",
-    ),
+    Knob("loss", (*SPLIT, *LISTED), "how a residual y - f(k) is charged in (5)"),
     Knob("bias", ("on", "off"), "whether the intercept b of (4) is a variable or absent"),
     Knob(
         "box", ("kept", "relaxed"), "whether C is finite, so that α, α̃ <= C, or the fit is required exactly"
@@ -169,17 +173,27 @@ def regression(
 
     ``variables`` are those of the fitted function, ``ridge`` the penalty on them.
     """
-    program = _losses(name, a, own, variables, fitted, ridge)
-    return replace(program, nonzero=denominators(fitted.entry()))
+    error = as_term(own.y)[own.j, d] - fitted
+    made = _hard if a.box == "relaxed" else _listed if a.loss in LISTED else _losses
+    return replace(made(name, a, own, variables, error, ridge), nonzero=denominators(fitted.entry()))
+
+
+def _listed(
+    name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], error: Term, ridge: Term
+) -> Program:
+    """A loss of the table of conjugates, of the residuals as variables."""
+    entry, charged = CONJUGATES[a.loss], as_term(own.residual)
+    over = (own.j,) if entry.vector else (own.j, d)
+    limits = (-as_term(delta), delta) if a.loss == "box" else ()
+    charge = sum_over(*over, as_term(C) * listed(a.loss, charged[over], *limits))
+    row = Constraint(error, charged[own.j, d], own.rho, (own.j, d), equality=True)
+    return Program(f"{name}, {a.loss}", (*variables, own.residual), ridge + charge, (row,))
 
 
 def _losses(
-    name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], fitted: Term, ridge: Term
+    name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], error: Term, ridge: Term
 ) -> Program:
     at = (own.j, d)
-    error = as_term(own.y)[at] - fitted
-    if a.box == "relaxed":
-        return _hard(name, a, own, variables, error, ridge)
     if a.loss == "least_squares":
         loss = sum_over(*at, as_term(C) / 2 * as_term(own.residual)[at] ** 2)
         row = Constraint(error, as_term(own.residual)[at], own.rho, at, equality=True)
@@ -211,7 +225,7 @@ def _hard(
 ) -> Program:
     """C to infinity: the residuals must be free of charge."""
     at = (own.j, d)
-    if a.loss in ("least_squares", "huber"):
+    if a.loss not in TUBES:
         row = Constraint(error, as_term(0), own.rho, at, equality=True)
         return Program(f"{name}, exact fit", variables, ridge, (row,))
     rows = (
@@ -292,8 +306,8 @@ def in_kernel(expr: ix.Expr) -> ix.Expr:
 
 def multiplier(assumptions: SvrAssumptions, own: Symbols = OWN) -> tuple[Tensor, Tensor | None]:
     """The multipliers whose difference weighs a key: (α, α̃), or the single one of an equality constraint."""
-    exact = assumptions.box == "relaxed" and assumptions.loss == "huber"
-    return (own.rho, None) if assumptions.loss == "least_squares" or exact else (own.alpha, own.alpha_t)
+    split = TUBES if assumptions.box == "relaxed" else (*TUBES, "huber")
+    return (own.alpha, own.alpha_t) if assumptions.loss in split else (own.rho, None)
 
 
 def value_rule(assumptions: SvrAssumptions) -> tuple[Tensor, Term]:
