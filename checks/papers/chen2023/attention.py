@@ -548,8 +548,9 @@ claim(
     legs=(tensor_legs.causality,),
     where=r"$X,X'$: two sequences with the same first token; $\boldsymbol{u}_1$: the first unit vector; "
     r"$e_1=W_e^\top X\phi(\boldsymbol{x}_1)$ for $f(X)=X$, with $W_e\in\mathbb{R}^{N\times s}$ "
-    r"and $\phi$ the feature map; in the correction $T,\boldsymbol{m}_i,\boldsymbol{m}'_i$ and "
-    r"$W_q,W_k,W_e,W_r$ as in chen2023/fig3, $M,M'$ with the rows $\boldsymbol{m}_i,\boldsymbol{m}'_i$.",
+    r"and $\phi$ the feature map. In the correction $T_{it}=1/i$ for $t\le i$ and 0 otherwise; "
+    r"$\boldsymbol{m}_i,\boldsymbol{m}'_i$, the rows of $M,M'$: means of queries and keys as in "
+    r"chen2023/fig3; $W_q,W_k\in\mathbb{R}^{p\times d}$, $W_e,W_r\in\mathbb{R}^{p\times s}$.",
     notes="With f(X) = X the score of the first token changes with the second. The released language model "
     "uses fixed weights there.",
 )

@@ -388,15 +388,6 @@ def _weighted(a: SvrAssumptions) -> tuple[Term, Term]:
 
 def _simplified(a: SvrAssumptions) -> All:
     bn, both = _weighted(a)
-    small, one = (("D", 1), ("N", 2), ("D_v", 1)), (("N_s", 2), ("N", 1), ("H", 1), ("D_v", 1), ("D", 1))
-    return All(
-        Identity(bn, centering.both(a), statistics.STATISTICS, sizes=small, label="(22) is (26)"),
-        Identity(both, heads.beta_sh(a), heads.STATISTICS_S, sizes=one, label="(49) is (51)"),
-    )
-
-
-def _simplified_corrected(a: SvrAssumptions) -> All:
-    bn, both = _weighted(a)
     unit = Given(scale, (c,), as_term(1), "no scaling")
     units = Given(heads.SCALE_S, (s, c), as_term(1), "no scaling")
     return All(
@@ -422,14 +413,13 @@ claim(
     "Appendix A, above (26), and Appendix I, above (51)",
     "Attention-BN simplifies to (26), Attention-BN+SH to (51)",
     theory="svr",
-    words="With the mean weighted by β, (22) is simplified to (26), and (49) to (51).",
+    words="Recentering alone, with the mean weighted by β, makes (22) into (26), and (49) into (51).",
     literal=_simplified,
-    corrected=_simplified_corrected,
-    correction_words="With βμ for μ and without the division by the deviation, which recentering alone "
-    "means, (22) is (26) and (49) is (51).",
-    assumes=(centering.ANY_BETA, statistics.BN_EPS),
+    assumes=(centering.ANY_BETA,),
     rests_on=("nguyen2023/eq22", "nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/eq51"),
-    where=statistics.WHERE + r" $\beta$ a constant. " + heads.WHERE,
+    where=centering.BETA_WHERE
+    + r" $\mathbf{s}^{-1}$, $\mathbf{s}^{s^{-1}}$: the scales of (22) and (49), here all ones; $\odot$ the "
+    "product of coordinates. " + heads.WHERE,
     notes="The models of the experiments are (26), not the Attention-BN that the regression on normalised "
     "keys gives. Without the scale every key still gets one bias, -β μ·k_j/√D; with it the coordinates are "
     "weighed as well.",
