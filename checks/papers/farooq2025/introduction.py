@@ -164,7 +164,8 @@ claim(
     ),
     rests_on=(HERE + "eq3", HERE + "eq4"),
     legs=(legs.simplified, legs.retrieval),
-    where=STATE + r" $q$ a query, $k_m$ the keys, the rows of $K$, which are values as well.",
+    where=STATE
+    + r" $q$ a query, $k_m$ the keys, the rows of $K\in\mathbb{R}^{n\times d_k}$, which are values as well.",
 )
 
 SOFTMAX_ENERGY = -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))

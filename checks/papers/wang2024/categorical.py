@@ -381,7 +381,7 @@ claim(
     where=STEP_WHERE
     + r" $e_{j,k-1}$ stacks $x_j$ and $\tilde y_j-\sum_{k'<k}\Delta h_{\theta_{k'}}(x_j)$; $X$ has the rows "
     r"$x_i$; $x_\cdot$, $\tilde y_\cdot$: those of all examples, a row for each; $1_N$: the vector of $N$ "
-    "ones.",
+    r"ones; $\kappa$: any kernel.",
     notes=STEP_NOTES + " As a recursion (11) is carried out exactly by attention.",
 )
 
