@@ -160,7 +160,7 @@ claim(
     correction_words=(
         FIXED_WORDS
         + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, "
-        "taken from a query q; a fixed point of that step is not attention of a given query."
+        "taken from a query q; at a fixed point of that step the query is its own output."
     ),
     rests_on=(HERE + "eq3", HERE + "eq4"),
     legs=(legs.simplified, legs.retrieval),
