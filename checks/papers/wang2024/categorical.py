@@ -381,7 +381,7 @@ claim(
     where=STEP_WHERE
     + r" $e_{j,k-1}$ stacks $x_j$ and $\tilde y_j-\sum_{k'<k}\Delta h_{\theta_{k'}}(x_j)$; $X$ has the rows "
     r"$x_i$; $x_\cdot$, $\tilde y_\cdot$: those of all examples, a row for each; $1_N$: the vector of $N$ "
-    r"ones; $\kappa$: any kernel.",
+    r"ones; $\kappa$: any kernel. In the corrected (c) $C=2$ and $c=1$.",
     notes=STEP_NOTES + " As a recursion (11) is carried out exactly by attention.",
 )
 
