@@ -77,7 +77,9 @@ def test_lengths():
 
 def test_a_leg_runs_once_at_each_length_and_gives_what_it_gives_alone():
     assert tokens(quadratic) == list(LADDER) and tokens(linear) == [*LADDER, LINEAR]
-    assert climb(quadratic).all() == quadratic(None, WHOLE)
+    both = climb(quadratic).all(), quadratic(None, WHOLE)
+    one, other = ([replace(e, seconds=0.0) for e in found] for found in both)
+    assert one == other
     assert tokens(bounded, replace(WHOLE, max_tokens=32768)) == [1024, 4096, 32768]
     assert [e.not_run for e in climb(bounded).all()] == [None, None, "too long", "too long"]
 

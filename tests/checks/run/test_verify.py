@@ -756,7 +756,7 @@ def test_under_the_defaults_a_change_is_compared_with_the_record_that_is_there(t
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_claims_that_a_change_touches_share_their_time(tmp_path: Path, workers: int) -> None:
-    ids = ["nguyen2023/eq36", "nguyen2023/eq7"]
+    ids = ["nguyen2023/eq8", "nguyen2023/eq7"]
     settings = {"svr": SvrAssumptions(loss="least_squares")}
     claims, options = [CLAIMS[id] for id in ids], Options(max_tokens=64)
     found = dict(vf.changes(claims, settings, options, cache=Cache(tmp_path), workers=workers, total=0.0))
