@@ -20,7 +20,7 @@ from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
 from checks.leg import Legs, Named
 from checks.papers.chen2023 import setting
-from checks.papers.chen2023.setting import DQ, DV, TOKENS, D
+from checks.papers.chen2023.setting import DK, DQ, DV, TOKENS, D
 from checks.papers.chen2023.symbols import (
     NOTATION,
     entry,
@@ -47,6 +47,7 @@ from derivations.calculus.term import (
     as_term,
     exp,
     eye,
+    size,
     sqrt,
     squared_norm,
     stack,
@@ -196,6 +197,17 @@ FEATURE_MAP = Definition(
     exp(-(squared_norm(arg) / 2)) * stack(m_w, exp(as_term(omega)[m_w].T @ arg)),
     label="exponential features",
 )
+
+
+def _exponential(features: Tensor, name: str, scale: Term | int = 1) -> Definition:
+    """φ(x) = g(q(x)) or g(k(x)), of the query or key divided by the scale."""
+    latex = rf"{name}(\boldsymbol{{x}})"
+    at = as_term(Tensor(f"{name}(x)", (DQ,), latex, "", rf"{latex}_{{%1}}"))
+    at = at if scale == 1 else at / scale
+    value = exp(-(squared_norm(at) / 2)) * stack(m_w, exp(as_term(omega)[m_w].T @ at))
+    return Definition(as_term(features), value, label=f"exponential features, {name}")
+
+
 D_SUMS = replace(D_HAT, positive=False)
 D_RULE = entry(phi_q @ (phi_k.T @ Ones((), (N,))), i)
 
@@ -208,6 +220,8 @@ def _remark(a: KsvdAssumptions) -> All:
     return All(
         Definition(kappa_ij[i, j], D_INVERSE * (phi_q[i].T @ phi_k[i]), label="the kernel as printed"),
         FEATURE_MAP,
+        _exponential(ksvd.phi_q_x, "q"),
+        _exponential(ksvd.phi_k_x, "k"),
         _mean(sp.Integer(1), "mean of the features, one coordinate"),
         Definition(as_term(D_SUMS)[i], D_RULE, label="D̂"),
         Definition(e_x, D_ROOT @ W_ex.T @ phi_q_x, label="the score e as printed"),
@@ -234,6 +248,8 @@ def _repaired(a: KsvdAssumptions) -> All:
     return All(
         Definition(kappa_ij[i, j], (phi_q[i].T @ phi_k[j]) / as_term(D_HAT)[i], label="the kernel"),
         FEATURE_MAP,
+        _exponential(ksvd.phi_q_x, "q", size(DK) ** Fraction(1, 4)),
+        _exponential(ksvd.phi_k_x, "k", size(DK) ** Fraction(1, 4)),
         _mean(d_k ** sp.Rational(-1, 4), "mean of the features of z/d_k^(1/4)"),
         Definition(as_term(D_SUMS)[i], D_RULE, label="D̂"),
         Identity(as_term(D_HAT)[i], row_sum, (sums, *_positive_features()), label="D̂ holds the row sums"),
@@ -267,15 +283,15 @@ claim(
     rests_on=("chen2023/eq2", "chen2023/eq7"),
     legs=(tensor_legs.weighted_rows,),
     where=NOTATION
-    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $a,b,w$: one coordinate of a "
-    r"query, of a key and of a random vector $\boldsymbol{w}_m$; $d_k$ the width of queries and keys. As an "
-    r"index $f$ counts the features.",
+    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $q(\boldsymbol{x})$ and "
+    r"$k(\boldsymbol{x})$: the query and the key of $\boldsymbol{x}$, of width $d_q=d_k$, which is $p$ where "
+    r"the features are cosine; $a,b,w$: one coordinate of a query, of a key and of a random vector "
+    r"$\boldsymbol{w}_m$. As an index $f$ counts the features.",
     notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2), where K_0 has the entries "
     "⟨φ_q(x_i), φ_k(x_j)⟩: similar to the softmax D̂⁻¹K_0, so the same eigenvalues, but in general other "
     "singular values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "
     "matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing 1/√p cancels. For "
-    "finitely many features K has rank at most p. "
-    "Nothing later rests on this part.",
+    "finitely many features K has rank at most p.",
 )
 
 # ---------------------------------------------------------------- Figure 2
