@@ -442,9 +442,8 @@ claim(
     r"multiplications, without those of the softmax, and numbers stored besides the inputs.",
     notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
     "the order of Np, which keeps the bounds; random exponential features need the products of every query "
-    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections "
-    "to queries, keys and values are in no count. The N² of memory is not needed when attention is streamed. "
-    "Where s > p the scores take more memory than the features.",
+    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The N² of memory "
+    "is not needed when attention is streamed. Where s > p the scores take more memory than the features.",
 )
 
 # ---------------------------------------------------------------- causal version, transformation, sampling
