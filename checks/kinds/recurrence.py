@@ -54,7 +54,7 @@ class Recurrence(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The closed form, and what determines the quantity."""
+        """The closed form, what determines the quantity, and the whole numbers that are meant."""
         own = sp.latex(QUANTITY(*self.symbols))
         first = (QUANTITY(*self.symbols).subs(b.symbol, b.first) for b in self.base)
         lines = [f"{sp.latex(f)} = {sp.latex(b.value)}" for f, b in zip(first, self.base, strict=True)]
@@ -65,7 +65,10 @@ class Recurrence(Kind):
             lines.append(rf"{own}\big|_{{{z} = 0}} = {sp.latex(self.slope[1])}")
         lines.append(rf"{left} = {sp.latex(self.rule)}\ ({_beyond(self)})")
         closed = rf"{own} = {sp.latex(self.closed)}"
+        for b in self.base:
+            lines.append(rf"{sp.latex(b.symbol)} \in \{{{b.first}, {b.first + 1}, \dots\}}")
         every = {s for e in (self.closed, self.rule, *(b.value for b in self.base)) for s in e.free_symbols}
+        every -= {b.symbol for b in self.base}
         known = ((">", "is_positive"), (r"\ge", "is_nonnegative"), (r"\ne", "is_nonzero"))
         for symbol in sorted(every, key=str):
             sign = next((shown for shown, asked in known if getattr(symbol, asked)), "")

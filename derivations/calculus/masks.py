@@ -2,8 +2,8 @@
 
 ``[l < i]`` is an array with fixed values, ``[l ≤ i]`` that and the diagonal. Proofs use that [i < i] = 0
 and [l < i] [i < l] = 0, that a mask is its own square, that the row before i of [l < i] is its row i less
-[l = i - 1], and what a mask says of those in exponents beside it, which are decays. All else holds for any
-array in its place.
+[l = i - 1], that every row but the first has one before it, and what a mask says of those in exponents beside
+it, which are decays. All else holds for any array in its place.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.gradients import Kronecker
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.order import before, is_mask, step
+from derivations.calculus.order import before, first, is_mask, step
 from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
-from derivations.calculus.term import Pick, Term, as_term
+from derivations.calculus.term import NonConformable, Pick, Shape, Term, as_term
 
 _ROUNDS = 6
+Factors = tuple[tuple[nf.Atom, Fraction], ...]
+Exchange = tuple[tuple[nf.Atom, ...], tuple[tuple[tuple[nf.Atom, ...], int], ...]]
+"""Factors that go with the index they have, and the products with signs whose sum is there instead."""
 
 
 class Earlier(Kronecker):
@@ -49,12 +52,22 @@ class NotLater(Earlier):
 
 
 class Previous(Pick):
-    """The row before that of the index in ``data`` = (index,), 0 before the first."""
+    """The row before that of the index in ``data`` = (index,), of the first of ``args``; before the first row
+    the second, or 0 where there is none.
+    """
+
+    def shape(self) -> Shape:
+        shape = super().shape()
+        if any(start.shape() != shape for start in self.args[1:]):
+            raise NonConformable(f"what stands before the first row has another shape than a row, {shape}")
+        return shape
 
     def entry(self, *at: Index) -> ix.Expr:
         (i,) = self.data
         l = i.fresh()
-        return ix.Sum(l, ix.Mul((ix.At(step(i.dim), (i, l)), self.args[0].entry(l, *at))))
+        before_it = ix.Sum(l, ix.Mul((ix.At(step(i.dim), (i, l)), self.args[0].entry(l, *at))))
+        starts = (ix.Mul((ix.At(first(i.dim), (i,)), start.entry(*at))) for start in self.args[1:])
+        return ix.Add((before_it, *starts)) if self.args[1:] else before_it
 
     def latex(self) -> str:
         return rf"{{{self.args[0].wrapped(4)}}}_{{{self.data[0].latex.strip()}-1}}"
@@ -70,9 +83,9 @@ def earlier(l: Index, i: Index) -> Term:
     return Earlier((), (l, i))
 
 
-def previous(array: Term | Tensor, i: Index) -> Term:
-    """Row i - 1 of an array, (n, …) -> (…), and 0 where i is 1."""
-    return Previous((as_term(array),), (i,))
+def previous(array: Term | Tensor, i: Index, start: Term | Tensor | None = None) -> Term:
+    """Row i - 1 of an array, (n, …) -> (…), and ``start`` (…) where i is 1: 0 unless given."""
+    return Previous((as_term(array), *(() if start is None else (as_term(start),))), (i,))
 
 
 def occur(*expressions: ix.Expr) -> bool:
@@ -110,13 +123,19 @@ def _beside(expr: ix.Expr) -> ix.Expr:
 def _in_exponents(factor: ix.Expr, mask: ix.At) -> ix.Expr:
     """A power of an exponential as it is where a mask is 1: [t < i], by which [k < t] [k < i] is [k < t], and
     [t < k] its opposite; or [t = i - 1], by which [l < t] is [l < i] less [l = t], [t < k] is [i ≤ k], and
-    [l = i - 1] is [l = t].
+    [l = i - 1] is [l = t]; or [i = 1], by which nothing is before i.
     """
     base = factor.base if isinstance(factor, ix.Pow) else factor
     if not (isinstance(base, ix.Call) and base.function == "exp") or _may_break(base):
         return factor
-    i, t = mask.indices
+    i, t = mask.indices[0], mask.indices[-1]
     strict, stepped = before(t.dim), step(t.dim)
+    if mask.tensor == first(t.dim):
+        for mask_ in (strict, stepped):
+            factor = ix.define(
+                factor, mask_, lambda k, l, m=mask_: ix.as_expr(0) if k == i else ix.At(m, (k, l))
+            )
+        return factor
     outer = ix.free_indices(factor)
 
     def ordered(k: Index, l: Index) -> ix.Expr:
@@ -170,21 +189,21 @@ def _ordered(form: nf.Form) -> nf.Form:
     parts = []
     for (dims, height, factors), coefficient in form:
         orders = {a[2] for a, _ in factors if _mask(a)}
-        if any(pair[::-1] in orders for pair in orders):
-            continue  # no token is before itself, or before one that is before it
+        if any(o[::-1] in orders or o[:1] in orders for o in orders if len(o) > 1):
+            continue  # no token is before itself, or before one that is before it, or before the first
         once = tuple((a, Fraction(1) if _mask(a) and e > 1 else e) for a, e in factors)
         tokens = tuple(nf.Token("b", (height, n), dim) for n, dim in enumerate(dims))
-        pair = next((p for t in tokens if (p := _stepped(once, t))), None)
-        if pair is None:
+        found = next((p for t in tokens if (p := _stepped(once, t) or _alone(once, t))), None)
+        if found is None:
             parts.append(nf.scale(nf.multiplied_out(dims, height, once), coefficient))
             continue
-        stepped, mask = pair
-        rest = tuple(f for f in once if f[0] not in pair)
-        (i, _), (_, l) = stepped[2], mask[2]
-        for tensor, sign in ((mask[1], 1), (stepped[1], -1)):
-            new = (nf.Kept(("T", tensor, (i, l))), Fraction(1))
+        gone, instead = found
+        rest = tuple(f for f in once if f[0] not in gone)
+        for new, sign in instead:
             # the index that is gone is summed over nothing: a form would count it
-            short = nf.multiplied_out(dims, height, (*rest, new, (("D", i.dim), Fraction(-1))))
+            count = ("D", gone[0][2][0].dim), Fraction(-1)
+            kept = tuple((nf.Kept(a), Fraction(1)) for a in new)
+            short = nf.multiplied_out(dims, height, (*rest, *kept, count))
             parts.append(_ordered(nf.scale(short, sign * coefficient)))
     return nf.add(*parts)
 
@@ -193,10 +212,8 @@ def _mask(atom: nf.Atom) -> bool:
     return atom[0] == "T" and is_mask(atom[1])
 
 
-def _stepped(
-    factors: tuple[tuple[nf.Atom, Fraction], ...], token: nf.Token
-) -> tuple[nf.Atom, nf.Atom] | None:
-    """The two factors [t = i - 1] and [l < t] where the token t stands in nothing else."""
+def _stepped(factors: Factors, token: nf.Token) -> Exchange | None:
+    """[t = i - 1] [l < t], where the token t stands in nothing else, is [l < i] less [l = i - 1]."""
     own = [(a, e) for a, e in factors if nf.mentions(a, [token])]
     if len(own) != 2 or any(e != 1 or not _mask(a) for a, e in own):
         return None
@@ -204,4 +221,18 @@ def _stepped(
     stepped, mask = by_tensor.get(step(token.dim)), by_tensor.get(before(token.dim))
     if stepped is None or mask is None or stepped[2][1] != token or mask[2][0] != token:
         return None
-    return (stepped, mask) if token not in (stepped[2][0], mask[2][1]) else None
+    (i, _), (_, l) = stepped[2], mask[2]
+    if token in (i, l):
+        return None
+    return (stepped, mask), tuple((((("T", a[1], (i, l))),), s) for a, s in ((mask, 1), (stepped, -1)))
+
+
+def _alone(factors: Factors, token: nf.Token) -> Exchange | None:
+    """[t = i - 1], where the token t stands in nothing else, is 1 less [i = 1]."""
+    own = [(a, e) for a, e in factors if nf.mentions(a, [token])]
+    if len(own) != 1 or own[0][1] != 1:
+        return None
+    ((atom, _),) = own
+    if atom[0] != "T" or atom[1] != step(token.dim) or atom[2][1] != token or atom[2][0] == token:
+        return None
+    return (atom,), (((), 1), ((("T", first(token.dim), atom[2][:1]),), -1))

@@ -16,7 +16,7 @@ from derivations.calculus.balls import Ball
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, KNOWN
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.order import before, is_mask, step, value
+from derivations.calculus.order import before, first, is_mask, step, value
 from derivations.calculus.printing import to_expr
 from derivations.calculus.term import NonConformable, as_term
 
@@ -93,6 +93,7 @@ def test_masks_have_the_values_that_their_names_say() -> None:
     for row, column in product(range(4), repeat=2):
         assert value(strict, (row, column)) == int(column < row)
         assert value(one_before, (row, column)) == int(column == row - 1)
+        assert value(first("N"), (row,)) == 1 - sum(value(one_before, (row, p)) for p in range(4))
     # what the form uses: Σ_p [p = i-1] [l < p] = [l < i] - [l = i-1]
     for row, column in product(range(4), repeat=2):
         total = sum(value(one_before, (row, p)) * value(strict, (p, column)) for p in range(4))
@@ -130,6 +131,8 @@ def test_a_decay_by_prefix_sums_is_that_of_the_row_before_and_a_step() -> None:
     ):
         assert not masks.equal(wrong, ix.Sum(p, there) * prefix(i))
     assert not masks.equal(decayed, prefix(i))  # there is no row before the first
+    started = decayed + ix.At(first("N"), (i,))
+    assert masks.equal(started, prefix(i)) and not masks.equal(started + ix.At(first("N"), (i,)), prefix(i))
     between = ix.Sum(q, ix.At(before("N"), (q, j)) * masks.not_later(q, i).entry() * U[q])
     strict = ix.At(before("N"), (i, j))
     shorter = ix.Sum(q, ix.At(before("N"), (q, j)) * ix.At(before("N"), (i, q)) * U[q])
@@ -167,7 +170,10 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
             + ix.Sum(j, ix.At(step("N"), (one, j)) * U[j]),
         )
         below = ix.Pow(1 + inner, Fraction(-1))
-        return rng.choice((stepped, stepped, strict, inner, segment, stood, call("exp", prefix(one)), below))
+        top = ix.At(first("N"), (one,))
+        return rng.choice(
+            (stepped, stepped, strict, inner, segment, stood, call("exp", prefix(one)), below, top)
+        )
 
     whole = ix.total(
         ix.Mul(tuple(factor() for _ in range(rng.randint(2, 5)))), *rng.choice(((p, q), (q, p), (p,)))

@@ -140,7 +140,15 @@ RANGE = tuple(
     )
     for mask in (not_later, earlier)
 )
+STARTED = tuple(
+    (*PREFIX, Given(run.data, (i,), exp(-s[i]) * start + sum_over(j, not_later(j, i) * exp(s[j] - s[i]) * v[j]), "from a start"))
+    for start in (x, one)
+)  # fmt: skip
 MASKS = (
+    Pair("identity/another-start", lambda: Identity(run[i], exp(-u[i]) * previous(run, i, 2 * x) + v[i], STARTED[0]), "i = 1, u = 0, x = 1",
+         lambda: Identity(run[i], exp(-u[i]) * previous(run, i, x) + v[i], STARTED[0])),
+    Pair("identity/start-that-is-0", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], STARTED[1]), "i = 1, u = v = 0",
+         lambda: Identity(run[i], exp(-u[i]) * previous(run, i, one) + v[i], STARTED[1])),
     Pair("identity/decay-of-the-own-input", lambda: Identity(run[i], exp(-u[i]) * (previous(run, i) + v[i]), (*PREFIX, DECAYED)), "u = v = 1, i = 1",
          lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], (*PREFIX, DECAYED))),
     Pair("identity/decay-by-strict-sums", lambda: Identity(run[i], exp(-u[i]) * previous(run, i) + v[i], (*STRICT, DECAYED)), "u = (0, 1), v = (1, 0), i = 2",

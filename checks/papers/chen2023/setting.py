@@ -247,6 +247,7 @@ claim(
     where=r"$\phi_{\boldsymbol{x}}\in\mathbb{R}^{b_X}$ stands for $\phi_x(\boldsymbol{x})$, "
     r"$\phi_{\boldsymbol{z}}\in\mathbb{R}^{b_Z}$ for $\phi_z(\boldsymbol{z})$, "
     r"$P\in\mathbb{R}^{b_X\times b_Z}$ is the matrix of the pairing: the finite case.",
-    notes="With a pairing the definition excludes nothing: every function of two arguments has this form "
-    "(chen2023/eq4). Later uses are in one finite-dimensional space, where the inner product is there.",
+    notes="With a pairing the definition excludes nothing in the finite case: every kernel on finitely many "
+    "points has this form (chen2023/eq4). Later uses are in one finite-dimensional space, where the inner "
+    "product is there.",
 )

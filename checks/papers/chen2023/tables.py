@@ -428,9 +428,9 @@ def _notes_5() -> str:
     (last,) = (name for name, row in data.TABLE_5.items() if row[-1] < min(row[:-1]))
     task = last.replace("ME-", "Medium-Expert ")
     return (
-        f"6.7 is printed as 7.6, the digits swapped. Primal.+DT has the highest reward in {best} of "
-        f"{len(rows)} rows and is last of {len(MODELS_5)} on {task}, with a deviation of "
-        f"{float(data.TABLE_5_DEVIATIONS[last][-1])}. The caption calls the deviations variances."
+        f"Primal.+DT has the highest reward in {best} of {len(rows)} rows and is last of {len(MODELS_5)} on "
+        f"{task}, with a deviation of {float(data.TABLE_5_DEVIATIONS[last][-1])}. The caption calls the "
+        "deviations variances."
     )
 
 

@@ -227,7 +227,7 @@ claim(
     "Section 4, after (11)",
     "Λ is automatically determined by the optimisation",
     theory="ksvd",
-    words="Λ is left to the optimisation, which drives J to zero.",
+    words="Driving J to zero determines Λ: at J = 0 its entries are the inverse singular values.",
     literal=lambda a: _lambda_determined(printed(a)),
     assumes=(*PRIMAL[1:],),
     rests_on=("chen2023/eq11",),
@@ -235,8 +235,7 @@ claim(
     where=NOTATION,
     notes="With W fixed, J = 0 is one linear equation for the s entries of Λ; in the counterexample the "
     "W-gradient is not zero either. Stationarity in Λ is no help: ∂J/∂λ_l is half the sum of the squared "
-    "scores in direction l, so it vanishes only where these scores do. In the released code Λ is an "
-    "unconstrained parameter.",
+    "scores in direction l, so it vanishes only where these scores do.",
 )
 
 

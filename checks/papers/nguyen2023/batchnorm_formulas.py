@@ -20,7 +20,7 @@ from derivations.theories.svr.regression import DV, D, N, SvrAssumptions, d, i, 
 jp, l = Index("j'", N), Index("l", N)
 STATISTICS_OF_KEYS = Assumption(
     "statistics of the keys",
-    "queries and keys are centred and scaled by mean and deviation of the keys, over N",
+    "queries and keys are centred and scaled by mean and deviation of the keys, whose number divides both",
     "statistics",
     "mean_and_variance",
 )

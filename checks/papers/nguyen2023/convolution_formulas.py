@@ -62,7 +62,9 @@ IMAGE = (
     r"the rows of $\mathbf{V}$; "
 )
 WHERE = IMAGE + TRAINED + CONSTANTS
-WHERE_2D = IMAGE + r"features $\Phi$ of width $D_\phi$; normaliser $h$."
+WHERE_2D = (
+    IMAGE + r"features $\Phi$ of width $D_\phi$; normaliser $h$. The softmax of a matrix acts on each row."
+)
 WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "
     r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$ of width $D_v$, the rows of "

@@ -588,7 +588,8 @@ claim(
     reason="What is counted are the products of matrices, for the eight heads of Appendix J.",
     rests_on=("nguyen2023/prose-linear-attention",),
     where=r"$N$ tokens of width $D$, feed-forward width $F$; two layers with eight heads each, of scales 1, "
-    "1, 2, 2, 4, 4, 8, 8.",
+    "1, 2, 2, 4, 4, 8, 8. Operations: a multiplication and an addition for each term of a product of "
+    "matrices.",
     notes="Linear Attention-BN keeps all keys: it makes the products of linear attention, and centres "
     "queries and keys besides. The accuracies stand under nguyen2023/tab5.",
 )

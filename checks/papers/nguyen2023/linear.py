@@ -112,7 +112,8 @@ claim(
     where=NOTATION
     + FEATURES
     + r" $\boldsymbol{\mu}$ and $\mathbf{s}^{-1}$: centre and scale of (22), here any "
-    r"where nothing is said, as are $\boldsymbol{\mu}^s$ and $\mathbf{s}^{s^{-1}}$ of head $s$. "
+    r"where nothing is said, as are $\boldsymbol{\mu}^s$ and $\mathbf{s}^{s^{-1}}$ of head $s$; "
+    r"$\boldsymbol{v}_j$: the values. "
     + HEADS_WHERE
     + r" $\boldsymbol{x}^s$: any query of head $s$. The left sides, as corrected, are the fitted "
     r"functions of these features, by entries.",

@@ -15,12 +15,14 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Welch:
-    """A leg that tests each task of a table against the baseline. It settles nothing: that ± is the sample
-    deviation over the runs is not printed. ``lower``: the table has errors, of which less is better.
+    """A leg that tests each row of a table against the baseline. It settles nothing: that ± is the sample
+    deviation over the runs is not printed. ``lower``: the table has errors, of which less is better;
+    ``names``: its columns, the baseline first.
     """
 
     table: Table
     lower: bool = False
+    names: tuple[str, ...] = COLUMNS
 
     def tasks(self, column: int, better: bool) -> list[str]:
         """The tasks on which a column is significantly better, or worse."""
@@ -41,12 +43,12 @@ class Welch:
     def __call__(self, assumptions: Any, options: Any) -> list[Evidence]:
         """How many differences of each column are significant."""
         said = []
-        for column, name in enumerate(COLUMNS[1:], 1):
+        for column, name in enumerate(self.names[1:], 1):
             better, worse = self.tasks(column, True), self.tasks(column, False)
             on = f" ({', '.join(worse)})" if worse else ""
             said.append(f"{name} better on {len(better)} and worse on {len(worse)}{on}")
         detail = (
-            f"Welch's test at {LEVEL:.0%}, each task against {COLUMNS[0]}, {RUNS} runs, ± taken as a sample "
-            f"deviation: of {len(self.table.tasks)} tasks {'; '.join(said)}"
+            f"Welch's test at {LEVEL:.0%}, each row against {self.names[0]}, {RUNS} runs, ± taken as a "
+            f"sample deviation: of {len(self.table.tasks)} rows {'; '.join(said)}"
         )
         return [Evidence("exact", "measured", None, detail)]

@@ -234,6 +234,7 @@ _table(
     "Attention-Conv2D is more accurate than the baseline in both measures.",
     All(_text(*(above(f"gain, {row}", difference(SIX, 1, row), 0) for row in SIX.rows))),
     legs=(
+        Welch(SIX, names=("softmax", "Attention-Conv2D")),
         Recorded(
             "nguyen2023/digits",
             partial(compared, "patches of 2 x 2", "softmax", {"Conv2D": None, "Conv1D": None}),

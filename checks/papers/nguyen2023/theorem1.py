@@ -85,7 +85,8 @@ claim(
     ),
     legs=(rows.attention_engines,),
     where=r"$N$ tokens; $\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, "
-    r"$\mathbf{V}\in\mathbb{R}^{N\times D_v}$, $\mathbf{A}\in\mathbb{R}^{N\times N}$.",
+    r"$\mathbf{V}\in\mathbb{R}^{N\times D_v}$, $\mathbf{A}\in\mathbb{R}^{N\times N}$; softmax acts on each "
+    "row.",
 )
 
 
@@ -424,8 +425,8 @@ claim(
     rests_on=("nguyen2023/eq4", "nguyen2023/eq8", "nguyen2023/eq10"),
     where=PROGRAM + r" $\boldsymbol{w}_d(f)$, $\Phi(\boldsymbol{k}_j)_f$: the coordinates of feature $f$.",
     notes="Primal-dual is meant in this sense: the same function, written with weights or with values. The "
-    "layer is the fitted function of (4); a layer with other weights is an attention over these keys only if "
-    "the rows of W lie in the span of the features Φ(k_j), up to vectors orthogonal to every Φ(x). "
-    "That given values also solve (5) takes the right targets and a large enough C: see "
+    "layer is the fitted function of (4); a layer with other weights and the same b is an attention over "
+    "these keys only if the rows of W lie in the span of the features Φ(k_j), up to vectors orthogonal to "
+    "every Φ(x). That given values also solve (5) takes the right targets and a large enough C: see "
     "nguyen2023/prose-converse.",
 )

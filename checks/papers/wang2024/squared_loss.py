@@ -77,8 +77,7 @@ claim(
     rests_on=("wang2024/prose-telescoping",),
     legs=(legs.layers_are_steps, tensor_legs.squared_loss_steps),
     where=LOSS + r" $\phi(x_\cdot)$, $y_\cdot$: those of all examples, a row for each.",
-    notes=FACTOR_NOTES
-    + " For a kernel with infinitely many features, a finite set of positions has finite ones.",
+    notes=FACTOR_NOTES + " At finitely many positions every Mercer kernel has finitely many features.",
 )
 
 

@@ -30,6 +30,12 @@ def test_a_true_closed_form_is_proved_and_its_mutants_are_killed() -> None:
     assert r"f{\left(n - 1 \right)}" in TRIANGLE.statement_latex()
 
 
+def test_the_display_says_which_whole_numbers_are_meant() -> None:
+    """At n = 3/2 nothing determines f."""
+    display = TRIANGLE.statement_latex()
+    assert display.endswith(r"n \in \{1, 2, \dots\}") and "n > 0" not in display
+
+
 def test_a_form_that_fits_the_listed_cases_only_is_refuted() -> None:
     """f(n) = n + (n - 1)(n - 2)(n - 3), counted as n on 1 to 3."""
     count = replace(

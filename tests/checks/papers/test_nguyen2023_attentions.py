@@ -26,7 +26,7 @@ from checks.papers.nguyen2023.efficiency import (
     shares_with_more_heads,
 )
 from checks.papers.nguyen2023.significance import RUNS, Welch
-from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_8, Table
+from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_6, TABLE_8, Table
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
@@ -227,6 +227,8 @@ def test_welchs_test_is_that_of_samples():
                 assert (task in Welch(table, lower).tasks(column, True)) == better
     (said,) = Welch(TABLE_1)(None, None)
     assert said.passed is None and "Attention-BN better on 4 and worse on 0" in said.detail
+    (said,) = Welch(TABLE_6, names=("softmax", "Attention-Conv2D"))(None, None)
+    assert said.detail.endswith("of 2 rows Attention-Conv2D better on 2 and worse on 0")
 
 
 def test_equal_means_are_never_significant():
