@@ -44,7 +44,10 @@ REASON = "The figures show measurements of training runs on a GPU that cannot be
 WHERE = (
     r"$N$ tokens of width $D$, feed-forward width $F$, $F=2D$ in the shares; two heads with scales 1 and 2."
 )
-SAVED_WHERE = " Differentiated is the share of operations that is saved, in (d) as corrected their number."
+SAVED_WHERE = (
+    " Operations: a multiplication and an addition for each term of a product of matrices. Differentiated is "
+    "the share of them that is saved, in (d) as corrected their number."
+)
 SPARSE_WHERE = r" A query keeps $M=\rho N$ keys of a whole head, the same share of the keys of a scaled one."
 
 
