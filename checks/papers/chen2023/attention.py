@@ -181,11 +181,16 @@ def _theory(a: KsvdAssumptions, normalisation: str) -> Term:
     return ksvd.kernel(replace(printed(a), f_X="identity", normalisation=normalisation), i, j)
 
 
-def _cosine(features: Tensor, name: str, positive: bool) -> Definition:
+def of_x(name: str, width: str) -> Term:
+    """The query or the key of x."""
     latex = rf"{name}(\boldsymbol{{x}})"
-    vector = Tensor(f"{name}(x)", (P,), latex, "", rf"{latex}_{{%1}}")
-    norm = Tensor(f"|{name}(x)|", (), rf"\|{latex}\|_2", positive=positive)
-    return Definition(as_term(features), as_term(vector) / as_term(norm), label=f"cosine features, {name}")
+    return as_term(Tensor(f"{name}(x)", (width,), latex, "", rf"{latex}_{{%1}}"))
+
+
+def _cosine(features: Tensor, name: str, positive: bool) -> Definition:
+    vector = of_x(name, P)
+    norm = as_term(Tensor(f"|{name}(x)|", (), rf"\|{vector.latex()}\|_2", positive=positive))
+    return Definition(as_term(features), vector / norm, label=f"cosine features, {name}")
 
 
 def _mean(scale: sp.Expr, label: str) -> GaussianMean:
@@ -201,9 +206,7 @@ FEATURE_MAP = Definition(
 
 def _exponential(features: Tensor, name: str, scale: Term | int = 1) -> Definition:
     """φ(x) = g(q(x)) or g(k(x)), of the query or key divided by the scale."""
-    latex = rf"{name}(\boldsymbol{{x}})"
-    at = as_term(Tensor(f"{name}(x)", (DQ,), latex, "", rf"{latex}_{{%1}}"))
-    at = at if scale == 1 else at / scale
+    at = of_x(name, DQ) if scale == 1 else of_x(name, DQ) / scale
     value = exp(-(squared_norm(at) / 2)) * stack(m_w, exp(as_term(omega)[m_w].T @ at))
     return Definition(as_term(features), value, label=f"exponential features, {name}")
 
