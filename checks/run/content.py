@@ -14,7 +14,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
@@ -33,7 +33,7 @@ from checks.run.catalogue import (
     sources,
     written_beside,
 )
-from checks.run.reach import absolute, effects, named_modules, nested, reach
+from checks.run.reach import absolute, effects, kept, named_modules, nested, reach
 from checks.run.readings import printed_in
 from derivations.calculus.term import whole
 
@@ -54,10 +54,10 @@ def _imports(name: str) -> frozenset[str]:
     """
     path, within = sources()[name], name.split(".")[:-1]
     packages = {".".join(within[: n + 1]) for n in range(len(within))}
-    return frozenset((_imported(path, path.read_bytes()) | packages) & sources().keys() - set(_WIRING))
+    named = kept(path, path.read_bytes(), "imports", _imported)
+    return frozenset((named | packages) & sources().keys() - set(_WIRING))
 
 
-@cache
 def _imported(path: Path, content: bytes) -> frozenset[str]:
     found: set[str] = set()
     tree = ast.parse(content)

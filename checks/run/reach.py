@@ -10,9 +10,14 @@ changes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import lru_cache
+import hashlib
+import marshal
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cache, lru_cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -118,19 +123,60 @@ def _mentions(module: _Module, statement: _Statement, files: dict[str, Path]) ->
 
 @lru_cache(maxsize=4096)
 def _parsed(path: Path, changed: int) -> _Module:
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    statements = []
-    for node in ast.parse(text).body:
-        decorated = [d.lineno for d in getattr(node, "decorator_list", ())]
-        first, last = min([node.lineno, *decorated]), node.end_lineno or node.lineno
-        statements.append(_statement(node, first, last, "\n".join(lines[first - 1 : last]), path))
+    content = path.read_bytes()
+    statements = [_Statement(*s) for s in kept(path, content, "statements", _statements)]
     aliases = {name: target for s in statements for name, target in s.imports if _at_top(s)}
     defined: dict[str, list[int]] = {}
     for n, s in enumerate(statements):
         for name in s.defines:
             defined.setdefault(name, []).append(n)
     return _Module(tuple(statements), aliases, {name: tuple(ns) for name, ns in defined.items()})
+
+
+def _statements(path: Path, content: bytes) -> tuple[Any, ...]:
+    lines, found = content.decode().splitlines(), []
+    for node in ast.parse(content).body:
+        decorated = [d.lineno for d in getattr(node, "decorator_list", ())]
+        first, last = min([node.lineno, *decorated]), node.end_lineno or node.lineno
+        found.append(_statement(node, first, last, "\n".join(lines[first - 1 : last]), path))
+    return tuple(tuple(getattr(s, f.name) for f in fields(s)) for s in found)
+
+
+def kept(path: Path, content: bytes, kind: str, read: Callable[[Path, bytes], Any]) -> Any:
+    """What ``read`` finds in a source file, of values that marshal takes; kept beside the file's bytecode and,
+    as that, read again when the text changes, or the packages around the file, or this module.
+    """
+    around = [_package(path, level) for level in range(1, min(5, len(path.parents)))]
+    made_of = hashlib.sha256(b"\0".join([_reader(), repr((str(path), around)).encode(), content])).digest()
+    place = Path(cache_from_source(path, optimization=kind))
+    try:
+        made, found = marshal.loads(place.read_bytes())
+        if made == made_of:
+            return found
+    except (OSError, ValueError, EOFError, TypeError):
+        pass
+    found = read(path, content)
+    if not sys.dont_write_bytecode:
+        _write(place, marshal.dumps((made_of, found)))
+    return found
+
+
+@cache
+def _reader() -> bytes:
+    """The text of what reads files, and the Python that does it."""
+    own = [Path(__file__), Path(__file__).with_name("content.py")]
+    return b"\0".join([sys.version.encode(), *(p.read_bytes() for p in own)])
+
+
+def _write(place: Path, content: bytes) -> None:
+    """Write a file that nothing needs, whole or not at all."""
+    part = place.with_suffix(f".{os.getpid()}")
+    try:
+        place.parent.mkdir(exist_ok=True)
+        part.write_bytes(content)
+        part.replace(place)
+    except OSError:
+        part.unlink(missing_ok=True)
 
 
 def _at_top(statement: _Statement) -> bool:

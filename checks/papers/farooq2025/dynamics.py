@@ -152,7 +152,7 @@ claim(
     "between -1 and 1. Without a regulariser the alignments go to 0, so AV itself is left unless it is 0. "
     "With it, the limit may differ from AV: n = 1, d_v = 2, V = (1, 0), start (0, 1) and η = 1/2 lead to "
     "(1, 1) in one step. For F = u³ no step size serves all starts: one token of value 1 runs off from "
-    "z = -2, since each step subtracts at least 9η. Section 7 rests on this.",
+    "z = -2, since each step subtracts at least 9η.",
 )
 
 claim(

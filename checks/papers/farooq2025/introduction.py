@@ -160,11 +160,12 @@ claim(
     correction_words=(
         FIXED_WORDS
         + " What equals attention is one gradient step of size 1 on the energy with stored patterns k_m, "
-        "taken from a query q; a fixed point of that step is not attention of a given query."
+        "taken from a query q; at a fixed point of that step the query is its own output."
     ),
     rests_on=(HERE + "eq3", HERE + "eq4"),
     legs=(legs.simplified, legs.retrieval),
-    where=STATE + r" $q$ a query, $k_m$ the keys, the rows of $K$, which are values as well.",
+    where=STATE
+    + r" $q$ a query, $k_m$ the keys, the rows of $K\in\mathbb{R}^{n\times d_k}$, which are values as well.",
 )
 
 SOFTMAX_ENERGY = -trace(Z.T @ row_softmax(SCORES) @ V) + trace(HALF * (Z.T @ Z))

@@ -141,10 +141,12 @@ claim(
     ),
     rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
     where=r"(33) for one input $x$ with target $y$ and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all "
-    r"widths 1: $u$ is $\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$, and $u_\star,w_\star$ are any "
-    r"others; $F$ the objective with the slacks solved for, where $y$ lies above the tube; $t$ the step.",
-    notes="From W = W_proj = 0 descent does not move there; (33) is stated for every feature map. In "
-    "training it is the loss of the transformer that is descended, not (33); it need not be convex either.",
+    r"widths 1, and $\boldsymbol{b}=0$, which (33) does not list among its variables: $u$ is "
+    r"$\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$, and $u_\star,w_\star$ are any others; $F$ the "
+    r"objective with the slacks solved for, where $y$ lies above the tube; $C$, $\epsilon$ those of (33); "
+    "$t$ the step.",
+    notes="(33) is stated for every feature map. In training it is the loss of the transformer that is "
+    "descended, not (33); it need not be convex either.",
 )
 
 claim(

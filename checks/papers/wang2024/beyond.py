@@ -109,7 +109,9 @@ claim(
     rests_on=("wang2024/prose-mercer-softmax", "wang2024/prose-mercer-exponential"),
     legs=(tensor_legs.softmax_steps,),
     where=WHERE.replace(n.MODEL, r"$f_\theta(x)=W\phi(x)/D(x)$")
-    + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0.",
+    + r" $\kappa(x_i,x)=\phi(x_i)^\top\phi(x)/D(x)$ with $D(x)=\sum_i\phi(x_i)^\top\phi(x)>0$; λ ≥ 0. On "
+    r"finitely many positions the exponential has features of finite width. $w_{c,k-1}$: row $c$ of "
+    "$W_{k-1}$.",
     notes="An addition to the paper: with the printed axis of the softmax (over the keys) and masked keys, "
     "for any number of layers. Only the quotient by D matters, so the proof takes D as any positive "
     "function. Normalised over the queries instead, attention descends another weighted loss, which depends "

@@ -129,7 +129,7 @@ claim(
     words="∂h_c/∂f_c = p(Y = c) p(Y ≠ c).",
     literal=lambda a: softmax_derivative(),
     assumes=(replace(REFERENCE, knob="", value=""),),
-    where=CLASSES_WHERE,
+    where=CLASSES_WHERE + r" $h_{c,\theta}(x)=p_\theta(Y=c|X=x)$.",
     notes="At f = 0 it is (C-1)/C² for every class and position. The other derivatives are ∂h_c/∂f_{c'} = "
     "-h_c h_{c'}.",
 )
@@ -380,7 +380,8 @@ claim(
     rests_on=("wang2024/eq4", "wang2024/eq10"),
     where=STEP_WHERE
     + r" $e_{j,k-1}$ stacks $x_j$ and $\tilde y_j-\sum_{k'<k}\Delta h_{\theta_{k'}}(x_j)$; $X$ has the rows "
-    r"$x_i$; $x_\cdot$, $\tilde y_\cdot$: any of the examples; $1_N$: the vector of $N$ ones.",
+    r"$x_i$; $x_\cdot$, $\tilde y_\cdot$: those of all examples, a row for each; $1_N$: the vector of $N$ "
+    r"ones; $\kappa$: any kernel. In the corrected (c) $C=2$ and $c=1$.",
     notes=STEP_NOTES + " As a recursion (11) is carried out exactly by attention.",
 )
 

@@ -253,7 +253,7 @@ claim(
     correction_words="After the skip connection the vector is (x_{N+1}, -Σ_{k'} Δf_{k'}); the prediction is "
     "its product with the (C-1)×(d+C-1) matrix [0, -I].",
     rests_on=("wang2024/eq2", "wang2024/prose-telescoping"),
-    where=WHERE + r" $\mathbf{1}_1$: a single 1.",
+    where=WHERE + r" $L$: the number of layers; $\mathbf{1}_1$: a single 1.",
     notes="Two slips. The printed vector is not the sum after the skip connection, whose first d entries are "
     "x_{N+1}, nor, for more than one layer, the layer's output (0, -Δf_L). And (0_d, -1) has d + 1 entries "
     "against d + C - 1: an inner product only for C = 2. In Section 3 a query encoded as (x, -1/C) makes the "

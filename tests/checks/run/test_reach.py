@@ -15,6 +15,7 @@ import pytest
 
 from checks.claim import CLAIMS, Claim, Options
 from checks.run import catalogue, content
+from checks.run import reach as reader
 from checks.run.content import key, said_under, source
 from checks.run.reach import effects, nested, reach
 from checks.run.registry import load
@@ -384,3 +385,41 @@ class A:
     kinds = (ast.Module, ast.stmt, ast.excepthandler, ast.match_case)
     assert set(nested(tree)) == {node for node in ast.walk(tree) if isinstance(node, kinds)}
     assert sum(isinstance(node, ast.Import | ast.ImportFrom) for node in nested(tree)) == 8
+
+
+def test_what_was_read_of_a_file_is_kept_until_the_file_or_what_is_around_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, asked = tmp_path / "inner" / "a.py", list[bytes]()
+    path.parent.mkdir()
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+    def read(_: Path, content: bytes) -> tuple[int, frozenset[str]]:
+        asked.append(content)
+        return len(asked), frozenset({"x"})
+
+    def found(content: bytes) -> Any:
+        return reader.kept(path, content, "tried", read)
+
+    assert found(b"1") == (1, frozenset({"x"})) and found(b"1") == (1, frozenset({"x"}))
+    assert found(b"2")[0] == 2  # of the same length, and whenever it was written
+    (path.parent / "__init__.py").touch()  # what a relative import means
+    assert found(b"2")[0] == 3 and found(b"2")[0] == 3
+    (place,) = (path.parent / "__pycache__").iterdir()
+    for damaged in (b"", b"nonsense", place.read_bytes()[:-4]):
+        place.write_bytes(damaged)
+        before = len(asked)
+        assert found(b"2")[0] == before + 1 == found(b"2")[0]
+    monkeypatch.setattr(reader, "_reader", lambda: b"another reader")
+    assert found(b"2")[0] == len(asked) == 7
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert [found(b"3")[0], found(b"3")[0]] == [8, 9]
+
+
+def test_the_text_behind_a_name_is_the_same_where_it_was_kept(tmp_path: Path) -> None:
+    name, path = "checks.run.content", Path(content.__file__)
+    lines = [n for n, line in enumerate(path.read_text().splitlines(), 1) if line.startswith("def ")]
+    modules = ((name, path), ("checks.run.reach", Path(reader.__file__)))
+    first = [reach(path, line, modules) for line in lines]
+    reader._parsed.cache_clear()
+    assert [reach(path, line, modules) for line in lines] == first and len(set(first)) > 5
