@@ -443,7 +443,8 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         missing += still_open
         same = equal(*pair) and not still_open
         faithful &= same
-        latex = rf"{plan[-1].tensor.symbol} = {formula.latex()}"
+        becomes = "=" if plan[-1].times == "1" else r"\leftarrow"
+        latex = rf"{plan[-1].tensor.symbol} {becomes} {formula.latex()}"
         finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
         if not same and (where := told_apart(*pair, seed, ("the plan gives", "the formula"))):
             raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for: {where}")

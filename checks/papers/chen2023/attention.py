@@ -20,7 +20,7 @@ from checks.kinds.examples import Point, Rule
 from checks.kinds.gaussian import GaussianMean
 from checks.leg import Legs, Named
 from checks.papers.chen2023 import setting
-from checks.papers.chen2023.setting import DQ, DV, TOKENS, D
+from checks.papers.chen2023.setting import DK, DQ, DV, TOKENS, D
 from checks.papers.chen2023.symbols import (
     NOTATION,
     entry,
@@ -47,6 +47,7 @@ from derivations.calculus.term import (
     as_term,
     exp,
     eye,
+    size,
     sqrt,
     squared_norm,
     stack,
@@ -180,11 +181,16 @@ def _theory(a: KsvdAssumptions, normalisation: str) -> Term:
     return ksvd.kernel(replace(printed(a), f_X="identity", normalisation=normalisation), i, j)
 
 
-def _cosine(features: Tensor, name: str, positive: bool) -> Definition:
+def of_x(name: str, width: str) -> Term:
+    """The query or the key of x."""
     latex = rf"{name}(\boldsymbol{{x}})"
-    vector = Tensor(f"{name}(x)", (P,), latex, "", rf"{latex}_{{%1}}")
-    norm = Tensor(f"|{name}(x)|", (), rf"\|{latex}\|_2", positive=positive)
-    return Definition(as_term(features), as_term(vector) / as_term(norm), label=f"cosine features, {name}")
+    return as_term(Tensor(f"{name}(x)", (width,), latex, "", rf"{latex}_{{%1}}"))
+
+
+def _cosine(features: Tensor, name: str, positive: bool) -> Definition:
+    vector = of_x(name, P)
+    norm = as_term(Tensor(f"|{name}(x)|", (), rf"\|{vector.latex()}\|_2", positive=positive))
+    return Definition(as_term(features), vector / norm, label=f"cosine features, {name}")
 
 
 def _mean(scale: sp.Expr, label: str) -> GaussianMean:
@@ -196,6 +202,15 @@ FEATURE_MAP = Definition(
     exp(-(squared_norm(arg) / 2)) * stack(m_w, exp(as_term(omega)[m_w].T @ arg)),
     label="exponential features",
 )
+
+
+def _exponential(features: Tensor, name: str, scale: Term | int = 1) -> Definition:
+    """φ(x) = g(q(x)) or g(k(x)), of the query or key divided by the scale."""
+    at = of_x(name, DQ) if scale == 1 else of_x(name, DQ) / scale
+    value = exp(-(squared_norm(at) / 2)) * stack(m_w, exp(as_term(omega)[m_w].T @ at))
+    return Definition(as_term(features), value, label=f"exponential features, {name}")
+
+
 D_SUMS = replace(D_HAT, positive=False)
 D_RULE = entry(phi_q @ (phi_k.T @ Ones((), (N,))), i)
 
@@ -208,6 +223,8 @@ def _remark(a: KsvdAssumptions) -> All:
     return All(
         Definition(kappa_ij[i, j], D_INVERSE * (phi_q[i].T @ phi_k[i]), label="the kernel as printed"),
         FEATURE_MAP,
+        _exponential(ksvd.phi_q_x, "q"),
+        _exponential(ksvd.phi_k_x, "k"),
         _mean(sp.Integer(1), "mean of the features, one coordinate"),
         Definition(as_term(D_SUMS)[i], D_RULE, label="D̂"),
         Definition(e_x, D_ROOT @ W_ex.T @ phi_q_x, label="the score e as printed"),
@@ -234,6 +251,8 @@ def _repaired(a: KsvdAssumptions) -> All:
     return All(
         Definition(kappa_ij[i, j], (phi_q[i].T @ phi_k[j]) / as_term(D_HAT)[i], label="the kernel"),
         FEATURE_MAP,
+        _exponential(ksvd.phi_q_x, "q", size(DK) ** Fraction(1, 4)),
+        _exponential(ksvd.phi_k_x, "k", size(DK) ** Fraction(1, 4)),
         _mean(d_k ** sp.Rational(-1, 4), "mean of the features of z/d_k^(1/4)"),
         Definition(as_term(D_SUMS)[i], D_RULE, label="D̂"),
         Identity(as_term(D_HAT)[i], row_sum, (sums, *_positive_features()), label="D̂ holds the row sums"),
@@ -267,15 +286,15 @@ claim(
     rests_on=("chen2023/eq2", "chen2023/eq7"),
     legs=(tensor_legs.weighted_rows,),
     where=NOTATION
-    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $a,b,w$: one coordinate of a "
-    r"query, of a key and of a random vector $\boldsymbol{w}_m$; $d_k$ the width of queries and keys. As an "
-    r"index $f$ counts the features.",
+    + r" $\hat D=\operatorname{diag}(\phi_q(X)(\phi_k(X)^\top\mathbf{1}))$; $q(\boldsymbol{x})$ and "
+    r"$k(\boldsymbol{x})$: the query and the key of $\boldsymbol{x}$, of width $d_q=d_k$, which is $p$ where "
+    r"the features are cosine; $a,b,w$: one coordinate of a query, of a key and of a random vector "
+    r"$\boldsymbol{w}_m$. As an index $f$ counts the features.",
     notes="With D̂^(-1/2) on both scores the kernel is D̂^(-1/2)K_0D̂^(-1/2), where K_0 has the entries "
     "⟨φ_q(x_i), φ_k(x_j)⟩: similar to the softmax D̂⁻¹K_0, so the same eigenvalues, but in general other "
     "singular values, and singular values are what KSVD is about. Printed slips: φ_k(x_i) for φ_k(x_j), the "
     "matrices D̂⁻¹ and D̂^(-1/2) beside a scalar and an s-vector, no 1/√d_k. The missing 1/√p cancels. For "
-    "finitely many features K has rank at most p. "
-    "Nothing later rests on this part.",
+    "finitely many features K has rank at most p.",
 )
 
 # ---------------------------------------------------------------- Figure 2
@@ -426,9 +445,8 @@ claim(
     r"multiplications, without those of the softmax, and numbers stored besides the inputs.",
     notes="No map of Remark 4.1 acts entry by entry: the cosine map needs the norm of each row besides, of "
     "the order of Np, which keeps the bounds; random exponential features need the products of every query "
-    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The projections "
-    "to queries, keys and values are in no count. The N² of memory is not needed when attention is streamed. "
-    "Where s > p the scores take more memory than the features.",
+    "and key with p vectors, which Nps bounds only where d_q is at most of the order of s. The N² of memory "
+    "is not needed when attention is streamed. Where s > p the scores take more memory than the features.",
 )
 
 # ---------------------------------------------------------------- causal version, transformation, sampling

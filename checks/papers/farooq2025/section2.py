@@ -99,8 +99,6 @@ claim(
     rests_on=(HERE + "eq7",),
     legs=(legs.attention,),
     where=QUERY_WHERE,
-    notes="No identity of Sections 2 to 7 uses this: they hold for any real matrix A. Only bounds on the "
-    "step size do.",
 )
 
 claim(
@@ -312,7 +310,7 @@ claim(
     literal=Identity(E_NAME, -as_term(f_) + as_term(g_), given=(ENERGY_RULE, *SPLIT)),
     rests_on=(HERE + "eq11",),
     where=WHERE,
-    notes="So E is neither f, as in (14) to (17), nor -f, as in (18).",
+    notes="So E is neither f, as in (14), (15) and (17), nor -f, as in (18).",
 )
 
 claim(

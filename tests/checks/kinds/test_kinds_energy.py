@@ -178,6 +178,18 @@ def test_cost_counts_a_matrix_product() -> None:
     assert "stated" in said and "printed" not in said, "a paper need not print what a claim counts"
 
 
+def test_a_round_of_a_loop_is_displayed_as_a_change_not_as_an_equation() -> None:
+    """Z = AZ would be false of most states."""
+    product = Tensor("D", (N, DV))
+    power = (
+        Assign(product, (i, k), sum_over(j, A[i, j] * Z[j, k]), times="T"),
+        Assign(en.Z_, (i, k), as_term(product)[i, k], times="T"),
+    )
+    shown = judged(Cost("T products", power, "T*n**2*d_v", A @ Z)).steps[0]["latex"]
+    assert shown == rf"Z \leftarrow {(A @ Z).latex()}"
+    assert judged(Cost("AV", PRODUCT, "n**2*d_v", AV)).steps[0]["latex"].startswith("D = ")
+
+
 def test_what_is_found_ready_is_said_of_both_plans() -> None:
     """Without it the formula behind the minus would be counted with what it is made of."""
     y_, total = Tensor("y", (N,), "y"), Tensor("E", (), "E")

@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 from checks.claim import Options, built
+from checks.engine.judge import ENGINES
 from checks.engine.printing import conditions_latex
 from checks.kinds.arithmetic import Arithmetic
 from checks.papers.chen2023 import attention, duality, symbols, table_data, tables, triplets, zero_value
@@ -18,9 +19,10 @@ from checks.papers.chen2023 import enumerations as legs
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import examine
+from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
-from derivations.calculus.term import as_term
+from derivations.calculus.term import as_term, exp, size, squared_norm, sum_over
 from derivations.theories import ksvd
 from derivations.theories.ksvd import KsvdAssumptions
 
@@ -148,6 +150,19 @@ def test_gaussian_means_are_integrated() -> None:
 
     w, z = sp.Symbol("w", real=True), sp.Symbol("z", real=True)
     assert sp.simplify(mean(sp.exp(w * z), w) - sp.exp(z**2 / 2)) == 0
+
+
+@pytest.mark.parametrize(("version", "exact"), [("literal", False), ("corrected", True)])
+def test_the_maps_of_remark_4_1_are_those_whose_mean_is_taken(version: str, exact: bool) -> None:
+    """⟨φ_q, φ_k⟩ is a sum over m of products over the coordinates of what the corrected mean integrates."""
+    whole = built(getattr(CLAIMS["chen2023/rem4.1"], version), KsvdAssumptions())
+    left, right = (p.meaning for p in whole.parts if p.label in {f"exponential features, {c}" for c in "qk"})
+    q, k = (attention.of_x(name, attention.DQ) for name in "qk")
+    w, scale = as_term(attention.omega)[attention.m_w], size(attention.DK) ** Fraction(1, 4)
+    halves = (squared_norm(q / scale) + squared_norm(k / scale)) / 2
+    integrand = sum_over(attention.m_w, exp(w.T @ (q + k) / scale - halves))
+    finding = ENGINES[Identity](Identity(left.T @ right, integrand), 0, False)
+    assert finding.proved is exact and (finding.holds is False) is not exact
 
 
 def test_tables_are_transcribed_whole() -> None:
