@@ -28,6 +28,7 @@ from derivations.calculus.term import (
     Named,
     NonConformable,
     Power,
+    RowSoftmax,
     Size,
     Stack,
     SumOver,
@@ -37,6 +38,7 @@ from derivations.calculus.term import (
 from derivations.calculus.unicode import unicode_math
 
 ENTRYWISE = r"\text{powers and functions of arrays entry by entry}"
+ROWWISE = r"\text{softmax of each row of a matrix}"
 
 
 def notation(statement: Any) -> list[str]:
@@ -69,7 +71,8 @@ def notation(statement: Any) -> list[str]:
             if functions.setdefault(flat(symbol), name) != name:
                 raise Malformed(f"{name} is printed {symbol}, as another function is")
     lines = [f"{n} = {meaning}" for n, meaning in names.items() if unicode_math(n) != unicode_math(meaning)]
-    return lines + [ENTRYWISE] * any(map(_entrywise, terms_of(statement)))
+    rowwise = any(isinstance(term, RowSoftmax) for term in all_terms(statement))
+    return lines + [ENTRYWISE] * any(map(_entrywise, terms_of(statement))) + [ROWWISE] * rowwise
 
 
 def _entrywise(term: Term) -> bool:
@@ -129,7 +132,8 @@ def _named(term: Term) -> Iterator[tuple[str, str]]:
     if isinstance(term, Formula):
         yield r"F(u)", Raw((), parse(term.data[0], {"u": Tensor("u").scalar})).latex()
     if isinstance(term, Apply) and not is_unknown(term.data[0]) and term.data[1].lstrip("\\") != term.data[0]:
-        yield f"{term.data[1]}(u)", rf"\operatorname{{{term.data[0]}}}(u)"
+        known = rf"\operatorname{{{term.data[0]}}}(u)"
+        yield f"{term.data[1]}(u)", r"\operatorname{elu}(u) + 1" if term.data[0] == "elu1" else known
 
 
 def _is_array(term: Term) -> bool:

@@ -143,7 +143,7 @@ def _statements(path: Path, content: bytes) -> tuple[Any, ...]:
 
 
 def kept(path: Path, content: bytes, kind: str, read: Callable[[Path, bytes], Any]) -> Any:
-    """What ``read`` finds in a source file, of values that marshal takes; kept beside the file's bytecode and,
+    """What ``read`` finds in a source file, of values that marshal takes; kept beside its bytecode and,
     as that, read again when the text changes, or the packages around the file, or this module.
     """
     around = [_package(path, level) for level in range(1, min(5, len(path.parents)))]

@@ -628,6 +628,11 @@ class Diagonal(Term):
         return rf"\operatorname{{diag}}\left({self.args[0].latex()}\right)"
 
 
+def _by(dims: tuple[str, ...]) -> str:
+    """Dimensions of an array, differences in parentheses where there are several."""
+    return r" \times ".join(f"({d})" if set(d) & {*"+-"} and len(dims) > 1 else d for d in dims)
+
+
 class Ones(Term):
     """An array of ones with dimensions ``data``."""
 
@@ -638,8 +643,7 @@ class Ones(Term):
         return ix.Num(Fraction(1))
 
     def latex(self) -> str:
-        times = r" \times "
-        return rf"\mathbf{{1}}_{{{times.join(self.data)}}}"
+        return rf"\mathbf{{1}}_{{{_by(self.data)}}}"
 
 
 class Zeros(Term):
@@ -652,8 +656,7 @@ class Zeros(Term):
         return ix.Num(Fraction(0))
 
     def latex(self) -> str:
-        times = r" \times "
-        return rf"\mathbf{{0}}_{{{times.join(self.data)}}}"
+        return rf"\mathbf{{0}}_{{{_by(self.data)}}}"
 
 
 class Eye(Term):

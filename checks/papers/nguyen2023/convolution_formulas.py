@@ -63,13 +63,15 @@ IMAGE = (
 )
 WHERE = IMAGE + TRAINED + CONSTANTS
 WHERE_2D = (
-    IMAGE + r"features $\Phi$ of width $D_\phi$; normaliser $h$. The softmax of a matrix acts on each row."
+    IMAGE + r"features $\Phi$ of width $D_\phi$; normaliser $h$. The left side of (c) is what the program on "
+    "convolved keys gives."
 )
 WHERE_1D = (
     r"A sequence of $N$ tokens; queries $\boldsymbol{q}_i$ and keys $\boldsymbol{k}_j$, the rows of "
     r"$\mathbf{Q}$ and $\mathbf{K}$, of width $D$; values $\boldsymbol{v}_j$ of width $D_v$, the rows of "
     r"$\mathbf{V}$; $\operatorname{Conv1D}(\mathbf{X},s) = \mathbf{T}\mathbf{X}$ with "
-    r"$\mathbf{T}$ the $N\times N$ matrix of the $s\times 1$ kernel and its padding."
+    r"$\mathbf{T}$ the $N\times N$ matrix of the $s\times 1$ kernel and its padding. The left side of (c) is "
+    "what the program on convolved keys gives."
 )
 
 

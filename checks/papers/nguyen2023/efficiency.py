@@ -42,12 +42,10 @@ SCALES = Assumption(
 )
 REASON = "The figures show measurements of training runs on a GPU that cannot be repeated here."
 WHERE = (
-    r"$N$ tokens of width $D$, feed-forward width $F$, $F=2D$ in the shares; two heads with scales 1 and 2."
+    r"$N$ tokens of width $D$, feed-forward width $F$, $F=2D$ in the shares; two heads with scales 1 and 2. "
+    "Operations: a multiplication and an addition for each term of a product of matrices."
 )
-SAVED_WHERE = (
-    " Operations: a multiplication and an addition for each term of a product of matrices. Differentiated is "
-    "the share of them that is saved, in (d) as corrected their number."
-)
+SAVED_WHERE = " Differentiated is the share of operations that is saved, in (d) as corrected their number."
 SPARSE_WHERE = r" A query keeps $M=\rho N$ keys of a whole head, the same share of the keys of a scaled one."
 
 
@@ -506,7 +504,7 @@ for _number, _name in ((2, "Attention-SH"), (3, "sparse Attention-BN+SH"), (4, "
         assumes=(MODEL, SCALES),
         rests_on=("nguyen2023/fig1", "nguyen2023/eq25"),
         legs=(more_heads,),
-        where=WHERE + (SAVED_WHERE if _dense else SPARSE_WHERE),
+        where=WHERE + ("" if _dense else SPARSE_WHERE) + SAVED_WHERE,
         notes=HEADS + ("" if _dense else PATTERN) + (COMPARABLE if _number == 4 else ""),
     )
 

@@ -85,8 +85,7 @@ claim(
     ),
     legs=(rows.attention_engines,),
     where=r"$N$ tokens; $\mathbf{Q},\mathbf{K}\in\mathbb{R}^{N\times D}$, "
-    r"$\mathbf{V}\in\mathbb{R}^{N\times D_v}$, $\mathbf{A}\in\mathbb{R}^{N\times N}$; softmax acts on each "
-    "row.",
+    r"$\mathbf{V}\in\mathbb{R}^{N\times D_v}$, $\mathbf{A}\in\mathbb{R}^{N\times N}$.",
 )
 
 
