@@ -232,6 +232,8 @@ class Vocabulary:
     differentials: dict[tuple[str, ...], set[Term]] = field(default_factory=dict)
     entrywise: bool = False
     "whether it is said that powers and functions of arrays are meant entry by entry"
+    rowwise: bool = True
+    "whether it is said that the softmax of a matrix is that of its rows"
 
     def name(self, latex: str, meaning: Any) -> None:
         """Enter a printed name."""
@@ -263,9 +265,9 @@ def everything(item: Any) -> Iterator[Any]:
             todo += vars(one).values()
 
 
-def vocabulary(statement: Any, entrywise: bool = False) -> Vocabulary:
+def vocabulary(statement: Any, entrywise: bool = False, rowwise: bool = True) -> Vocabulary:
     """The vocabulary of a statement: what its own symbols are printed as."""
-    found = Vocabulary(entrywise=entrywise)
+    found = Vocabulary(entrywise=entrywise, rowwise=rowwise)
     held = list(everything(statement))  # what is walked must stay alive: it is known by its address
     for one in held:
         match one:
@@ -958,6 +960,8 @@ class Reader:
         """Of each row of a matrix, or of a score over the index that is written below."""
         if not self.skip("_"):
             node = self.bracket()
+            if not self.vocabulary.rowwise:
+                raise Unreadable("a softmax of what is not said")
             if len(node.dims) != 2:
                 raise Unreadable("shapes that do not fit", f"softmax of {_show(node.dims)}")
 
@@ -1049,7 +1053,9 @@ class Reader:
             (name,) = self.indices()
             dim = self.scope[name]
             return Node((dim,), lambda p, at: np.eye(p.size(dim))[at[name]])
-        dims = tuple(self.known_dimension(text) for text in self.raw().split(r"\times"))
+        texts = self.raw().split(r"\times")
+        inner = (t.removeprefix("(").removesuffix(")") for t in texts) if len(texts) > 1 else texts
+        dims = tuple(map(self.known_dimension, inner))
         if letter in ("0", "1"):
             fill = np.zeros if letter == "0" else np.ones
             return _reshaped(Node(dims, lambda p, at: fill([p.size(d) for d in dims])))

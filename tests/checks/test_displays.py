@@ -36,7 +36,7 @@ from reader import (
 
 from checks.claim import built
 from checks.engine.judge import unbound
-from checks.engine.notation import ENTRYWISE
+from checks.engine.notation import ENTRYWISE, ROWWISE
 from checks.engine.printing import conditions_latex, equation, part_latex
 from checks.kinds import follows, implication
 from checks.kinds.extremum import Extremum
@@ -112,7 +112,8 @@ def _cases(part: Any) -> Iterator[Any]:
 def formulas() -> list[Formula]:
     found = []
     for claim, version, kind, statement in statements():
-        said = vocabulary(statement, entrywise=ENTRYWISE in part_latex(statement))
+        shown = part_latex(statement)
+        said = vocabulary(statement, entrywise=ENTRYWISE in shown, rowwise=ROWWISE in shown)
         found += [Formula(claim, version, kind, t.latex(), t, said) for t in terms_of(statement)]
     return found
 
@@ -133,7 +134,14 @@ def outcomes() -> list[tuple[Formula, tuple[str, str]]]:
     found = []
     for formula in formulas():
         said = formula.words
-        key = formula.latex, formula.term, said.entrywise, frozenset(said.tensors), frozenset(said.dims)
+        key = (
+            formula.latex,
+            formula.term,
+            said.entrywise,
+            said.rowwise,
+            frozenset(said.tensors),
+            frozenset(said.dims),
+        )
         if key not in known:
             known[key] = outcome(formula)
         found.append((formula, known[key]))
