@@ -15,7 +15,7 @@ test: test-claims
 	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) --dist loadfile --ignore tests/checks/run/test_claims.py
 
 test-claims: $(VENV)/test
-	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) tests/checks/run/test_claims.py
+	$(BIN)/pytest -m "not slow" -n $(or $(WORKERS),auto) --dist worksteal tests/checks/run/test_claims.py
 
 test-slow: $(VENV)/test
 	$(BIN)/pytest -m slow
