@@ -23,7 +23,7 @@ from checks.engine.hypotheses import (
     signs_under,
 )
 from checks.engine.instances import Instance, base_tensors, describe
-from checks.engine.judge import ENGINES, ENOUGH, conformable, difference
+from checks.engine.judge import ENGINES, ENOUGH, conformable, difference, equal
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
@@ -249,7 +249,7 @@ def certificate_error(statement: Follows) -> str:
     for tensor, h in residuals.items():
         right = ix.define(right, tensor, lambda *idx, h=h: h.difference(*idx))
     left, right = (apply_definitions(side, statement.given) for side in (left, right))
-    if not nf.equal(left, right):
+    if not equal(left, right):
         return f"the certificate is not an identity: the sides differ by {difference(left, right)}"
     return ""
 
@@ -332,14 +332,14 @@ def _same(changed: Follows, statement: Follows) -> bool:
     at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(statement.lhs.shape()))
     before = statement.lhs.entry(*at) - statement.rhs.entry(*at)
     after = changed.lhs.entry(*at) - changed.rhs.entry(*at)
-    return nf.equal(apply_definitions(before, statement.given), apply_definitions(after, statement.given))
+    return equal(apply_definitions(before, statement.given), apply_definitions(after, statement.given))
 
 
 def _trivial(changed: Follows) -> bool:
     """A mutant that holds without any hypothesis says nothing wrong."""
     at = tuple(Index(f"w{n}#", dim) for n, dim in enumerate(changed.lhs.shape()))
     left, right = (apply_definitions(side.entry(*at), changed.given) for side in (changed.lhs, changed.rhs))
-    return nf.equal(left, right)
+    return equal(left, right)
 
 
 ENGINES[Follows] = follows

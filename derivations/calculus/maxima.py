@@ -1,7 +1,8 @@
 """The larger of two numbers, by the ramp: max(a, b) = b + relu(a - b); exact instances evaluate it by signs.
 
 A second normal form for ramps and absolute values: relu(cu) = c relu(u) for c > 0, relu(-u) = relu(u) - u,
-|u| = 2 relu(u) - u, relu(u)² = u relu(u), relu(u) = u where u is visibly positive. These hold for all real u.
+|u| = 2 relu(u) - u, relu(u)² = u relu(u), relu(u) = u where u is visibly positive, 0 where -u is. These hold
+for all real u.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def _upright(node: ix.Expr) -> ix.Expr | None:
 def _ramp(form: nf.Form, function: str) -> ix.Expr:
     if not form or nf.form_positive(form):
         return to_expr(form)
+    if nf.form_positive(opposite := nf.scale(form, -1)):
+        return to_expr(opposite if function == "abs" else nf.ZERO)
     first = form[0][1]
     scaled = nf.scale(form, 1 / abs(first))
     upright = to_expr(nf.scale(scaled, 1 if first > 0 else -1))

@@ -83,6 +83,10 @@ def test_the_form_of_maxima() -> None:
     assert not maxima.equal(maxima.maximum(one, two).entry(), x)
     assert maxima.equal(call("abs", -3 * x), 3 * call("relu", x) + 3 * call("relu", -x))
     assert not maxima.equal(call("relu", -x), -call("relu", x))
+    positive = Tensor("p", positive=True).scalar
+    assert maxima.equal(call("relu", -positive - 1), ix.Num(Fraction(0)))
+    assert maxima.equal(call("abs", -positive), positive)
+    assert not maxima.equal(call("relu", 1 - positive), ix.Num(Fraction(0)))
     with pytest.raises(NonConformable):
         maxima.maximum(one, as_term(U)).shape()
 
