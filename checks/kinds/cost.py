@@ -20,7 +20,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_given, named, open_demands
-from checks.engine.judge import ENGINES, equal, rejects, step, told_apart
+from checks.engine.judge import ENGINES, attempt, equal, rejects, step, told_apart
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed, sized, tensors_of
@@ -444,7 +444,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         same = equal(*pair) and not still_open
         faithful &= same
         latex = rf"{plan[-1].tensor.symbol} = {formula.latex()}"
-        finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
+        finding.steps.append(attempt("what the plan computes", latex, "its lines put into each other", same))
         if not same and (where := told_apart(*pair, seed, ("the plan gives", "the formula"))):
             raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for: {where}")
     counted = sp.expand(count(s.plan, s.sizes, s.measure) - count(s.base, s.sizes, s.measure))

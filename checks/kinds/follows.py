@@ -23,7 +23,7 @@ from checks.engine.hypotheses import (
     signs_under,
 )
 from checks.engine.instances import Instance, base_tensors, describe
-from checks.engine.judge import ENGINES, ENOUGH, conformable, difference, equal
+from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, difference, equal
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
@@ -270,7 +270,7 @@ def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:
     for h in statement.hypotheses:
         latex = rf"{h.residual.symbol} := {_difference(h.lhs, h.rhs)}"
         reason = h.reason or "a hypothesis: this residual vanishes"
-        steps.append(_step("hypothesis", latex, reason, True))
+        steps.append(attempt("hypothesis", latex, reason, True))
     left, factor = _difference(statement.lhs, statement.rhs), statement.factor.wrapped(2)
     if statement.over:
         left = rf"\left({left}\right)^{{2}}"
@@ -282,15 +282,11 @@ def _steps(statement: Follows, why: str) -> list[dict[str, Any]]:
     if rest != "0":
         left, right = (added(left, rest), right) if statement.over else (left, added(rest, right))
     reason = "an identity of normal forms; every term on the right carries a residual or is nonnegative"
-    return [*steps, _step("certificate", f"{left} = {right}", why or reason, not why)]
+    return [*steps, attempt("certificate", f"{left} = {right}", why or reason, not why)]
 
 
 def _difference(lhs: Term, rhs: Term) -> str:
     return lhs.latex() if rhs.latex() == "0" else f"{lhs.latex()} - {rhs.wrapped(2)}"
-
-
-def _step(title: str, latex: str, reason: str, passed: bool) -> dict[str, Any]:
-    return {"title": title, "latex": latex, "reason": reason, "grade": "exact-symbolic", "passed": passed}
 
 
 def _mutate(finding: Finding, statement: Follows, samples: list[Instance]) -> None:

@@ -19,7 +19,7 @@ from checks.engine.instances import (
     ones,
     solved,
 )
-from checks.engine.judge import ENGINES, ENOUGH, conformable, difference, equal, step
+from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, difference, equal
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
@@ -94,7 +94,7 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
         return finding
     why = certificate_error(statement) or _undefined(statement)
     reason = why or "identity of normal forms; signs of the multipliers as required"
-    finding.steps.append(step("certificate", _implication_latex(statement), reason, not why))
+    finding.steps.append(attempt("certificate", _implication_latex(statement), reason, not why))
     holding, count, broken = satisfied(statement, seed)
     if broken and not unseen:
         held = f"every hypothesis holds, but {statement.conclusion.name} does not"
