@@ -38,20 +38,16 @@ def _require_no_circle(rests_on: tuple[tuple[str, tuple[str, ...]], ...]) -> Non
         raise UnknownClaim(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
 
 
-@lru_cache(maxsize=1)
-def _require_knobs(settings: tuple[tuple[str, str, str, str], ...]) -> None:
+def _require_knobs(claim: Claim) -> None:
     """Raises BadAssumption for a claim of no theory, or with a knob or a value that its theory has not."""
-    for id, name, knob, value in settings:
-        try:
-            theory(name).assumptions({knob: value} if knob else {})
-        except BadAssumption as error:
-            raise BadAssumption(f"{id}: {error}") from None
-
-
-def _settings(claim: Claim) -> list[tuple[str, str, str, str]]:
-    """The knobs of its theory that a claim sets, or that it is of the theory at all."""
-    knobs = [*((a.knob, a.value) for a in claim.assumes if a.knob), *claim.under]
-    return [(claim.id, claim.theory, *setting) for setting in knobs or [("", "")]] if claim.theory else []
+    if not claim.theory:
+        return
+    settings = {*((a.knob, a.value) for a in claim.assumes if a.knob), *claim.under}
+    try:
+        of = theory(claim.theory)
+        of.assumptions(dict(settings - {(k.name, value) for k in of.knobs for value in k.allowed}))
+    except BadAssumption as error:
+        raise BadAssumption(f"{claim.id}: {error}") from None
 
 
 def load() -> dict[str, Claim]:
@@ -70,8 +66,8 @@ def load() -> dict[str, Claim]:
         for id in claim.rests_on:
             if id not in CLAIMS:
                 raise UnknownClaim(f"{claim.id} rests on {id}: {nearest(id, list(found))}")
+        _require_knobs(claim)
     _require_no_circle(tuple((id, claim.rests_on) for id, claim in found.items()))
-    _require_knobs(tuple(setting for claim in found.values() for setting in _settings(claim)))
     for key in papers:
         for id in printed(key):
             if id not in found:
