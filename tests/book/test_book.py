@@ -23,6 +23,7 @@ from book import (
     chapters,
     claim_page,
     figure,
+    front,
     graph,
     markup,
     overview,
@@ -640,3 +641,42 @@ def test_the_chain_of_a_chapter_has_its_four_steps(id):
     steps = [{"title": s.title, "latex": s.latex} for s in claim.derivation(assumptions_for(claim, {}))]
     of = parse([book_fake_ledger.record(claim.id, "x", "x", steps=steps)], "ledger").by_id[claim.id]
     assert claim_page.chain(of).count("step-number") == 4
+
+
+@pytest.mark.parametrize(
+    ("verdict", "heading"),
+    [
+        ("corrected", "Holds instead"),
+        ("refuted", "Tried instead, fails as well"),
+        ("inconsistent", "Tried instead, not shown to hold"),
+    ],
+)
+def test_a_correction_that_does_not_hold_stands_nowhere_as_one_that_does(verdict: str, heading: str) -> None:
+    repair = {"latex": "z = 3z", "words": "thrice"}
+    record = book_fake_ledger.record(
+        "nguyen2023/eq1", "Eq. (1)", "x", verdict, corrected=repair, printed=["z"]
+    )
+    claim = (ledger := parse([record], "ledger")).claims[0]
+    page, listed = (
+        claim_page.page(claim, ledger),
+        "\n".join(overview.corrections_pages(ledger, "nguyen2023").values()),
+    )
+    assert ("## As corrected" if verdict == "corrected" else f"## {heading}") in page
+    assert f"**{heading}.**" in listed or not claim.failed
+    assert ("**Holds**" in front.beside(claim)) is (verdict == "corrected")
+
+
+def test_surviving_mutants_and_assumptions_can_be_read() -> None:
+    wrong = {
+        "tried": 1,
+        "killed": 0,
+        "equivalent": 0,
+        "survivors": [r"left side: doubled: 2 \max\left(t, 0\right)"],
+    }
+    assumed = [{"name": "entropy", "words": "the regulariser is the *entropy*", "knob": "", "value": ""}]
+    fields = {"mutants": wrong, "assumptions": ["entropy"], "assumed": assumed}
+    ledger = parse([book_fake_ledger.record("nguyen2023/eq1", "Eq. (1)", "x", **fields)], "ledger")
+    page = claim_page.page(ledger.claims[0], ledger)
+    assert "2 max" in page and r"\max" not in page
+    assert r"[entropy](#assumption-entropy): the regulariser is the \*entropy\*" in page
+    assert r"the regulariser is the \*entropy\*" in overview.assumptions(ledger)
