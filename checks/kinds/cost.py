@@ -502,8 +502,9 @@ def _miscounted(s: Cost, counted: sp.Expr) -> str:
     names = _names(s.sizes)
     for sizes in _grid(s):
         ran = run(s.plan, sizes, s.measure) - run(s.base, sizes, s.measure)
-        if ran != counted.subs({names[k]: v for k, v in sizes.items()}):
-            return f"a run at {sizes} counts {ran}, the formulas otherwise"
+        if ran != (written := counted.subs({names[k]: v for k, v in sizes.items()})):
+            at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            return f"a run at {at} counts {ran}, the formulas as they are written {written}"
     return ""
 
 
