@@ -351,6 +351,10 @@ ODD = {
     "odd/p/__init__.py": "",
     "odd/records/expected.json": "{}",
 }
+LISTED = {
+    "odd-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n",
+    "odd-1.0.dist-info/entry_points.txt": "[attention_audit]\nodd = odd:AUDIT\n",
+}
 PULL = (
     "from dataclasses import dataclass\nfrom attention_audit import Knob, Theory\n"
     "@dataclass(frozen=True)\nclass Assumptions:\n    pull: str = 'some'\n"
@@ -370,6 +374,9 @@ TURNED = (
         ({}, "no package 'odd' is installed, nor in"),
         ({"odd/notes.txt": ""}, "no package 'odd' is installed, nor in"),
         ({"odd/__init__.py": ""}, "odd has no AUDIT"),
+        ({"odd/notes.txt": "", **LISTED}, "odd hides the package of its name: work elsewhere"),
+        ({"odd/__init__.py": "AUDIT = (\n", **LISTED}, "was never closed"),
+        ({"odd/__init__.py": "", **LISTED}, "odd has no AUDIT"),
         (
             {"odd/__init__.py": "from attention_audit import Audit, Paper\n"
                                 "AUDIT = Audit(__name__, 't', (Paper('p', 'P'),))"},

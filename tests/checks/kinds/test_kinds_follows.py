@@ -20,7 +20,7 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Program
 from derivations.calculus.signs import nonnegative
-from derivations.calculus.term import Term, as_term, squared_norm, sum_over, trace
+from derivations.calculus.term import Term, as_term, log, squared_norm, sum_over, trace
 
 M, N, R = "M", "N", "r"
 A, U, V = as_term(Tensor("A", (N, M))), as_term(Tensor("U", (N, R))), as_term(Tensor("V", (M, R)))
@@ -228,3 +228,11 @@ def test_a_certificate_may_need_what_is_known_of_ramps(sign: int, holds: bool | 
     )
     assert found.holds is holds
     assert found.mutants.tried == found.mutants.killed + found.mutants.equivalent
+
+
+def test_points_of_a_family_give_exact_values() -> None:
+    p, q = (Tensor(name, (), positive=True) for name in "pq")
+    points = tuple(Point((), ((p, value), (q, value))) for value in (1, 2, 3))
+    same = Equation(as_term(p), as_term(q), Tensor("r"))
+    with pytest.raises(Malformed, match="has an exact value, and here the logarithm is not rational"):
+        judge(Follows((same,), log(as_term(p)), log(as_term(q)), as_term(same.residual), points))
