@@ -32,7 +32,8 @@ CHOSEN = "ATTEST_PACKAGE"
 @dataclass(frozen=True)
 class Paper:
     """A paper: the part of its claims' ids before the slash, how it is cited, its short name in the book,
-    and the folder in the package whose modules declare its claims (both by default its key).
+    and the folder in the package whose modules declare its claims, in the order of the modules' names (both
+    by default its key).
     """
 
     key: str

@@ -94,6 +94,8 @@ def _judge(
     if standing is not None:
         standing.declared = _further(claim, assumptions, options, parts, failed)
     _fill(record, claim, assumptions, literal, corrected)
+    if printed is None and claim.role != "empirical":
+        record.notes = f"{record.notes}\n\nNo statement is given: there is nothing to judge.".strip()
     if standing is not None and failed:
         _check_failing(standing)
     record.literal_holds = literal.holds if literal else None

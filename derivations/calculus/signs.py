@@ -114,7 +114,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
 def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
     """Whether a sum is 1 less a delta or an entry of a mask, which are 0 or 1."""
     match args:
-        case (ix.Num(one), ix.Mul((ix.Num(minus), ix.Delta() | ix.At() as taken))) if (one, minus) == (1, -1):
+        case (ix.Num(one), ix.Mul((ix.Num(minus), ix.Delta() | ix.At() as taken))) if one == 1 == -minus:
             return isinstance(taken, ix.Delta) or is_mask(taken.tensor)
     return False
 

@@ -60,6 +60,12 @@ def test_a_step_that_derivation_and_engine_both_give_is_shown_once() -> None:
     assert titles and len({*titles}) == len(titles)
 
 
+def test_a_claim_without_a_statement_says_that_it_has_none() -> None:
+    record = vf.examine(made(literal=None), None, QUICK)
+    assert record.verdict == "unsettled" and "No statement is given" in record.notes
+    assert "No statement" not in vf.examine(made(literal=None, role="empirical"), None, QUICK).notes
+
+
 # ---------------------------------------------------------------- the cache
 
 
