@@ -282,12 +282,21 @@ def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants
         other = exprs["right" if name == "left" else "left"]
         for what, mutant in mutants(side, 24, whole=True):
             text = f"{name} side: {what}: {mutant.latex()}"
-            score(result, text, (mutant.entry(*at), other), statement, seed)
+            score(result, text, (mutant.entry(*at), other), statement, seed, exprs[name])
     return result
 
 
-def score(result: Mutants, what: str, pair: tuple[ix.Expr, ix.Expr], statement: Any, seed: int) -> None:
-    """Count a mutant of one side against the other: a few instances first, they reject nearly all at once."""
+def score(
+    result: Mutants,
+    what: str,
+    pair: tuple[ix.Expr, ix.Expr],
+    statement: Any,
+    seed: int,
+    own: ix.Expr | None = None,
+) -> None:
+    """Count a mutant of one side against the other: a few instances first, they reject nearly all at once.
+    One that equals its ``own`` side, as it was, says the same thing.
+    """
     result.tried += 1
     told_apart = partial(
         rejects, *pair, statement.given, seed, dict(getattr(statement, "sizes", ())), statement.nonzero
@@ -295,6 +304,8 @@ def score(result: Mutants, what: str, pair: tuple[ix.Expr, ix.Expr], statement: 
     if told_apart(1):
         result.killed += 1
     elif equal(*(apply_definitions(e, statement.given) for e in pair)):
+        result.equivalent += 1
+    elif own is not None and equal(*(apply_definitions(e, statement.given) for e in (pair[0], own))):
         result.equivalent += 1
     elif told_apart():
         result.killed += 1

@@ -680,3 +680,12 @@ def test_surviving_mutants_and_assumptions_can_be_read() -> None:
     assert "2 max" in page and r"\max" not in page
     assert r"[entropy](#assumption-entropy): the regulariser is the \*entropy\*" in page
     assert r"the regulariser is the \*entropy\*" in overview.assumptions(ledger)
+
+
+def test_a_book_whose_pages_were_opened_says_so(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(build, "make", lambda *_: None)
+    monkeypatch.setattr(build.browser, "check", lambda *_: [])
+    for opened in (True, False):
+        assert build.build(tmp_path, tmp_path, work=tmp_path, browser_check=opened) == 0
+        said = "".join(capsys.readouterr())
+        assert "index.html is ready" in said and ("no page has a problem in Chromium" in said) is opened
