@@ -26,7 +26,6 @@ from book.markup import (
 )
 from checks.evidence import finding as said
 from checks.evidence import instead
-from derivations.calculus.unicode import unicode_math
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 RECOMPUTED = "what is recomputed of it holds as printed; what it reports of experiments is not decided"
@@ -241,7 +240,7 @@ def mutants(claim: Claim) -> str:
         line += f", {counts['equivalent']} equivalent to the statement"
     survivors = counts.get("survivors") or []
     if survivors:
-        return f"{line}. Survived:\n\n" + "\n".join(f"- {text(unicode_math(name))}" for name in survivors)
+        return f"{line}. Survived:\n\n" + "\n".join(f"- {text(name)}" for name in survivors)
     return line + "."
 
 
