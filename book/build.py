@@ -184,7 +184,8 @@ def build(
         return 1
     for problem in problems:
         say(problem)
-    say(f"{out / 'index.html'} is ready" if not problems else f"{len(problems)} problems in the pages")
+    seen = ", and no page has a problem in Chromium" if browser_check else ""
+    say(f"{out / 'index.html'} is ready{seen}" if not problems else f"{len(problems)} problems in the pages")
     return 1 if problems else 0
 
 

@@ -25,6 +25,7 @@ from book.markup import (
     text,
 )
 from checks.evidence import finding as said
+from checks.evidence import instead
 
 LITERAL = {True: "holds as printed", False: "fails as printed", None: "neither holds nor fails as printed"}
 RECOMPUTED = "what is recomputed of it holds as printed; what it reports of experiments is not decided"
@@ -283,7 +284,8 @@ def _dependence(claim: Claim, ledger: Ledger) -> str:
 
 
 def _assumptions(claim: Claim) -> str:
-    lines = [f"- [{text(name)}](#{anchor(name)})" for name in claim.assumptions]
+    words = {a["name"]: f": {text(a['words'])}" for a in claim.assumed if a["words"] != a["name"]}
+    lines = [f"- [{text(name)}](#{anchor(name)}){words.get(name, '')}" for name in claim.assumptions]
     if claim.knobs:
         lines.append("- Can be changed: " + ", ".join(f"[{code(k)}](#{anchor(k)})" for k in claim.knobs))
     if places := [a["knob"].split(".") for a in claim.assumed if a.get("knob")]:
@@ -330,7 +332,7 @@ def page(claim: Claim, ledger: Ledger) -> str:
         "As printed": sides(claim, room),
         "Counterexample": counterexample(claim),
         "How much it matters": _weight(claim, ledger),
-        "As corrected": corrected(claim, room),
+        "As corrected" if claim.verdict == "corrected" else instead(claim.verdict): corrected(claim, room),
         "Read in the paper alone": reading(claim),
         "Notes": paragraphs(claim.notes),
         "Assumptions": _assumptions(claim),

@@ -36,7 +36,7 @@ def _bar(paper: str, claims: list[Claim], longest: int) -> str:
 
 def beside(claim: Claim) -> str:
     """What the paper prints beside what holds instead, and on what the printed formula fails."""
-    if not (claim.printed and claim.corrected):
+    if not (claim.printed and claim.corrected and claim.verdict == "corrected"):
         return ""
     head = f"{link(claim, claim.reference)} ({text(paper_name(claim.paper))}): {text(claim.title)}"
     left = "\n\n".join(["**Printed**", *map(display, claim.printed)])

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from book import claim_page, figure
 from book.ledger import GRADES, SEVERITIES, UNFINISHED, VERDICTS, Claim, Ledger, paper_name
 from book.markup import Room, badge, code, folded, link, literal, scroll, table, text
+from checks.evidence import instead
 
 LONGEST_PAGE = 9000
 """Characters of LaTeX on a page of corrections; KaTeX makes 60 to 90 bytes of each."""
@@ -127,7 +128,7 @@ def _correction(claim: Claim) -> str:
     if claim.counterexample:
         parts += ["**Fails on**", claim_page.counterexample(claim)]
     if corrected := claim_page.corrected(claim):
-        parts += ["**Holds instead.**", corrected]
+        parts += [f"**{instead(claim.verdict)}.**", corrected]
     return "\n\n".join([*filter(None, parts), f"Derivation and evidence: {link(claim)}."])
 
 
@@ -309,12 +310,14 @@ def assumptions(ledger: Ledger) -> str:
             label = [] if target in placed else [f"({target})="]
             placed.add(target)
             shown = code(name) if field == "knobs" else text(name)
+            said = {a["words"]: None for c in claims for a in c.assumed if a["name"] == name != a["words"]}
             parts.append(
                 "\n".join(
                     [
                         *label,
                         f"### {shown}",
                         "",
+                        *(f"{text(words)}\n" for words in said if field == "assumptions"),
                         ", ".join(f"{link(c)} ({text(paper_name(c.paper))})" for c in claims),
                     ]
                 )

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +32,8 @@ CHOSEN = "ATTEST_PACKAGE"
 @dataclass(frozen=True)
 class Paper:
     """A paper: the part of its claims' ids before the slash, how it is cited, its short name in the book,
-    and the folder in the package whose modules declare its claims (both by default its key).
+    and the folder in the package whose modules declare its claims, in the order of the modules' names (both
+    by default its key).
     """
 
     key: str
@@ -144,7 +145,7 @@ def use(name: str = "") -> Audit:
     name = name or os.environ.get(CHOSEN) or OWN
     listed = {point.name: point for point in entry_points(group=GROUP)} if name != OWN else {}
     before, began = set(sys.modules), time.time()
-    found = listed[name].load() if name in listed else _imported(name, sorted(listed))
+    found = _installed(listed[name]) if name in listed else _imported(name, sorted(listed))
     if not isinstance(found, Audit):
         raise UnknownPackage(
             f"{name} has no AUDIT: its __init__.py says AUDIT = Audit(__name__, title, papers)"
@@ -175,6 +176,16 @@ def _what(error: BaseException) -> str:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
     outside = [f for f in frames if not Path(f.filename).is_relative_to(own)] or frames
     return f"{type(error).__name__}: {error} ({outside[-1].filename}:{outside[-1].lineno})"
+
+
+def _installed(point: EntryPoint) -> object:
+    """The AUDIT that an entry point names: a folder of the package's name in the working folder, which Python
+    takes for a package without a file, hides an installed one.
+    """
+    if getattr(package := own_module(point.module), "__file__", None) is None:
+        folder = next(iter(package.__path__))
+        raise UnknownPackage(f"the folder {folder} hides the package of its name: work elsewhere")
+    return getattr(package, point.attr, None)
 
 
 def _imported(name: str, listed: list[str]) -> object:

@@ -68,7 +68,8 @@ class Claim:
     as printed, and do not pass where it fails. ``assumes`` names what the paper presupposes, ``rests_on`` the
     ids of the claims that it uses; ``where`` says what the symbols mean, ``notes`` what a reader should know
     besides, ``reason`` what could not be run or was counted. ``instead`` says why the correction keeps no
-    side of a printed equation, or no computed number, where it keeps none.
+    side of a printed equation, or no computed number, where it keeps none. In ``where`` and ``notes`` $…$ is
+    mathematics.
     """
 
     id: str

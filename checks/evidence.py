@@ -67,6 +67,12 @@ class Evidence:
             raise ValueError("a leg that did not run has no result")
 
 
+def instead(verdict: str) -> str:
+    """What stands above a correction: that it holds is said only where that is decided."""
+    tried = {"corrected": "Holds instead", "refuted": "Tried instead, fails as well"}
+    return tried.get(verdict, "Tried instead, not shown to hold")
+
+
 def finding(detail: str, wrong: int | None, not_rejected: Iterable[str]) -> str:
     """What a piece of evidence says: what was compared, and what became of the wrong versions."""
     alive = ", ".join(not_rejected)

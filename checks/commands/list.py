@@ -14,7 +14,7 @@ from checks.engine.verdict import SEVERITIES, VERDICTS
 from checks.kernel.rocq import library_hash
 from checks.run import catalogue, ledger, proofs
 from checks.run.cache import Cache
-from checks.run.registry import load
+from checks.run.registry import UnknownClaim, load, nearest
 
 WIDE = 80
 """Columns that the table needs."""
@@ -22,6 +22,7 @@ WIDE = 80
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the filters."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="claims or papers (default: all)")
     parser.add_argument("--paper", choices=[p.key for p in current().papers])
     parser.add_argument("--verdict", choices=VERDICTS)
     parser.add_argument("--kind", help="statement kind, such as Identity or Implication")
@@ -33,7 +34,7 @@ def run(a: argparse.Namespace) -> int:
     """Prints a table; 0."""
     verdicts, severities = ledger.expected(), ledger.severities()
     entries = catalogue.entries(Cache())
-    wanted = [e for e in entries if not a.paper or e.paper == a.paper]
+    wanted = [e for e in _named(entries, a.ids) if not a.paper or e.paper == a.paper]
     wanted = [e for e in wanted if not a.verdict or verdicts.get(e.id) == a.verdict]
     if a.severity:
         wanted = [e for e in wanted if severities.get(e.id) == a.severity]
@@ -52,6 +53,14 @@ def run(a: argparse.Namespace) -> int:
         words += f" (stale: {stale})" if stale else ""
     OUT.print(f"{len(wanted)} claims; {words}", style="dim")
     return 0
+
+
+def _named(entries: list[catalogue.Entry], ids: list[str]) -> list[catalogue.Entry]:
+    """The claims of these ids and papers, or all. Raises UnknownClaim."""
+    chosen = {id.rstrip("/") for id in ids}
+    if unknown := sorted(chosen - {e.id for e in entries} - {e.paper for e in entries}):
+        raise UnknownClaim(nearest(unknown[0], [e.id for e in entries]))
+    return [e for e in entries if not chosen or {e.id, e.paper} & chosen]
 
 
 def _row(e: catalogue.Entry, verdict: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from checks.commands.console import COLOURS, OUT, print_table
 from checks.commands.judging import cache_of, judged
 from checks.commands.options import add_options, run_options
-from checks.evidence import Evidence, finding
+from checks.evidence import Evidence, finding, instead
 from checks.kernel.rocq import library_hash
 from checks.run import catalogue, ledger, proofs
 from derivations.calculus.unicode import unicode_math
@@ -65,7 +65,7 @@ def run(a: argparse.Namespace) -> int:
         head("Rests on it and fails too")
         OUT.print(f"  {', '.join(record.inherited_by)}", markup=False, highlight=False)
     if record.corrected:
-        head("Corrected")
+        head("Corrected" if record.verdict == "corrected" else instead(record.verdict))
         OUT.print(f"  {record.corrected['words']}", markup=False)
         formula(record.corrected["latex"])
     if record.assumed:

@@ -20,7 +20,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_given, named, open_demands
-from checks.engine.judge import ENGINES, equal, rejects, step, told_apart
+from checks.engine.judge import ENGINES, attempt, equal, rejects, step, told_apart
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Given, Kind, Malformed, sized, tensors_of
@@ -445,7 +445,7 @@ def cost(statement: Cost, seed: int, with_mutants: bool) -> Finding:
         faithful &= same
         becomes = "=" if plan[-1].times == "1" else r"\leftarrow"
         latex = rf"{plan[-1].tensor.symbol} {becomes} {formula.latex()}"
-        finding.steps.append(step("what the plan computes", latex, "its lines put into each other", same))
+        finding.steps.append(attempt("what the plan computes", latex, "its lines put into each other", same))
         if not same and (where := told_apart(*pair, seed, ("the plan gives", "the formula"))):
             raise Malformed(f"the plan of {s.what} does not compute the formula that it stands for: {where}")
     counted = sp.expand(count(s.plan, s.sizes, s.measure) - count(s.base, s.sizes, s.measure))
@@ -503,8 +503,9 @@ def _miscounted(s: Cost, counted: sp.Expr) -> str:
     names = _names(s.sizes)
     for sizes in _grid(s):
         ran = run(s.plan, sizes, s.measure) - run(s.base, sizes, s.measure)
-        if ran != counted.subs({names[k]: v for k, v in sizes.items()}):
-            return f"a run at {sizes} counts {ran}, the formulas otherwise"
+        if ran != (written := counted.subs({names[k]: v for k, v in sizes.items()})):
+            at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            return f"a run at {at} counts {ran}, the formulas as they are written {written}"
     return ""
 
 

@@ -19,14 +19,13 @@ from checks.engine.instances import (
     ones,
     solved,
 )
-from checks.engine.judge import ENGINES, ENOUGH, conformable, difference, step
+from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, difference, equal
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.statement import Fact, Kind, Malformed, follows_latex
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
-from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
 from derivations.calculus.exact import Exponential
@@ -95,7 +94,7 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
         return finding
     why = certificate_error(statement) or _undefined(statement)
     reason = why or "identity of normal forms; signs of the multipliers as required"
-    finding.steps.append(step("certificate", _implication_latex(statement), reason, not why))
+    finding.steps.append(attempt("certificate", _implication_latex(statement), reason, not why))
     holding, count, broken = satisfied(statement, seed)
     if broken and not unseen:
         held = f"every hypothesis holds, but {statement.conclusion.name} does not"
@@ -123,7 +122,7 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
             finding.mutants.tried += 1
             if certificate_error(wrong):
                 finding.mutants.killed += 1
-            elif nf.equal(mutant.entry(), statement.conclusion.term.entry()):
+            elif equal(mutant.entry(), statement.conclusion.term.entry()):
                 finding.mutants.equivalent += 1
             else:
                 finding.mutants.survivors.append(f"{what}: {mutant.latex()}")
@@ -239,7 +238,7 @@ def certificate_error(statement: Implication) -> str:
         right.append(multiplier.entry() * facts[name].term.entry())
     conclusion = statement.conclusion
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
-    if not nf.equal(*sides):
+    if not equal(*sides):
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
     inequalities = any(facts[n].relation != "=" for n, _ in statement.multipliers)
     if conclusion.relation == "=" and inequalities:

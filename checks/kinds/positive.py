@@ -17,7 +17,7 @@ import sympy as sp
 
 from checks.engine.finding import Finding
 from checks.engine.instances import FUNCTIONS, as_written
-from checks.engine.judge import ENGINES, ENOUGH, conformable, rejects, step
+from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, rejects, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
@@ -108,7 +108,7 @@ def positive(statement: Positive, seed: int, with_mutants: bool) -> Finding:
     for latex, rule in built:
         finding.steps.append(step("positive semidefinite", latex, rule, True))
     reason = why or rf"the kernel is κ_{len(built)}"
-    finding.steps.append(step("certificate", statement.statement_latex(), reason, not why))
+    finding.steps.append(attempt("certificate", statement.statement_latex(), reason, not why))
     detail = why or f"rebuilt from kernels that are positive semidefinite: {rules}"
     finding.evidence.append(
         Evidence("derivation", "exact-symbolic", None if why else True, detail, settles=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from checks.engine.finding import Finding
 from checks.engine.instances import Instance, exact_instances, solved
-from checks.engine.judge import ENGINES, step
+from checks.engine.judge import ENGINES, attempt, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
@@ -99,7 +99,9 @@ def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
     why = convexity_of_squares(statement.program)
     detail = why or "the convexity argument does not apply"
     proof = Evidence("derivation", "exact-symbolic", True if why else None, detail, settles=True)
-    finding = Finding([proof], [step("convexity", statement.program.latex(), why or "not shown", bool(why))])
+    finding = Finding(
+        [proof], [attempt("convexity", statement.program.latex(), why or "not shown", bool(why))]
+    )
     if with_mutants and why:
         finding.mutants = _program_mutants(statement)
     return finding

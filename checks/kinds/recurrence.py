@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.finding import Finding
-from checks.engine.judge import ENGINES, step
+from checks.engine.judge import ENGINES, attempt
 from checks.evidence import Evidence
 from checks.statement import Kind, Malformed
 
@@ -90,9 +90,9 @@ def recurrence(statement: Recurrence, seed: int, with_mutants: bool) -> Finding:
     for (words, expression), latex in zip(obligations(s, s.closed), _equations(s), strict=True):
         zero = _vanishes(expression)
         open_steps += [] if zero else [words]
-        finding.steps.append(step(words, latex, "both sides simplified by SymPy", zero))
+        finding.steps.append(attempt(words, latex, "both sides simplified by SymPy", zero))
     proved = not open_steps
-    finding.steps.insert(0, step("statement", s.statement_latex(), "by induction", proved))
+    finding.steps.insert(0, attempt("statement", s.statement_latex(), "by induction", proved))
     wrong = _first_wrong(s, s.closed)
     detail = "base values and recurrence hold" if proved else f"not shown: {'; '.join(open_steps)}"
     proof = Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True)

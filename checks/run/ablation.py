@@ -12,6 +12,7 @@ from checks.engine.finding import Finding
 from checks.engine.judge import judge
 from checks.kinds.implication import Implication
 from checks.run.theories import theory
+from derivations.theories.theory import NoForm
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ def _turn(claim: Claim, standing: Any, assumption: Assumption, assumptions: Any)
         try:
             statement = built(standing, replace(assumptions, **{assumption.knob: value}))
             results.append(_report(assumption.name, variant, judge(statement, with_mutants=False)))
+        except NoForm as error:
+            results.append(Ablation(assumption.name, variant, None, f"nothing is said under it: {error}"))
         except Exception as error:  # what is stated under one value may be no statement under another
             said = f"it cannot be stated or judged so: {type(error).__name__}: {error}"
             results.append(Ablation(assumption.name, variant, None, said))

@@ -15,7 +15,7 @@ from typing import Any
 
 from checks.audit import current
 from checks.claim import Options
-from checks.evidence import Record
+from checks.evidence import Record, instead
 from checks.run import ledger
 from checks.run.bounded import derivation
 from checks.run.cache import Cache
@@ -133,7 +133,7 @@ class Shown:
         if r.counterexample:
             parts.append(f"> {r.counterexample}")
         if r.corrected:
-            parts += [f"**Holds instead.** {r.corrected['words']}", _display(r.corrected["latex"])]
+            parts += [f"**{instead(r.verdict)}.** {r.corrected['words']}", _display(r.corrected["latex"])]
         parts += [
             f"{n}. **{s['title']}.** {s['reason']}\n\n{_display(s['latex'])}"
             for n, s in enumerate(r.steps, 1)

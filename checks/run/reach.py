@@ -21,6 +21,8 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
+from derivations.errors import Unusable
+
 _BY_TEXT = frozenset({"globals", "eval", "exec"})
 """What finds names of its own module that are computed: all of them count."""
 
@@ -271,9 +273,12 @@ def named_modules(tree: ast.Module, content: bytes) -> set[str]:
 
 
 def first_names(path: Path) -> set[str]:
-    """The first names of all that a file imports, but by dots."""
+    """The first names of all that a file imports, but by dots. Raises Unusable for one that is no Python."""
     content = path.read_bytes()
-    tree = ast.parse(content)
+    try:
+        tree = ast.parse(content)
+    except SyntaxError as error:
+        raise Unusable(f"{path} cannot be imported: {error.msg} ({path}:{error.lineno})") from None
     found = {name.partition(".")[0] for name in named_modules(tree, content)}
     for node in nested(tree):
         if isinstance(node, ast.Import):

@@ -44,7 +44,7 @@ from checks.run.repair import repair_of
 from checks.run.severity import failures
 from checks.run.theories import theory
 from checks.statement import Definition, Statement, kind, leaves, names, parts
-from derivations.calculus.unicode import with_letters
+from derivations.calculus.unicode import unicode_math, with_letters
 from derivations.theories.theory import NoForm
 
 
@@ -94,6 +94,8 @@ def _judge(
     if standing is not None:
         standing.declared = _further(claim, assumptions, options, parts, failed)
     _fill(record, claim, assumptions, literal, corrected)
+    if printed is None and claim.role != "empirical":
+        record.notes = f"{record.notes}\n\nNo statement is given: there is nothing to judge.".strip()
     if standing is not None and failed:
         _check_failing(standing)
     record.literal_holds = literal.holds if literal else None
@@ -242,6 +244,11 @@ def _declaration(claim: Claim) -> str:
     return written(claim.file, int(claim.source.rpartition(":")[2])) if claim.file else ""
 
 
+def _readable(mutants: Mutants) -> Mutants:
+    """The counts, and the survivors as text: no page can tell their words from their formulas."""
+    return replace(mutants, survivors=[unicode_math(name) for name in mutants.survivors])
+
+
 def _fill(
     record: Record, claim: Claim, assumptions: Any, literal: Finding | None, corrected: Finding | None
 ) -> None:
@@ -260,7 +267,7 @@ def _fill(
     both = corrected is not None and repair is not None
     found = [*literal.evidence, *literal.beside]
     record.evidence = [_worded(e, "as printed: " if both else "") for e in found]
-    record.steps, record.mutants = list(literal.steps), literal.mutants
+    record.steps, record.mutants = list(literal.steps), _readable(literal.mutants)
     if literal.holds is False:
         failing = literal.failing or list(range(len(parts(statement))))  # a leg speaks of the whole
         stands = corrected is not None and corrected.holds
@@ -275,7 +282,7 @@ def _fill(
         found = [*corrected.evidence, *corrected.beside]
         record.evidence += [_worded(e, "as corrected: ") for e in found]
         record.steps = corrected.steps
-        record.mutants = corrected.mutants
+        record.mutants = _readable(corrected.mutants)
     if claim.derivation:
         derived = [
             {

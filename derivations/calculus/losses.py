@@ -34,6 +34,7 @@ from derivations.calculus.term import (
     replace_at,
     symbols,
 )
+from derivations.calculus.unicode import unicode_math
 
 
 class Loss(Term):
@@ -80,9 +81,12 @@ def meanings(term: Term) -> list[str]:
 
 
 def _called(entry: Entry) -> str:
-    """How a loss is called, with what it takes."""
-    taken = ["vector" if entry.vector else "z", *(f"p{n}" for n, _ in enumerate(entry.samples, 1))]
-    return f"{entry.name} ({', '.join(taken)})"
+    """How a loss is called, with what it takes, and the formula that it is."""
+    parameters = [f"p{n}" for n, _ in enumerate(entry.samples, 1)]
+    taken = ["vector" if entry.vector else "z", *parameters]
+    z = as_term(Tensor("z", ("N",) if entry.vector else ()))
+    formula = unicode_math(entry.latex(z, *(as_term(Tensor(p)) for p in parameters)))
+    return f"{entry.name} ({', '.join(taken)}): {formula}"
 
 
 @allows(name=(_called(entry) for entry in CONJUGATES.values()))

@@ -1,7 +1,8 @@
 """The larger of two numbers, by the ramp: max(a, b) = b + relu(a - b); exact instances evaluate it by signs.
 
 A second normal form for ramps and absolute values: relu(cu) = c relu(u) for c > 0, relu(-u) = relu(u) - u,
-|u| = 2 relu(u) - u, relu(u)² = u relu(u), relu(u) = u where u is visibly positive. These hold for all real u.
+|u| = 2 relu(u) - u, relu(u)² = u relu(u), relu(u) = u where u is visibly nonnegative, 0 where -u is. These
+hold for all real u.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.index import Index
 from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
+from derivations.calculus.signs import nonnegative
 from derivations.calculus.term import NonConformable, Shape, Term, as_term, show_shapes
 
 
@@ -68,8 +70,10 @@ def _upright(node: ix.Expr) -> ix.Expr | None:
 
 
 def _ramp(form: nf.Form, function: str) -> ix.Expr:
-    if not form or nf.form_positive(form):
+    if nonnegative(to_expr(form)):
         return to_expr(form)
+    if nonnegative(opposite := to_expr(nf.scale(form, -1))):
+        return opposite if function == "abs" else to_expr(nf.ZERO)
     first = form[0][1]
     scaled = nf.scale(form, 1 / abs(first))
     upright = to_expr(nf.scale(scaled, 1 if first > 0 else -1))

@@ -92,6 +92,8 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return POSITIVE if left == right else NONNEGATIVE
         case ix.At(tensor, _):
             return known & facts.tensors.get(tensor, ANY) & _promised(tensor)
+        case ix.Add(args) if _is_complement(args):
+            return known & NONNEGATIVE
         case ix.Add(args):
             total = ZERO
             for arg in args:
@@ -107,6 +109,14 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             inner = _written(body, facts)
             return known & (inner | _plus(inner, inner))
     return known
+
+
+def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
+    """Whether a sum is 1 less a delta or an entry of a mask, which are 0 or 1."""
+    match args:
+        case (ix.Num(one), ix.Mul((ix.Num(minus), ix.Delta() | ix.At() as taken))) if one == 1 == -minus:
+            return isinstance(taken, ix.Delta) or is_mask(taken.tensor)
+    return False
 
 
 def _square_of(args: tuple[ix.Expr, ...], facts: Facts) -> Signs:

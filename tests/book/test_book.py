@@ -23,6 +23,7 @@ from book import (
     chapters,
     claim_page,
     figure,
+    front,
     graph,
     markup,
     overview,
@@ -640,3 +641,46 @@ def test_the_chain_of_a_chapter_has_its_four_steps(id):
     steps = [{"title": s.title, "latex": s.latex} for s in claim.derivation(assumptions_for(claim, {}))]
     of = parse([book_fake_ledger.record(claim.id, "x", "x", steps=steps)], "ledger").by_id[claim.id]
     assert claim_page.chain(of).count("step-number") == 4
+
+
+@pytest.mark.parametrize(
+    ("verdict", "heading"),
+    [
+        ("corrected", "Holds instead"),
+        ("refuted", "Tried instead, fails as well"),
+        ("inconsistent", "Tried instead, not shown to hold"),
+    ],
+)
+def test_a_correction_that_does_not_hold_stands_nowhere_as_one_that_does(verdict: str, heading: str) -> None:
+    repair = {"latex": "z = 3z", "words": "thrice"}
+    record = book_fake_ledger.record(
+        "nguyen2023/eq1", "Eq. (1)", "x", verdict, corrected=repair, printed=["z"]
+    )
+    claim = (ledger := parse([record], "ledger")).claims[0]
+    page, listed = (
+        claim_page.page(claim, ledger),
+        "\n".join(overview.corrections_pages(ledger, "nguyen2023").values()),
+    )
+    assert ("## As corrected" if verdict == "corrected" else f"## {heading}") in page
+    assert f"**{heading}.**" in listed or not claim.failed
+    assert ("**Holds**" in front.beside(claim)) is (verdict == "corrected")
+
+
+def test_assumptions_are_said_in_words() -> None:
+    assumed = [{"name": "entropy", "words": "the regulariser is the *entropy*", "knob": "", "value": ""}]
+    record = book_fake_ledger.record(
+        "nguyen2023/eq1", "Eq. (1)", "x", assumptions=["entropy"], assumed=assumed
+    )
+    ledger = parse([record], "ledger")
+    page = claim_page.page(ledger.claims[0], ledger)
+    assert r"[entropy](#assumption-entropy): the regulariser is the \*entropy\*" in page
+    assert r"the regulariser is the \*entropy\*" in overview.assumptions(ledger)
+
+
+def test_a_book_whose_pages_were_opened_says_so(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(build, "make", lambda *_: None)
+    monkeypatch.setattr(build.browser, "check", lambda *_: [])
+    for opened in (True, False):
+        assert build.build(tmp_path, tmp_path, work=tmp_path, browser_check=opened) == 0
+        said = "".join(capsys.readouterr())
+        assert "index.html is ready" in said and ("no page has a problem in Chromium" in said) is opened

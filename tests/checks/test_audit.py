@@ -117,7 +117,7 @@ def test_the_public_names_are_there() -> None:
 @pytest.mark.parametrize(
     "said, allowed",
     [
-        (api.loss, ["huber (z, ", "log_sum_exp (vector)"]),
+        (api.loss, ["huber (z, ", "log_sum_exp (vector)", "squared (z): 1/2 z²", "entropy (z): z log z"]),
         (api.apply, ["any letter", "sigmoid", "relu"]),
         (api.Extremum, ["the only global minimum", "bounded below"]),
         (api.Positive, ["[-1, 1]^d", ">= 0"]),
@@ -351,6 +351,21 @@ ODD = {
     "odd/p/__init__.py": "",
     "odd/records/expected.json": "{}",
 }
+LISTED = {
+    "odd-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n",
+    "odd-1.0.dist-info/entry_points.txt": "[attention_audit]\nodd = odd:AUDIT\n",
+}
+PULL = (
+    "from dataclasses import dataclass\nfrom attention_audit import Knob, Theory\n"
+    "@dataclass(frozen=True)\nclass Assumptions:\n    pull: str = 'some'\n"
+    "def validate(name, value):\n    if value != 'some':\n        raise ValueError('none such')\n"
+    "KNOBS = (Knob('pull', ('some',), 'a pull'),)\n"
+    "THEORIES = (Theory('t', Assumptions(), KNOBS, validate, lambda a: []),)\n"
+)
+TURNED = (
+    "from attention_audit import Assumption, claim\n"
+    "claim('p/a', 'r', 't', words='w', theory='t', assumes=(Assumption('x', 'x', {}),))\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -359,6 +374,9 @@ ODD = {
         ({}, "no package 'odd' is installed, nor in"),
         ({"odd/notes.txt": ""}, "no package 'odd' is installed, nor in"),
         ({"odd/__init__.py": ""}, "odd has no AUDIT"),
+        ({"odd/notes.txt": "", **LISTED}, "odd hides the package of its name: work elsewhere"),
+        ({"odd/__init__.py": "AUDIT = (\n", **LISTED}, "was never closed"),
+        ({"odd/__init__.py": "", **LISTED}, "odd has no AUDIT"),
         (
             {"odd/__init__.py": "from attention_audit import Audit, Paper\n"
                                 "AUDIT = Audit(__name__, 't', (Paper('p', 'P'),))"},
@@ -375,6 +393,16 @@ ODD = {
         ({**ODD, "odd/p/claims.py": "from attention_audit import claim\n"
                                     "claim('p/a', 'r', 't', words='w', legs=5)\n"},
          "p/a: 5 is no tuple"),
+        ({**ODD, "odd/p/claims.py": "claim('p/a'\n"}, "odd/p/claims.py:1"),
+        ({**ODD, "odd/p/claims.py": "from attention_audit import claim\nclaim('q/a', 'r', 't', words='w')\n"},
+         "q/a (odd/p/claims.py:2) is of no paper of this audit: p"),
+        ({**ODD, "odd/p/claims.py": "from attention_audit import claim\n"
+                                    "claim('p/a', 'r', 't', words='w', theory='none')\n"},
+         "p/a: no theory 'none'; there are none"),
+        ({**ODD, "odd/theories.py": PULL, "odd/p/claims.py": TURNED.format("'push', 'some'")},
+         "p/a: no knob 'push'; there are pull"),
+        ({**ODD, "odd/theories.py": PULL, "odd/p/claims.py": TURNED.format("'pull', 'much'")},
+         "p/a: pull=much: none such; allowed: some"),
         ({"odd/__init__.py": "from attention_audit import Audit\nAUDIT = Audit(__name__, 't', ('p',))"},
          "are no tuple of Paper"),
         ({"odd/__init__.py": ODD["odd/__init__.py"].replace("'P'", "5")}, "a field that is no text"),

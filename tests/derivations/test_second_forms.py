@@ -83,6 +83,14 @@ def test_the_form_of_maxima() -> None:
     assert not maxima.equal(maxima.maximum(one, two).entry(), x)
     assert maxima.equal(call("abs", -3 * x), 3 * call("relu", x) + 3 * call("relu", -x))
     assert not maxima.equal(call("relu", -x), -call("relu", x))
+    positive = Tensor("p", positive=True).scalar
+    assert maxima.equal(call("relu", -positive - 1), ix.Num(Fraction(0)))
+    assert maxima.equal(call("abs", -positive), positive)
+    assert not maxima.equal(call("relu", 1 - positive), ix.Num(Fraction(0)))
+    ramp = call("relu", x)
+    assert maxima.equal(call("relu", ramp), ramp) and maxima.equal(call("abs", -(x**2)), x**2)
+    assert maxima.equal(call("relu", -ramp), ix.Num(Fraction(0)))
+    assert not maxima.equal(call("relu", ramp - 1), ramp) and not maxima.equal(call("relu", x**2 - 1), x**2)
     with pytest.raises(NonConformable):
         maxima.maximum(one, as_term(U)).shape()
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from checks.claim import Options
+from checks.claim import Assumption, Claim, Options
 from checks.papers.nguyen2023.legs import theorem1
 from checks.run.ablation import ablate
 from checks.run.content import key
@@ -23,7 +23,7 @@ from derivations.theories.svr import choices as svr_choices
 from derivations.theories.svr import regression
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.regression import KNOBS, SvrAssumptions
-from derivations.theories.theory import BadAssumption
+from derivations.theories.theory import BadAssumption, NoForm
 
 PAPER = SvrAssumptions()
 
@@ -254,3 +254,14 @@ def test_a_value_that_means_nothing_is_refused_in_one_line(
 ])  # fmt: skip
 def test_a_value_that_means_something_is_taken_as_printed_again(theory: str, knob: str, value: str) -> None:
     assert getattr(theories()[theory].assumptions({knob: value}), knob) == value.replace(" ", "")
+
+
+def test_ablation_says_why_nothing_is_stated_under_a_value() -> None:
+    def stated(assumptions):
+        if assumptions.bias != PAPER.bias:
+            raise NoForm("the offset is gone")
+        return load()["nguyen2023/eq1"].literal
+
+    bias = Assumption("bias", "there is an offset", "bias", PAPER.bias)
+    (found,) = ablate(Claim("p/a", "r", "t", stated, "w", theory="svr", assumes=(bias,)), PAPER)
+    assert found.needed is None and found.detail == "nothing is said under it: the offset is gone"

@@ -6,11 +6,13 @@ from fractions import Fraction
 
 import sympy as sp
 
+from checks.kinds.examples import Point
+from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.inequality import AtLeast
 from checks.kinds.normal_mean import NormalMean
 from checks.statement import Given, Identity
-from derivations.calculus.gradients import bregman, grad
+from derivations.calculus.gradients import bregman, grad, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.masks import earlier, not_later, previous
 from derivations.calculus.maxima import maximum
@@ -230,4 +232,36 @@ WAVES = (
     Pair("gaussian/wave-of-a-square", lambda: GaussianMean(sp.cos(W_**2), W_, sp.Integer(1)), "cos w² is below 1 somewhere",
          lambda: GaussianMean(sp.cos(BETA) * W_**2, W_, sp.cos(BETA))),
 )  # fmt: skip
-PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA, *MASKS, *MEANS, *WAVES)
+TAU, R_, T_ = as_term(Tensor("tau")), Tensor("r"), Tensor("t")
+NOTHING = as_term(0)
+
+
+def nearest(kept: bool) -> Follows:
+    """max(z - τ, 0), which sums to 1, is at least as near to z as q, or its positive part, that sums to 1."""
+    other = relu(v[i]) if kept else v[i]
+    own = relu(u[i] - TAU)
+    points = tuple(
+        Point((("N", 2),), ((U, z), (Tensor("tau"), tau), (Tensor("v", ("N",)), q)))
+        for z, tau, q in (((1, 0), 0, (HALF, HALF)), ((3, 0), 2, (0, 1)), ((HALF, 0), -HALF / 2, (1, 0)))
+    )
+    return Follows(
+        (Equation(sum_over(i, other), one, T_), Equation(sum_over(i, own), one, R_)),
+        sum_over(i, (other - u[i]) ** 2) / 2,
+        sum_over(i, (own - u[i]) ** 2) / 2,
+        TAU * (as_term(R_) - as_term(T_)),
+        points,
+        ">=",
+        squares=sum_over(i, (other - own) ** 2) / 2 + sum_over(i, other * relu(TAU - u[i])),
+    )
+
+
+RAMPS = (
+    Pair("identity/ramp-of-a-difference", lambda: Identity(relu(p - q), NOTHING), "p = 2, q = 1", lambda: Identity(relu(-p - q), NOTHING)),
+    Pair("identity/ramp-of-a-ramp", lambda: Identity(relu(relu(x) - 1), relu(x) - 1), "x = 0", lambda: Identity(relu(relu(x) + 1), relu(x) + 1)),
+    Pair("identity/size-of-a-square", lambda: Identity(apply("abs", x**2 - 1), x**2 - 1), "x = 0", lambda: Identity(apply("abs", -(x**2)), x**2)),
+    Pair("at-least/less-than-two-deltas",
+         lambda: AtLeast(sum_over(j, exp(u[j])), 2 * exp(u[i]), sum_over(j, (1 - 2 * kronecker(i, j)) * exp(u[j]))), "N = 1",
+         lambda: AtLeast(sum_over(j, exp(u[j])), exp(u[i]), sum_over(j, (1 - kronecker(i, j)) * exp(u[j])))),
+    Pair("follows/nearest-without-a-sign", lambda: nearest(False), "z = (2, 0), τ = 1, q = (3/2, -1/2)", lambda: nearest(True)),
+)  # fmt: skip
+PAIRS = (*ANGLES, *LOGARITHMS, *INEQUALITIES, *MAXIMA, *MASKS, *MEANS, *WAVES, *RAMPS)

@@ -91,6 +91,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("refute",), "invalid choice: 'refute'"),
     (("list", "--verdict", "true"), "invalid choice: 'true'"),
     (("list", "--paper", "vaswani2017"), "invalid choice"),
+    (("list", "nguyen2023/thm11"), "did you mean nguyen2023/thm1"),
     (("list", "--severity", "awful"), "invalid choice"),
     (("list", "--kind", ""), "no statement is of a kind ''; kinds are Arithmetic, "),
     (("list", "--kind", "Lemma"), "no statement is of a kind 'Lemma'; kinds are Arithmetic, "),
@@ -350,6 +351,8 @@ def listed(capsys: pytest.CaptureFixture[str], *filters: str) -> set[str]:
 def test_list_filters(capsys: pytest.CaptureFixture[str]) -> None:
     table = ledger.expected()
     assert listed(capsys) == set(CLAIMS)
+    papers = {id for id in CLAIMS if id.startswith("chen2023/")} | {CHEAP}
+    assert listed(capsys, "chen2023/", CHEAP) == papers, "papers and claims by name"
     assert listed(capsys, "--paper", "chen2023") == {i for i in CLAIMS if i.startswith("chen2023/")}
     corrected = {i for i in CLAIMS if table.get(i) == "corrected"}
     assert listed(capsys, "--verdict", "corrected") == corrected

@@ -88,6 +88,12 @@ def test_equivalent_mutants_are_recognised() -> None:
     assert finding.proved and finding.mutants.equivalent > 0 and not finding.mutants.survivors
 
 
+def test_a_mutant_that_says_what_its_side_said_is_none_though_the_statement_is_open() -> None:
+    found = judge(Identity(apply("abs", s), apply("sign", s) * s))
+    assert not found.proved and found.mutants.equivalent == 1 and not found.mutants.survivors, "|-s| = |s|"
+    assert found.mutants.killed == found.mutants.tried - 1 > 0
+
+
 def test_a_formula_that_is_checked_for_nothing_rejects_no_mutant() -> None:
     """Under the definition r = 0 both sides vanish: whatever else the formula says is not checked, and
     it shows.

@@ -7,9 +7,11 @@ import pytest
 from checks.engine.judge import judge
 from checks.kinds.inequality import AtLeast
 from checks.statement import Malformed
-from derivations.calculus.gradients import bregman
-from derivations.calculus.index import Tensor
-from derivations.calculus.term import as_term, exp, squared_norm
+from derivations.calculus.gradients import bregman, kronecker
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.order import before
+from derivations.calculus.signs import nonnegative
+from derivations.calculus.term import as_term, exp, squared_norm, sum_over
 
 x, y = as_term(Tensor("x")), as_term(Tensor("y"))
 u = as_term(Tensor("u", ("N",)))
@@ -54,3 +56,17 @@ def test_equal_sides_are_no_inequality(rhs) -> None:
 def test_a_formula_is_not_compared_with_itself() -> None:
     with pytest.raises(Malformed, match="both sides are the same formula"):
         judge(AtLeast(exp(x), exp(x), as_term(0)))
+
+
+def test_a_sum_is_at_least_each_of_its_nonnegative_terms() -> None:
+    j, k = Index("j", "N"), Index("k", "N")
+    others = sum_over(j, (1 - kronecker(j, k)) * exp(u[j]))
+    assert judge(AtLeast(sum_over(j, exp(u[j])), exp(u[k]), others)).proved
+    assert judge(AtLeast(exp(u[k]), sum_over(j, exp(u[j])), others)).holds is False
+
+
+def test_only_one_less_what_is_0_or_1_is_visibly_nonnegative() -> None:
+    j, k = Index("j", "N"), Index("k", "N")
+    delta = kronecker(j, k).entry()
+    assert nonnegative(1 - delta) and nonnegative(1 - before("N")[j, k])
+    assert not any(map(nonnegative, (delta - 1, 1 - 2 * delta, 1 - u[j].entry(), 1 + -1 * (delta + delta))))

@@ -21,7 +21,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import Given, Identity, Malformed
 from derivations.calculus.gradients import bregman, zeros
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, as_term, exp, squared_norm, stack, sum_over
+from derivations.calculus.term import Term, as_term, diag, exp, squared_norm, stack, sum_over
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, A, N, V, Z, i, j, k, m
 
@@ -248,6 +248,15 @@ def test_what_keeps_a_plan_from_its_formula_is_named() -> None:
         Malformed, match=r"should compute a number; stack\(i, stack\(k, …\)\) has all entries"
     ):
         judged(Cost("1/AZ", plan, "n**2*d_v", 1 / whole))
+
+
+def test_a_run_that_counts_otherwise_is_said_with_both_counts() -> None:
+    x, w, spread = Tensor("x", (N,)), Tensor("w", (N,)), Tensor("M", (N, N))
+    held = Assign(spread, (i, j), (diag(as_term(x)) * 2)[i, j])
+    plan = (held, Assign(Tensor("r", (N,)), (i,), (as_term(spread) @ as_term(w))[i]))
+    finding = judged(Cost("2 x w", plan, "n", 2 * (diag(as_term(x)) @ as_term(w)), sizes=(N,)))
+    (said,) = [e.detail for e in finding.evidence]
+    assert finding.holds is None and said == "a run at n = 1 counts 2, the formulas as they are written 3"
 
 
 def test_growth_along_a_ray_and_in_a_domain() -> None:

@@ -17,15 +17,17 @@ from checks.kinds.gaussian import GaussianMean, mean
 from checks.kinds.unbounded import Bounded, Ray, bound_error
 from checks.statement import Malformed
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.maxima import maximum
 from derivations.calculus.program import Program
 from derivations.calculus.signs import nonnegative
-from derivations.calculus.term import Term, as_term, squared_norm, trace
+from derivations.calculus.term import Term, as_term, log, squared_norm, sum_over, trace
 
 M, N, R = "M", "N", "r"
 A, U, V = as_term(Tensor("A", (N, M))), as_term(Tensor("U", (N, R))), as_term(Tensor("V", (M, R)))
 s = as_term(Tensor("s", (R,), positive=True))
 X = as_term(Tensor("X", (R, M)))
 residual = Tensor("R_X", (N, M))
+Z, TAU = as_term(Tensor("z", (N,))), as_term(Tensor("tau"))
 HYPOTHESIS = Equation(A, U @ X, residual)
 FAMILY = "rational singular value decompositions"
 
@@ -195,3 +197,42 @@ def test_powers_beside_exponentials_have_the_mean_that_integration_gives(power: 
         numbers = sp.lambdify(w, (integrand * density).subs(at), "mpmath")
         expected = mpmath.quad(numbers, [-mpmath.inf, -4, 0, 4, mpmath.inf])
         assert abs(sp.N(mean(integrand, w).subs(at), 40) - expected) < 1e-25
+
+
+def projected(at: Index) -> Term:
+    """Entry of the projection on the simplex: what is left of z above a threshold."""
+    return maximum(Z[at] - TAU, as_term(0))
+
+
+@pytest.mark.parametrize(("sign", "holds"), [(1, True), (-1, None)])
+def test_a_certificate_may_need_what_is_known_of_ramps(sign: int, holds: bool | None) -> None:
+    """No point of the simplex is nearer to z than max(z - τ, 0); another sign of τ makes the certificate false."""
+    i, q, r, t = Index("i", N), as_term(Tensor("q", (N,))), Tensor("r"), Tensor("t")
+    other, gap = maximum(q[i], as_term(0)), as_term(r) - as_term(t)
+    half = Fraction(1, 2)
+    points = tuple(
+        Point((("N", 2),), ((Tensor("z", (N,)), z), (Tensor("tau"), tau), (Tensor("q", (N,)), q)))
+        for z, tau, q in (((1, 0), 0, (half, half)), ((half, 0), -half / 2, (1, -1)), ((3, 0), 2, (0, 1)))
+    )
+    found = judge(
+        Follows(
+            (Equation(sum_over(i, other), as_term(1), t), Equation(sum_over(i, projected(i)), as_term(1), r)),
+            sum_over(i, (other - Z[i]) ** 2) / 2,
+            sum_over(i, (projected(i) - Z[i]) ** 2) / 2,
+            sign * TAU * gap,
+            points,
+            ">=",
+            squares=sum_over(i, (other - projected(i)) ** 2) / 2
+            + sum_over(i, other * maximum(TAU - Z[i], as_term(0))),
+        )
+    )
+    assert found.holds is holds
+    assert found.mutants.tried == found.mutants.killed + found.mutants.equivalent
+
+
+def test_points_of_a_family_give_exact_values() -> None:
+    p, q = (Tensor(name, (), positive=True) for name in "pq")
+    points = tuple(Point((), ((p, value), (q, value))) for value in (1, 2, 3))
+    same = Equation(as_term(p), as_term(q), Tensor("r"))
+    with pytest.raises(Malformed, match="has an exact value, and here the logarithm is not rational"):
+        judge(Follows((same,), log(as_term(p)), log(as_term(q)), as_term(same.residual), points))

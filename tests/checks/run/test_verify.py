@@ -39,7 +39,7 @@ from checks.run.verify import assumptions_for, verify
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.program import Program, dualise
-from derivations.calculus.term import as_term
+from derivations.calculus.term import apply, as_term
 from derivations.theories.svr.regression import SvrAssumptions
 
 CLAIMS = load()
@@ -58,6 +58,18 @@ def test_a_step_that_derivation_and_engine_both_give_is_shown_once() -> None:
     dual = made(literal=lambda _: Dual(program, ()), derivation=lambda _: dualise(program).steps)
     titles = [step["title"] for step in vf.examine(dual, None, QUICK).steps]
     assert titles and len({*titles}) == len(titles)
+
+
+def test_surviving_mutants_are_kept_as_they_can_be_read() -> None:
+    odd = apply("clip", s / 2) ** 2  # no rule knows that clip is odd
+    record = vf.examine(made(literal=Identity(odd + t, t + odd)), None, QUICK)
+    assert record.mutants.survivors and "\\" not in "".join(record.mutants.survivors)
+
+
+def test_a_claim_without_a_statement_says_that_it_has_none() -> None:
+    record = vf.examine(made(literal=None), None, QUICK)
+    assert record.verdict == "unsettled" and "No statement is given" in record.notes
+    assert "No statement" not in vf.examine(made(literal=None, role="empirical"), None, QUICK).notes
 
 
 # ---------------------------------------------------------------- the cache
