@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from checks.kernel.context import Context, loose
-from checks.kernel.equalities import places
+from checks.kernel.equalities import places, require_any
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, conjunction, filled, listed
 from checks.kernel.trees import NotCovered, plain
@@ -48,6 +48,7 @@ def follows(name: str, s: Follows) -> Theorem:
     product = factor * (lhs - rhs)
     if s.over:
         product = ix.total(factor * (lhs - rhs) ** 2, *s.over) + squares
+    require_any(context.put(product), context.put(right))
     proof += _certified(context, product, right, certificate, hypotheses)
     if s.over:
         proof += _each_vanishes(context, s.over, factor * (lhs - rhs) ** 2, factor, squares)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from string import ascii_uppercase
 
 from checks.engine.hypotheses import apply_definitions
 from checks.kernel.context import Context
@@ -12,6 +13,7 @@ from checks.kernel.trees import NotCovered
 from checks.statement import Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term
 
@@ -41,6 +43,8 @@ def chain(
     pairs, exprs = list(pairwise(terms)), [t.entry(*at) for t in terms]
     expanded = not all(_same(*(apply_definitions(e, given) for e in pair)) for pair in pairwise(exprs))
     context = Context(tuple(exprs), given, nonzero, at, expanded=expanded)
+    for pair in pairwise(exprs):
+        require_any(*map(context.put, pair))
     if len(pairs) == 1:
         return [equality(name, context, at, *pairs[0])]
     steps = [equality(f"{name}_step{n}", context, at, *pair) for n, pair in enumerate(pairs, 1)]
@@ -53,6 +57,23 @@ def _same(one: ix.Expr, two: ix.Expr) -> bool:
         return nf.equal(one, two)
     except ZeroDivisionError:
         return True
+
+
+def require_any(one: ix.Expr, two: ix.Expr) -> None:
+    """Raises NotCovered for what is equal for a known function alone: a theorem says it of any function."""
+    called = {n.function for e in (one, two) for n in ix.walk(e) if isinstance(n, ix.Call)}
+    known = sorted(f for f in called - {"exp", "log"} - {*nf.POSITIVE_FUNCTIONS} if not is_unknown(f))
+    any_of = dict(zip(known, sorted({*ascii_uppercase} - called), strict=False))
+    if known and not _same(*(_renamed(e, any_of) for e in (one, two))):
+        raise NotCovered(f"what is known of {', '.join(known)}")
+
+
+def _renamed(expr: ix.Expr, names: dict[str, str]) -> ix.Expr:
+    """The expression with other names of functions."""
+    parts = tuple(_renamed(part, names) for part in ix.children(expr))
+    if isinstance(expr, ix.Call):
+        return ix.Call(names.get(expr.function, expr.function), parts[0], expr.order)
+    return ix.rebuild(expr, parts)
 
 
 def _statement(name: str, context: Context, at: tuple[Index, ...], left: Term, right: Term) -> str:

@@ -39,7 +39,7 @@ from derivations.calculus.gradients import at_point, bregman, grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Exp, Multiple, Scaled
-from derivations.calculus.term import as_term, exp, replace_at, squared_norm, sum_over
+from derivations.calculus.term import apply, as_term, exp, replace_at, squared_norm, sum_over
 
 needs_rocq = pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
 
@@ -164,6 +164,15 @@ def test_comparisons_are_theorems_but_not_where_the_numbers_come_from() -> None:
     assert right.missing and not right.covered
     outcomes = [o.outcome for e in (right, wrong) for o in rocq.check([e.theorems])]
     assert outcomes == ["checked", "failed"]
+
+
+def test_what_is_known_of_a_function_is_no_theorem_about_any_function() -> None:
+    u, x = as_term(Tensor("u", positive=True)), as_term(Tensor("x"))
+    known = (Identity(apply("relu", u), u), Identity(apply("relu", x), x + apply("relu", -x)))
+    for statement in known:
+        assert export("known", statement)[0].missing == ["what is known of relu"]
+    anyone = export("any", Identity(apply("relu", x + x), apply("relu", 2 * x)))[0]
+    assert anyone.covered and not anyone.missing
 
 
 @needs_rocq
