@@ -146,9 +146,7 @@ claim(
     legs=(tensor_legs.unit_triplets, tensor_legs.softmax_triplets, solver_legs.other_decompositions),
     where=NOTATION,
     notes="Theorem 2.2 is used in the wrong direction: orthonormality is its hypothesis, and (7) does not "
-    "give it. Three ways to fail: K = Σ = [1], H = [2] (scale); K = Σ = I with the unit columns (1, 0), "
-    "(3/5, 4/5) on both sides (repeated σ); K = [1], Σ = [2], where only H = 0 solves (7). The reading of "
-    "training as a singular value decomposition depends on it, too.",
+    "give it. The reading of training as a singular value decomposition depends on it, too.",
 )
 
 

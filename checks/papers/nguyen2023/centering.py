@@ -81,11 +81,9 @@ claim(
     rests_on=("nguyen2023/eq24",),
     where=WHERE
     + r" $t_j=\sum_d q(d)k_j(d)/(\sqrt{D}(\sigma_d^2+\epsilon))$: the score; $g_j$: what is subtracted.",
-    notes="In the counterexample key 3 has the lowest inner product with the other keys, and yet it loses "
-    "weight, and keys 1 and 2 with the highest gain it: the inner product of key 3 with itself counts among "
-    "those with all keys. Two keys of which one is 0: each has inner product 0 with the other, and only the "
-    "one that is not 0 loses weight. If all keys are equal, all are as similar as can be and nothing "
-    "changes. Measured by the inner product with the weights 1/(σ_d² + ε), and for keys of one norm in it, "
-    "the sentence holds: g_j is then largest for the key most similar to the others, and smallest for the "
-    "least similar.",
+    notes="In the counterexample the key with the lowest inner product with the others loses weight, and "
+    "those with the highest gain it: the inner product of a key with itself counts among those with all "
+    "keys. Measured by the inner product with the weights 1/(σ_d² + ε), and for keys of one norm in it, the "
+    "sentence holds: g_j is then largest for the key most similar to the others, and smallest for the least "
+    "similar.",
 )

@@ -39,13 +39,12 @@ claim(
     legs=(variant_versions.sparse_definition, variant_versions.sparse_kernel, variant_optima.sparse_optimum),
     where=PROGRAM
     + r" $\mathcal{M}_x=\{m_x(1),\dots,m_x(M)\}$: the keys kept for $\boldsymbol{x}$. A raised (x) "
-    "marks what belongs to the program of that query.",
+    "marks what belongs to the program of that query, $h_x$ is its normaliser: in (c) the sum of the kernel "
+    "over the kept keys.",
     notes="Each query has a program of its own, so its multipliers, values and intercept depend on the "
-    "query, while the formula shares one set of values. With keys 0 and 1 (in units in which exp(k k') is "
-    "2^(k k')), targets 1 and 0, epsilon = 0 and C = 8, the value of the first key is 1 when it is kept "
-    "alone and 4 when both are kept. Shared values solve every query's program only if the targets may "
-    "depend on the query, as in prose-converse. What rests on this: that sparse attention, and the sparse "
-    "versions of Attention-BN and Attention-SH, come out of the regression.",
+    "query, while the formula shares one set of values: given ones are those of every query's program where "
+    "the targets may depend on the query, as in prose-converse. What rests on this: that sparse attention, "
+    "and the sparse versions of Attention-BN and Attention-SH, come out of the regression.",
 )
 
 

@@ -36,7 +36,10 @@ CONTEXT = blocks(
 )  # E_{k-1}, one column for each example
 POSITION = blocks(as_term(n.x_j), as_term(n.y_x) - as_term(n.done_x))  # e_{j,k-1}
 AVERAGE = 1 / size(N) * eye(STACKED.join((D, CLASSES)))  # P_1 and P_2
-BLOCKS = WHERE + r" $e_{i,k-1}$ stacks $x_i$ and $y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i)$."
+BLOCKS = WHERE + (
+    r" $e_{i,k-1}$ stacks $x_i$ and $y_i-\sum_{k'<k}\Delta f_{\theta_{k'}}(x_i)$; $\Delta f_{\theta_{k'}}$ "
+    r"is the update of step $k'$, $k$ the layer."
+)
 EXAMPLES = r" $X$ has the rows $x_i$; $x_\cdot$, $y_\cdot$: those of all examples, a row for each."
 LETTERS = EXAMPLES + (
     r" $E_{k-1}$ has the columns $e_{1,k-1},\dots,e_{N,k-1}$; $g$: any function of one number."

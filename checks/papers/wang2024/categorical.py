@@ -293,8 +293,8 @@ STEP_CORRECTION = (
 STEP_NOTES = (
     "A third approximation is made and not named: besides linearising and freezing the derivative, (4) drops "
     "the derivatives ∂h_c/∂f_{c'}, c' ≠ c. They are of the order that is kept, so no choice of rates repairs "
-    "(4) for C > 2: in the counterexample (4) leaves h_1 at 1/3 for every rate, while gradient descent moves "
-    "it by -α/27. What depends on it: (11), W_V for categorical data, and Figures 2 to 9 (C = 3). Induction "
+    "(4) for C > 2: in the counterexample (4) leaves h_1 as it is for every rate, while gradient descent "
+    "moves it. What depends on it: (11), W_V for categorical data, and Figures 2 to 9 (C = 3). Induction "
     "over k: an error of the stated order before the step has that order after it. For what (4) is exact, "
     "see wang2024/prose-least-squares."
 )

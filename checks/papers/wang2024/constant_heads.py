@@ -85,9 +85,7 @@ for slug, kernel, title in (("rbf", fk.rbf, "RBF"), ("laplacian", fk.laplacian, 
         literal=partial(_one_everywhere, kernel=kernel),
         assumes=(MASKED,),
         rests_on=("wang2024/eq10",),
-        where=BLOCKS
-        + r" $\Delta f_{\theta_{k'}}$ is the update of step $k'$, $k$ the layer; $\sigma$ is the width of "
-        r"the kernel.",
+        where=BLOCKS + r" $\sigma$ is the width of the kernel.",
         notes="Both matrices must vanish: with W_K = 0 alone the kernel still depends on the query.",
     )
 
@@ -123,8 +121,8 @@ claim(
 )
 
 ONE_ZERO = (
-    r" $\Delta f_{\theta_{k'}}$ is the update of step $k'$, $k$ the layer. $(x,y_j)$: any vector for "
-    r"$W_Qe_{j,k-1}$ where only $W_K=0$; where only $W_Q=0$ the keys are shown for $W_K=I$."
+    r" $(x,y_j)$: any vector for $W_Qe_{j,k-1}$ where only $W_K=0$; where only $W_Q=0$ the keys are shown "
+    r"for $W_K=I$."
 )
 PAIRS = (("both zero", KEY, QUERY), ("keys zero", KEY, EVERY_QUERY), ("queries zero", EVERY_KEY, QUERY))
 
