@@ -226,7 +226,7 @@ WHAT_DEPENDS = (
     "and M the number of rows of f(X): then it is 0 and the program is convex. Where there is none, as with "
     "M = N and p < N, for which that σ is 0, every stationary point is a saddle point."
 )
-RAY = r" $t$: any real number, added to every entry; $\mathbf{1}_{N\times s}$: all entries are 1."
+RAY = r" $t$: any real number, the same at every entry; $\mathbf{1}_{N\times s}$: all entries are 1."
 FIX = (
     "Read stat for max: find the stationary points. Every solution of (7) gives one, and there are no others "
     "(chen2023/thm3.2); J grows without bound from each of them along W_e + t, W_r - t"

@@ -339,9 +339,7 @@ claim(
     legs=(tensor_legs.few_directions,),
     where=NOTATION,
     notes="N - s is a squared norm, so s ≤ N. As an upper bound true; the sharp bound is the rank of K, at "
-    "most the least of N, p and the number of rows of f(X): see chen2023/prose-s-range. With the paper's "
-    "feature maps, projections of the tokens divided by their norms, it is at most the width of the tokens, "
-    "with others it can be more.",
+    "most the least of N, p and the number of rows of f(X): see chen2023/prose-s-range.",
 )
 
 

@@ -106,8 +106,7 @@ claim(
     r"of the program are those of (5); this $\epsilon$ is not the one under the root.",
     notes="The text repeats the h of Section 2.1, which sums over the keys themselves. Exponentials with "
     "different exponents are linearly independent, so the two sums agree for all queries only if the "
-    "normalised keys are the keys again, up to order. Formula (22) has the right normaliser. The corrected "
-    "part holds for any scale s.",
+    "normalised keys are the keys again, up to order. Formula (22) has the right normaliser.",
 )
 
 

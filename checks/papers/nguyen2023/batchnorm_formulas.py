@@ -24,7 +24,7 @@ STATISTICS_OF_KEYS = Assumption(
     "statistics",
     "mean_and_variance",
 )
-BN_EPS = Assumption("bn_eps_positive", "the ε under the root of (20) is positive")
+BN_EPS = Assumption("bn_eps_positive", "the ε under the root of the deviation is positive")
 variance = Tensor("sigma^2", (D,), r"\boldsymbol{\sigma}^2", "", r"\sigma^2_{%1}")
 # σ² + ε as one positive symbol, so that it may be divided by
 spread = Tensor("sigma^2+eps", (D,), r"\sigma^2+\epsilon", "", r"(\sigma^2_{%1}+\epsilon)", positive=True)

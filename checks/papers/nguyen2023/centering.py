@@ -59,11 +59,8 @@ claim(
     legs=(variant_legs.beta_as_bias,),
     where=BETA_WHERE + r" $\varphi$: elu + 1, the feature map of linear attention.",
     notes="Proof for softmax: (q - βμ)·(k_j - βμ) = q·k_j - βμ·k_j - βq·μ + β²μ·μ, and a softmax over j "
-    "ignores the last two terms. They are the ones that centering the keys brings in. So (26) can be "
-    "computed as softmax attention with a bias vector at cost O(ND), and at β = 1 it does not change when "
-    "all queries and keys move together. That this is enough to improve accuracy is an experimental finding. "
-    "For linear attention the features are nonlinear, so the shift does not factor out; with one coordinate "
-    "the query does not matter at all.",
+    "ignores the last two terms. They are the ones that centering the keys brings in. For linear attention "
+    "the features are nonlinear, so the shift does not factor out.",
 )
 
 

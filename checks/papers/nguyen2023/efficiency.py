@@ -447,10 +447,7 @@ def _on_retrieval(name: str) -> tuple[Arithmetic, ...]:
     return (Arithmetic((Figure(f"gain of {name} on Retrieval", gain, ">", Fraction(0)),), label="accuracy"),)
 
 
-GROWTH = (
-    "The share of operations saved grows with N; with D the share falls, while the number of "
-    "operations saved grows."
-)
+GROWTH = "The share of operations saved grows with N, not with D; their number grows with D."
 HEADS = (
     "With more heads for a larger D the share can rise first and then fall: the evidence has it where all "
     "keys are kept, for heads of one width, of which one is at full length. The right panel, memory, is not "

@@ -196,7 +196,10 @@ claim(
     rests_on=("nguyen2023/thm1", "nguyen2023/eq36", "nguyen2023/prose-converse"),
     legs=(variant_inputs.residual_projections,),
     where=r"Training inputs $\boldsymbol{x}_j$, $j=1,\dots,N$; "
-    r"$\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$." + MAPS,
+    r"$\mathbf{W}^{\mathrm{proj}}\in\mathbb{R}^{D\times D_x}$."
+    + MAPS
+    + " The bracket on the left side of (b) is not printed: the expansion that the theory derives from (5) "
+    "on these keys, by entries.",
     notes=PROJECTIONS,
 )
 

@@ -198,7 +198,7 @@ claim(
     assumes=(BN_EPS,),
     rests_on=("nguyen2023/eq49", "nguyen2023/eq50"),
     legs=(variant_heads.bn_sh_definition, variant_heads.bn_sh_kernel),
-    where=WHERE,
+    where=WHERE + r" $\odot$ the product of coordinates.",
 )
 
 

@@ -161,9 +161,9 @@ claim(
     r"for $\kappa(x_i,x)$, $x$ is that point.",
     notes=(
         "It also holds with two heads where the space of κ contains the constants, as for the polynomial "
-        "kernel with c > 0 and the exponential kernel with λ > 0. The RBF kernel, which admits an intercept, "
-        "has none: on a set with interior points its space contains no constant but 0 (Steinwart, Hush and "
-        "Scovel 2006)."
+        "kernel with γ ≥ 0 and c > 0 and the exponential kernel with λ > 0. It fails for the RBF kernel too, "
+        "for which the paper sets up head 2: on a set with interior points its space contains no constant "
+        "but 0 (Steinwart, Hush and Scovel 2006)."
     ),
 )
 
