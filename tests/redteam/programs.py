@@ -976,6 +976,14 @@ ARITHMETIC = [
         lambda: Arithmetic((figure("0.12", "0.125", "rounds to", "0.12"),)),  # half even
     ),
     Pair(
+        "arithmetic/tie-below-zero",
+        lambda: Arithmetic((figure("-0.14", "-0.135", "rounds to", "-0.15"),)),
+        "-0.14 or -0.13, whichever way up is",
+        lambda: Arithmetic(
+            (figure("-0.13", "-0.135", "rounds to", "-0.13"),)
+        ),  # half up, as for numbers above
+    ),
+    Pair(
         "arithmetic/about-twelve",
         lambda: Arithmetic((figure("about 12", "12.7", "rounds to", "12", 0),)),
         "12.7 rounds to 13",
