@@ -20,6 +20,7 @@ from checks.kinds.counting import Counted, read_off
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
 from checks.kinds.extremum import Extremum
+from checks.kinds.feasible import ConvexProgram
 from checks.kinds.follows import Follows
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
@@ -27,11 +28,13 @@ from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.normal_mean import NormalMean
 from checks.kinds.order import Order
-from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.kinds.recurrence import Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded
 from checks.run.severity import general_entry, kept_of, likeness, unpromised, weaker
 from checks.run.whatever import SIDES, holds_whatever, stood_for
 from checks.statement import Definition, Fact, Given, Identity, leaves, tensors_of, terms_of
@@ -159,7 +162,9 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return not _moves(repair.energy, repair.variable) or holds_whatever(repair, printed)
     if isinstance(repair, Limit):
         return not _moves(repair.step, repair.state) or holds_whatever(repair, printed)
-    if isinstance(repair, Convex | WellPosed):
+    if isinstance(repair, Positive) and _vanish((repair.kernel,), ()):
+        return True
+    if isinstance(repair, Convex | WellPosed | Dual | Bounded | ConvexProgram):
         return not any(hasattr(p, "program") for p in printed)
     fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:

@@ -14,7 +14,7 @@ from checks.kinds.follows import Follows, certificate_error
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.stationary import Stationary
 from checks.run.severity import unpromised
-from checks.statement import Fact, tensors_of
+from checks.statement import Fact, tensors_of, terms_of
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Number, Symbol, Term, as_term, free, picked_from, whole
 
@@ -44,26 +44,41 @@ def stood_for(item: Any, sides: set[Any]) -> Any:
     """A formula, or what is made of formulas, with symbols of their own, of the same indices, in the place of
     some of them, which are given without promises.
     """
+    printed = "".join(t.latex() for t in terms_of(item))
+    letters = [letter for letter in _LETTERS if letter not in printed] or _LETTERS
+    names = {
+        said: letters[n % len(letters)] + "'" * (n // len(letters))
+        for n, said in enumerate(sorted(sides, key=whole))
+    }
+    return _put(item, names)
+
+
+_LETTERS = [rf"\{name}" for name in "Xi Psi Upsilon Omega Phi Theta Pi Lambda Delta".split()] + list(
+    "ABCDEFGHJK"
+)
+"""How a symbol that may stand for anything is printed, where the letter is not taken."""
+
+
+def _put(item: Any, names: dict[Any, str]) -> Any:
     if isinstance(item, tuple):
-        return tuple(stood_for(part, sides) for part in item)
+        return tuple(_put(part, names) for part in item)
     if isinstance(item, Term):
-        if (said := unpromised(item)) not in sides:
-            return replace(item, args=stood_for(item.args, sides), data=_below(item.data, sides))
+        if (said := unpromised(item)) not in names:
+            return replace(item, args=_put(item.args, names), data=_below(item.data, names))
         at = tuple(sorted(free(item), key=repr))
-        number = sorted(map(whole, sides)).index(whole(said))
         dims = (*(i.dim for i in at), *item.shape())
-        side = as_term(Tensor(f"side {number}", dims, r"\breve{s}" + "'" * number))
+        side = as_term(Tensor(f"side {names[said]}", dims, names[said]))
         return side[at] if at else side
     if is_dataclass(item) and not isinstance(item, (type, Tensor, Index)):
         values = {f.name: getattr(item, f.name) for f in fields(item)}
-        return replace(item, **{name: stood_for(value, sides) for name, value in values.items()})
+        return replace(item, **{name: _put(value, names) for name, value in values.items()})
     return item
 
 
-def _below(data: Any, sides: set[Any]) -> Any:
+def _below(data: Any, names: dict[Any, str]) -> Any:
     """What a derivative is of, or is put for a tensor."""
     derived = isinstance(data, tuple) and any(isinstance(x, Term) for x in data)
-    return stood_for(data, sides) if derived else data
+    return _put(data, names) if derived else data
 
 
 def _formulas(part: Any) -> Iterator[Term]:

@@ -18,11 +18,16 @@ from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import ETA, Limit
 from checks.kinds.normal_mean import NormalMean
 from checks.kinds.order import Order
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Dual
 from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded
 from checks.run.repair import repair_of
 from checks.statement import Fact, Identity, Statement
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.program import Program
+from derivations.calculus.psd import Features, Multiple
 from derivations.calculus.term import Term, apply, as_term, exp, size, sqrt, squared_norm, sum_over
 
 X, R, i = Tensor("x", ()), Tensor("r", ()), Index("i", "n")
@@ -37,6 +42,8 @@ def relu(number: Term) -> Term:
 
 
 SQUARE, SUM = (x + y) ** 2, x**2 + y**2
+S, k, a, POINTS = Tensor("s"), Index("k", "n"), Index("a", "d"), Tensor("p", ("n", "d"))
+q_s, ROWS = as_term(S), as_term(POINTS)
 SQUARED, NONE = Identity(SQUARE, SUM), as_term(0)
 B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
 u, w = as_term(U), as_term(W)
@@ -82,6 +89,19 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     "where a fixed point goes": (
         SQUARED,
         Limit(Tensor("z"), SQUARE + 0 * as_term(Tensor("z")), SQUARE, rate=NONE, high=Fraction(1)),
+    ),
+    "an order that any number has": (SQUARED, Order(SQUARE * q_s, SUM * q_s, S, 1)),
+    "where any number is nearest": (
+        SQUARED,
+        Extremum((q_s - SQUARE) ** 2, S, SQUARE, "the only global minimum", (q_s - SQUARE) ** 2),
+    ),
+    "what is bounded by itself": (SQUARED, Bounded(Program("p", (X,), SQUARE), None, NONE, SQUARE)),
+    "the dual of a side": (SQUARED, Dual(Program("p", (X,), SUM), ())),
+    "a kernel that vanishes": (
+        Positive(-ROWS[i].T @ ROWS[k], POINTS, i, k, "R^d"),
+        Positive(
+            0 * ROWS[i].T @ ROWS[k], POINTS, i, k, "R^d", (), Multiple(NONE, Features(ROWS[i][a], i, a))
+        ),
     ),
     "what halves the distance to a side": (
         SQUARED,
