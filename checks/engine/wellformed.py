@@ -124,7 +124,7 @@ def _symbols(statement: Any) -> None:
     written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
     written |= {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
     named = {str(t.data) for t in terms if isinstance(t, Named)}
-    symbols = {t.symbol for t in tensors_of(statement) if not t.dims}
+    symbols = {t.symbol for t in tensors_of(statement)}
     if both := (scalars | named | symbols) & {name for i in written for name in (i.name, i.latex.strip())}:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     whole = {t for t in _leaves(terms_of(statement)) if isinstance(t, Symbol)}
