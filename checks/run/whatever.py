@@ -24,13 +24,17 @@ SIDES = ("lhs", "rhs", "exact", "approximate", "value", "step", "limit", "energy
 
 def holds_whatever(repair: Any, printed: Iterable[Any]) -> bool:
     """Whether a repair mentions formulas that are sides of what is printed, and holds as well with symbols of
-    which nothing is known in their place.
+    which nothing is known in the place of one or of all.
     """
     if isinstance(repair, GaussianMean):
         return any(_any_mean(repair, p.value) for p in printed if isinstance(p, GaussianMean))
     formulas = {unpromised(t) for p in printed for t in _formulas(p)}
+    return any(_holds_for_any(repair, sides) for sides in (formulas, *({one} for one in formulas)))
+
+
+def _holds_for_any(repair: Any, sides: set[Any]) -> bool:
     try:
-        general = stood_for(repair, formulas)
+        general = stood_for(repair, sides)
         if general == repair or (isinstance(general, Extremum | Stationary) and not _moved(general)):
             return False
         if isinstance(general, Follows):  # its points have no values for what may be anything

@@ -127,6 +127,7 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     "a mean of the value times a square": (PLAIN, GaussianMean(sp.exp(t**2) * z**2, z, sp.exp(t**2))),
     "a mean of something else": (PLAIN, GaussianMean(z**2 + t * z, z, sp.Integer(1))),
     "the same with what is small": (NEAR, Order(exp(x) + x**3, exp(x), X, 3)),
+    "the difference and what is small": (NEAR, Order(exp(x), 1 + x + (exp(x) - 1 - x) + x**3, X, 3)),
     "what is small alone": (NEAR, Order(x**3, 0 * x, X, 3)),
     "a bound on the side's square": (BELOW, AtLeast(SUM**2, NONE, SUM**2)),
     "a bound on other things": (AtLeast(x, y, x - y), AtLeast(x**2, -(y**2), x**2 + y**2)),
