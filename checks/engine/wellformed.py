@@ -58,7 +58,7 @@ def check(statement: Any) -> None:
     wrong shape.
     """
     sides = [getattr(statement, side, None) for side in ("lhs", "rhs")]
-    if sides[0] is not None and sides[0] == sides[1]:
+    if sides[0] is not None and _unnamed(sides[0]) == _unnamed(sides[1]):
         raise Malformed("both sides are the same formula")
     if isinstance(statement, Identity) and not statement.chain:
         for g in statement.given:
@@ -81,6 +81,15 @@ def check(statement: Any) -> None:
         raise
     except ValueError as error:
         raise Malformed(str(error)) from None
+
+
+def _unnamed(side: Any) -> Any:
+    """A formula with what stands under a name in its place: a name alone makes no other formula of it."""
+    if not isinstance(side, Term):
+        return side
+    if isinstance(side, Named):
+        return _unnamed(side.args[0])
+    return replace(side, args=tuple(map(_unnamed, side.args)))
 
 
 # ---------------------------------------------------------------- symbols
@@ -112,9 +121,11 @@ def _symbols(statement: Any) -> None:
     for scalar in scalars:
         if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
             raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")
-    if both := scalars & {
-        i.name for expr in (e for t in terms for e in entries(t)) for i in _bound_and_free(expr)
-    }:
+    written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
+    written |= {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
+    named = {str(t.data) for t in terms if isinstance(t, Named)}
+    symbols = {t.symbol for t in tensors_of(statement)}
+    if both := (scalars | named | symbols) & {name for i in written for name in (i.name, i.latex.strip())}:
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     whole = {t for t in _leaves(terms_of(statement)) if isinstance(t, Symbol)}
     check_names(statement, indices)

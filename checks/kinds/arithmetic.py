@@ -41,8 +41,9 @@ class Figure:
         if self.relation in _COMPARED:
             return bool(_COMPARED[self.relation](self.computed, self.printed))
         scaled = self.computed * 10**self.digits
-        up = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
-        return self.printed * 10**self.digits in (up, round(scaled))
+        away = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
+        up = math.floor(scaled + Fraction(1, 2))  # of a number below 0 "half up" is said of both
+        return self.printed * 10**self.digits in (away, up, round(scaled))
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
     """The sign of the derivative, or two sizes between which the expression does not increase."""
     names = statement.expression.free_symbols
     if (
-        statement.expression.has(sp.I, sp.Float, sp.NumberSymbol, sp.Function)
+        statement.expression.has(sp.I, sp.Float, sp.NumberSymbol, sp.Function, sp.Max, sp.Min)
         or not all(power.exp.is_Integer for power in statement.expression.atoms(sp.Pow))
         or not all(x.is_positive for x in names)
     ):

@@ -14,17 +14,17 @@ from checks.engine.instances import Instance, exact_instances, solved
 from checks.engine.judge import ENGINES, attempt, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
-from checks.statement import Kind, Malformed
+from checks.statement import Kind, Malformed, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import program as dualiser
 from derivations.calculus import signs as sg
 from derivations.calculus.functions import EXPONENT, is_unknown
-from derivations.calculus.gradients import Moved, SymbolicPower
+from derivations.calculus.gradients import Moved, SymbolicPower, at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import degree_in
 from derivations.calculus.program import Constraint, Program, convexity_of_squares, dualise
-from derivations.calculus.term import Term
+from derivations.calculus.term import Term, as_term
 from derivations.calculus.unicode import unicode_math
 
 
@@ -179,8 +179,46 @@ def _left_open(term: Term) -> set[Tensor]:
 
 
 def dual(statement: Dual, seed: int, with_mutants: bool) -> Finding:
-    """Dualise symbolically and compare the remaining conditions with the printed ones."""
+    """Dualise symbolically and compare the remaining conditions with the printed ones. What fails for the
+    signs alone of multipliers that the dualiser adds, and that nothing printed fixes, is not refuted.
+    """
     result = dualise(statement.program)
+    finding = _compared(statement, result, seed, with_mutants)
+    if finding.holds is False and any(
+        _compared(s, result, seed, False).holds for s in _turned(statement, result)
+    ):
+        detail = "the conditions hold with another sign of a multiplier that the program does not name"
+        return Finding([Evidence("derivation", "exact-symbolic", None, detail)], finding.steps)
+    return finding
+
+
+def _turned(statement: Dual, result: dualiser.Dual) -> Iterator[Dual]:
+    """A statement with minus some of the multipliers that the dualiser adds."""
+    added = set(result.program.variables if result.program else ())
+    added -= {c.multiplier for c in statement.program.constraints}
+    own = sorted(added & tensors_of((statement.conditions, statement.domain)), key=repr)
+    for signs in product((False, True), repeat=len(own)):
+        chosen = [tensor for tensor, minus in zip(own, signs, strict=True) if minus]
+        if chosen:
+            yield replace(
+                statement,
+                conditions=tuple((v, _with_minus(t, chosen)) for v, t in statement.conditions),
+                domain=tuple(
+                    replace(c, lhs=_with_minus(c.lhs, chosen), rhs=_with_minus(c.rhs, chosen))
+                    for c in statement.domain
+                ),
+            )
+
+
+def _with_minus(term: Term, tensors: Iterable[Tensor]) -> Term:
+    for tensor in tensors:
+        if tensor in tensors_of(term):
+            term = at_point(term, tensor, -as_term(tensor))
+    return term
+
+
+def _compared(statement: Dual, result: dualiser.Dual, seed: int, with_mutants: bool) -> Finding:
+    """The derived conditions beside the printed ones."""
     printed = dict(statement.conditions)
     if len(printed) < len(statement.conditions):
         raise Malformed("a variable gives one condition")

@@ -12,21 +12,31 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.judge import equal
+from checks.engine.notation import all_terms
 from checks.kinds.arithmetic import Arithmetic
 from checks.kinds.averages import Averages, Column
 from checks.kinds.cost import Cost
 from checks.kinds.counting import Counted, read_off
 from checks.kinds.differs import Differs
 from checks.kinds.examples import Example
+from checks.kinds.extremum import Extremum
+from checks.kinds.feasible import ConvexProgram
 from checks.kinds.follows import Follows
+from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
-from checks.kinds.programs import Convex, WellPosed
+from checks.kinds.limit import Limit
+from checks.kinds.normal_mean import NormalMean
+from checks.kinds.order import Order
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.kinds.recurrence import Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stacked import Stacked
 from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded
 from checks.run.severity import general_entry, kept_of, likeness, unpromised, weaker
+from checks.run.whatever import SIDES, holds_whatever, stood_for
 from checks.statement import Definition, Fact, Given, Identity, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -50,7 +60,6 @@ from derivations.calculus.term import (
     Symbol,
     Term,
     as_term,
-    free,
     picked_from,
     subterms,
     whole,
@@ -77,8 +86,8 @@ def repair_of(literal: Any, corrected: Any, explained: bool = False) -> str:
 
 def _equates_others(printed: tuple[Any, ...], said: list[Any]) -> bool:
     """Whether equations are corrected by equations of which none has a side of theirs or reads like one."""
-    wrong = [p for p in printed if isinstance(p, Identity | Stacked) and p not in said]
-    right = [p for p in said if isinstance(p, Identity | Stacked) and p not in printed]
+    wrong = [p for p in printed if isinstance(p, _COMPARE) and p not in said]
+    right = [p for p in said if isinstance(p, _COMPARE) and p not in printed]
     if not wrong or (not right and (len(wrong) < len(printed) or any(isinstance(p, _RESTATE) for p in said))):
         return False
     kept = {s for p in printed for s in _sides(p)}
@@ -94,13 +103,15 @@ def _near(printed: Any, repair: Any) -> bool:
 
 def _sides(part: Any) -> Iterator[sp.Expr | Term]:
     """The sides of an equation or a definition, numbers aside; as they stand where shapes do not agree."""
-    return _formulas(tuple(getattr(part, name, None) for name in ("lhs", "rhs", "name", "meaning")))
+    return _formulas(tuple(getattr(part, name, None) for name in (*SIDES, "integrand", "name", "meaning")))
 
 
 def _formulas(terms: tuple[Any, ...]) -> Iterator[sp.Expr | Term]:
     for side in terms:
         if isinstance(side, Term) and not isinstance(bare(side), Number):
             yield _form(side)
+        elif isinstance(side, sp.Expr) and side.free_symbols:
+            yield side
 
 
 def _form(term: Term) -> sp.Expr | Term:
@@ -109,6 +120,9 @@ def _form(term: Term) -> sp.Expr | Term:
     except NonConformable:
         return bare(term)
 
+
+_COMPARE = (Identity, Stacked, AtLeast, Order, GaussianMean, NormalMean)
+"""What has two sides."""
 
 _RESTATE = (Definition, Follows, Implication)
 """What else than an equation may say what an equation says: its name, or when it holds."""
@@ -121,6 +135,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Identity) and (
         _says_nothing(repair, printed, explained) or _assumed(repair, printed)
     ):
+        return True
+    if isinstance(repair, AtLeast | Order | GaussianMean | NormalMean) and holds_whatever(repair, printed):
         return True
     if isinstance(repair, AtLeast) and repair.above is not None:
         return _assumed(Identity(repair.lhs, repair.rhs + repair.above, repair.given), printed)
@@ -142,9 +158,13 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             if getattr(p, "measure", None) == measure
             for a, b in zip(_counted(p), _counted(repair), strict=True)
         )
-    if isinstance(repair, Stationary):
-        return not _moves(repair.energy, repair.variable)
-    if isinstance(repair, Convex | WellPosed):
+    if isinstance(repair, Stationary | Extremum):
+        return not _moves(repair.energy, repair.variable) or holds_whatever(repair, printed)
+    if isinstance(repair, Limit):
+        return not _moves(repair.step, repair.state) or holds_whatever(repair, printed)
+    if isinstance(repair, Positive) and _vanish((repair.kernel,), ()):
+        return True
+    if isinstance(repair, Convex | WellPosed | Dual | Bounded | ConvexProgram):
         return not any(hasattr(p, "program") for p in printed)
     fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
@@ -161,9 +181,13 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
             or repair.name in (getattr(p, "lhs", None), getattr(p, "rhs", None))
             for p in printed
         )
-    if isinstance(repair, Implication | Follows) and _supposed(repair, printed):
+    if isinstance(repair, Implication | Follows) and (
+        _supposed(repair, printed) or holds_whatever(repair, printed)
+    ):
         return True
     if isinstance(repair, Implication):
+        if _vanish((repair.conclusion.term,), ()):
+            return True  # 0 is what it is
         factors = [m for _, m in repair.multipliers]
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
@@ -183,7 +207,7 @@ def _says_nothing(repair: Identity, printed: tuple[Any, ...], explained: bool) -
     whatever these stand for.
     """
     one, two = bare(repair.lhs), bare(repair.rhs)
-    held = [{unpromised(t) for _, t in subterms(side)} for side in (one, two)]
+    held = [{unpromised(t) for t in all_terms(side)} for side in (one, two)]
     pairs = [{unpromised(bare(t)) for t in (p.lhs, p.rhs)} for p in printed if isinstance(p, Identity)]
     within = unpromised(one) in held[1] or unpromised(two) in held[0]
     both = [pair for pair in pairs if pair <= held[0] | held[1]]
@@ -196,21 +220,9 @@ def _says_nothing(repair: Identity, printed: tuple[Any, ...], explained: bool) -
 def _holds_for_any(difference: Term, sides: set[Any]) -> bool:
     """Whether a difference is 0 whatever the printed sides stand for."""
     try:
-        return _vanish((_stood_for(difference, sides),), ())
+        return _vanish((stood_for(difference, sides),), ())
     except NonConformable:
         return False
-
-
-def _stood_for(term: Term, sides: set[Any]) -> Term:
-    """A formula with symbols of their own, of the same indices, in the place of others, which are given
-    without promises.
-    """
-    if (said := unpromised(term)) in sides:
-        at = tuple(sorted(free(term), key=repr))
-        dims = (*(i.dim for i in at), *term.shape())
-        side = as_term(Tensor(f"side {sorted(map(whole, sides)).index(whole(said))}", dims))
-        return side[at] if at else side
-    return replace(term, args=tuple(_stood_for(t, sides) for t in term.args))
 
 
 def _vanish(terms: tuple[Term, ...], given: tuple[Given, ...]) -> bool:

@@ -119,11 +119,12 @@ def _require_together(formula: Formula, points: tuple[Point, ...]) -> None:
         gram = [[_value(formula, x, y, BALL_FUNCTIONS) for y in points] for x in points]
     except (NotExact, ZeroDivisionError):
         return  # such points are met one by one where a kernel must have a value
-    sizes = [float(gram[k][k]) for k in range(len(points))]
+    floats = _floats(gram)
+    sizes = [floats[k][k] for k in range(len(points))]
     kept = [k for k, size in enumerate(sizes) if size > 0]
     scaled = [
-        [float(v) / math.sqrt(abs(s * t)) if s * t else 0.0 for v, t in zip(row, sizes, strict=True)]
-        for row, s in zip(gram, sizes, strict=True)
+        [v / math.sqrt(abs(s * t)) if s * t else 0.0 for v, t in zip(row, sizes, strict=True)]
+        for row, s in zip(floats, sizes, strict=True)
     ]
     if _least(scaled, kept)[0] > -_CLEARLY:
         return
@@ -138,6 +139,19 @@ def _require_together(formula: Formula, points: tuple[Point, ...]) -> None:
     for digits in (1, 2, 4, 8):
         chosen = tuple(Fraction(x / largest).limit_denominator(10**digits) for x in weights)
         _require_form(formula, tuple(points[k] for k in kept), chosen, few)
+
+
+def _floats(gram: list[list[Any]]) -> list[list[float]]:
+    """A Gram matrix in floating point, of which a direction depends on its ratios alone. Raises ValueError
+    where these are beyond it.
+    """
+    found = [[float(value) for value in row] for row in gram]
+    if not all(math.isfinite(value) for row in found for value in row):
+        unit = next(Ball.of(gram[k][k]) for k in range(len(gram)) if _sign(gram[k][k]) > 0)
+        found = [[float(Ball.of(value) / unit) for value in row] for row in gram]
+    if not all(math.isfinite(value) for row in found for value in row):
+        raise ValueError("the kernel has values so large that they cannot be compared here")
+    return found
 
 
 def _least(gram: list[list[float]], at: list[int]) -> tuple[float, list[float]]:
@@ -239,7 +253,10 @@ def _words(point: Point) -> str:
 
 def _short(value: Any) -> str:
     text = str(value)
-    return text if len(text) <= 40 or not isinstance(value, Exponential) else f"{float(value):.6g}…"
+    if len(text) <= 40 or not isinstance(value, Exponential):
+        return text
+    number = float(value)  # 0 or infinite where a number is beyond floating point
+    return f"{number:.6g}…" if number and math.isfinite(number) else str(Ball.of(value))
 
 
 def _sets() -> Iterator[tuple[Point, ...]]:

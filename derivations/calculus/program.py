@@ -396,8 +396,11 @@ def dualise(program: Program) -> Dual:
     variables first, and a step says so. What a loss leaves of the dual is its conjugate.
 
     Raises ValueError if a constraint is not affine or the objective neither quadratic in the variables nor
-    convex with losses of the table, or if a matrix with a declared inverse is not symmetric.
+    convex with losses of the table, if a variable occurs nowhere, or if a matrix with a declared inverse is
+    not symmetric.
     """
+    if idle := sorted(v.name for v in set(program.variables) - program.unknown()):
+        raise ValueError(f"{', '.join(idle)} is a variable that occurs nowhere in the program")
     program, charges, steps = _prepared(program)
     result = Dual(lagrangian(program), steps=steps)
     result.steps.append(

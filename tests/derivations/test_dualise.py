@@ -417,3 +417,8 @@ def test_steps_name_tensors_as_they_are_printed() -> None:
     dual = dualise(replace(RIDGE, variables=(xi,), objective=squared_norm(as_term(xi)) - as_term(xi).T @ y))
     titles = " ".join(f"{step.title} {step.reason}" for step in dual.steps)
     assert "Stationarity in ξ" in titles and "ξ determines ξ" in titles and "slack" not in titles
+
+
+def test_a_variable_that_occurs_nowhere_is_named() -> None:
+    with pytest.raises(ValueError, match="u is a variable that occurs nowhere in the program"):
+        dualise(replace(RIDGE, variables=(*RIDGE.variables, Tensor("u"))))

@@ -219,6 +219,9 @@ def test_the_systems_follow_the_knobs(knobs: dict[str, str]) -> None:
     ("svr", "feature_map", "xx*dot", "it is not symmetric"),
     ("functional_descent", "kernel", "exp(-(xx-2*dot+yy)^(5/4))", "at (-1/4), (0), (1/4) with c = (1, -2, 1)"),
     ("svr", "feature_map", "sqrt(dot)", "the kernel has no value at (1), (-1)"),
+    ("svr", "feature_map", "exp(800)*sqrt(1+dot^2)", "at (1, 0), (1, 1), (0, 1), (-1, 1) with c = (1, -1, 1, -1)"),
+    ("svr", "feature_map", "exp(-1000)*tanh(dot)", "with c = (1, -2), c'Gc = -5.4414190e-436 < 0"),
+    ("functional_descent", "kernel", "exp(100*dot)", "values so large that they cannot be compared here"),
     ("svr", "feature_map", "exp(exp(dot))", "or none that can be computed here"),  # it has one, exp(exp(1024))
     ("svr", "feature_map", "1+dot^2-dot^4/1000000000", "c = (-1, 5/9, 4/9), c'Gc = -1/2500000 < 0"),
     ("functional_descent", "kernel", "sqrt(dot^2+1)", "no features have this kernel: at (1, 0), (1, 1)"),
@@ -250,7 +253,7 @@ def test_a_value_that_means_nothing_is_refused_in_one_line(
 @pytest.mark.parametrize("theory, knob, value", [
     ("svr", "feature_map", "exp(-(xx + yy - 2*dot)/2)"), ("svr", "feature_map", "(dot + 1)^2"),
     ("svr", "feature_map", "dot^4 - dot^2*xx*yy/(D + 2)"), ("svr", "feature_map", "exp(-(xx + yy - 2*dot)^(3/4))"),
-    ("functional_descent", "kernel", "exp(dot)"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"), ("ksvd", "feature_map", "z*sqrt(1+zz)/(1+z^2)"),
+    ("functional_descent", "kernel", "exp(dot)"), ("functional_descent", "kernel", "exp(1000)*dot"), ("energy", "F", "log(cosh(u))"), ("ksvd", "feature_map", "z/sqrt(zz)"), ("ksvd", "feature_map", "z*sqrt(1+zz)/(1+z^2)"),
 ])  # fmt: skip
 def test_a_value_that_means_something_is_taken_as_printed_again(theory: str, knob: str, value: str) -> None:
     assert getattr(theories()[theory].assumptions({knob: value}), knob) == value.replace(" ", "")

@@ -145,6 +145,7 @@ PAIRS = [
          lambda: Grows("g", D**2 / (D**2 + 100), D, ((D, (1, 100)),))),
     Pair("grows/in-the-wrong-size", lambda: Grows("g", D / S, S, ((D, (1, 2)), (S, (1, 2)))), "it falls",
          lambda: Grows("g", D / S, D, ((D, (1, 2)), (S, (1, 2))))),
+    Pair("grows/a-maximum", lambda: Grows("g", sp.Max(D, 3), D, ((D, (1, 2)),)), "3 at both", lambda: Grows("g", D + 3, D, ((D, (1, 2)),))),
     Pair("grows/constant", lambda: Grows("g", D / D + 0 * S, S, ((S, (1, 2)),)), "it is 1", lambda: Grows("g", S, S, ((S, (1, 2)),))),
     Pair("counted/one-product-less",
          lambda: Counted("c", 4 * D**2 * S, (D, S), (1, 1), lambda p, q: ((p, q, p),), lambda p, q: 2 * p * p * q), "2D²s",

@@ -20,6 +20,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import Fact, Given
 from derivations.calculus.gradients import bregman
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.losses import loss
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.term import (
     Term,
@@ -367,7 +368,21 @@ WELL_POSED = [
     ),
 ]
 
+BALL = Program("P", (U_,), sum_over(I, v[I] * u[I]), (le(loss("norm", u), lp, LAM_),))
+ADDED = as_term(Tensor(r"\rho", ("N",)))
+
+
+def in_ball(condition: Term, bound: Term) -> Dual:
+    return Dual(BALL, ((U_, condition),), domain=(le(loss("norm", ADDED), bound, Tensor("zeta")),))
+
+
 DUAL = [
+    Pair(
+        "dual/the-sign-of-a-multiplier-that-nothing-names",
+        lambda: in_ball(v[I] - ADDED[I], lp * as_term(LAM_)),
+        "‖ρ‖ ≤ λ: the bound is no part of it",
+        lambda: in_ball(v[I] - ADDED[I], as_term(LAM_)),
+    ),
     Pair(
         "dual/bias-without-labels",
         lambda: Dual(Program("P", (W_, B_), HALF * w**2, (margins(b),)), ((B_, sum_over(I, mu[I])),)),
@@ -959,6 +974,14 @@ ARITHMETIC = [
         lambda: Arithmetic((figure("0.13", "0.135", "rounds to", "0.13"),)),
         "half up and half even both give 0.14",
         lambda: Arithmetic((figure("0.12", "0.125", "rounds to", "0.12"),)),  # half even
+    ),
+    Pair(
+        "arithmetic/tie-below-zero",
+        lambda: Arithmetic((figure("-0.14", "-0.135", "rounds to", "-0.15"),)),
+        "-0.14 or -0.13, whichever way up is",
+        lambda: Arithmetic(
+            (figure("-0.13", "-0.135", "rounds to", "-0.13"),)
+        ),  # half up, as for numbers above
     ),
     Pair(
         "arithmetic/about-twelve",

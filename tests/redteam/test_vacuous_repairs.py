@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
+import sympy as sp
 
 from checks.engine.judge import judge
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point
+from checks.kinds.extremum import Extremum
 from checks.kinds.follows import Equation, Follows
+from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
+from checks.kinds.inequality import AtLeast
+from checks.kinds.limit import ETA, Limit
+from checks.kinds.normal_mean import NormalMean
+from checks.kinds.order import Order
+from checks.kinds.positive import Positive
+from checks.kinds.programs import Dual
+from checks.kinds.stationary import Stationary
+from checks.kinds.unbounded import Bounded
 from checks.run.repair import repair_of
 from checks.statement import Fact, Identity, Statement
+from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Term, apply, as_term, size, sqrt, sum_over
+from derivations.calculus.program import Program
+from derivations.calculus.psd import Features, Multiple
+from derivations.calculus.term import Term, apply, as_term, exp, size, sqrt, squared_norm, sum_over
 
 X, R, i = Tensor("x", ()), Tensor("r", ()), Index("i", "n")
 x, y, q = as_term(X), as_term(Tensor("y", ())), as_term(Tensor("x", (), positive=True))
@@ -23,6 +39,27 @@ WHERE = tuple(Point((), ((X, n), (Tensor("y", ()), n))) for n in (1, 2, 3))
 
 def relu(number: Term) -> Term:
     return apply("relu", number)
+
+
+SQUARE, SUM = (x + y) ** 2, x**2 + y**2
+S, k, a, POINTS = Tensor("s"), Index("k", "n"), Index("a", "d"), Tensor("p", ("n", "d"))
+q_s, ROWS = as_term(S), as_term(POINTS)
+SQUARED, NONE = Identity(SQUARE, SUM), as_term(0)
+B, U, W = as_term(Tensor("b")), Tensor("u", ("n",)), Tensor("w", ("n",))
+u, w = as_term(U), as_term(W)
+LEAST = Extremum((x - y) ** 2, X, B, "a global minimum", (x - y) ** 2)
+RESTS = Stationary((x - y) ** 2, X, B)
+GOES = Limit(X, x - as_term(ETA) * (x - y), B, rate=1 - as_term(ETA), high=Fraction(2))
+MEAN = NormalMean(exp(w.T @ u), W, exp(squared_norm(u)))
+t, z = sp.symbols("t z", real=True)
+PLAIN = GaussianMean(sp.exp(t * z), z, sp.exp(t**2))
+NEAR = Order(exp(x), 1 + x, X, 3)
+BELOW = AtLeast(SUM, 3 * x * y, SUM - 3 * x * y)
+SIGNED = Implication(
+    (Fact("h", x, ">="),), Fact("c", x - y, ">="), (), (), (("x", Fraction(0)), ("y", Fraction(1)))
+)
+ZERO = tuple(Point((), ((X, n), (Tensor("y", ()), 0))) for n in (1, 2, 3))
+IF_ZERO = (Equation(y, NONE, R),)
 
 
 IDLE: dict[str, tuple[Statement, Statement]] = {
@@ -45,6 +82,72 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         WRONG,
         Follows((Equation(2 * y, 2 * x, R),), y**2, x**2, as_term(R) * (x + y) / 2, WHERE),
     ),
+    "a derivative of the side times a number": (
+        SQUARED,
+        Identity(grad(sum_over(i, SQUARE * u[i]), U)[i], SQUARE),
+    ),
+    "where a fixed point goes": (
+        SQUARED,
+        Limit(Tensor("z"), SQUARE + 0 * as_term(Tensor("z")), SQUARE, rate=NONE, high=Fraction(1)),
+    ),
+    "an order that any number has": (SQUARED, Order(SQUARE * q_s, SUM * q_s, S, 1)),
+    "where any number is nearest": (
+        SQUARED,
+        Extremum((q_s - SQUARE) ** 2, S, SQUARE, "the only global minimum", (q_s - SQUARE) ** 2),
+    ),
+    "what is bounded by itself": (SQUARED, Bounded(Program("p", (X,), SQUARE), None, NONE, SQUARE)),
+    "the dual of a side": (SQUARED, Dual(Program("p", (X,), SUM), ())),
+    "a kernel that vanishes": (
+        Positive(-ROWS[i].T @ ROWS[k], POINTS, i, k, "R^d"),
+        Positive(
+            0 * ROWS[i].T @ ROWS[k], POINTS, i, k, "R^d", (), Multiple(NONE, Features(ROWS[i][a], i, a))
+        ),
+    ),
+    "what halves the distance to a side": (
+        SQUARED,
+        Limit(
+            Tensor("z"),
+            (as_term(Tensor("z")) + SQUARE) / 2,
+            SQUARE,
+            rate=as_term(Fraction(1, 2)),
+            high=Fraction(1),
+        ),
+    ),
+    "a step to the limit": (GOES, Limit(X, B + 0 * x, B, rate=NONE, high=Fraction(2))),
+    "no energy at all": (LEAST, Extremum(0 * (x - y) ** 2, X, B, "a global minimum", NONE)),
+    "the energy taken off": (
+        LEAST,
+        Extremum((x - y) ** 2 + (x - B) ** 2 - (x - y) ** 2, X, B, "a global minimum", (x - B) ** 2),
+    ),
+    "the energy times a square": (RESTS, Stationary((x - B) ** 2 * (x - y) ** 2, X, B)),
+    "a mean of the value itself": (
+        MEAN,
+        NormalMean(exp(squared_norm(u)) + apply("sin", w.T @ u), W, exp(squared_norm(u))),
+    ),
+    "a mean of the value times a square": (PLAIN, GaussianMean(sp.exp(t**2) * z**2, z, sp.exp(t**2))),
+    "a mean of something else": (PLAIN, GaussianMean(z**2 + t * z, z, sp.Integer(1))),
+    "the same with what is small": (NEAR, Order(exp(x) + x**3, exp(x), X, 3)),
+    "the difference and what is small": (NEAR, Order(exp(x), 1 + x + (exp(x) - 1 - x) + x**3, X, 3)),
+    "what is small alone": (NEAR, Order(x**3, 0 * x, X, 3)),
+    "a bound on the side's square": (BELOW, AtLeast(SUM**2, NONE, SUM**2)),
+    "a bound on other things": (AtLeast(x, y, x - y), AtLeast(x**2, -(y**2), x**2 + y**2)),
+    "that zero is not negative": (
+        SIGNED,
+        Implication((Fact("h", x, ">="),), Fact("c", 0 * (x - y), ">="), (("h", NONE),)),
+    ),
+    "what the cube gives": (
+        SIGNED,
+        Implication(
+            (Fact("h", x, ">="), Fact("g", (x - y) ** 3, ">=")),
+            Fact("c", (x - y) ** 3 + x, ">="),
+            (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "both sides times nothing": (
+        SQUARED,
+        Follows(IF_ZERO, SQUARE * y, SUM * y, (SQUARE - SUM) * as_term(R), ZERO),
+    ),
+    "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {
     "where it may be divided by": (Identity(x * y / x, y), Identity(x * y / x, y, nonzero=(X,))),
@@ -56,6 +159,22 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
         Identity(x**2, x * y),
         Implication((Fact("h", x - y, "="),), Fact("c", x**2 - x * y, "="), (("h", x),)),
     ),
+    "where the minimum is": (LEAST, Extremum((x - y) ** 2, X, y, "a global minimum", (x - y) ** 2)),
+    "where the energy rests": (RESTS, Stationary((x - y) ** 2, X, y)),
+    "where it goes": (GOES, Limit(X, x - as_term(ETA) * (x - y), y, rate=1 - as_term(ETA), high=Fraction(2))),
+    "half the square": (MEAN, NormalMean(exp(w.T @ u), W, exp(squared_norm(u) / 2))),
+    "half of it": (PLAIN, GaussianMean(sp.exp(t * z), z, sp.exp(t**2 / 2))),
+    "an order less": (NEAR, Order(exp(x), 1 + x, X, 2)),
+    "a bound with the right factor": (BELOW, AtLeast(SUM, 2 * x * y, (x - y) ** 2)),
+    "a sign more": (
+        SIGNED,
+        Implication(
+            (Fact("h", x, ">="), Fact("g", -y, ">=")),
+            Fact("c", x - y, ">="),
+            (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "where one is zero": (SQUARED, Follows(IF_ZERO, SQUARE, SUM, 2 * x * as_term(R), ZERO)),
     "where the root is the number": (Identity(sqrt(x**2), x), Identity(sqrt(q**2), q)),
 }
 
