@@ -15,9 +15,10 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
-from importlib.util import cache_from_source
+from importlib.util import cache_from_source, decode_source
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def _parsed(path: Path, changed: int) -> _Module:
 
 
 def _statements(path: Path, content: bytes) -> tuple[Any, ...]:
-    lines, found = content.decode().splitlines(), []
+    lines, found = decode_source(content).split("\n"), []  # the lines that Python counts
     for node in ast.parse(content).body:
         decorated = [d.lineno for d in getattr(node, "decorator_list", ())]
         first, last = min([node.lineno, *decorated]), node.end_lineno or node.lineno
@@ -178,7 +179,8 @@ def _write(place: Path, content: bytes) -> None:
         part.write_bytes(content)
         part.replace(place)
     except OSError:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # as where nothing can be written
+            part.unlink()
 
 
 def _at_top(statement: _Statement) -> bool:

@@ -416,6 +416,27 @@ def test_what_was_read_of_a_file_is_kept_until_the_file_or_what_is_around_it_cha
     assert [found(b"3")[0], found(b"3")[0]] == [8, 9]
 
 
+def test_what_cannot_be_kept_is_read_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "__pycache__").touch()  # a file, where no part of one can be written or removed
+    path, content = tmp_path / "a.py", b"A = 1\n"
+    assert reader.kept(path, content, "tried", lambda *_: 1) == 1
+    assert reader.kept(path, content, "tried", lambda *_: 2) == 2
+
+
+@pytest.mark.parametrize("mark", ["\x0c", "\u2028", "\x1c", "\x85", "\v"])
+def test_a_statement_is_the_lines_that_python_counts(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(f"# {mark}\nA = '{mark}'\r\nB = 1\n".encode())
+    assert [reader.written(path, n) for n in (2, 3)] == [f"A = '{mark}'", "B = 1"]
+
+
+def test_a_file_says_what_its_bytes_stand_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes("# -*- coding: latin-1 -*-\nA = 'é'\n".encode("latin-1"))
+    assert reader.written(path, 2) == "A = 'é'"
+
+
 def test_the_text_behind_a_name_is_the_same_where_it_was_kept(tmp_path: Path) -> None:
     name, path = "checks.run.content", Path(content.__file__)
     lines = [n for n, line in enumerate(path.read_text().splitlines(), 1) if line.startswith("def ")]
