@@ -152,16 +152,20 @@ def kept(path: Path, content: bytes, kind: str, read: Callable[[Path, bytes], An
     around = [_package(path, level) for level in range(1, min(5, len(path.parents)))]
     made_of = hashlib.sha256(b"\0".join([_reader(), repr((str(path), around)).encode(), content])).digest()
     place = Path(cache_from_source(path, optimization=kind))
-    try:
-        made, found = marshal.loads(place.read_bytes())
-        if made == made_of:
-            return found
-    except (OSError, ValueError, EOFError, TypeError):
-        pass
+    with suppress(OSError):
+        there = place.read_bytes()
+        if there[:32] == _seal(made_of, there[32:]):  # a damaged one may end the process that loads it
+            return marshal.loads(there[32:])
     found = read(path, content)
     if not sys.dont_write_bytecode:
-        _write(place, marshal.dumps((made_of, found)))
+        text = marshal.dumps(found)
+        _write(place, _seal(made_of, text) + text)
     return found
+
+
+def _seal(made_of: bytes, text: bytes) -> bytes:
+    """What stands before what was found: the hash of it and of what it was made of."""
+    return hashlib.sha256(made_of + text).digest()
 
 
 @cache
