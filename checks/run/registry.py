@@ -42,10 +42,14 @@ def _require_knobs(claim: Claim) -> None:
     """Raises BadAssumption for a claim of no theory, or with a knob or a value that its theory has not."""
     if not claim.theory:
         return
-    settings = {*((a.knob, a.value) for a in claim.assumes if a.knob), *claim.under}
+    settings = [*((a.knob, a.value) for a in claim.assumes if a.knob), *claim.under]
     try:
         of = theory(claim.theory)
-        of.assumptions(dict(settings - {(k.name, value) for k in of.knobs for value in k.allowed}))
+        # what a knob lists needs no reading, but for a placeholder
+        plain = [(k.name, value) for k in of.knobs for value in k.allowed if value == value.lower()]
+        for knob, value in settings:
+            if (knob, value) not in plain:
+                of.assumptions({knob: value})
     except BadAssumption as error:
         raise BadAssumption(f"{claim.id}: {error}") from None
 

@@ -12,6 +12,7 @@ import pytest
 
 from checks.claim import Assumption, Claim, Options
 from checks.papers.nguyen2023.legs import theorem1
+from checks.run import registry
 from checks.run.ablation import ablate
 from checks.run.content import key
 from checks.run.registry import load
@@ -145,6 +146,15 @@ def test_values_are_read_exactly() -> None:
     assert svr_choices.mask("window:3") == ("window", 3)
     assert svr_attentions.padding(5) == (2, 2)
     assert svr_attentions.padding(2) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "values", [("1/3", "q"), ("q", "1/3"), ("2/3", "q"), ("q", "2/3"), ("q", "5/3"), ("NUMBER",), (["1"],)]
+)
+def test_every_value_that_a_claim_says_is_read_where_claims_are_loaded(values: tuple[str, ...]) -> None:
+    claim = replace(load()["nguyen2023/thm1"], under=tuple(("beta", value) for value in values))
+    with pytest.raises(BadAssumption, match="nguyen2023/thm1: beta"):
+        registry._require_knobs(claim)
 
 
 @pytest.mark.parametrize("setting", [
