@@ -16,7 +16,7 @@ from checks.kinds.stationary import Stationary
 from checks.run.severity import unpromised
 from checks.statement import Fact, tensors_of, terms_of
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.term import Number, Symbol, Term, as_term, free, picked_from, whole
+from derivations.calculus.term import Number, Symbol, Term, as_term, free, picked_from, subterms, whole
 
 SIDES = ("lhs", "rhs", "exact", "approximate", "value", "step", "limit", "energy", "point", "conclusion")
 """The fields of statements that hold what they say of one another."""
@@ -24,12 +24,20 @@ SIDES = ("lhs", "rhs", "exact", "approximate", "value", "step", "limit", "energy
 
 def holds_whatever(repair: Any, printed: Iterable[Any]) -> bool:
     """Whether a repair mentions formulas that are sides of what is printed, and holds as well with symbols of
-    which nothing is known in the place of one or of all.
+    which nothing is known in the place of one or of all. A side that another one is made of is what is said
+    of any number: (a + b)² = a + b speaks of squares.
     """
     if isinstance(repair, GaussianMean):
         return any(_any_mean(repair, p.value) for p in printed if isinstance(p, GaussianMean))
-    formulas = {unpromised(t) for p in printed for t in _formulas(p)}
-    return any(_holds_for_any(repair, sides) for sides in (formulas, *({one} for one in formulas)))
+    formulas = {unpromised(t): t for p in printed for t in _formulas(p)}
+    within = {
+        said
+        for t in formulas.values()
+        for _, part in subterms(t)
+        if (said := unpromised(part)) != unpromised(t)
+    }
+    alone = [{said} for said in formulas if said not in within]
+    return any(_holds_for_any(repair, sides) for sides in (set(formulas), *alone))
 
 
 def _holds_for_any(repair: Any, sides: set[Any]) -> bool:

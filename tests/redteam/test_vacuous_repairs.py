@@ -59,6 +59,7 @@ SIGNED = Implication(
     (Fact("h", x, ">="),), Fact("c", x - y, ">="), (), (), (("x", Fraction(0)), ("y", Fraction(1)))
 )
 ZERO = tuple(Point((), ((X, n), (Tensor("y", ()), 0))) for n in (1, 2, 3))
+ONE = tuple(Point((), ((X, n), (Tensor("y", ()), 1 - n))) for n in (1, 2, 3))
 IF_ZERO = (Equation(y, NONE, R),)
 
 
@@ -175,6 +176,15 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
         ),
     ),
     "where one is zero": (SQUARED, Follows(IF_ZERO, SQUARE, SUM, 2 * x * as_term(R), ZERO)),
+    "what follows where the sum is one": (
+        Identity((x + y) ** 2, x + y),
+        Follows((Equation(x + y, as_term(1), R),), (x + y) ** 2, x + y, as_term(R) * (x + y), ONE),
+    ),
+    "a bound on the square of a sum": (
+        Identity((x + y) ** 2, x + y),
+        AtLeast((x + y) ** 2, 2 * (x + y) - 1, (x + y - 1) ** 2),
+    ),
+    "a ramp is no less": (Identity(relu(x + y), x + y), AtLeast(relu(x + y), x + y, relu(-(x + y)))),
     "where the root is the number": (Identity(sqrt(x**2), x), Identity(sqrt(q**2), q)),
 }
 
