@@ -202,14 +202,16 @@ def _empty(repair: Any, printed: tuple[Any, ...]) -> bool:
 
 
 def _says_nothing(repair: Identity, printed: tuple[Any, ...], explained: bool) -> bool:
-    """Whether one side holds the other and is it by calculation alone; where the two hold both sides of what
-    is printed (or one, if nothing explains that), whatever is promised of their symbols, only if it is so
-    whatever these stand for.
+    """Whether one side holds the other, is not printed itself, and is the other by calculation alone; where
+    the two hold both sides of what is printed (or one, if nothing explains that), whatever is promised of
+    their symbols, only if it is so whatever these stand for.
     """
     one, two = bare(repair.lhs), bare(repair.rhs)
     held = [{unpromised(t) for t in all_terms(side)} for side in (one, two)]
     pairs = [{unpromised(bare(t)) for t in (p.lhs, p.rhs)} for p in printed if isinstance(p, Identity)]
-    within = unpromised(one) in held[1] or unpromised(two) in held[0]
+    known = set().union(*pairs)
+    sides = ((unpromised(one), held[0], two), (unpromised(two), held[1], one))
+    within = any(unpromised(other) in parts and side not in known for side, parts, other in sides)
     both = [pair for pair in pairs if pair <= held[0] | held[1]]
     asked = [p for p in pairs if p & (held[0] | held[1])] if not explained else both if within else []
     if any(len(pair) == 2 and _holds_for_any(one - two, pair) for pair in asked):

@@ -184,6 +184,11 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
         Identity((x + y) ** 2, x + y),
         AtLeast((x + y) ** 2, 2 * (x + y) - 1, (x + y - 1) ** 2),
     ),
+    "what it is that is printed": (Identity(relu(q), -q), Identity(relu(q), q)),
+    "what remains of the quotient": (
+        Identity(x * y / x, -y, nonzero=(X,)),
+        Identity(x * y / x, y, nonzero=(X,)),
+    ),
     "a ramp is no less": (Identity(relu(x + y), x + y), AtLeast(relu(x + y), x + y, relu(-(x + y)))),
     "where the root is the number": (Identity(sqrt(x**2), x), Identity(sqrt(q**2), q)),
 }
