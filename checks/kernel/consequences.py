@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from checks.kernel.context import Context, loose
-from checks.kernel.equalities import places, require_any
+from checks.kernel.equalities import places, require_any, require_any_sign
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, conjunction, filled, listed
 from checks.kernel.trees import NotCovered, plain
 from checks.kinds.follows import Equation, Follows
 from derivations.calculus import index as ix
+from derivations.calculus import signs as sg
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index
 
 
@@ -49,6 +51,12 @@ def follows(name: str, s: Follows) -> Theorem:
     if s.over:
         product = ix.total(factor * (lhs - rhs) ** 2, *s.over) + squares
     require_any(context.put(product), context.put(right))
+    signed = s.over or s.relation == ">="
+    for expr, wanted in (
+        (factor, POSITIVE if signed else sg.NONZERO),
+        *([(squares, NONNEGATIVE)] * bool(signed)),
+    ):
+        require_any_sign(context.put(expr), wanted, sg.Facts(dict.fromkeys(s.nonzero, sg.NONZERO)))
     proof += _certified(context, product, right, certificate, hypotheses)
     if s.over:
         proof += _each_vanishes(context, s.over, factor * (lhs - rhs) ** 2, factor, squares)

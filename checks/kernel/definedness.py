@@ -8,7 +8,7 @@ from typing import Any
 from checks.engine.domain import hidden_demands
 from checks.kernel.context import Context, loose
 from checks.kernel.derivatives import point_of
-from checks.kernel.equalities import places
+from checks.kernel.equalities import places, require_any_sign
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled, listed
 from checks.kernel.trees import NotCovered
@@ -65,6 +65,7 @@ def where_defined(
     proofs = []
     for demand in demands:
         says = said(context, demand)
+        require_any_sign(context.put(demand.base), demand.signs, sg.Facts(dict.fromkeys(nonzero, sg.NONZERO)))
         own = loose([demand.base])
         ranges = context.within([context.scope[i] for i in own], [i.dim for i in own])
         lines.append(filled(f"({ranges}{says}) /\\"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from string import ascii_uppercase
 
@@ -13,8 +14,10 @@ from checks.kernel.trees import NotCovered
 from checks.statement import Given, Identity
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus import signs as sg
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.printing import to_expr
 from derivations.calculus.term import Term
 
 
@@ -61,11 +64,25 @@ def _same(one: ix.Expr, two: ix.Expr) -> bool:
 
 def require_any(one: ix.Expr, two: ix.Expr) -> None:
     """Raises NotCovered for what is equal for a known function alone: a theorem says it of any function."""
-    called = {n.function for e in (one, two) for n in ix.walk(e) if isinstance(n, ix.Call)}
+    any_of = _any_of(one, two)
+    if any_of and not _same(*(_renamed(e, any_of) for e in (one, two))):
+        raise NotCovered(f"what is known of {', '.join(any_of)}")
+
+
+def require_any_sign(expr: ix.Expr, wanted: sg.Signs, facts: sg.Facts = sg.NONE) -> None:
+    """Raises NotCovered for a sign that a known function alone gives, as `require_any` does."""
+    any_of = _any_of(expr)
+    if any_of and sg.signs(expr, facts) <= wanted:
+        forms = {nf.normal(_renamed(to_expr(form), any_of)): signs for form, signs in facts.forms.items()}
+        if not sg.signs(_renamed(expr, any_of), replace(facts, forms=forms)) <= wanted:
+            raise NotCovered(f"what is known of {', '.join(any_of)}")
+
+
+def _any_of(*exprs: ix.Expr) -> dict[str, str]:
+    """Names of unknown functions for the known ones of which the checker knows nothing."""
+    called = {n.function for e in exprs for n in ix.walk(e) if isinstance(n, ix.Call)}
     known = sorted(f for f in called - {"exp", "log"} - {*nf.POSITIVE_FUNCTIONS} if not is_unknown(f))
-    any_of = dict(zip(known, sorted({*ascii_uppercase} - called), strict=False))
-    if known and not _same(*(_renamed(e, any_of) for e in (one, two))):
-        raise NotCovered(f"what is known of {', '.join(known)}")
+    return dict(zip(known, sorted({*ascii_uppercase} - called), strict=False))
 
 
 def _renamed(expr: ix.Expr, names: dict[str, str]) -> ix.Expr:

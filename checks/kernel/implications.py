@@ -6,8 +6,10 @@ from fractions import Fraction
 from functools import partial
 
 from checks.engine.domain import hidden_demands
+from checks.engine.hypotheses import facts_of
 from checks.kernel.context import Context, loose
 from checks.kernel.definedness import SAYS, said
+from checks.kernel.equalities import require_any, require_any_sign
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled
 from checks.kernel.trees import plain
@@ -15,6 +17,7 @@ from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
 
 
@@ -32,6 +35,11 @@ def implication(name: str, s: Implication) -> Theorem:
     right = ix.Add((ix.Num(Fraction(0)), *terms))
     conclusion = s.conclusion.term.entry()
     left = ix.Mul((factor, conclusion))
+    require_any(left, right)
+    strict, known = s.conclusion.relation == ">", facts_of(s.hypotheses)
+    for wanted in (NONNEGATIVE, POSITIVE):
+        for m in (m for h, m in multipliers if h.relation != "="):
+            require_any_sign(m, wanted, known)
     exprs = (left, right, *(h.term.entry() for h in s.hypotheses))
     context = Context(exprs)
     lines = [f"Theorem {name} :", *context.header()]
@@ -57,7 +65,8 @@ def implication(name: str, s: Implication) -> Theorem:
         "  clear is_identity.",
     ]
     for n, (h, m) in enumerate(multipliers):
-        proof += _used(context, n, h, m, names[h.name], relation)
+        positive = strict and h.relation == ">" and sg.signs(m, known) <= POSITIVE
+        proof += _used(context, n, h, m, names[h.name], positive)
     text = context.readable(factor)
     proof.append(filled(f"assert (is_factor : 0 < {context.readable(factor, level=49)}) by lra."))
     lemma = {"=": "finish_eq", ">=": "finish_ge", ">": "finish_gt"}[relation]
@@ -93,12 +102,11 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     return [Theorem(f"{name}_defined", "\n".join([*lines, "  True."]), "\n".join(proof))]
 
 
-def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, relation: str) -> list[str]:
+def _used(context: Context, n: int, h: Fact, multiplier: ix.Expr, proof: str, strict: bool) -> list[str]:
     """What a hypothesis times its multiplier adds."""
     product = f"{context.readable(multiplier, level=39)} * ({context.readable(h.term.entry())})"
     if h.relation == "=":
         return [filled(f"assert (use{n} : {product} = 0) by (rewrite {proof}; ring).")]
-    strict = h.relation == ">" and relation == ">"
     sign, lemma = ("<", "Rmult_lt_0_compat") if strict else ("<=", "Rmult_le_pos")
     return [
         filled(f"assert (sign{n} : 0 {sign} {context.readable(multiplier, level=49)}) by signs."),

@@ -12,7 +12,7 @@ import pytest
 
 from checks.claim import built
 from checks.engine.hypotheses import apply_definitions
-from checks.engine.judge import equal
+from checks.engine.judge import equal, judge
 from checks.engine.mutants import mutants
 from checks.kernel import rocq
 from checks.kernel.context import loose
@@ -34,12 +34,12 @@ from checks.kinds.stationary import Stationary
 from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
-from checks.statement import Fact, Identity, parts
+from checks.statement import Fact, Identity, Statement, parts
 from derivations.calculus.gradients import at_point, bregman, grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Exp, Multiple, Scaled
-from derivations.calculus.term import apply, as_term, exp, replace_at, squared_norm, sum_over
+from derivations.calculus.term import Term, apply, as_term, exp, replace_at, sqrt, squared_norm, sum_over
 
 needs_rocq = pytest.mark.skipif(rocq.compiler() is None, reason=rocq.MISSING)
 
@@ -173,6 +173,39 @@ def test_what_is_known_of_a_function_is_no_theorem_about_any_function() -> None:
         assert export("known", statement)[0].missing == ["what is known of relu"]
     anyone = export("any", Identity(apply("relu", x + x), apply("relu", 2 * x)))[0]
     assert anyone.covered and not anyone.missing
+
+
+def _multiplied(factor: Term, relation: str) -> Implication:
+    """That x > 0 and y > 0 give x times a factor, and y, are positive."""
+    x, y = as_term(Tensor("x")), as_term(Tensor("y"))
+    facts = Fact("x", x, ">"), Fact("y", y, ">")
+    return Implication(facts, Fact("c", factor * x + y, relation), (("x", factor), ("y", as_term(1))))
+
+
+def test_a_sign_that_is_known_of_a_function_is_no_theorem_about_any_function() -> None:
+    y = as_term(Tensor("y"))
+    ramp, size_, gate = (apply(f, y) for f in ("relu", "abs", "sigmoid"))
+    known: list[Statement] = [AtLeast(u, as_term(0), u) for u in (ramp, size_ + 1, gate)]
+    known += [_multiplied(u, relation) for u in (ramp, size_) for relation in (">", ">=")]
+    known += [Identity(sqrt(ramp) ** 2, ramp), Identity(y / (1 + ramp), 2 * y / (2 + 2 * ramp))]
+    for statement in known:
+        assert judge(statement, with_mutants=False).holds
+        assert export("known", statement)[0].missing[0].startswith("what is known of ")
+
+
+@needs_rocq
+def test_what_any_function_has_is_a_theorem_about_it() -> None:
+    y = as_term(Tensor("y"))
+    square = apply("tanh", y) ** 2
+    statements = (
+        AtLeast(square, as_term(0), square),
+        _multiplied(square, ">="),
+        _multiplied(y**2, ">"),  # x may count nothing, as y counts
+        Identity(y / (1 + square), 2 * y / (2 + 2 * square)),
+    )
+    made = [e for n, s in enumerate(statements) for e in export(f"any{n}", s)]
+    assert all(e.covered for e in made)
+    assert {o.outcome for o in rocq.check([e.theorems for e in made])} == {"checked"}
 
 
 @needs_rocq
