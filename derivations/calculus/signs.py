@@ -150,6 +150,7 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
         own: Signs = frozenset((1 if coefficient > 0 else -1,))
         for atom, exponent in factors:
             own = _times(own, _power(_of_atom(atom, facts), exponent))
+        own = own or ZERO  # with no value but where a delta beside it is 0: it counts nothing then
         total = _plus(total, own | _plus(own, own) if dims else own)
     return total
 

@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from checks.engine.judge import equal
-from derivations.calculus import angles, masks, maxima
+from derivations.calculus import angles, masks, maxima, signs
 from derivations.calculus import index as ix
 from derivations.calculus.balls import Ball
 from derivations.calculus.components import evaluate
@@ -75,6 +75,14 @@ def test_an_angle_of_many_turns_stays_whole() -> None:
 def test_indices_of_other_names_have_the_same_turns() -> None:
     double = ix.Sum(i, call("cos", 2 * x * U[i]))
     assert angles.equal(double, ix.Sum(j, 1 - 2 * call("sin", x * U[j]) ** 2))
+
+
+def test_what_has_no_value_at_equal_indices_keeps_its_sign_at_others() -> None:
+    i, j = Index("i", "n"), Index("j", "n")
+    other = 1 - ix.Delta(i, j)  # of its quotient with itself the normal form has a summand δ/0
+    one = other * ix.Pow(other, Fraction(-1))
+    assert not signs.nonnegative(-one) and not signs.positive(-one)
+    assert not equal(ix.Call("relu", -one), -one)
 
 
 def test_the_form_of_maxima() -> None:
