@@ -233,9 +233,10 @@ claim(
     rests_on=("chen2023/eq11",),
     failing=(solver_legs.descent_finds_lambda,),
     where=NOTATION,
-    notes="With W fixed, J = 0 is one linear equation for the s entries of Λ; in the counterexample the "
-    "W-gradient is not zero either. Stationarity in Λ is no help: ∂J/∂λ_l is half the sum of the squared "
-    "scores in direction l, so it vanishes only where these scores do.",
+    notes="With W fixed, J = 0 is one linear equation for the s entries of Λ. A W-gradient of zero would "
+    "leave only inverse singular values for directions that are not zero (chen2023/thm3.2), but J = 0 does "
+    "not give it: the counterexample has another one. Stationarity in Λ is no help: ∂J/∂λ_l is half the sum "
+    "of the squared scores in direction l, so it vanishes only where these scores do.",
 )
 
 
