@@ -314,7 +314,8 @@ _table(
     "Accuracy with sparse attention",
     "The three sparse variants are more accurate than sparse attention on average.",
     All(averages(TEN, SPARSE), _text(*ahead(TEN, BN, SH, BOTH, names=SPARSE))),
-    legs=_rerun("nguyen2023/uea-sparse", TEN, "JapaneseVowels", "sparse"),
+    WHICH,
+    legs=(Welch(TEN, names=SPARSE), *_rerun("nguyen2023/uea-sparse", TEN, "JapaneseVowels", "sparse")),
 )
 
 AVERAGE = ("Average",)
