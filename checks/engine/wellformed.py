@@ -122,10 +122,10 @@ def _symbols(statement: Any) -> None:
         if names & set(re.findall(r"_\{?(\w)\}?$", scalar)):
             raise Malformed(f"{scalar} is a symbol, and is printed as an entry is")
     written = {i for t in terms for i in _indices(t.data)}  # a sum of what lacks its index is no sum below
-    written |= {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
+    inside = {i for t in terms for expr in entries(t) for i in _bound_and_free(expr)}
     named = {str(t.data) for t in terms if isinstance(t, Named)}
     symbols = {t.symbol for t in tensors_of(statement)}
-    if both := (scalars | named | symbols) & {name for i in written for name in (i.name, i.latex.strip())}:
+    if both := scalars & _letters(inside) or (scalars | named | symbols) & _letters(written):
         raise Malformed(f"{', '.join(sorted(both))} is a symbol and an index")
     whole = {t for t in _leaves(terms_of(statement)) if isinstance(t, Symbol)}
     check_names(statement, indices)
@@ -248,6 +248,11 @@ def _indices(item: Any) -> Iterator[Index]:
     elif hasattr(item, "__dataclass_fields__") and not isinstance(item, (type, Tensor)):
         for name in item.__dataclass_fields__:
             yield from _indices(getattr(item, name))
+
+
+def _letters(indices: set[Index]) -> set[str]:
+    """What indices are called and printed as."""
+    return {name for i in indices for name in (i.name, i.latex.strip())}
 
 
 def _bound_and_free(expr: ix.Expr) -> Iterator[Index]:

@@ -8,9 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from checks.audit import current, own_module
 from checks.claim import CLAIMS, Claim
 from checks.run.readings import printed, printed_in
-from checks.run.theories import theory
 from derivations.errors import Unusable
-from derivations.theories.theory import BadAssumption
 
 
 def modules() -> list[str]:
@@ -38,26 +36,29 @@ def _require_no_circle(rests_on: tuple[tuple[str, tuple[str, ...]], ...]) -> Non
         raise UnknownClaim(f"claims rest on each other in a circle: {' -> '.join(error.args[1])}") from None
 
 
-def _require_knobs(claim: Claim) -> None:
-    """Raises BadAssumption for a claim of no theory, or with a knob or a value that its theory has not."""
-    if not claim.theory:
-        return
-    settings = [*((a.knob, a.value) for a in claim.assumes if a.knob), *claim.under]
-    try:
-        of = theory(claim.theory)
-        # what a knob lists needs no reading, but for a placeholder
+def _require_knobs(claims: dict[str, Claim]) -> None:
+    """Raises UnknownClaim for a claim of no theory of the audit, and what the theory raises for a knob or a
+    value that it has not. The listed values are not read again, but for placeholders.
+    """
+    theories = own_module(current().theories).THEORIES if current().theories else ()
+    named = {theory.name: theory for theory in theories}
+    for claim in filter(lambda c: c.theory, claims.values()):
+        settings = [*((a.knob, a.value) for a in claim.assumes if a.knob), *claim.under]
+        if (of := named.get(claim.theory)) is None:
+            there = ", ".join(sorted(named)) or "none"
+            raise UnknownClaim(f"{claim.id}: no theory '{claim.theory}'; there are {there}")
         plain = [(k.name, value) for k in of.knobs for value in k.allowed if value == value.lower()]
-        for knob, value in settings:
-            if (knob, value) not in plain:
+        try:
+            for knob, value in (s for s in settings if s not in plain):
                 of.assumptions({knob: value})
-    except BadAssumption as error:
-        raise BadAssumption(f"{claim.id}: {error}") from None
+        except Unusable as error:
+            raise type(error)(f"{claim.id}: {error}") from None
 
 
 def load() -> dict[str, Claim]:
     """Import every module of claims and return the claims by id. Raises UnknownClaim for one of no paper of
     the audit, one that rests on a claim that there is not, or on itself, and for printed formulas of none,
-    BadAssumption for a theory or knob that there is not, UnknownPackage for a module that cannot be imported.
+    BadAssumption for a knob that there is not, UnknownPackage for a module that cannot be imported.
     """
     own = modules()
     for module in own:
@@ -70,7 +71,7 @@ def load() -> dict[str, Claim]:
         for id in claim.rests_on:
             if id not in CLAIMS:
                 raise UnknownClaim(f"{claim.id} rests on {id}: {nearest(id, list(found))}")
-        _require_knobs(claim)
+    _require_knobs(found)
     _require_no_circle(tuple((id, claim.rests_on) for id, claim in found.items()))
     for key in papers:
         for id in printed(key):

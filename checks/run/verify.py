@@ -93,6 +93,8 @@ def _judge(
     failed = standing is not None and standing.holds is False
     if standing is not None:
         standing.declared = _further(claim, assumptions, options, parts, failed)
+    elif not quick:  # no statement: what legs find stands for itself
+        record.evidence = [e for leg in _further(claim, assumptions, options, parts, failed) for e in leg]
     _fill(record, claim, assumptions, literal, corrected)
     if printed is None and claim.role != "empirical":
         record.notes = f"{record.notes}\n\nNo statement is given: there is nothing to judge.".strip()

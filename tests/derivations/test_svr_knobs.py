@@ -154,7 +154,7 @@ def test_values_are_read_exactly() -> None:
 def test_every_value_that_a_claim_says_is_read_where_claims_are_loaded(values: tuple[str, ...]) -> None:
     claim = replace(load()["nguyen2023/thm1"], under=tuple(("beta", value) for value in values))
     with pytest.raises(BadAssumption, match="nguyen2023/thm1: beta"):
-        registry._require_knobs(claim)
+        registry._require_knobs({claim.id: claim})
 
 
 @pytest.mark.parametrize("setting", [

@@ -90,7 +90,8 @@ claim(
     ),
     rests_on=("chen2023/eq11",),
     legs=(solver_legs.descent_reaches_zero,),
-    where=r"$J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
+    where=r"$\mathcal{L}_{\mathrm{task}}$ the loss of the task, $\mathcal{L}_{\mathrm{total}}$ what is "
+    r"minimised; $J_b$ the KSVD objective of block $b$, averaged over its heads; $\eta>0$; $B$ blocks.",
     notes="The gradient of J² is 2J times that of J, so it vanishes on the whole cone J = 0, of which W = 0 "
     "is a point; see chen2023/prose-zero-objective-satisfies-kkt. Squaring after the mean over heads lets "
     "heads cancel: chen2023/prose-heads-mean. The released code averages over blocks and tokens as well "
@@ -233,9 +234,10 @@ claim(
     rests_on=("chen2023/eq11",),
     failing=(solver_legs.descent_finds_lambda,),
     where=NOTATION,
-    notes="With W fixed, J = 0 is one linear equation for the s entries of Λ; in the counterexample the "
-    "W-gradient is not zero either. Stationarity in Λ is no help: ∂J/∂λ_l is half the sum of the squared "
-    "scores in direction l, so it vanishes only where these scores do.",
+    notes="With W fixed, J = 0 is one linear equation for the s entries of Λ. A W-gradient of zero would "
+    "leave only inverse singular values for directions that are not zero (chen2023/thm3.2), but J = 0 does "
+    "not give it: the counterexample has another one. Stationarity in Λ is no help: ∂J/∂λ_l is half the sum "
+    "of the squared scores in direction l, so it vanishes only where these scores do.",
 )
 
 

@@ -276,7 +276,7 @@ claim(
     literal=_kernel_attention(False),
     corrected=_kernel_attention(True),
     correction_words="The kernel is positive, so that the weights have a denominator.",
-    where=r"$k(Q_i,K_j)$ the kernel of query $i$ and key $j$, $V_j=v_j$ the values.",
+    where=r"$k(Q_i,K_j)$ the kernel of query $i$ and key $j$, $V_j=v_j$ the values; $i,j,l=1,\dots,n$.",
     notes="Softmax attention has the kernel exp(qᵀk/√d_k). For k(x, y) = xᵀy and a query that is orthogonal "
     "to the sum of the keys the denominator is 0.",
 )

@@ -325,7 +325,7 @@ claim(
     "negative; the sum over all j is ‖AV‖².",
     rests_on=(HERE + "eq37",),
     legs=(legs.alignment,),
-    where=WHERE + READ_AS,
+    where=WHERE + r" Line (d) is (b) and (c), read with $d_v=n$ and a softmax $A$.",
     notes=SIGN + " Equations (39), (74) and every use of c_j ≥ 0 inherit it.",
 )
 

@@ -356,6 +356,7 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq50", HERE + "eq58"),
     where=WHERE + UNIT,
+    notes="In (a) as corrected the trace has V, where (28) and (59) print Vᵀ (farooq2025/eq28).",
 )
 
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)

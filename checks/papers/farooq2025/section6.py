@@ -106,7 +106,7 @@ claim(
     rests_on=(HERE + "eq64",),
     legs=(legs.stationary_exponential,),
     where=WHERE + REDEFINED,
-    notes="The letter C stood for diag(c_j) in (41) to (60).",
+    notes="The letter C stood for diag(c_j) in (41) to (59).",
 )
 
 claim(

@@ -82,7 +82,7 @@ def _blocks(letter: str, width: str) -> Term:
 def _columns(whole: Term, letter: str, width: str) -> Definition:
     """The transpose of n columns side by side."""
     columns = Tensor(f"columns {letter}", (width, N), rf"[{letter}_1\,{letter}_2 \ldots {letter}_n]")
-    own, entry = as_term(Tensor(letter, (N, width), letter, rf"{letter}_{{%1}}")), Index("k", width)
+    own, entry = as_term(Tensor(letter, (N, width), letter, rf"{letter}_{{%1}}")), Index("a", width)
     rule = Given(columns, (entry, j), own[j, entry], f"column j is {letter}_j")
     return Definition(whole, as_term(columns).T, given=(rule,))
 

@@ -212,7 +212,6 @@ claim(
     rests_on=("nguyen2023/eq42", "nguyen2023/eq44", "nguyen2023/prose-converse"),
     legs=(variant_inputs.cvt, variant_optima.cvt_optimum),
     where=CVT_WHERE,
-    notes=(
-        "(42) has one convolution for training and new inputs; separate kernels meet the obstruction of eq36."
-    ),
+    notes="(42) has one convolution for training and new inputs, as (36) has one projection: why one cannot "
+    "act as two stands under nguyen2023/eq36.",
 )

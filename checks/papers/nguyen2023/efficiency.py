@@ -450,8 +450,8 @@ def _on_retrieval(name: str) -> tuple[Arithmetic, ...]:
 GROWTH = "The share of operations saved grows with N, not with D; their number grows with D."
 HEADS = (
     "With more heads for a larger D the share can rise first and then fall: the evidence has it where all "
-    "keys are kept, for heads of one width, of which one is at full length. The right panel, memory, is not "
-    "decided here: what is known of it stands under nguyen2023/fig1."
+    "keys are kept{}, for heads of one width, of which one is at full length. The right panel, memory, is "
+    "not decided here: what is known of it stands under nguyen2023/fig1."
 )
 HEAD_WIDTH, HEADS_TO = 32, 32
 
@@ -502,7 +502,9 @@ for _number, _name in ((2, "Attention-SH"), (3, "sparse Attention-BN+SH"), (4, "
         rests_on=("nguyen2023/fig1", "nguyen2023/eq25"),
         legs=(more_heads,),
         where=WHERE + ("" if _dense else SPARSE_WHERE) + SAVED_WHERE,
-        notes=HEADS + ("" if _dense else PATTERN) + (COMPARABLE if _number == 4 else ""),
+        notes=HEADS.format(" (no sparse pattern)" if _dense else "")
+        + ("" if _dense else PATTERN)
+        + (COMPARABLE if _number == 4 else ""),
     )
 
 

@@ -314,7 +314,8 @@ _table(
     "Accuracy with sparse attention",
     "The three sparse variants are more accurate than sparse attention on average.",
     All(averages(TEN, SPARSE), _text(*ahead(TEN, BN, SH, BOTH, names=SPARSE))),
-    legs=_rerun("nguyen2023/uea-sparse", TEN, "JapaneseVowels", "sparse"),
+    WHICH,
+    legs=(Welch(TEN, names=SPARSE), *_rerun("nguyen2023/uea-sparse", TEN, "JapaneseVowels", "sparse")),
 )
 
 AVERAGE = ("Average",)
@@ -352,7 +353,9 @@ claim(
     reason=TRAINING,
     # Not on Table 9: the average that is wrong there, by 0.03, decides none of these comparisons.
     rests_on=tuple(f"nguyen2023/tab{n}" for n in FOUR if n != 9),
-    notes="The printed means are compared; operations are counted under nguyen2023/fig1.",
+    notes="The printed means are compared; operations are counted under nguyen2023/fig1. Of Table 9 the "
+    "average of Attention-SH is printed too low (nguyen2023/tab9), which decides nothing here: with the "
+    "right one Attention-BN+SH is still better, so this does not rest on it.",
 )
 
 claim(

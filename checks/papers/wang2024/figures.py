@@ -113,7 +113,9 @@ claim(
     where=SETTING,
     reason=TRAINING,
     notes="Only the designed Transformer is shown, although Section 4 names RBF attention among the results "
-    "of the Appendix that show close agreement with a trained one.",
+    "of the Appendix that show close agreement with a trained one. Appendix C also finds these maps smoother "
+    "than those of softmax attention in Figure 2 and closer to the samples, and softmax attention a bit "
+    "better at the shape of the true probabilities: that is not decided here.",
 )
 
 v = as_term(Tensor("v", (CLASSES, D), "v", "v_{%1}"))

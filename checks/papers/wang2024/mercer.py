@@ -154,7 +154,7 @@ claim(
     + r" In (e) $g_i^\top g_j$ is the kernel of degree $p$ at $x_i,x_j$, as a positive semidefinite matrix "
     r"is the Gram matrix of vectors $g_i$, of $R$ entries; the right side is at least 0 for $\gamma,c\ge0$.",
     notes="The degree is printed with the letter of the dimension. Exactly: on a neighbourhood of 0 all γ^k "
-    "c^{p-k} ≥ 0 is also necessary, which leaves γ, c ≥ 0, or p even and γ, c ≤ 0.",
+    "c^{p-k} ≥ 0, k = 0, …, p, is also necessary, which leaves γ, c ≥ 0, or p even and γ, c ≤ 0.",
 )
 
 claim(

@@ -27,6 +27,8 @@ from checks.papers.nguyen2023.efficiency import (
 )
 from checks.papers.nguyen2023.significance import RUNS, Welch
 from checks.papers.nguyen2023.table_data import TABLE_1, TABLE_6, TABLE_8, Table
+from checks.papers.nguyen2023.tables import SAID
+from checks.run.registry import load
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
@@ -236,3 +238,8 @@ def test_equal_means_are_never_significant():
     table = Table({"one": row, "Average": row}, {})
     assert Welch(table).tasks(1, True) == Welch(table).tasks(1, False) == []
     assert Welch(table).tasks(3, False) == ["one"] and Welch(table, lower=True).tasks(3, True) == ["one"]
+
+
+@pytest.mark.parametrize("number", SAID)
+def test_every_table_that_is_called_significant_is_tested(number):
+    assert any(isinstance(leg, Welch) for leg in load()[f"nguyen2023/tab{number}"].legs)

@@ -72,6 +72,14 @@ def test_a_claim_without_a_statement_says_that_it_has_none() -> None:
     assert "No statement" not in vf.examine(made(literal=None, role="empirical"), None, QUICK).notes
 
 
+def test_what_the_legs_of_a_claim_without_a_statement_find_is_recorded() -> None:
+    piece = Evidence("tensor", "measured", None, "as recorded")
+    bare = made(literal=None, role="empirical", legs=(lambda a, o: [piece],))
+    record = vf.examine(bare, None, QUICK)
+    assert record.verdict == "empirical" and [e.detail for e in record.evidence] == ["as recorded"]
+    assert not vf.examine(bare, None, QUICK, quick=True).evidence
+
+
 # ---------------------------------------------------------------- the cache
 
 
