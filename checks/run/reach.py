@@ -149,7 +149,7 @@ def kept(path: Path, content: bytes, kind: str, read: Callable[[Path, bytes], An
     """What ``read`` finds in a source file, of values that marshal takes; kept beside its bytecode and,
     as that, read again when the text changes, or the packages around the file, or this module.
     """
-    around = [_package(path, level) for level in range(1, min(5, len(path.parents)))]
+    around = [_package(path, level) for level in range(1, len(path.parents) + 1)]
     made_of = hashlib.sha256(b"\0".join([_reader(), repr((str(path), around)).encode(), content])).digest()
     place = Path(cache_from_source(path, optimization=kind))
     with suppress(OSError):

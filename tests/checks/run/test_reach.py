@@ -417,6 +417,17 @@ def test_what_was_read_of_a_file_is_kept_until_the_file_or_what_is_around_it_cha
     assert [found(b"3")[0], found(b"3")[0]] == [9, 10]
 
 
+def test_what_is_around_a_file_counts_however_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path.joinpath(*"abcdef", "a.py")
+    path.parent.mkdir(parents=True)
+    assert reader.kept(path, b"", "tried", lambda *_: 1) == 1
+    (tmp_path / "a" / "__init__.py").touch()  # all below is in this package, by folders without one
+    assert reader.kept(path, b"", "tried", lambda *_: 2) == 2
+
+
 def test_what_cannot_be_kept_is_read_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     (tmp_path / "__pycache__").touch()  # a file, where no part of one can be written or removed
