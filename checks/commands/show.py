@@ -73,7 +73,8 @@ def run(a: argparse.Namespace) -> int:
         for assumption in record.assumed:
             knob = f"   (knob {assumption['knob']} = {assumption['value']})" if assumption["knob"] else ""
             OUT.print(f"  {assumption['name']}: {assumption['words']}{knob}", markup=False, highlight=False)
-    kept = catalogue.verdicts({*record.rests_on, *record.weakened_by}, run_options(a), cache_of(a))
+    related = {*record.rests_on, *record.weakened_by}
+    kept = catalogue.verdicts(related, run_options(a), cache_of(a)) if related else {}
     if record.rests_on:
         head("Rests on")
         _verdicts(record.rests_on, kept)

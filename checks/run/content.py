@@ -8,7 +8,6 @@ claim imports, also inside functions, directly or through others.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import re
@@ -33,7 +32,7 @@ from checks.run.catalogue import (
     sources,
     written_beside,
 )
-from checks.run.reach import absolute, effects, kept, named_modules, nested, reach
+from checks.run.reach import effects, modules_named, reach
 from checks.run.readings import printed_in
 from derivations.calculus.term import whole
 
@@ -54,20 +53,7 @@ def _imports(name: str) -> frozenset[str]:
     """
     path, within = sources()[name], name.split(".")[:-1]
     packages = {".".join(within[: n + 1]) for n in range(len(within))}
-    named = kept(path, path.read_bytes(), "imports", _imported)
-    return frozenset((named | packages) & sources().keys() - set(_WIRING))
-
-
-def _imported(path: Path, content: bytes) -> frozenset[str]:
-    found: set[str] = set()
-    tree = ast.parse(content)
-    for node in nested(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            module = absolute(path, node)
-            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    return frozenset(found | named_modules(tree, content))
+    return frozenset((modules_named(path) | packages) & sources().keys() - set(_WIRING))
 
 
 @per_audit

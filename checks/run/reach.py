@@ -171,8 +171,7 @@ def _seal(made_of: bytes, text: bytes) -> bytes:
 @cache
 def _reader() -> bytes:
     """The text of what reads files, and the Python that does it."""
-    own = [Path(__file__), Path(__file__).with_name("content.py")]
-    return b"\0".join([sys.version.encode(), *(p.read_bytes() for p in own)])
+    return sys.version.encode() + b"\0" + Path(__file__).read_bytes()
 
 
 def _write(place: Path, content: bytes) -> None:
@@ -276,6 +275,24 @@ def named_modules(tree: ast.Module, content: bytes) -> set[str]:
     strings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     names = {string.partition(":")[0] for string in strings}
     return {name for name in names if all(map(str.isidentifier, name.split(".")))}
+
+
+def modules_named(path: Path) -> frozenset[str]:
+    """What may be modules among the names that a file imports, at its top or inside a function, or finds."""
+    found: frozenset[str] = kept(path, path.read_bytes(), "imports", _imports)
+    return found
+
+
+def _imports(path: Path, content: bytes) -> frozenset[str]:
+    found: set[str] = set()
+    tree = ast.parse(content)
+    for node in nested(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(path, node)
+            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return frozenset(found | named_modules(tree, content))
 
 
 def first_names(path: Path) -> set[str]:

@@ -41,9 +41,10 @@ SCALES = Assumption(
     "scales of the retrieval model", "two heads, with one and two tokens a key", "scales", "1,2"
 )
 REASON = "The figures show measurements of training runs on a GPU that cannot be repeated here."
+OPERATIONS = " Operations: a multiplication and an addition for each term of a product of matrices."
 WHERE = (
-    r"$N$ tokens of width $D$, feed-forward width $F$, $F=2D$ in the shares; two heads with scales 1 and 2. "
-    "Operations: a multiplication and an addition for each term of a product of matrices."
+    r"$N$ tokens of width $D$, feed-forward width $F$, $F=2D$ in the shares; two heads with scales 1 and 2."
+    + OPERATIONS
 )
 SAVED_WHERE = " Differentiated is the share of operations that is saved, in (d) as corrected their number."
 SPARSE_WHERE = r" A query keeps $M=\rho N$ keys of a whole head, the same share of the keys of a scaled one."
@@ -588,8 +589,7 @@ claim(
     reason="What is counted are the products of matrices, for the eight heads of Appendix J.",
     rests_on=("nguyen2023/prose-linear-attention",),
     where=r"$N$ tokens of width $D$, feed-forward width $F$; two layers with eight heads each, of scales 1, "
-    "1, 2, 2, 4, 4, 8, 8. Operations: a multiplication and an addition for each term of a product of "
-    "matrices.",
+    "1, 2, 2, 4, 4, 8, 8." + OPERATIONS,
     notes="Linear Attention-BN keeps all keys: it makes the products of linear attention, and centres "
     "queries and keys besides. The accuracies stand under nguyen2023/tab5.",
 )

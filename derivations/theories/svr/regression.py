@@ -223,7 +223,7 @@ def _losses(
 def _hard(
     name: str, a: SvrAssumptions, own: Symbols, variables: tuple[Tensor, ...], error: Term, ridge: Term
 ) -> Program:
-    """C to infinity: the residuals must be free of charge."""
+    """The fit is required exactly, of a tube within epsilon: the limit in C of the losses in SPLIT."""
     at = (own.j, d)
     if a.loss not in TUBES:
         row = Constraint(error, as_term(0), own.rho, at, equality=True)
