@@ -157,3 +157,14 @@ def test_a_descent_with_half_the_gradient_misses_its_range(monkeypatch):
     right = energy.EnergyProblem.gradient
     monkeypatch.setattr(energy.EnergyProblem, "gradient", lambda self, Z: right(self, Z) / 2)
     assert not all(e.passed for e in solver_legs.descents(None, SMALL)[2:])
+
+
+@pytest.mark.parametrize("gap, passes", [(-1e-17, True), (-1e-3, False)])
+def test_a_gap_that_rounds_below_zero_is_zero_and_a_negative_one_is_wrong(gap, passes, monkeypatch):
+    right = solver_legs.certify
+
+    def rounded(problem, Z, *y):
+        return replace(right(problem, Z, *y), gap=gap) if y else right(problem, Z)
+
+    monkeypatch.setattr(solver_legs, "certify", rounded)
+    assert all(e.passed is passes for e in solver_legs._certified("quartic", SMALL)[1::2])
