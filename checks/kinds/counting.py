@@ -197,7 +197,8 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
     expression, symbol = statement.expression, statement.symbol
     if increases(expression, symbol):
         slope = sp.factor(sp.diff(expression, symbol))
-        latex = rf"\frac{{\partial}}{{\partial {sp.latex(symbol)}}} = {sp.latex(slope)}"
+        of = rf"\left({sp.latex(sp.factor(expression))}\right)"
+        latex = rf"\frac{{\partial}}{{\partial {sp.latex(symbol)}}}{of} = {sp.latex(slope)}"
         reason = "a quotient of polynomials with positive coefficients"
         detail = f"slope {unicode_math(sp.latex(slope))}"
         finding = Finding([Evidence("derivation", "exact-symbolic", True, detail, settles=True)])

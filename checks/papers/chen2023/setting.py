@@ -49,7 +49,8 @@ def _product(row: Index, column: Index) -> Term:
 
 TOKENS = (
     r"$N$ tokens $\boldsymbol{x}_i\in\mathbb{R}^d$, the rows of $X$; $W_q\in\mathbb{R}^{d_q\times d}$, "
-    r"$W_k\in\mathbb{R}^{d_k\times d}$; $d_q=d_k$ wherever queries meet keys."
+    r"$W_k\in\mathbb{R}^{d_k\times d}$ (their subscripts are no indices); $d_q=d_k$ wherever queries meet "
+    r"keys."
 )
 
 claim(

@@ -137,7 +137,11 @@ def test_a_count_is_read_off_the_routine_and_not_typed():
 def test_growth_is_decided_by_the_sign_of_the_slope():
     share = (N + D) / (4 * (N + 4 * D))
     sizes = ((N, (1, 2)), (D, (1, 2)))
-    assert judge(Grows("share", share, N, sizes)).holds is True
+    growing = judge(Grows("share", share, N, sizes))
+    assert growing.holds is True
+    left, right = growing.steps[-1]["latex"].split(" = ")  # the step says of what it is the slope
+    assert left == r"\frac{\partial}{\partial N}\left(" + sp.latex(sp.factor(share)) + r"\right)"
+    assert right == sp.latex(sp.factor(sp.diff(share, N)))
     assert judge(Grows("share", share, D, sizes)).holds is False
     assert judge(Grows("constant", share * 0 + 1, N, sizes)).holds is not True
     assert judge(Grows("constant in D", N / (N + 1), D, sizes)).holds is False

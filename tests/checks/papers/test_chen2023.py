@@ -18,7 +18,7 @@ from checks.papers.chen2023 import attention, duality, symbols, table_data, tabl
 from checks.papers.chen2023 import enumerations as legs
 from checks.run import ledger
 from checks.run.registry import load
-from checks.run.verify import examine
+from checks.run.verify import assumptions_for, examine, latex
 from checks.statement import Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
@@ -52,6 +52,15 @@ def test_every_claim_is_expected() -> None:
 @pytest.mark.parametrize(("id", "verdict"), PAIRS)
 def test_verdict_is_the_recorded_one(id: str, verdict: str) -> None:
     assert ledger.expected()[id] == verdict  # which tests/checks/run/test_claims.py computes
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_the_k_of_a_name_is_told_from_a_sum_over_k(id: str) -> None:
+    claim = CLAIMS[id]
+    assumptions = assumptions_for(claim, {})
+    shown = "".join(latex(built(s, assumptions)) for s in (claim.literal, claim.corrected) if s)
+    if r"\sum_{k=1}" in shown and ("W_k" in shown or r"\phi_k" in shown):
+        assert "subscripts are no indices" in claim.where
 
 
 @pytest.mark.parametrize("f_X", ["identity", "sampled"])
