@@ -151,6 +151,21 @@ def test_weights_that_do_not_match_leave_no_minimum_at_attention(monkeypatch):
     assert not any(e.passed for e in solver_legs.minimum(None, SMALL)[::2])
 
 
+@pytest.mark.parametrize("below, passes", [(0.0, True), (1e-17, True), (1e-8, False)])
+def test_a_gap_below_zero_is_rounding_or_no_bound(below, passes, monkeypatch):
+    """At the solver's answer the gap may fall below 0 by rounding, and by no more: a bound is a bound."""
+    right = solver_legs.certify
+    monkeypatch.setattr(
+        solver_legs,
+        "certify",
+        lambda problem, Z, y=None: (
+            right(problem, Z) if y is None else replace(right(problem, Z, y), gap=-below)
+        ),
+    )
+    own, theirs = solver_legs._certified("quadratic", SMALL)
+    assert own.passed and theirs.passed is passes and theirs.error == below
+
+
 def test_a_descent_with_half_the_gradient_misses_its_range(monkeypatch):
     from solvers import energy
 
