@@ -132,6 +132,7 @@ def lift_by_rows(A, V, Z):
             lambda A, V, right=solver_legs.product: right(list(zip(*A, strict=True)), V),
         ),
         ("quadratic_minimises", "lift", lift_by_rows),
+        ("minimum_even", "lift", lambda A, V, Z, right=solver_legs.lift: [2 * u for u in right(A, V, Z)]),
         ("printed_weights", "lift", lambda A, V, Z: [2 * u for u in lift_by_rows(A, V, Z)]),
         ("balls", "_arb_function", lambda name: (lambda u: u.cosh(), lambda u: 2 * u)),
         ("descents", "slope", lambda A, V, w: [[0 for _ in v] for v in V]),
