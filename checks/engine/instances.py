@@ -345,7 +345,10 @@ def exact_instances(
 
 def solved(instance: Instance, expr: ix.Expr, at: dict[Index, int]) -> Iterator[Instance]:
     """The instance with one entry changed such that the expression vanishes there, entry by entry."""
+    moving = ix.tensors(expr) | {EXPONENT}  # what is given may follow from any other
     for key, before in instance.values.items():
+        if not instance.given and key[0] not in moving:
+            continue
         trials = []
         for value in (Fraction(0), Fraction(1)):
             trial = Instance(instance.sizes, {**instance.values, key: value}, instance.given)

@@ -157,9 +157,11 @@ class Grows(Kind):
     label: str = ""
 
     def statement_latex(self) -> str:
-        """The sign of the derivative."""
+        """The sign of the derivative, and where it is so."""
         name = sp.latex(self.symbol)
-        return rf"\frac{{\partial}}{{\partial {name}}}\; {sp.latex(sp.factor(self.expression))} > 0"
+        slope = rf"\frac{{\partial}}{{\partial {name}}}\; {sp.latex(sp.factor(self.expression))}"
+        symbols = sorted(map(sp.latex, self.expression.free_symbols | {self.symbol}))
+        return rf"{slope} > 0\qquad ({', '.join(symbols)} > 0)"
 
 
 def increases(expression: sp.Expr, symbol: sp.Symbol) -> bool:

@@ -161,11 +161,11 @@ claim(
     notes="Lemma 4.2 is used in the wrong direction. J = 0 forces stationarity only where J has one sign. "
     "Take the non-zero singular values σ of K, and zeros until there is one for each row of f(X). The "
     "Hessian of J in column l has as many positive eigenvalues as f(X) has rows plus such σ with λ_l σ > 1, "
-    "and as many negative ones as there are such σ with λ_l σ < 1. So it is semidefinite only if λ_l ≥ 1/σ "
-    "for the smallest of them, which needs rank K equal to the number of rows of f(X): never with N rows and "
-    "p < N. And where it is semidefinite, the non-zero stationary points belong to the smallest singular "
-    "values, not the leading ones. J has both signs, so heads cancel in the mean. What depends on it: "
-    "contribution 3, Section 4, the use of (10).",
+    "and as many negative ones as there are such σ with λ_l σ < 1 (both counted at exact instances under "
+    "chen2023/eq6). So it is semidefinite only if λ_l ≥ 1/σ for the smallest of them, which needs rank K "
+    "equal to the number of rows of f(X): never with N rows and p < N. And where it is semidefinite, the "
+    "non-zero stationary points belong to the smallest singular values, not the leading ones. J has both "
+    "signs, so heads cancel in the mean. What depends on it: contribution 3, Section 4, the use of (10).",
 )
 
 

@@ -138,8 +138,8 @@ claim(
     words="W_V keeps -α times the residual of a stacked vector and puts zeros in place of the covariates.",
     literal=Stacked(VALUE @ example(i), blocks(zeros(D), -(n.alpha * n.residual))),
     where=BLOCKS,
-    notes="For categorical data αI becomes the diagonal matrix of the rates; see (11) for the block that is "
-    "correct.",
+    notes="For categorical data the paper puts the rates of the components in place of α; a block with which "
+    "the step comes out to first order is in wang2024/eq11, as corrected.",
 )
 
 claim(

@@ -144,7 +144,9 @@ claim(
     where=SETTING + r" $v_c$ arbitrary before the layer, 0 before the first; $r_i$ the residuals; "
     r"$\alpha_k^{(c)}$ the rate of layer $k$ for class $c$; $x$ any position.",
     reason=TRAINING,
-    notes="The exact part is for the designed Transformer with one head; all its maps are 1/3 at the origin.",
+    notes="The exact part is for the designed Transformer with one head; all its maps are 1/3 at the origin. "
+    "Appendix C also finds that the maps fit the examples reasonably well, least so those of category 2: "
+    "that is not decided here.",
 )
 
 claim(

@@ -143,6 +143,8 @@ def test_growth_is_decided_by_the_sign_of_the_slope():
     assert left == r"\frac{\partial}{\partial N}\left(" + sp.latex(sp.factor(share)) + r"\right)"
     assert right == sp.latex(sp.factor(sp.diff(share, N)))
     assert judge(Grows("share", share, D, sizes)).holds is False
+    with_a_share = Grows("with a share", share.subs(N, N * sp.Symbol("rho", positive=True)), N, sizes)
+    assert with_a_share.statement_latex().endswith(r"> 0\qquad (D, N, \rho > 0)")  # at rho = 0 it is constant
     assert judge(Grows("constant", share * 0 + 1, N, sizes)).holds is not True
     assert judge(Grows("constant in D", N / (N + 1), D, sizes)).holds is False
     with pytest.raises(Malformed):  # no sizes to look between, where none is given for the symbol itself

@@ -132,6 +132,7 @@ def lift_by_rows(A, V, Z):
             lambda A, V, right=solver_legs.product: right(list(zip(*A, strict=True)), V),
         ),
         ("quadratic_minimises", "lift", lift_by_rows),
+        ("minimum_even", "lift", lambda A, V, Z, right=solver_legs.lift: [2 * u for u in right(A, V, Z)]),
         ("printed_weights", "lift", lambda A, V, Z: [2 * u for u in lift_by_rows(A, V, Z)]),
         ("balls", "_arb_function", lambda name: (lambda u: u.cosh(), lambda u: 2 * u)),
         ("descents", "slope", lambda A, V, w: [[0 for _ in v] for v in V]),
@@ -151,20 +152,24 @@ def test_weights_that_do_not_match_leave_no_minimum_at_attention(monkeypatch):
     assert not any(e.passed for e in solver_legs.minimum(None, SMALL)[::2])
 
 
+@pytest.mark.parametrize("below, passes", [(0.0, True), (1e-17, True), (1e-8, False)])
+def test_a_gap_below_zero_is_rounding_or_no_bound(below, passes, monkeypatch):
+    """At the solver's answer the gap may fall below 0 by rounding, and by no more: a bound is a bound."""
+    right = solver_legs.certify
+    monkeypatch.setattr(
+        solver_legs,
+        "certify",
+        lambda problem, Z, y=None: (
+            right(problem, Z) if y is None else replace(right(problem, Z, y), gap=-below)
+        ),
+    )
+    own, theirs = solver_legs._certified("quadratic", SMALL)
+    assert own.passed and theirs.passed is passes and theirs.error == below
+
+
 def test_a_descent_with_half_the_gradient_misses_its_range(monkeypatch):
     from solvers import energy
 
     right = energy.EnergyProblem.gradient
     monkeypatch.setattr(energy.EnergyProblem, "gradient", lambda self, Z: right(self, Z) / 2)
     assert not all(e.passed for e in solver_legs.descents(None, SMALL)[2:])
-
-
-@pytest.mark.parametrize("gap, passes", [(-1e-17, True), (-1e-3, False)])
-def test_a_gap_that_rounds_below_zero_is_zero_and_a_negative_one_is_wrong(gap, passes, monkeypatch):
-    right = solver_legs.certify
-
-    def rounded(problem, Z, *y):
-        return replace(right(problem, Z, *y), gap=gap) if y else right(problem, Z)
-
-    monkeypatch.setattr(solver_legs, "certify", rounded)
-    assert all(e.passed is passes for e in solver_legs._certified("quartic", SMALL)[1::2])
