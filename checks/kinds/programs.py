@@ -68,6 +68,9 @@ class WellPosed(Kind):
         return set(self.printed) - self.program.unknown()
 
 
+_NO_CONDITION = "has no condition besides the signs of the multipliers}"
+
+
 @dataclass(frozen=True)
 class Dual(Kind):
     """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
@@ -84,13 +87,16 @@ class Dual(Kind):
     extended = True
 
     def statement_latex(self) -> str:
-        """The conditions, one after the other."""
+        """The program, what its multipliers are called, and the conditions, one after the other."""
         rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
         rows += [c.spanned() for c in self.domain]
         conditions = r",\quad ".join(rows)
-        dual = rf"\text{{its dual has the conditions}}\quad {conditions}"
-        if not rows:
-            dual = r"\text{its dual has no condition besides the signs of the multipliers}"
+        dual = rf"has the conditions}}\quad {conditions}" if rows else _NO_CONDITION
+        called = [c.multiplier for c in self.program.constraints]
+        if any(called):
+            names = r",\,".join(tensor.symbol if tensor else r"\cdot" for tensor in called)
+            dual = rf"whose multipliers }}{names}\text{{ belong to these constraints in turn, {dual}"
+        dual = rf"\text{{its dual{',' * any(called)} {dual}"
         return rf"\begin{{gathered}}{self.program.latex()} \\ {dual}\end{{gathered}}"
 
 

@@ -65,7 +65,11 @@ def test_the_field_and_what_belongs_there_are_named(statement: Any, words: str) 
 def test_a_dual_without_conditions_says_so() -> None:
     kept = Constraint(x[i], a[i], Tensor("m", ("n",)), (i,))
     says = Dual(Program("nearest", (X,), squared_norm(x) / 2, (kept,)), ()).statement_latex()
-    assert "its dual has no condition besides the signs" in says
+    assert (
+        r"its dual, whose multipliers }m\text{ belong to these constraints in turn, has no condition" in says
+    )
+    nameless = Dual(Program("nearest", (X,), squared_norm(x) / 2, (replace(kept, multiplier=None),)), ())
+    assert "its dual has no condition besides the signs" in nameless.statement_latex()
 
 
 def test_a_finding_prints_as_one_line() -> None:
