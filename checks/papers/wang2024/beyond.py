@@ -42,7 +42,7 @@ h_new = Tensor("h_k(x)", (CLASSES,), r"h_{\theta_k}(x)", "", r"h_{%1,\theta_k}(x
 
 def least_squares(a: FunctionalAssumptions) -> Identity:
     """(4) with one rate for all classes against gradient descent on (1/2N) Σ ‖ỹ_i - 1/C - f(x_i)‖²."""
-    here, there, kernel = n.current(a)
+    here, there, *kernel = n.current(a)
     given = (
         Given(h_new, (c,), 1 / C + as_term(n.f_new)[c], "h = 1/C + f"),
         *n.descent("squared", replace(a, loss="half_squared")),
@@ -51,10 +51,11 @@ def least_squares(a: FunctionalAssumptions) -> Identity:
         Given(done_h, (i, c), 1 / C + as_term(n.done)[i, c], "the increments sum to h, which starts at 1/C"),
         here,
         there,
-        kernel,
+        *kernel,
     )
     bracket = code[i] - as_term(done_h)[i]
-    return Identity(as_term(h_new), as_term(h_old) + n.update(n.alpha, bracket), given=given)
+    after = as_term(h_old) + n.update(n.alpha, bracket)
+    return Identity(as_term(h_new), after, given=given, nonzero=n.defined(a))
 
 
 claim(

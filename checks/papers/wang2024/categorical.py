@@ -62,11 +62,12 @@ def softmax_at_examples(a: FunctionalAssumptions) -> Given:
 
 def entropy_update(a: FunctionalAssumptions) -> Identity:
     """Equation (3)."""
-    here, _, kernel = n.current(a)
+    here, _, *kernel = n.current(a)
     step = Identity(
         as_term(n.f_new),
         as_term(n.f_old) + n.update(n.alpha, code[i] - as_term(h_i)[i]),
-        given=(here, kernel, softmax_at_examples(a), *n.descent("categorical", a)),
+        given=(here, *kernel, softmax_at_examples(a), *n.descent("categorical", a)),
+        nonzero=n.defined(a),
         reason="the derivative of -log h by f_c is h_c minus the code",
     )
     return step
@@ -390,7 +391,7 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     """A layer of Section 2 against a step of gradient descent on the printed loss with the given rate."""
     value = blocks([zeros(D, D), zeros(D, CLASSES)], [zeros(CLASSES, D), -(n.alpha * eye(CLASSES))])
     heads = P @ (value @ CONTEXT @ as_term(fd.kappa)) + P @ (value @ CONTEXT @ Ones((), (N,)))
-    _, there, kernel = n.current(a)
+    _, there, *kernel = n.current(a)
     here = Given(
         n.done_x, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the increments sum to the current function"
     )
@@ -398,7 +399,8 @@ def exact_layer(a: FunctionalAssumptions, rate: Term) -> Stacked:
     return Stacked(
         named("e_{j,k-1}", POSITION) + heads,
         target,
-        (*n.descent("squared", a, rate), there, here, kernel),
+        (*n.descent("squared", a, rate), there, here, *kernel),
+        n.defined(a),
         label="Section 2: a layer is a step, rate α/2",
     )
 

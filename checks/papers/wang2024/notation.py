@@ -61,11 +61,14 @@ KAPPA = Given(fd.kappa, (i,), as_term(fd.phi)[i].T @ as_term(fd.phi_x), "the ker
 NEXT = Given(done_next, (c,), as_term(done_x)[c] + as_term(change)[c], "the sum of one more increment")
 
 
+NORMALISER = Tensor("sum of kernels", (), r"Z(x)")
+
+
 def current(a: FunctionalAssumptions) -> tuple[Given, ...]:
-    """f_{θ_{k-1}} at x and, as the sum of its increments, at the examples; and the kernel."""
+    """f_{θ_{k-1}} at x and, as the sum of its increments, at the examples; then the kernel."""
     here = Given(f_old, (c,), fd.outputs(fd.W, fd.b, None, a)[c], "the current function at x")
     there = Given(done, (i, c), fd.outputs(fd.W, fd.b, i, a)[c], TELESCOPED.reason)
-    return here, there, kernel_rule(a)
+    return here, there, *kernel_rule(a)
 
 
 def descent(loss: str, a: FunctionalAssumptions, rate: Term = alpha) -> tuple[Given, ...]:
@@ -84,13 +87,21 @@ def slopes(loss: str, a: FunctionalAssumptions) -> tuple[Given, ...]:
     return (of_weights, of_offset) if a.bias == "on" else (of_weights,)
 
 
-def kernel_rule(a: FunctionalAssumptions) -> Given:
+def kernel_rule(a: FunctionalAssumptions) -> tuple[Given, ...]:
     """κ(x_i, x) in features: an inner product, or for softmax attention that over its sum."""
-    product = as_term(fd.phi)[i].T @ as_term(fd.phi_x)
     if a.kernel != "softmax":
-        return KAPPA
-    other = as_term(fd.phi)[fd.ip].T @ as_term(fd.phi_x)
-    return Given(fd.kappa, (i,), product / sum_over(fd.ip, other), "inner products, normalised over the keys")
+        return (KAPPA,)
+    total = sum_over(fd.ip, as_term(fd.phi)[fd.ip].T @ as_term(fd.phi_x))
+    normalised = KAPPA.value / as_term(NORMALISER)
+    return (
+        Given(NORMALISER, (), total, "the sum over the keys"),
+        Given(fd.kappa, (i,), normalised, "inner products, normalised over the keys"),
+    )
+
+
+def defined(a: FunctionalAssumptions) -> tuple[Tensor, ...]:
+    """What is not 0 wherever the kernel has a value."""
+    return (NORMALISER,) if a.kernel == "softmax" else ()
 
 
 def update(rate: Term, bracket: Term, with_bias: bool = True) -> Term:

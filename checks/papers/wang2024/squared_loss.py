@@ -43,6 +43,7 @@ def functional_update(a: FunctionalAssumptions, rate: Term) -> All:
         as_term(n.f_new),
         as_term(n.f_old) + n.update(rate, n.residual),
         given=(*n.current(a), *n.descent("squared", a)),
+        nonzero=n.defined(a),
         label="one step from any W and b",
         reason="∂L/∂W φ(x) + ∂L/∂b, with φ(x_i)ᵀφ(x) = κ(x_i, x)",
     )
