@@ -40,8 +40,10 @@ class Difference(NamedTuple):
 
     def text(self, digits: int = 2) -> str:
         """Mean, interval and p-value in words."""
-        p = "no spread" if self.p is None else f"p = {self.p:.2g}"
-        return f"{self.mean:+.{digits}f} [{self.low:+.{digits}f}, {self.high:+.{digits}f}], {p}"
+        if self.p is None:
+            return f"{self.mean:+.{digits}f} in each of {self.pairs} pairs"
+        interval = f"[{self.low:+.{digits}f}, {self.high:+.{digits}f}]"
+        return f"{self.mean:+.{digits}f} {interval} ({100 * CONFIDENCE:g} %, paired t), p = {self.p:.2g}"
 
 
 def paired(own: list[float], base: list[float]) -> Difference:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -399,7 +400,11 @@ def test_paired_differences_have_students_interval() -> None:
     assert (found.mean, found.low, found.high) == pytest.approx((mean, mean - half, mean + half))
     t = mean / (deviation / math.sqrt(3))
     assert found.p == pytest.approx(1 - t / math.sqrt(2 + t * t)) and found.holds(0) and not found.holds(6)
-    assert recorded.paired([1.0, 2.0], [0.0, 1.0]) == (1.0, 1.0, 1.0, None, 2)
+    assert re.fullmatch(r"\+1\.33 \[-2\.\d\d, \+5\.\d\d\] \(95 %, paired t\), p = 0\.27", found.text()), (
+        found.text()
+    )
+    alike = recorded.paired([1.0, 2.0], [0.0, 1.0])
+    assert alike == (1.0, 1.0, 1.0, None, 2) and alike.text() == "+1.00 in each of 2 pairs"
     for own, base in (([1.0], [1.0]), ([1.0, 2.0], [1.0])):
         with pytest.raises(ValueError, match="no pairs"):
             recorded.paired(own, base)
