@@ -209,7 +209,8 @@ claim(
     "Appendix A.3",
     "Λ and the singular values",
     theory="ksvd",
-    words="The text says once that Λ corresponds to the singular values; by (7) its inverse does.",
+    words="The text says once that Λ corresponds to the singular values; by the proof of Theorem 3.2, "
+    "Σ = Λ⁻¹, its inverse does.",
     literal=Identity(lam[l_], sigma[l_], (LAMBDA_RULE,)),
     corrected=Identity(lam[l_], 1 / sigma[l_], (LAMBDA_RULE,)),
     correction_words="λ_l = 1/σ_l.",
