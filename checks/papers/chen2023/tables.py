@@ -441,7 +441,8 @@ table(
     "Transformer.",
     _table_5(data.TABLE_5_AVERAGE_DEVIATIONS),
     _table_5(_replaced(data.TABLE_5_AVERAGE_DEVIATIONS, at4="6.7")),
-    correction_words="The average deviation of cosFormer is 6.7; the other averages and the text hold.",
+    correction_words="The average deviation of cosFormer is 6.7; the other averages hold, and the "
+    "differences and the order in the text.",
     notes=_notes_5(),
 )
 

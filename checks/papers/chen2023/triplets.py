@@ -195,7 +195,7 @@ claim(
     corrected=_whole,
     correction_words="For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for "
     "smaller s it is the part of K on the chosen triplets. For columns that are not orthonormal it fails "
-    "even with s = rank K.",
+    "even with s = rank K: K H_r would be H_e Σ H_rᵀ H_r and not H_e Σ.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),
     legs=(tensor_legs.whole_kernel,),
@@ -209,7 +209,8 @@ claim(
     "Appendix A.3",
     "Λ and the singular values",
     theory="ksvd",
-    words="The text says once that Λ corresponds to the singular values; by (7) its inverse does.",
+    words="The text says once that Λ corresponds to the singular values; by the proof of Theorem 3.2, "
+    "Σ = Λ⁻¹, its inverse does.",
     literal=Identity(lam[l_], sigma[l_], (LAMBDA_RULE,)),
     corrected=Identity(lam[l_], 1 / sigma[l_], (LAMBDA_RULE,)),
     correction_words="λ_l = 1/σ_l.",

@@ -115,8 +115,8 @@ claim(
 )
 
 UNIFORM = stack(i, beta / size(NEURONS))
-EQUILIBRIUM = Rule(
-    (Fact("the gradient", grad(PRINTED_3, x_)[i], "="),),
+EQUILIBRIUM = Rule(  # the whole gradient vanishes, not only its entry i
+    (Fact("the gradient", grad(PRINTED_3, x_)[j], "="),),
     Fact("x - β softmax(βx)", (x - RETRIEVED)[i], "="),
     Point(((NEURONS, 1),), ((x_, (-1,)), (beta_, 1))),
 )

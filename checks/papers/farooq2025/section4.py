@@ -180,7 +180,7 @@ claim(
         reason="the deltas leave one term of each sum",
     ),
     rests_on=(HERE + "eq32",),
-    where=WHERE,
+    where=WHERE + r" $\delta_{mi}=1$ for $m=i$, else $0$.",
 )
 
 claim(

@@ -98,9 +98,9 @@ def _weights() -> Term:
     return row_softmax((X @ W_Q) @ (X @ W_K).T / sqrt(size(DK)))
 
 
-def _alignment() -> Term:
+def _alignment(state: Term = Z) -> Term:
     """u_j in the order in which it is evaluated: as (26) prints it, it takes n² more and not n d_v."""
-    return (A.T @ Z)[j].T @ V[j]
+    return (A.T @ state)[j].T @ V[j]
 
 
 U_RULE = Given(u_, (j,), en.u(j), "the alignments of step 3")
@@ -384,8 +384,8 @@ def _linear_part(state: Tensor) -> Term:
 
 
 def _adjoint() -> Term:
-    """What a step does to the loss gradient: it is self-adjoint."""
-    return as_term(BAR) - 2 * eta * _linear_part(BAR)
+    """What a step does to the loss gradient, as it is self-adjoint, in the order in which it is counted."""
+    return as_term(BAR) - eta * (A @ (diag(stack(j, 2 * _alignment(as_term(BAR)))) @ V))
 
 
 claim(

@@ -160,7 +160,8 @@ claim(
     where=SETTING + r" $\lambda$ is learned.",
     reason=TRAINING,
     notes="The caption speaks of a designed and a trained row, the text of Appendix C of the designed "
-    "Transformer alone.",
+    "Transformer alone. Appendix C also finds that training with more layers could become unstable, and with "
+    "softmax attention not: that is not decided here.",
 )
 
 claim(

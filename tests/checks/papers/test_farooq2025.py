@@ -16,6 +16,7 @@ from checks.claim import Options, built
 from checks.kinds.cost import Assign, count
 from checks.kinds.implication import certificate_error
 from checks.leg import Climbing, Named
+from checks.papers.farooq2025 import table1
 from checks.papers.farooq2025.legs import solvers as solver_legs
 from checks.papers.farooq2025.legs import tensors as legs
 from checks.papers.farooq2025.section3 import VALUES_OF_TWO, WEIGHTS_OF_TWO, aligned_of_two
@@ -24,6 +25,7 @@ from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
 from checks.statement import Identity, parts
 from derivations.calculus.gradients import grad
+from derivations.calculus.index import free_indices
 from derivations.calculus.normal import equal
 from derivations.calculus.term import sum_over
 from derivations.theories.energy import forms as en
@@ -146,6 +148,22 @@ def test_coefficients_take_both_signs() -> None:
 def test_coefficients_without_stored_dot_products_take_more_than_is_stated() -> None:
     afresh = sum_over(m, A[m, j] * sum_over(r_, A[m, r_] * sum_over(k, V[r_, k] * V[j, k])))
     assert str(count((Assign(en.c_vector, (j,), afresh),), ("n", "d_v"))) == "d_v*n**3 + n**3 + n**2"
+
+
+def test_alignments_are_displayed_in_the_order_in_which_they_are_counted() -> None:
+    """As (26) prints them they take n², not n d_v, besides n²d_v: that form would not be what is counted."""
+    printed = sum_over(m, A[m, j] * sum_over(k, en.Z[m, k] * V[j, k]))
+    assert str(count((Assign(table1.u_, (j,), printed),), ("n", "d_v"))) == "d_v*n**2 + n**2"
+    assert str(count(table1.ALIGNMENTS, ("n", "d_v"))) == "d_v*n**2 + d_v*n"
+    assert r"\left(A^{\top} \bar{Z}\right)" in CLAIMS["tab1-step9"].literal.statement_latex()
+
+
+@pytest.mark.parametrize("name", ["eq4", "prose-fixed-points-mhn"])
+def test_at_an_equilibrium_the_whole_gradient_vanishes(name: str) -> None:
+    """With one index for both sides the rule would be about each entry alone."""
+    rule = CLAIMS[name].literal
+    (gradient,) = (free_indices(h.term.entry()) for h in rule.hypotheses)
+    assert gradient and not gradient & free_indices(rule.conclusion.term.entry())
 
 
 def test_odd_powers_can_have_a_maximum_at_attention() -> None:
