@@ -86,7 +86,7 @@ def _config(ledger: Ledger) -> str:
     if ledger.changed:
         title = f"{title} ({', '.join(ledger.changed)})"
     title = html.escape(title)  # the theme takes titles for HTML
-    settings = settings.replace("OFFLINE", f"{__package__}.offline")
+    settings = settings.replace("BOOK", __package__)
     return f"title: {json.dumps(title, ensure_ascii=False)}\n{settings}"
 
 
@@ -157,7 +157,7 @@ def assemble(
 
 
 def frame(work: Path) -> str:
-    """Digest of what every page shows or depends on: contents, titles, settings, assets, this extension."""
+    """Digest of what every page shows or depends on: contents, titles, settings, assets, these extensions."""
     titles = [path.read_text("utf8").split("\n", 1)[0] for path in sorted((work / "claims").rglob("*.md"))]
     parts = [
         (work / "_toc.yml").read_text("utf8"),
@@ -165,5 +165,6 @@ def frame(work: Path) -> str:
         json.dumps(titles),
     ]
     assets = [path for path in sorted((work / "assets").glob("*.*")) if path.name != "claims-graph.js"]
-    parts += [path.read_text("utf8") for path in [*assets, HERE / "offline.py"]]
+    own = [HERE / "offline.py", HERE / "sidebar.py", *sorted((HERE / "templates").iterdir())]
+    parts += [path.read_text("utf8") for path in [*assets, *own]]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
