@@ -96,14 +96,13 @@ def test_claims_are_read_on_the_narrow_screen_with_their_links(folder, running, 
 
 def test_pages_are_shared_out_and_none_is_left_out(running, tmp_path, monkeypatch):
     monkeypatch.setattr(browser_check, "SHARE", 4)
-    for n in range(browser_check.SHARE + 5):
+    for n in range(browser_check.SHARE + 3):
         body = "<article><h1>x</h1></article>" + ("<p>\\(x\\)</p>" if n % 3 == 0 else "")
         (tmp_path / f"p{n}.html").write_text(f"<!doctype html><title>x</title><main>{body}</main>")
-    for workers in (1, 3):
-        found = browser_check.check_pages(tmp_path, workers)
-        raw = sorted(problem.split(":")[0] for problem in found if "raw markup" in problem)
-        assert raw == sorted(f"p{n}.html" for n in range(0, browser_check.SHARE + 5, 3))
-        assert "no formula in the whole book" in found
+    found = browser_check.check_pages(tmp_path, 2)
+    raw = sorted(problem.split(":")[0] for problem in found if "raw markup" in problem)
+    assert raw == sorted(f"p{n}.html" for n in range(0, browser_check.SHARE + 3, 3))
+    assert "no formula in the whole book" in found
 
 
 @pytest.mark.slow
