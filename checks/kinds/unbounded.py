@@ -16,6 +16,7 @@ from checks.statement import Kind
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
+from derivations.calculus.components import NotExact
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Program
 from derivations.calculus.term import Term, as_term
@@ -133,7 +134,7 @@ def _words(program: Program, ray: Ray) -> str:
     found = f"along {shown} all constraints hold and the objective is unbounded {end}"
     try:
         at = {t: Instance(sizes, {**ones, (ray.t, ()): Fraction(t)}, ()).evaluate(expr) for t in (1, 10, 100)}
-    except ZeroDivisionError:
+    except (NotExact, ZeroDivisionError):
         return found
     sample = ", ".join(f"{v} at t = {t}" for t, v in at.items())
     return f"{found}; with all dimensions and data 1: {sample}"
