@@ -79,6 +79,22 @@ class Cache:
         except OSError as error:
             raise self.unwritable(error) from None
 
+    def said(self, name: str) -> str | None:
+        """What a claim says, as a hash, by the key of its record; None where none can be believed."""
+        try:
+            data = read_json(self._said(name))
+            return data["said"] if data["digest"] == digest(name, data["said"]) else None
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def put_said(self, name: str, said: str) -> None:
+        """Store it; one that cannot be written is derived again."""
+        with suppress(OSError):
+            write_atomically(self._said(name), json.dumps({"digest": digest(name, said), "said": said}))
+
+    def _said(self, name: str) -> Path:
+        return self.folder / "said" / f"{name}.json"
+
     def unwritable(self, error: OSError) -> UnwritableCache:
         """The complaint about a folder that cannot be written."""
         return UnwritableCache(

@@ -87,17 +87,17 @@ def _reached(*modules: str) -> frozenset[str]:
     return frozenset(reached)
 
 
-def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -> str:
+def key(claim: Claim, assumptions: Any, options: Options, quick: str | None = None) -> str:
     """The key of a claim's record: a hash of what it says in words, of the text of every definition that its
     statements, derivation and legs reach, of assumptions, the options that matter, and engines. Nothing is
     derived for it.
 
-    A quick record has no legs: where assumptions leave statements and derivation as they are, it is the same
-    record.
+    A quick record has no legs: where assumptions leave statements and derivation as they are (``quick``, as
+    `said_under` has them), it is the same record.
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
-    if quick:
-        judged = [said_under(claim, assumptions), repr(options.seed)]
+    if quick is not None:
+        judged = [quick, repr(options.seed)]
     else:
         functions = [f for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
         judged = [
@@ -122,7 +122,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
     )
     named = {leg.module for leg in (*claim.legs, *claim.failing) if isinstance(leg, Named)}
     content = [
-        repr(quick),
+        repr(quick is not None),
         repr(said),
         *judged,
         _declared(claim),
@@ -134,11 +134,12 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
 
 
 def said_under(claim: Claim, assumptions: Any) -> str:
-    """The text of statements and derivation under assumptions, or the words of the error that says why there
+    """A hash of statements and derivation under assumptions, or of the words of the error that says why there
     is none: where two have the same, neither touches the claim.
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
-    return _text([_built(part, assumptions) if part else None for part in parts])
+    text = _text([_built(part, assumptions) if part else None for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def content_of(statement: Any) -> str:

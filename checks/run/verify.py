@@ -373,7 +373,9 @@ def verify(
     todo: list[Claim] = []
     keys: dict[str, str] = {}
     for claim in claims:
-        keys[claim.id] = name = key(claim, assumptions_for(claim, settings), options, quick)
+        assumptions = assumptions_for(claim, settings)
+        said = said_under(claim, assumptions) if quick else None
+        keys[claim.id] = name = key(claim, assumptions, options, said)
         stored = cache.get(name, claim.id) if cache else None
         if stored is not None:
             stored.source = claim.source
@@ -433,9 +435,10 @@ def _change(before: _Work, after: _Work, id: str) -> dict[str, Record]:
     ended, name, changed = "", "before", "after"
     try:
         with after.bounded():
-            if said_under(claim, under[0]) == said_under(claim, under[1]):
+            said = [after.said(claim, a) for a in under]
+            if said[0] == said[1]:
                 return {}
-            name, changed = (key(claim, a, after.options, True) for a in under)
+            name, changed = (key(claim, a, after.options, s) for a, s in zip(under, said, strict=True))
     except OutOfTime as error:  # what it says is not known, so its records have no keys
         ended = str(error)
     whole = key(claim, under[0], before.options)
@@ -478,6 +481,16 @@ class _Work:
         record.evidence.append(not_run("exact", "measured", f"{UNJUDGED}OutOfTime: {said}"))
         record.notes = f"{record.notes}\n\nIt was ended after {said}.".strip()
         return record
+
+    def said(self, claim: Claim, assumptions: Any) -> str:
+        """What the claim says under assumptions; derived once from what its key covers."""
+        name = key(claim, assumptions, self.options)
+        said = self.cache.said(name) if self.cache else None
+        if said is None:
+            said = said_under(claim, assumptions)
+            if self.cache and not edited():
+                self.cache.put_said(name, said)
+        return said
 
     def kept(self, id: str, name: str) -> Record:
         """The record from the cache, or judged and put there."""

@@ -774,6 +774,27 @@ def test_under_the_defaults_a_change_is_compared_with_the_record_that_is_there(t
     assert [r.verdict for r in found.values()] == [r.verdict for r in anew.values()]
 
 
+def test_what_a_claim_says_is_derived_once_and_again_where_what_is_kept_was_changed(
+    tmp_path, monkeypatch
+) -> None:
+    one, cache = [CLAIMS["nguyen2023/eq8"]], Cache(tmp_path)
+    settings, derived, said_under = {"svr": SvrAssumptions(loss="least_squares")}, [], vf.said_under
+    monkeypatch.setattr(vf, "said_under", lambda *a: derived.append(a) or said_under(*a))
+
+    def found() -> list[str]:
+        ((_, records),) = vf.changes(one, settings, Options(max_tokens=64), cache=cache)
+        return [r.verdict for r in records.values()]
+
+    first = found()
+    assert len(derived) == 2 and found() == first and len(derived) == 2
+    kept = sorted((tmp_path / "said").iterdir())
+    said = [json.loads(path.read_text())["said"] for path in kept]
+    kept[0].write_text(kept[0].read_text().replace(*said))  # as if nothing had changed
+    assert len(kept) == 2 and found() == first and len(derived) == 3
+    kept[0].write_text(kept[1].read_text())  # that of another key
+    assert found() == first and len(derived) == 4
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_claims_that_a_change_touches_share_their_time(tmp_path: Path, workers: int) -> None:
     ids = ["nguyen2023/eq8", "nguyen2023/eq7"]
