@@ -26,9 +26,10 @@ from checks.leg import Named
 from checks.run.catalogue import (
     beside_audit,
     files,
+    is_data,
     libraries,
+    may_be_read,
     own_modules,
-    pages_named,
     sources,
     written_beside,
 )
@@ -182,8 +183,8 @@ def beside(module: str) -> str:
 def _data(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(files(folder)):
-        unread = path == printed_in(path.parent) and path.suffix not in pages_named()
-        if path.suffix not in (".py", ".pyc") and not unread and not written_beside(path):
+        unread = path == printed_in(path.parent) and path.suffix not in may_be_read()
+        if is_data(path) and not unread and not written_beside(path):
             data = path.read_bytes()  # told apart by place and length: a file that moves is another one
             digest.update(f"{path.relative_to(folder).as_posix()}\x00{len(data)}\x00".encode() + data)
     return digest.hexdigest()
