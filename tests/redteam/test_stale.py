@@ -303,6 +303,19 @@ def test_wherever_it_stands_what_a_claim_reads_is_in_its_key(tmp_path: Path, sai
     assert found[0] != found[1] and (found[2] == found[0] or put in (compiled, archived))  # which hold a time
 
 
+def test_legs_beside_the_package_that_a_claim_names_are_in_its_key(tmp_path: Path) -> None:
+    twice(tmp_path, "return 2")
+    one = tmp_path / "stale" / "claims" / "one.py"
+    named = one.read_text().replace("import Identity,", "import Identity, Legs,")
+    one.write_text(named.replace("words=", "legs=(Legs('tools.legs').found,), words="))
+    written(tmp_path / "tools" / "__init__.py", "")
+    found = []
+    for k in (2, 3, 2):
+        written(tmp_path / "tools" / "legs.py", f"def found(a, o):\n    return [{k}]\n")
+        found.append(keys(tmp_path)["stale/whole"])
+    assert found[0] == found[2] != found[1]
+
+
 VERDICT = """
 from checks.audit import use
 from checks.claim import Options
