@@ -1,8 +1,8 @@
 """The visible signs of expressions: one decider for every engine.
 
 A sign is the set of those of -1, 0, 1 that a value may have, as far as the form of the expression shows;
-``ANY`` says nothing. Sizes of dimensions are at least one. Facts (promises, hypotheses, definitions) come as
-``Facts``.
+``ANY`` says nothing. Sizes of dimensions are at least one, but for those that are written as differences.
+Facts (promises, hypotheses, definitions) come as ``Facts``.
 """
 
 from __future__ import annotations
