@@ -35,6 +35,7 @@ from checks.run.catalogue import (
 )
 from checks.run.reach import effects, modules_named, reach
 from checks.run.readings import printed_in
+from checks.statement import functions_of
 from derivations.calculus.term import whole
 
 Seen = dict[int, Any]
@@ -101,14 +102,15 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
         judged = [said_under(claim, assumptions), repr(options.seed)]
     else:
         functions = [f for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
+        said = [part for part in parts if not callable(part)]
         judged = [
             *map(source, functions),
-            *(_text(part) for part in parts if not callable(part)),
-            *(text for f in functions for text in values_of(f)),
+            *map(_text, said),
+            *(text for f in (*functions, *functions_of(said)) for text in values_of(f)),
             whole(assumptions),
             repr(options if claim.legs or claim.failing else options.seed),
         ]
-    said = (
+    words = (
         *(
             claim.id,
             claim.words,
@@ -124,7 +126,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: bool = False) -
     named = {leg.module for leg in (*claim.legs, *claim.failing) if isinstance(leg, Named)}
     content = [
         repr(quick),
-        repr(said),
+        repr(words),
         *judged,
         _declared(claim),
         elsewhere(),
@@ -238,7 +240,8 @@ def _hidden(value: Any, seen: Seen) -> Iterator[str]:
 
 def values_of(function: Any, seen: Seen | None = None) -> Iterator[str]:
     """The values, as they are now, of the names that a function mentions, directly or through functions and
-    classes of the papers' packages, and what it was made with: whatever gave them these values, and wherever.
+    classes of the papers' packages and of an author's own modules, and what it was made with: whatever gave
+    them these values, and wherever.
     """
     seen = {} if seen is None else seen
     while isinstance(function, (staticmethod, classmethod, property, cached_property)):
@@ -272,11 +275,11 @@ def _value(name: str, value: Any, seen: Seen) -> Iterator[str]:
     owner = value if isinstance(value, type) else type(value)
     function = value if isinstance(value, FunctionType) or not callable(value) else inspect.unwrap(value)
     if isinstance(function, FunctionType):
-        if _is_declaration(function.__globals__.get("__name__", "")):
+        if _is_authors(function.__globals__.get("__name__", "")):
             yield from values_of(value, seen)
     elif not isinstance(value, type | ModuleType):
         yield f"{name} = {_text(value)}"
-    if _is_declaration(owner.__module__ or "") and id(owner) not in seen:
+    if _is_authors(owner.__module__ or "") and id(owner) not in seen:
         seen[id(owner)] = owner
         for key, attribute in sorted(vars(owner).items()):
             if isinstance(attribute, (staticmethod, classmethod, property, cached_property, FunctionType)):
@@ -286,7 +289,12 @@ def _value(name: str, value: Any, seen: Seen) -> Iterator[str]:
 
 
 def _is_own(value: Any) -> bool:
-    return isinstance(value, ModuleType) and _is_declaration(value.__name__)
+    return isinstance(value, ModuleType) and _is_authors(value.__name__)
+
+
+def _is_authors(name: str) -> bool:
+    """Whether the values in a module count; those of the project's engines are as their text makes them."""
+    return _is_declaration(name) or (current().package != OWN and name in own_modules())
 
 
 def source(function: Any, seen: Seen | None = None) -> str:

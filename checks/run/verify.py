@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from checks.audit import current, use
-from checks.claim import Claim, Leg, Options, built
+from checks.claim import Claim, Leg, Options, built, forget
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import ENGINES, judge
 from checks.engine.printing import part_latex
@@ -369,6 +369,7 @@ def verify(
     ``apart`` leaves one worker, too, a process of its own: a leg that ends it ends no run. Raises
     UnwritableCache.
     """
+    forget()
     settings = settings or {}
     todo: list[Claim] = []
     keys: dict[str, str] = {}
@@ -419,6 +420,7 @@ def changes(
     nothing where these leave its statements and derivation as they are. What takes longer than ``limit``
     seconds for a claim, or ``total`` for all of them in one process, is ended and unsettled.
     """
+    forget()
     in_all = Total(total) if total is not None else None
     before = _Work({}, options, True, Parts(), limit, cache)
     after = _Work(settings, options, True, Parts(), limit, cache, in_all)

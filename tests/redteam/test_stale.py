@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sympy as sp
 
 from checks.claim import ROOT
+from checks.engine.judge import judge
+from checks.kinds.counting import Counted
 from checks.run import catalogue, reach
 
 CLAIMS = """
@@ -336,3 +339,52 @@ def test_bytecode_of_an_earlier_text_is_not_kept_as_what_the_text_says(tmp_path:
         os.utime(helper, (then, then))
         run(tmp_path, VERDICT, bytecode=True)
     assert run(tmp_path, VERDICT, bytecode=True) == "refuted\n"
+
+
+CHANGED = """
+import sys
+from checks.audit import use
+from checks.claim import Options
+from checks.run.cache import Cache
+from checks.run.registry import select
+from checks.run.verify import verify
+use("stale")
+def judged():
+    return [r.verdict for r, _ in verify(select(["stale/whole"]), Options(), cache=Cache())]
+said = judged() if sys.argv[1] == "first" else []
+from stale import knobs
+knobs.K = 3
+print(*said, *judged())
+"""
+COUNTED = """
+import sympy as sp
+from checks.api import Counted, claim
+from stale import knobs
+n = sp.Symbol("n", positive=True, integer=True)
+def products(size):
+    return ((size, knobs.K * size),)
+def count(size):
+    return 2 * knobs.K * size**2
+claim("stale/whole", "Eq.", "whole", words="Twice.", literal=Counted("c", 4 * n**2, (n,), (1,), products, count))
+"""
+
+
+@pytest.mark.parametrize("claims", ["", COUNTED], ids=["a formula", "a count"])
+def test_a_value_that_is_changed_from_outside_is_judged_as_it_is(tmp_path: Path, claims: str) -> None:
+    """What a process judged before, or another one kept, was of the value before."""
+    twice(tmp_path, "return knobs.K")
+    written(tmp_path / "stale" / "knobs.py", "K = 2\n")
+    one = tmp_path / "stale" / "claims" / "one.py"
+    one.write_text(claims or f"from stale import knobs\n{one.read_text()}")
+    assert run(tmp_path, CHANGED, "first") == "proved refuted\n"
+    assert run(tmp_path, CHANGED, "alone") == "refuted\n"
+
+
+def test_a_statement_whose_functions_give_something_else_is_judged_again() -> None:
+    size, times = sp.Symbol("n", positive=True, integer=True), [2]
+    statement = Counted(
+        "c", 4 * size**2, (size,), (1,), lambda n: ((n, times[0] * n),), lambda n: 2 * times[0] * n**2
+    )
+    assert judge(statement).holds is True
+    times[0] = 3
+    assert judge(statement).holds is False
