@@ -396,9 +396,10 @@ def verify(
                 climbing(progress)
             climbing(None)
         ids = [claim.id for claim in todo]
-        for id, record in _run(ids, work.record, _ended, pool, workers, running):
-            if cache and not edited():
-                cache.put(keys[id], record)
+        judged = _run(ids, work.judged, lambda id: (_ended(id), ""), pool, workers, running)
+        for id, (record, name) in judged:
+            if cache and name == keys[id] and not edited():
+                cache.put(name, record)
             yield record, False
     if cache and not settings and not quick and not edited():
         note(cache.folder, repr(options), keys)
@@ -485,10 +486,18 @@ class _Work:
         """The record from the cache, or judged and put there."""
         record = self.cache.get(name, id) if self.cache else None
         if record is None:
-            record = self.record(id)
-            if self.cache and not edited():
+            record, now = self.judged(id)
+            if self.cache and name == now and not edited():
                 self.cache.put(name, record)
         return record
+
+    def judged(self, id: str) -> tuple[Record, str]:
+        """The record, and the key that it has in the process that judges it: what the leg of a claim before
+        it changed there is in it, and what was changed in another process alone is not.
+        """
+        claim = load()[id]
+        name = key(claim, assumptions_for(claim, self.settings), self.options, self.quick)
+        return self.record(id), name
 
     def record(self, id: str) -> Record:
         claim = load()[id]

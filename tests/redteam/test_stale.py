@@ -388,3 +388,25 @@ def test_a_statement_whose_functions_give_something_else_is_judged_again() -> No
     assert judge(statement).holds is True
     times[0] = 3
     assert judge(statement).holds is False
+
+
+BOTH = """
+from checks.api import Evidence, Identity, Tensor, as_term, claim
+from stale import knobs
+x = as_term(Tensor("x", ()))
+def leg(a, o):
+    knobs.K = 3
+    return [Evidence("solver", "measured", True, "solved")]
+claim("stale/one", "Eq.", "one", words="Twice.", literal=Identity(x + x, 2 * x), legs=(leg,))
+claim("stale/two", "Eq.", "two", words="Twice.", literal=lambda a: Identity(x + x, knobs.K * x))
+"""
+SELECTED = VERDICT.replace("select([])", "select(__import__('sys').argv[1:])")
+
+
+def test_what_a_leg_changed_for_the_next_claim_is_not_kept_of_it(tmp_path: Path) -> None:
+    twice(tmp_path, "return 2")
+    written(tmp_path / "stale" / "knobs.py", "K = 2\n")
+    written(tmp_path / "stale" / "claims" / "one.py", BOTH)
+    assert run(tmp_path, SELECTED, "stale") == "proved refuted\n"
+    assert run(tmp_path, SELECTED, "stale/two") == "proved\n"
+    assert len(list((tmp_path / "cache").glob("*.json"))) == 2
