@@ -271,7 +271,7 @@ def _own_places(name: str) -> tuple[Path, ...]:
         spec = find_spec(name)
     except ValueError:  # it was made by hand, as that of __main__ may be
         return ()
-    said = (spec.submodule_search_locations or [spec.origin]) if spec else []
+    said = (spec.submodule_search_locations or [spec.origin or ""]) if spec else []
     places = (_there(Path(place).resolve()) for place in said if place)
     return tuple(place for place in places if place and not _installed(place))
 

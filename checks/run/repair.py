@@ -171,8 +171,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         programs = [p.program for p in printed if hasattr(p, "program")]
         if not programs or (_still(repair.program) and not all(map(_still, programs))):
             return True
-        known, own = set().union(*map(_operations, programs)), _operations(repair.program)
-        return bool(known) and known.isdisjoint(own) and not explained  # another program
+        asked = {formula for program in programs for formula in _operations(program)}
+        return bool(asked) and asked.isdisjoint(_operations(repair.program)) and not explained
     fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
         return True  # another meaning of what is printed
