@@ -122,6 +122,11 @@ def _built(function: Callable[[Any], Any], assumptions: Any) -> Any:
     return function(assumptions)
 
 
+def forget() -> None:
+    """What was built is built anew: what a function reads may have changed since."""
+    _built.cache_clear()
+
+
 CLAIMS: dict[str, Claim] = {}
 
 

@@ -6,10 +6,12 @@ print it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from string import ascii_lowercase
 from typing import Any, ClassVar
+
+import sympy as sp
 
 from derivations.calculus.documented import allows
 from derivations.calculus.index import Index, Tensor
@@ -209,6 +211,18 @@ def tensors_of(statement: Any) -> set[Tensor]:
         elif is_dataclass(item) and not isinstance(item, (type, Index)):
             todo += list(vars(item).values())
     return found
+
+
+def functions_of(item: Any) -> Iterator[Callable[..., Any]]:
+    """The functions that a statement holds: what they give may change while the statement stays the same."""
+    if isinstance(item, (tuple, list)):
+        for part in item:
+            yield from functions_of(part)
+    elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor, Term)):
+        for f in fields(item):
+            yield from functions_of(getattr(item, f.name))
+    elif callable(item) and not isinstance(item, (type, sp.Basic)):  # SymPy's symbols make functions
+        yield item
 
 
 def occurring(tensors: tuple[Tensor, ...], *terms: Term) -> tuple[Tensor, ...]:

@@ -49,7 +49,8 @@ def judge(statement: st.Statement, seed: int = 0, with_mutants: bool = True) -> 
     found = []
     for name, part in zip(st.names(statement), pieces, strict=True):
         started = time.perf_counter()
-        finding = among(pieces, part, _judged(part, seed, with_mutants)).copy()
+        judged = run if any(st.functions_of(part)) else _judged  # what functions give may have changed
+        finding = among(pieces, part, judged(part, seed, with_mutants)).copy()
         elapsed = time.perf_counter() - started
         share = elapsed / max(1, len(finding.evidence))
         finding.part = name

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
+
+import sympy as sp
 
 from checks.engine.notation import all_terms
 from checks.statement import Definition, Malformed, tensors_of
@@ -14,6 +17,7 @@ from derivations.calculus.index import Index, Tensor, summands
 from derivations.calculus.naming import (
     flat,
     is_exponent,
+    is_letter,
     is_number,
     is_seen,
     plain,
@@ -52,6 +56,21 @@ def check_names(statement: Any, indices: set[Index]) -> None:
                 raise Malformed(f"{name} reads as a formula, which is not the one that it names")
     for tensor in sorted(tensors, key=repr):
         _symbol(tensor, tensors - {tensor}, sizes, letters, tensor in defined)
+
+
+def check_letters(letters: Iterable[sp.Symbol]) -> None:
+    """Raise Malformed for SymPy's symbols, which are numbers, where one is no letter, or reads as a constant
+    or a formula, or two are printed alike.
+    """
+    seen: dict[str, Tensor] = {}
+    for letter in sorted(letters, key=str):
+        tensor = Tensor(letter.name, (), sp.latex(letter))
+        if seen.setdefault(flat(tensor.symbol), tensor) != tensor:
+            raise Malformed(f"two different symbols are printed {tensor.symbol}")
+        if not is_letter(tensor.symbol):  # \cos beside w would read as a function of it
+            raise Malformed(f"{tensor.symbol} is no letter, with or without scripts")
+    for tensor in seen.values():
+        _symbol(tensor, set(seen.values()) - {tensor}, set(), "", False)
 
 
 def _symbol(tensor: Tensor, others: set[Tensor], sizes: set[str], letters: str, defined: bool) -> None:

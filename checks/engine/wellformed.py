@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from checks.engine.hypotheses import apply_definitions, check_promises
-from checks.engine.names import check_names
+from checks.engine.names import check_letters, check_names
 from checks.engine.notation import all_terms, notation
 from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
 from derivations.calculus import index as ix
@@ -264,7 +264,7 @@ def _bound_and_free(expr: ix.Expr) -> Iterator[Index]:
 
 
 def _numbers_and_symbols(statement: Any) -> None:
-    """SymPy's expressions: as they simplify themselves, and no two symbols of one name."""
+    """SymPy's expressions: as they simplify themselves, in symbols that read as such and are told apart."""
     named: dict[str, sp.Symbol] = {}
     for expression in _expressions(statement):
         if _evaluated(expression) != expression:
@@ -272,6 +272,7 @@ def _numbers_and_symbols(statement: Any) -> None:
         for symbol in expression.atoms(sp.Symbol):
             if named.setdefault(symbol.name, symbol) != symbol:
                 raise Malformed(f"two different symbols are called {symbol.name}")
+    check_letters(named.values())
 
 
 def _expressions(item: Any) -> Iterator[sp.Expr]:

@@ -135,11 +135,8 @@ def _check(s: Follows) -> None:
     check_given(s.given, s.nonzero)
     if s.relation not in ("=", ">="):
         raise Malformed("a relation is = or >=")
-    own = {
-        t
-        for part in (s.lhs, s.rhs, *(x for h in s.hypotheses for x in (h.lhs, h.rhs)))
-        for t in tensors_of(part)
-    }
+    # also of a definition: what is defined by a residual is no symbol that a certificate may take for 0
+    own = tensors_of((s.lhs, s.rhs, [(h.lhs, h.rhs) for h in s.hypotheses], s.given, s.nonzero))
     residuals = [h.residual for h in s.hypotheses]
     if own & set(residuals) or len(set(residuals)) < len(residuals):
         raise Malformed("a residual is a symbol of its own, one for each hypothesis")

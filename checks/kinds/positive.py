@@ -29,7 +29,7 @@ from derivations.calculus.documented import allows
 from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.psd import Certificate
+from derivations.calculus.psd import Certificate, of_these_rules
 from derivations.calculus.term import Term, as_term
 from derivations.calculus.unicode import unicode_math
 
@@ -143,6 +143,8 @@ def _flaw(s: Positive) -> str:
     """Why the certificate does not prove the statement; "" if it does."""
     if s.certificate is None:
         return "no certificate is offered: the rules of psd build one"
+    if not of_these_rules(s.certificate):
+        return "the certificate has a rule of its own, which nothing here shows"
     if why := s.certificate.flaw(_ranges(s)):
         return why
     built = _rebuilt(s)

@@ -119,6 +119,8 @@ def _check(s: Recurrence) -> None:
         own = ", ".join(map(str, s.symbols))
         raise Malformed(f"each case has a value for each symbol ({own}), as counted(...) takes them")
     known = {*s.symbols, *(x for x, _ in s.at)}
+    if QUANTITY.name in map(sp.latex, known):
+        raise Malformed(f"{QUANTITY.name} is the quantity, and a symbol")
     if any(x.is_even is not None or x.is_odd is not None or x.is_prime is not None for x in known):
         raise Malformed("a recurrence runs through all whole numbers")
     if not s.rule.has(QUANTITY) or s.closed.has(QUANTITY):

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 import os
 import platform
+import re
+import struct
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
-from importlib.util import find_spec
+from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +83,9 @@ def _imported() -> list[str]:
         return []
     names = set().union(*map(first_names, own_modules().values()))
     packages = packages_distributions()
-    return sorted({f"{d} {version(d)}" for name in names for d in packages.get(name, ())})
+    found = {f"{d} {version(d)}" for name in names for d in packages.get(name, ())}
+    compiled = (p for name in names for p in _own_places(name) if p.is_file() and p.suffix != ".py")
+    return sorted(found | {f"{p.name} {hashlib.sha256(p.read_bytes()).hexdigest()}" for p in compiled})
 
 
 @per_audit
@@ -99,8 +104,15 @@ def _counted() -> dict[str, Path]:
     audit = current()
     found = dict(sources())
     for folder in (audit.folder, audit.records_folder, *beside_audit(sources())):
-        found |= {str(p): p for p in files(folder) if p.suffix not in (".py", ".pyc")}
+        found |= {str(p): p for p in files(folder) if is_data(p)}
     return found
+
+
+def is_data(path: Path) -> bool:
+    """Whether a file is no text of Python, nor what Python keeps of one; bytecode elsewhere is a module that
+    has no other text.
+    """
+    return path.suffix != ".py" and (path.suffix != ".pyc" or path.parent.name != "__pycache__")
 
 
 @per_audit
@@ -114,9 +126,12 @@ def _watched() -> tuple[tuple[str, float], ...]:
 
 
 def edited() -> str:
-    """A file that `state` is of which was changed, or went, since this process may have imported it, or "":
-    a key is made of what files hold now, and what this process finds comes of what they held then.
+    """A file that `state` is of which was changed, or went, since this process may have imported it, or of
+    which Python took what it held before, or "": a key is made of what files hold now, and what this process
+    finds comes of what they held then.
     """
+    if misread := _misread():
+        return misread
     for path, since in _watched():
         try:
             status = os.stat(path)
@@ -127,32 +142,74 @@ def edited() -> str:
     return ""
 
 
+@per_audit
+def _misread() -> str:
+    """A source file whose bytecode is that of another text, or ""."""
+    found = [str(path) for path in sources().values() if _outdated(path)]
+    return found[0] if found else ""
+
+
+_SOON = 2.0
+"""Seconds after a change within which the bytecode that was written may be of the text before."""
+
+
+def _outdated(path: Path) -> bool:
+    """Whether Python takes bytecode for a source file that is not that of its text: it looks at the size and
+    the second of the last change alone. The next process reads the text; for all that run, it has changed.
+    """
+    place = Path(cache_from_source(path))
+    try:
+        status = path.stat()
+        if place.stat().st_mtime > status.st_ctime + _SOON:
+            return False
+        held, text = place.read_bytes(), path.read_bytes()
+        second, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
+        if held[:16] != MAGIC_NUMBER + struct.pack("<III", 0, second, size):
+            return False
+        same = marshal.loads(held[16:]) == compile(text, str(path), "exec", dont_inherit=True)
+    except (OSError, ValueError, EOFError, TypeError, SyntaxError):
+        return False  # there is none, or Python does not take it
+    with suppress(OSError):
+        os.utime(place if same else path)  # what was looked at once is not looked at again
+        if not same:
+            place.unlink()
+    return not same
+
+
 def written_beside(path: Path) -> bool:
-    """Whether commands write a file after the verdicts, or it is a page of the book that no module of the
-    audit reads as data: nothing is judged by it.
+    """Whether commands write a file after the verdicts, or it is a page of the book, and no module of the
+    audit reads it as data: nothing is judged by it.
     """
     audit = current()
-    written = path.parent == audit.records_folder and path.name in _WRITTEN
+    written = path.parent == audit.records_folder and path.name in _WRITTEN and path.name not in may_be_read()
     page = path.is_relative_to(audit.book_folder) and path.suffix in _PAGES
-    return written or (page and path.suffix not in pages_named())
+    return written or (page and path.suffix not in may_be_read())
 
 
 @per_audit
-def pages_named() -> frozenset[str]:
-    """The kinds of pages and printed formulas that a module of the audit names: it may read one."""
+def may_be_read() -> frozenset[str]:
+    """What commands write after the verdicts, and the kinds of pages and printed formulas, of which a module
+    of the audit may read one: it names it, or lists what is in a folder.
+    """
     texts = [path.read_bytes() for path in own_modules().values()]
-    return frozenset(kind for kind in _PAGES if any(kind.encode() in text for text in texts))
+    lists = any(_LISTS.search(text) for text in texts)
+    return frozenset(k for k in (*_WRITTEN, *_PAGES) if lists or any(k.encode() in text for text in texts))
+
+
+_LISTS = re.compile(rb"\b(?:[ir]?glob|iterdir|listdir|scandir|f?walk)\b")
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The files in a folder, those in folders that are links as well, of which each is entered once."""
-    entered: set[tuple[int, int]] = set()
+    """The files in a folder, those in folders that are links as well, but for a link to a folder that it is
+    in.
+    """
+    above: dict[str, tuple[tuple[int, int], ...]] = {}
     for top, below, names in os.walk(folder, followlinks=True):
-        status = os.stat(top)
-        if (place := (status.st_dev, status.st_ino)) in entered:
+        status, around = os.stat(top), above.pop(top, ())
+        if (place := (status.st_dev, status.st_ino)) in around:
             below.clear()
             continue
-        entered.add(place)
+        above |= {os.path.join(top, name): (*around, place) for name in below}
         yield from filter(Path.is_file, (Path(top, name) for name in names))
 
 
@@ -169,9 +226,9 @@ def sources() -> dict[str, Path]:
     found |= _modules(audit.folder, audit.root)
     while todo:
         for path in _python(todo.pop()):
-            for place in filter(None, map(_own_place, first_names(path))):
+            for place in (place for name in first_names(path) for place in _own_places(name)):
                 if place.is_file():
-                    found[place.stem] = place
+                    found |= {place.stem: place} if place.suffix == ".py" else {}
                 elif (new := _modules(place, place.parent)).keys() - found.keys():
                     found |= new
                     todo.append(place)
@@ -206,19 +263,27 @@ _INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "pureli
 
 
 @cache
-def _own_place(name: str) -> Path | None:
-    """The folder of a package, or the file of a module, that lies neither among the installed libraries nor
-    in the project.
+def _own_places(name: str) -> tuple[Path, ...]:
+    """The folders of a package, or the file of a module or the archive that it is in, that lie neither among
+    the installed libraries nor in the project.
     """
     try:
         spec = find_spec(name)
     except ValueError:  # it was made by hand, as that of __main__ may be
-        return None
-    places = [*(spec.submodule_search_locations or ()), spec.origin] if spec else []
-    place = Path(places[0]).resolve() if places and places[0] else None
-    if place is None or not place.exists() or any(place.is_relative_to(i) for i in (*_INSTALLED, ROOT)):
-        return None
-    return place if "site-packages" not in place.parts else None
+        return ()
+    said = (spec.submodule_search_locations or [spec.origin or ""]) if spec else []
+    places = (_there(Path(place).resolve()) for place in said if place)
+    return tuple(place for place in places if place and not _installed(place))
+
+
+def _installed(place: Path) -> bool:
+    return any(map(place.is_relative_to, (*_INSTALLED, ROOT))) or "site-packages" in place.parts
+
+
+def _there(place: Path) -> Path | None:
+    """A place, of one in an archive the archive; None where there is none."""
+    found = next(p for p in (place, *place.parents) if p.exists())
+    return found if found == place or found.is_file() else None
 
 
 def entries(cache: Cache | None) -> list[Entry]:

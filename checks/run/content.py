@@ -26,14 +26,16 @@ from checks.leg import Named
 from checks.run.catalogue import (
     beside_audit,
     files,
+    is_data,
     libraries,
+    may_be_read,
     own_modules,
-    pages_named,
     sources,
     written_beside,
 )
 from checks.run.reach import effects, modules_named, reach
 from checks.run.readings import printed_in
+from checks.statement import functions_of
 from derivations.calculus.term import whole
 
 Seen = dict[int, Any]
@@ -100,14 +102,15 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: str | None = No
         judged = [quick, repr(options.seed)]
     else:
         functions = [f for f in (*parts, *claim.legs, *claim.failing) if callable(f)]
+        said = [part for part in parts if not callable(part)]
         judged = [
             *map(source, functions),
-            *(_text(part) for part in parts if not callable(part)),
-            *(text for f in functions for text in values_of(f)),
+            *map(_text, said),
+            *(text for f in (*functions, *functions_of(said)) for text in values_of(f)),
             whole(assumptions),
             repr(options if claim.legs or claim.failing else options.seed),
         ]
-    said = (
+    words = (
         *(
             claim.id,
             claim.words,
@@ -123,7 +126,7 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: str | None = No
     named = {leg.module for leg in (*claim.legs, *claim.failing) if isinstance(leg, Named)}
     content = [
         repr(quick is not None),
-        repr(said),
+        repr(words),
         *judged,
         _declared(claim),
         elsewhere(),
@@ -183,8 +186,8 @@ def beside(module: str) -> str:
 def _data(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(files(folder)):
-        unread = path == printed_in(path.parent) and path.suffix not in pages_named()
-        if path.suffix not in (".py", ".pyc") and not unread and not written_beside(path):
+        unread = path == printed_in(path.parent) and path.suffix not in may_be_read()
+        if is_data(path) and not unread and not written_beside(path):
             data = path.read_bytes()  # told apart by place and length: a file that moves is another one
             digest.update(f"{path.relative_to(folder).as_posix()}\x00{len(data)}\x00".encode() + data)
     return digest.hexdigest()
@@ -238,7 +241,8 @@ def _hidden(value: Any, seen: Seen) -> Iterator[str]:
 
 def values_of(function: Any, seen: Seen | None = None) -> Iterator[str]:
     """The values, as they are now, of the names that a function mentions, directly or through functions and
-    classes of the papers' packages, and what it was made with: whatever gave them these values, and wherever.
+    classes of the papers' packages and of an author's own modules, and what it was made with: whatever gave
+    them these values, and wherever.
     """
     seen = {} if seen is None else seen
     while isinstance(function, (staticmethod, classmethod, property, cached_property)):
@@ -272,11 +276,11 @@ def _value(name: str, value: Any, seen: Seen) -> Iterator[str]:
     owner = value if isinstance(value, type) else type(value)
     function = value if isinstance(value, FunctionType) or not callable(value) else inspect.unwrap(value)
     if isinstance(function, FunctionType):
-        if _is_declaration(function.__globals__.get("__name__", "")):
+        if _is_authors(function.__globals__.get("__name__", "")):
             yield from values_of(value, seen)
     elif not isinstance(value, type | ModuleType):
         yield f"{name} = {_text(value)}"
-    if _is_declaration(owner.__module__ or "") and id(owner) not in seen:
+    if _is_authors(owner.__module__ or "") and id(owner) not in seen:
         seen[id(owner)] = owner
         for key, attribute in sorted(vars(owner).items()):
             if isinstance(attribute, (staticmethod, classmethod, property, cached_property, FunctionType)):
@@ -286,7 +290,12 @@ def _value(name: str, value: Any, seen: Seen) -> Iterator[str]:
 
 
 def _is_own(value: Any) -> bool:
-    return isinstance(value, ModuleType) and _is_declaration(value.__name__)
+    return isinstance(value, ModuleType) and _is_authors(value.__name__)
+
+
+def _is_authors(name: str) -> bool:
+    """Whether the values in a module count; those of the project's engines are as their text makes them."""
+    return _is_declaration(name) or (current().package != OWN and name in own_modules())
 
 
 def source(function: Any, seen: Seen | None = None) -> str:

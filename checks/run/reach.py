@@ -266,11 +266,11 @@ _FINDERS = (b"importlib", b"__import__", b"pkgutil", b"runpy")
 """What is in a file that finds modules by their names, under whatever name it calls what does."""
 
 
-def named_modules(tree: ast.Module, content: bytes) -> set[str]:
+def named_modules(tree: ast.Module, content: bytes, finders: tuple[bytes, ...] = _FINDERS) -> set[str]:
     """What may be names of modules among the strings of a file that finds modules by their names, also
     before a colon: a string that is another thing names no module that there is.
     """
-    if not any(finder in content for finder in _FINDERS):
+    if not any(finder in content for finder in finders):
         return set()
     strings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     names = {string.partition(":")[0] for string in strings}
@@ -302,7 +302,8 @@ def first_names(path: Path) -> set[str]:
         tree = ast.parse(content)
     except SyntaxError as error:
         raise Unusable(f"{path} cannot be imported: {error.msg} ({path}:{error.lineno})") from None
-    found = {name.partition(".")[0] for name in named_modules(tree, content)}
+    # the legs that a claim names are no import of its module's, and count for that claim alone
+    found = {name.partition(".")[0] for name in named_modules(tree, content, (*_FINDERS, b"Legs"))}
     for node in nested(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}

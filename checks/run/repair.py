@@ -43,6 +43,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import to_expr
+from derivations.calculus.program import Program
 from derivations.calculus.signs import signs
 from derivations.calculus.term import (
     Apply,
@@ -162,10 +163,16 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         return not _moves(repair.energy, repair.variable) or holds_whatever(repair, printed)
     if isinstance(repair, Limit):
         return not _moves(repair.step, repair.state) or holds_whatever(repair, printed)
-    if isinstance(repair, Positive) and _vanish((repair.kernel,), ()):
-        return True
+    if isinstance(repair, Positive) and not _moves(repair.kernel, repair.points):  # the same at all points
+        return _vanish((repair.kernel,), ()) or any(
+            _moves(p.kernel, p.points) for p in printed if isinstance(p, Positive)
+        )
     if isinstance(repair, Convex | WellPosed | Dual | Bounded | ConvexProgram):
-        return not any(hasattr(p, "program") for p in printed)
+        programs = [p.program for p in printed if hasattr(p, "program")]
+        if not programs or (_still(repair.program) and not all(map(_still, programs))):
+            return True
+        asked = {formula for program in programs for formula in _operations(program)}
+        return bool(asked) and asked.isdisjoint(_operations(repair.program)) and not explained
     fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
         return True  # another meaning of what is printed
@@ -263,6 +270,20 @@ def _moves(energy: Term, variable: Tensor) -> bool:
         return variable in ix.tensors(to_expr(nf.normal(energy.entry())))
     except (ValueError, ZeroDivisionError):  # which its engine will say
         return True
+
+
+def _still(program: Program) -> bool:
+    """Whether a program asks for nothing: without constraints, and whatever its variables are, one value."""
+    return not program.constraints and not any(_moves(program.objective, v) for v in program.variables)
+
+
+def _operations(program: Program) -> set[Term]:
+    """The formulas in a program's objective and constraints, the symbols and numbers that they end in left
+    out.
+    """
+    terms = (program.objective, *(side for c in program.constraints for side in (c.lhs, c.rhs)))
+    found = {t for term in terms for _, t in subterms(bare(term))}
+    return {t for t in found if not isinstance(picked_from(t), Symbol | Number)}
 
 
 def _counted(part: Any) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from checks.audit import current, use
-from checks.claim import Claim, Leg, Options, built
+from checks.claim import Claim, Leg, Options, built, forget
 from checks.engine.finding import Finding, Inconsistent
 from checks.engine.judge import ENGINES, judge
 from checks.engine.printing import part_latex
@@ -369,6 +369,7 @@ def verify(
     ``apart`` leaves one worker, too, a process of its own: a leg that ends it ends no run. Raises
     UnwritableCache.
     """
+    forget()
     settings = settings or {}
     todo: list[Claim] = []
     keys: dict[str, str] = {}
@@ -397,9 +398,10 @@ def verify(
                 climbing(progress)
             climbing(None)
         ids = [claim.id for claim in todo]
-        for id, record in _run(ids, work.record, _ended, pool, workers, running):
-            if cache and not edited():
-                cache.put(keys[id], record)
+        judged = _run(ids, work.judged, lambda id: (_ended(id), ""), pool, workers, running)
+        for id, (record, name) in judged:
+            if cache and name == keys[id] and not edited():
+                cache.put(name, record)
             yield record, False
     if cache and not settings and not quick and not edited():
         note(cache.folder, repr(options), keys)
@@ -421,6 +423,7 @@ def changes(
     nothing where these leave its statements and derivation as they are. What takes longer than ``limit``
     seconds for a claim, or ``total`` for all of them in one process, is ended and unsettled.
     """
+    forget()
     in_all = Total(total) if total is not None else None
     before = _Work({}, options, True, Parts(), limit, cache)
     after = _Work(settings, options, True, Parts(), limit, cache, in_all)
@@ -496,10 +499,20 @@ class _Work:
         """The record from the cache, or judged and put there."""
         record = self.cache.get(name, id) if self.cache else None
         if record is None:
-            record = self.record(id)
-            if self.cache and not edited():
+            record, now = self.judged(id)
+            if self.cache and name == now and not edited():
                 self.cache.put(name, record)
         return record
+
+    def judged(self, id: str) -> tuple[Record, str]:
+        """The record, and the key that it has in the process that judges it: what the leg of a claim before
+        it changed there is in it, and what was changed in another process alone is not.
+        """
+        claim = load()[id]
+        assumptions = assumptions_for(claim, self.settings)
+        said = self.said(claim, assumptions) if self.quick else None
+        name = key(claim, assumptions, self.options, said)
+        return self.record(id), name
 
     def record(self, id: str) -> Record:
         claim = load()[id]

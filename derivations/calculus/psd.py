@@ -305,6 +305,15 @@ def _harmonic_lemma() -> bool:
     return sp.simplify(integral - a * b / (a + b)) == 0
 
 
+def of_these_rules(certificate: object) -> bool:
+    """Whether a certificate is made of the rules of this module alone: of another class nothing is known."""
+    return (
+        isinstance(certificate, Certificate)
+        and type(certificate).__module__ == __name__
+        and all(map(of_these_rules, certificate._parts()))
+    )
+
+
 def nonnegative(expr: ix.Expr, signs: Signs) -> bool:
     """Whether an expression in the parameters is visibly defined and >= 0 on their ranges."""
     facts = _facts(signs)

@@ -1,8 +1,8 @@
 """The visible signs of expressions: one decider for every engine.
 
 A sign is the set of those of -1, 0, 1 that a value may have, as far as the form of the expression shows;
-``ANY`` says nothing. Sizes of dimensions are at least one. Facts (promises, hypotheses, definitions) come as
-``Facts``.
+``ANY`` says nothing. Sizes of dimensions are at least one, but for those that are written as differences.
+Facts (promises, hypotheses, definitions) come as ``Facts``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fractions import Fraction
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE, domain_of, signs_of
+from derivations.calculus.naming import size_words
 from derivations.calculus.order import is_mask
 
 Signs = frozenset[int]
@@ -86,8 +87,8 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
     match expr:
         case ix.Num(value):
             return frozenset(((value > 0) - (value < 0),))
-        case ix.Dim():
-            return POSITIVE
+        case ix.Dim(name):
+            return _of_size(name)
         case ix.Delta(left, right):
             return POSITIVE if left == right else NONNEGATIVE
         case ix.At(tensor, _):
@@ -109,6 +110,11 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             inner = _written(body, facts)
             return known & (inner | _plus(inner, inner))
     return known
+
+
+def _of_size(name: str) -> Signs:
+    """The signs of a size: nothing says that one that is written as a difference, as N - 1 is, is not 0."""
+    return NONNEGATIVE if "-" in size_words(name) else POSITIVE
 
 
 def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
@@ -157,7 +163,9 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
 
 def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
     match atom[0]:
-        case "D" | "N":
+        case "D":
+            return _of_size(atom[1])
+        case "N":
             return POSITIVE
         case "delta":
             return NONNEGATIVE

@@ -16,6 +16,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.positive import Positive
 from checks.kinds.unbounded import Bounded, Ray
 from checks.statement import Fact, Given
+from derivations.calculus import index as ix
 from derivations.calculus import psd
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
@@ -383,6 +384,18 @@ def trace_at_least(bound: Fraction) -> Follows:
     )
 
 
+R_XY_ = Tensor("r")
+
+
+def gap(meant: Tensor, values: tuple[tuple[Tensor, int], ...] = ()) -> Follows:
+    """If x = y, then z = 0, for z = x - y or for what is printed as the residual."""
+    meaning = as_term(meant) - y if meant == X_ else as_term(meant)
+    points = tuple(Point((), ((X_, n), (Y_, n), *values)) for n in (1, 2, 3))
+    given = (Given(Z_, (), meaning, "as defined"),)
+    certificate = as_term(R_XY_) if meant == X_ else z
+    return Follows((Equation(x, y, R_XY_),), z, 0 * x, certificate, points, given=given)
+
+
 FOLLOWS = [
     Pair(
         "follows/values-without-a-sign",
@@ -450,6 +463,12 @@ FOLLOWS = [
             R_A @ V @ V.T + U @ D @ R_V @ V.T - R_A,
             DECOMPOSITIONS,
         ),
+    ),
+    Pair(
+        "follows/residual-in-a-definition",
+        lambda: gap(R_XY_, ((R_XY_, 0),)),
+        "x = y = 1, r = 5: z is r, of which no hypothesis says anything",
+        lambda: gap(X_),
     ),
     Pair(
         "follows/factor-that-vanishes-under-the-hypotheses",
@@ -621,7 +640,22 @@ def roots(domain: str) -> Positive:
     return kernel(sum_over(u, sqrt(p[i, u]) * sqrt(p[j, u])), psd.Features(sqrt(p[o, u]), o, u), domain)
 
 
+class Claimed(psd.Certificate):
+    """An author's own rule, which says of a kernel that it is one."""
+
+    def kernel(self, i: Index, j: Index) -> ix.Expr:
+        return TOO_FLAT.entry()
+
+
+TOO_FLAT = exp(-100 * squared_norm(p[i] - p[j]) ** 2)
+
 POSITIVES = [
+    Pair(
+        "positive/rule-of-one's-own",
+        lambda: kernel(TOO_FLAT, Claimed()),
+        "points 0, h, 2h and c = 1, -2, 1 for a small h: the form is 800 h^4 - 3200 h^4 and smaller terms",
+        lambda: kernel(DOT, LINEAR),
+    ),
     Pair(
         "positive/feature-of-the-kernel's-own-index",
         lambda: kernel(sum_over(u, p[i, u] * p[i, u]), psd.Features(p[i, u], o, u)),

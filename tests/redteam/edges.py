@@ -189,6 +189,8 @@ PAIRS = [
          lambda: All(Definition(x, y + 1), Definition(y, a + 1), Definition(a, eta + 1))),
     Pair("all/ring-through-what-is-given", lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * x, (Given(Y, (), x, ""),))), "y = y + 1",
          lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * a, (Given(Y, (), a, ""),)))),
+    Pair("identity/size-that-is-none", lambda: Identity(size("n-1") / size("n-1"), as_term(1)), "n = 1: 0/0",
+         lambda: Identity(size("n") / size("n"), as_term(1))),
     Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",
          lambda: Identity(x * y, y * x, nonzero=(EXPONENT,))),
     Pair("identity/nonzero-in-a-link-alone",

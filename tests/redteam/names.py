@@ -5,6 +5,7 @@ nothing is defined.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 
@@ -16,8 +17,10 @@ from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.follows import Equation, Follows
+from checks.kinds.gaussian import GaussianMean
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Dual, WellPosed
+from checks.kinds.recurrence import QUANTITY, Base, Recurrence
 from checks.kinds.scope import Scoped
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
@@ -87,6 +90,23 @@ def cost(times: str, printed: str) -> Cost:
 def printed(latex: str, *dims: str) -> Term:
     """A symbol of its own that is printed so."""
     return as_term(Tensor("printed", dims, latex))
+
+
+DRAWN, MEAN = sp.Symbol("w", real=True), sp.sqrt(2 / sp.pi)
+
+
+def gaussian(integrand: sp.Expr, value: Any) -> GaussianMean:
+    """The mean of a formula in ``DRAWN``."""
+    return GaussianMean(integrand, DRAWN, sp.sympify(value))
+
+
+def multiplied(by: sp.Symbol) -> Recurrence:
+    """f(t) = by^t, where every value is so many times the one before."""
+    step, first, at = sp.Symbol("t", nonnegative=True, integer=True), sp.Integer(1), ((by, sp.Integer(5)),)
+    base = (Base("first", step, 0, first),)
+    return Recurrence(
+        by**step, (step,), base, by * QUANTITY(step - 1), "step", lambda n: 5**n, ((1,), (2,)), at=at
+    )
 
 
 def elu(more: Term) -> Extremum:
@@ -273,6 +293,19 @@ PAIRS = [
          lambda: Identity(x + x, 2 * named("z", x))),
     Pair("names/the-formula-itself", lambda: Identity(grad(sum_over(i, v[i] ** 2), V, r"\sum_j v_j^2")[j], 2 * v[j] + 0 * x), "another index",
          lambda: Identity(grad(sum_over(i, v[i] ** 2), V, r"\sum_i v_i^2")[j], 2 * v[j] + 0 * x)),
+    # SymPy's symbols: what is said of them was read as something else
+    Pair("gaussian/a-letter-printed-as-the-cosine", lambda: gaussian(DRAWN**2 + sp.Symbol(r"\cos", real=True) * DRAWN, 1),
+         "E cos w is not 0", lambda: gaussian(DRAWN**2 + sp.Symbol("c", real=True) * DRAWN, 1)),
+    Pair("gaussian/a-letter-printed-as-a-product", lambda: gaussian(abs(DRAWN) * sp.Symbol("w w", real=True), sp.Symbol("w w", real=True) * MEAN),
+         "E |w| w² is not w² E |w|", lambda: gaussian(abs(DRAWN) * sp.Symbol("c", real=True), sp.Symbol("c", real=True) * MEAN)),
+    Pair("gaussian/a-letter-printed-as-pi", lambda: gaussian(abs(DRAWN), sp.sqrt(sp.pi / 2)), "it is the square root of 2/π",
+         lambda: gaussian(abs(DRAWN), sp.sqrt(2) / sp.sqrt(sp.Symbol("pi", positive=True)))),
+    Pair("gaussian/two-letters-printed-alike", lambda: gaussian(sp.Symbol("x_1", positive=True) * DRAWN**2, sp.Integer(1)), "it is x",
+         lambda: gaussian(sp.Symbol("x_1", positive=True) * DRAWN**2, sp.Symbol("x1", positive=True))),
+    Pair("gaussian/a-letter-printed-as-a-number", lambda: gaussian(DRAWN**4, sp.Integer(2)), "it is 3",
+         lambda: gaussian(DRAWN**4, sp.Symbol("3", positive=True))),
+    Pair("recurrence/a-letter-printed-as-the-quantity", lambda: multiplied(sp.Symbol("f")), "f times (t - 1) is not f(t - 1)",
+         lambda: multiplied(sp.Symbol("c"))),
     Pair("extremum/elu-plus-one-is-convex", lambda: elu(y - 2 * apply("elu1", x)), "not above", lambda: elu(zero)),
     Pair("well-posed/a-variable-that-is-given", lambda: WellPosed(program(x**2), (X,), (X,)), "x is one of them",
          lambda: WellPosed(program(x**2 + y), (X,), (Y,))),

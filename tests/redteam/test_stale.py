@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import py_compile
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sympy as sp
 
 from checks.claim import ROOT
+from checks.engine.judge import judge
+from checks.kinds.counting import Counted
 from checks.run import catalogue, reach
 
 CLAIMS = """
@@ -114,10 +121,17 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(package: Path, script: str, *arguments: str) -> str:
+BESIDE = ("", "site-packages", "one", "two", "lib.zip")
+"""Where modules are found, in an author's folder."""
+
+
+def run(package: Path, script: str, *arguments: str, bytecode: bool = False) -> str:
+    """What a process prints; it keeps no ``bytecode``, which a change within a second would leave in place."""
+    places = ":".join(map(str, (ROOT, *(package / place for place in BESIDE))))
+    environment = {"PYTHONPATH": places, "PATH": "", "ATTEST_CACHE": str(package / "cache")}
+    environment |= {} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", script, *arguments], cwd=package, text=True, check=True,
-                          capture_output=True, env={"PYTHONPATH": f"{ROOT}:{package}:{package}/site-packages", "PATH": "",
-                                                    "ATTEST_CACHE": str(package / "cache")})  # fmt: skip
+                          capture_output=True, env=environment)  # fmt: skip
     return done.stdout
 
 
@@ -205,9 +219,194 @@ def test_a_link_to_a_folder_above_is_entered_once(tmp_path: Path) -> None:
     assert list(catalogue.files(tmp_path)) == [tmp_path / "k.txt"]
 
 
+def test_a_link_to_a_folder_beside_counts_by_its_own_name(tmp_path: Path) -> None:
+    """Turned to another folder, it is other data, though both folders are there as they were."""
+    for name in ("one", "two"):
+        written(tmp_path / name / "k.txt", name)
+    (tmp_path / "link").symlink_to("two")
+    found = {path.relative_to(tmp_path).parts[0] for path in catalogue.files(tmp_path)}
+    assert found == {"one", "two", "link"}
+
+
 def test_strings_name_modules_only_where_modules_are_found_by_name(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("said = 'helper'")
     assert reach.first_names(path) == set()
     path.write_text("from pkgutil import resolve_name as f\nsaid = f('helper.inner:K'), 'no module'")
     assert reach.first_names(path) == {"pkgutil", "helper"}
+
+
+def written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def twice(folder: Path, said: str) -> None:
+    """A package with one claim, which says that x + x is so many times x."""
+    written(
+        folder / "stale/__init__.py",
+        "from checks.api import Audit, Paper\n"
+        "AUDIT = Audit(__name__, 'Stale', (Paper('stale', 'A. Author (2026)', folder='claims'),))\n",
+    )
+    written(folder / "stale/claims/__init__.py", "")
+    written(
+        folder / "stale/claims/one.py",
+        "from pathlib import Path\n"
+        "from checks.api import Identity, Tensor, as_term, claim\n"
+        "x, own = as_term(Tensor('x', ())), Path(__file__).parents[1]\n"
+        f"def k(a):\n    {said}\n"
+        "claim('stale/whole', 'Eq.', 'whole', words='Twice.', literal=lambda a: Identity(x + x, k(a) * x))\n",
+    )
+
+
+def compiled(folder: Path, k: int) -> None:
+    text = written(folder / "text.py", f"def k():\n    return {k}\n")
+    py_compile.compile(str(text), str(folder / "stale" / "bare.pyc"), doraise=True)
+
+
+def archived(folder: Path, k: int) -> None:
+    with zipfile.ZipFile(folder / "lib.zip", "w") as archive:
+        archive.writestr("packed.py", f"def k():\n    return {k}\n")
+
+
+def apart(folder: Path, k: int) -> None:
+    (folder / "one" / "space").mkdir(parents=True, exist_ok=True)
+    written(folder / "two" / "space" / "module.py", f"def k():\n    return {k}\n")
+
+
+def listed(folder: Path, k: int) -> None:
+    written(folder / "stale" / "book" / "k.md", str(k))
+
+
+def recorded(folder: Path, k: int) -> None:
+    written(folder / "stale" / "records" / "kernel.json", str(k))
+
+
+PLACES = {
+    "from stale.bare import k as f; return f()": compiled,
+    "from packed import k as f; return f()": archived,
+    "from space.module import k as f; return f()": apart,
+    "return int(next((own / 'book').iterdir()).read_text())": listed,
+    "return int((own / 'records' / 'kernel.json').read_text())": recorded,
+}
+"""What a claim reads where: bytecode alone, an archive, a package in two folders, a page that it does not
+name, what commands write.
+"""
+
+
+@pytest.mark.parametrize("said", PLACES, ids=[put.__name__ for put in PLACES.values()])
+def test_wherever_it_stands_what_a_claim_reads_is_in_its_key(tmp_path: Path, said: str) -> None:
+    put: Callable[[Path, int], None] = PLACES[said]
+    twice(tmp_path, said)
+    found = []
+    for k in (2, 3, 2):
+        put(tmp_path, k)
+        found.append(keys(tmp_path)["stale/whole"])
+    assert found[0] != found[1] and (found[2] == found[0] or put in (compiled, archived))  # which hold a time
+
+
+def test_legs_beside_the_package_that_a_claim_names_are_in_its_key(tmp_path: Path) -> None:
+    twice(tmp_path, "return 2")
+    one = tmp_path / "stale" / "claims" / "one.py"
+    named = one.read_text().replace("import Identity,", "import Identity, Legs,")
+    one.write_text(named.replace("words=", "legs=(Legs('tools.legs').found,), words="))
+    written(tmp_path / "tools" / "__init__.py", "")
+    found = []
+    for k in (2, 3, 2):
+        written(tmp_path / "tools" / "legs.py", f"def found(a, o):\n    return [{k}]\n")
+        found.append(keys(tmp_path)["stale/whole"])
+    assert found[0] == found[2] != found[1]
+
+
+VERDICT = """
+from checks.audit import use
+from checks.claim import Options
+from checks.run.cache import Cache
+from checks.run.registry import select
+from checks.run.verify import verify
+use("stale")
+print(*(r.verdict for r, _ in verify(select([]), Options(), cache=Cache())))
+"""
+
+
+def test_bytecode_of_an_earlier_text_is_not_kept_as_what_the_text_says(tmp_path: Path) -> None:
+    """Of a file whose size and second of change are the same Python takes the bytecode that it has."""
+    twice(tmp_path, "from stale.helper import k as f; return f()")
+    helper, then = tmp_path / "stale" / "helper.py", 1_000_000_000
+    for k in (2, 3):
+        written(helper, f"def k():\n    return {k}\n")
+        os.utime(helper, (then, then))
+        run(tmp_path, VERDICT, bytecode=True)
+    assert run(tmp_path, VERDICT, bytecode=True) == "refuted\n"
+
+
+CHANGED = """
+import sys
+from checks.audit import use
+from checks.claim import Options
+from checks.run.cache import Cache
+from checks.run.registry import select
+from checks.run.verify import verify
+use("stale")
+def judged():
+    return [r.verdict for r, _ in verify(select(["stale/whole"]), Options(), cache=Cache())]
+said = judged() if sys.argv[1] == "first" else []
+from stale import knobs
+knobs.K = 3
+print(*said, *judged())
+"""
+COUNTED = """
+import sympy as sp
+from checks.api import Counted, claim
+from stale import knobs
+n = sp.Symbol("n", positive=True, integer=True)
+def products(size):
+    return ((size, knobs.K * size),)
+def count(size):
+    return 2 * knobs.K * size**2
+claim("stale/whole", "Eq.", "whole", words="Twice.", literal=Counted("c", 4 * n**2, (n,), (1,), products, count))
+"""
+
+
+@pytest.mark.parametrize("claims", ["", COUNTED], ids=["a formula", "a count"])
+def test_a_value_that_is_changed_from_outside_is_judged_as_it_is(tmp_path: Path, claims: str) -> None:
+    """What a process judged before, or another one kept, was of the value before."""
+    twice(tmp_path, "return knobs.K")
+    written(tmp_path / "stale" / "knobs.py", "K = 2\n")
+    one = tmp_path / "stale" / "claims" / "one.py"
+    one.write_text(claims or f"from stale import knobs\n{one.read_text()}")
+    assert run(tmp_path, CHANGED, "first") == "proved refuted\n"
+    assert run(tmp_path, CHANGED, "alone") == "refuted\n"
+
+
+def test_a_statement_whose_functions_give_something_else_is_judged_again() -> None:
+    size, times = sp.Symbol("n", positive=True, integer=True), [2]
+    statement = Counted(
+        "c", 4 * size**2, (size,), (1,), lambda n: ((n, times[0] * n),), lambda n: 2 * times[0] * n**2
+    )
+    assert judge(statement).holds is True
+    times[0] = 3
+    assert judge(statement).holds is False
+
+
+BOTH = """
+from checks.api import Evidence, Identity, Tensor, as_term, claim
+from stale import knobs
+x = as_term(Tensor("x", ()))
+def leg(a, o):
+    knobs.K = 3
+    return [Evidence("solver", "measured", True, "solved")]
+claim("stale/one", "Eq.", "one", words="Twice.", literal=Identity(x + x, 2 * x), legs=(leg,))
+claim("stale/two", "Eq.", "two", words="Twice.", literal=lambda a: Identity(x + x, knobs.K * x))
+"""
+SELECTED = VERDICT.replace("select([])", "select(__import__('sys').argv[1:])")
+
+
+def test_what_a_leg_changed_for_the_next_claim_is_not_kept_of_it(tmp_path: Path) -> None:
+    twice(tmp_path, "return 2")
+    written(tmp_path / "stale" / "knobs.py", "K = 2\n")
+    written(tmp_path / "stale" / "claims" / "one.py", BOTH)
+    assert run(tmp_path, SELECTED, "stale") == "proved refuted\n"
+    assert run(tmp_path, SELECTED, "stale/two") == "proved\n"
+    assert len(list((tmp_path / "cache").glob("*.json"))) == 2

@@ -11,6 +11,7 @@ from checks.engine.judge import judge
 from checks.kinds.cost import Assign, Cost
 from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
+from checks.kinds.feasible import ConvexProgram
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
 from checks.kinds.implication import Implication
@@ -21,13 +22,13 @@ from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Dual
 from checks.kinds.stationary import Stationary
-from checks.kinds.unbounded import Bounded
+from checks.kinds.unbounded import Bounded, Ray
 from checks.run.repair import repair_of
 from checks.statement import Fact, Identity, Statement
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.program import Program
-from derivations.calculus.psd import Features, Multiple
+from derivations.calculus.program import Constraint, Program
+from derivations.calculus.psd import Features, Multiple, Plus
 from derivations.calculus.term import Term, apply, as_term, exp, size, sqrt, squared_norm, sum_over
 
 X, R, i = Tensor("x", ()), Tensor("r", ()), Index("i", "n")
@@ -61,6 +62,15 @@ SIGNED = Implication(
 ZERO = tuple(Point((), ((X, n), (Tensor("y", ()), 0))) for n in (1, 2, 3))
 ONE = tuple(Point((), ((X, n), (Tensor("y", ()), 1 - n))) for n in (1, 2, 3))
 IF_ZERO = (Equation(y, NONE, R),)
+
+
+DOT, LINEAR = ROWS[i].T @ ROWS[k], Features(ROWS[i][a], i, a)
+FALLS = Bounded(Program("p", (X,), -(x**2)), Ray(Tensor("t"), ((X, (), as_term(Tensor("t"))),), as_term(1)))
+ROUND = ConvexProgram(
+    Program("p", (X,), x**2, (Constraint(x**2, as_term(1), Tensor("lambda"), equality=True),)),
+    one=(("x", Fraction(1)),),
+    other=(("x", Fraction(-1)),),
+)
 
 
 IDLE: dict[str, tuple[Statement, Statement]] = {
@@ -104,6 +114,12 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
             0 * ROWS[i].T @ ROWS[k], POINTS, i, k, "R^d", (), Multiple(NONE, Features(ROWS[i][a], i, a))
         ),
     ),
+    "a kernel that is one number": (
+        Positive(DOT - 1, POINTS, i, k, "R^d"),
+        Positive(as_term(1), POINTS, i, k, "R^d", (), Features(as_term(1), i)),
+    ),
+    "a program without its variable": (FALLS, Bounded(Program("p", (X,), x - x + y), None, y, NONE)),
+    "another program": (ROUND, ConvexProgram(Program("p", (X,), x))),
     "what halves the distance to a side": (
         SQUARED,
         Limit(
@@ -151,6 +167,16 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
     "a side and nothing": (SQUARED, Follows(IF_ZERO, SQUARE, SQUARE + y, -as_term(R), ZERO)),
 }
 OFFERED: dict[str, tuple[Statement, Statement]] = {
+    "a kernel plus a number": (
+        Positive(DOT - 1, POINTS, i, k, "R^d"),
+        Positive(DOT + 1, POINTS, i, k, "R^d", (), Plus((LINEAR, Features(as_term(1), i)))),
+    ),
+    "a number that is no less than nothing": (
+        Positive(as_term(S), POINTS, i, k, "R^d", ((S, "real"),)),
+        Positive(as_term(S), POINTS, i, k, "R^d", ((S, ">= 0"),), Multiple(q_s, Features(as_term(1), i))),
+    ),
+    "a program the other way up": (FALLS, Bounded(Program("p", (X,), x**2), None, NONE, x**2)),
+    "a program without what bends it": (ROUND, ConvexProgram(Program("p", (X,), x**2))),
     "where it may be divided by": (Identity(x * y / x, y), Identity(x * y / x, y, nonzero=(X,))),
     "a product that is multiplied out": (
         Identity((x + y) ** 2, x + y),
