@@ -136,9 +136,9 @@ claim(
     corrected=lambda a: All(
         *stationary_gives_eigen(printed(a)), *eigen_gives_stationary(printed(a)), *gram_follows(a)
     ),
-    correction_words="Stationary points of (6) correspond one to one to solutions of (7) with Σ = Λ⁻¹. Those "
-    "with orthonormal columns of H_e are singular triplets (then H_r is orthonormal too, and distinct σ_l "
-    "need only unit columns); the others are scaled, zero or mixed within a repeated σ_l, and only zero "
+    correction_words="Stationary points of (6) give solutions of (7) with Σ = Λ⁻¹, and the other way round. "
+    "Those with orthonormal columns of H_e are singular triplets (then H_r is orthonormal too, and distinct "
+    "σ_l need only unit columns); the others are scaled, zero or mixed within a repeated σ_l, and only zero "
     "where 1/λ_l is no singular value of K.",
     assumes=PRIMAL,
     rests_on=("chen2023/eq7", "chen2023/eq14", "chen2023/thm2.2"),

@@ -41,6 +41,7 @@ FIT = sv.Variant(
     features=rf"\Phi({TOKENS.removesuffix('(%1)')})",
     heights=r"h(\mathbf{X}^{\mathrm{train}})",
     target=r"\boldsymbol{y}^{\mathrm{train}}",
+    position="i",
 )
 w, b, y, v = (as_term(t) for t in (FIT.w, FIT.b, FIT.y, FIT.v))
 phi, phi_x, h, h_x = (as_term(t) for t in (FIT.phi, FIT.phi_x, FIT.h, FIT.h_x))

@@ -188,6 +188,6 @@ claim(
     reason=TRAINING,
     notes="The Appendix says otherwise of the Laplacian kernel: there the training was unstable and the "
     "trained Transformer did poorly, and Figure 9 shows none. For the RBF kernel the trained one is omitted "
-    "(Figure 6). For the exponential kernel only the caption of Figure 8 names a trained one, the text "
-    "gradient descent alone.",
+    "(Figure 6). Of Figure 8 (exponential kernel) the caption names a trained one, the text gradient descent "
+    "alone.",
 )

@@ -41,6 +41,7 @@ class Variant:
 
     ``height`` and ``height_query`` print the normaliser h at the two, ``features`` and ``heights`` Φ and h at
     all training points, ``target`` a target; ``mark`` is a superscript of the fit's own symbols (the head);
+    ``position`` is the letter of the query's position, where ``query`` has one;
     ``residual`` adds the coordinate x_j(d) to the fit;
     ``penalty`` is a constant of the objective; ``bias`` says whether b is a variable, ``loss`` and ``box``
     are as in ``SvrAssumptions``.
@@ -56,6 +57,7 @@ class Variant:
     heights: str = "h"
     target: str = r"\boldsymbol{y}"
     mark: str = ""
+    position: str = ""
     residual: bool = False
     penalty: Term | None = None
     bias: bool = True
@@ -242,13 +244,14 @@ def in_values(variant: Variant, expr: ix.Expr) -> ix.Expr:
 
 def derive(variant: Variant) -> list[Step]:
     """Program, Lagrangian, stationarity, dual, expansion, values: the chain behind a variant's attention."""
-    head, found = r"f(\boldsymbol{x})(d) = ", expansion(variant)
+    query = rf"\boldsymbol{{x}}_{{{variant.position}}}" if variant.position else r"\boldsymbol{x}"
+    head, found, taken = rf"f({query})(d) = ", nf.normal(expansion(variant)), frozenset(variant.position)
     put_in = "the weights that stationarity gives, in the fitted function"
     named = "v_j(d) is the weight that the multipliers give training point j, over its own h"
     return [
         *dual(variant).steps,
-        Step("Expansion", head + form_latex(nf.normal(found)), put_in),
-        Step("Values", head + form_latex(nf.normal(in_values(variant, found))), named),
+        Step("Expansion", head + form_latex(found, taken), put_in),
+        Step("Values", head + form_latex(nf.normal(in_values(variant, expansion(variant))), taken), named),
     ]
 
 

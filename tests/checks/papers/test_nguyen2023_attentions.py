@@ -152,6 +152,15 @@ def test_the_convolved_expansion_needs_the_intercept():
     assert holds(convolution.eq42(PAPER, True).parts[0]) is True
 
 
+def test_no_sum_of_the_convolved_expansion_binds_the_position_of_the_query():
+    for step in sv.derive(convolution.FIT)[-2:]:
+        assert step.latex.startswith(r"f(\boldsymbol{x}_{i})(d)") and convolution.QUERY in step.latex
+        assert r"\sum_{j=1}" in step.latex and r"\sum_{i=1}" not in step.latex
+    unsaid = sv.derive(replace(convolution.FIT, position=""))[-1].latex
+    assert r"\sum_{i=1}" in unsaid and convolution.QUERY in unsaid
+    assert unsaid.startswith(r"f(\boldsymbol{x})(d)")
+
+
 def test_a_convolution_mixes_the_score_matrix_on_both_sides():
     mixed = convolution._mixed(N)
     assert holds(mixed) is True
