@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -352,9 +353,11 @@ formulas that fit no more than before.
 
 
 def noticed(every: int) -> Counter[tuple[str, str]]:
-    """How many changes of every so many formulas are noticed, by kind."""
+    """How many changes of one in so many formulas are noticed, by kind; which ones, no other formula decides."""
     found: Counter[tuple[str, str]] = Counter()
-    for formula in [f for f, (what, _) in outcomes() if what == "read"][::every]:
+    for formula in [f for f, (what, _) in outcomes() if what == "read"]:
+        if crc32(formula.latex.encode()) % every:
+            continue
         for name, change in CHANGES.items():
             wrong = change(formula.latex)
             if wrong != formula.latex:

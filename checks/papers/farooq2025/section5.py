@@ -82,8 +82,8 @@ claim(
     assumes=(WHOLE,),
     rests_on=(HERE + "eq26",),
     where=WHERE,
-    notes="p ≥ 1 is printed without saying that p is whole. For p = 3/2 the power is not real at u = -1, and "
-    "u_j takes any sign.",
+    notes="p ≥ 1 is printed without saying that p is whole. Between whole numbers the power of a negative "
+    "u_j need not be real, and u_j takes any sign.",
 )
 
 claim(

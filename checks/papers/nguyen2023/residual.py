@@ -136,11 +136,12 @@ claim(
     assumes=(
         Assumption(
             "where descent rests",
-            "that descent finds the optimum is read as: where its steps vanish the objective is least",
+            "that descent finds the optimum is read as: the objective is least where its steps vanish at a "
+            "strict local minimum (second derivatives positive definite), which draws it from nearby",
         ),
     ),
     rests_on=("nguyen2023/eq33", "nguyen2023/eq35"),
-    where=r"(33) for one input $x$ with target $y$ and one feature, $\Phi(z)=z\,e^{-z^2}$ with $h=1$, all "
+    where=r"(33) for one input $x$ with target $y$ and one feature, $\Phi(z)=z^2e^{-z^2}$ with $h=1$, all "
     r"widths 1, and $\boldsymbol{b}=0$, which (33) does not list among its variables: $u$ is "
     r"$\mathbf{W}^{\mathrm{proj}}$, $w$ is $\mathbf{W}$, and $u_\star,w_\star$ are any others; $F$ the "
     r"objective with the slacks solved for, where $y$ lies above the tube; $C$, $\epsilon$ those of (33); "

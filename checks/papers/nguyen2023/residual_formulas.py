@@ -153,27 +153,32 @@ W1, U1, X1, Y1, STEP = (Tensor(n, (), n, positive=n == "t") for n in ("w", "u", 
 def _one_input(weight: Tensor, projection: Tensor) -> tuple[Term, Term]:
     """The slack that the first constraint needs, and the objective with it."""
     wt, u, xj = as_term(weight), as_term(projection), as_term(X1)
-    slack = as_term(Y1) - (wt * u * xj * exp(-(u * u * xj * xj)) + xj) - as_term(epsilon)
+    z2 = u * u * xj * xj
+    slack = as_term(Y1) - (wt * z2 * exp(-z2) + xj) - as_term(epsilon)
     return slack, Fraction(1, 2) * wt**2 + Fraction(1, 2) * u**2 + as_term(C) * slack
 
 
 def descent_is_optimal() -> Rule:
-    """Where gradient descent rests the objective is least: it rests at 0, and 0 is not optimal."""
+    """A strict local minimum, where gradient descent ends, is the least value: 0 is one, and not optimal."""
     other = tuple(Tensor(n, (), rf"{n[0]}_{{\star}}") for n in ("w*", "u*"))
     (slack, value), (slack_, value_) = _one_input(W1, U1), _one_input(*other)
     one, zero = Fraction(1), Fraction(0)
     numbers = (one, Fraction(3), zero, Fraction(8), one, zero, zero, one, Fraction(1, 2))
     values = tuple(zip((X1, Y1, epsilon, C, STEP, W1, U1, *other), numbers, strict=True))
+    in_w, in_u = grad(value, W1, "F"), grad(value, U1, "F")
+    ww, wu, uu = grad(in_w, W1, "F_w"), grad(in_w, U1, "F_w"), grad(in_u, U1, "F_u")
     return Rule(
         (
-            Fact("descent rests in w", as_term(STEP) * grad(value, W1, "F"), "="),
-            Fact("descent rests in u", as_term(STEP) * grad(value, U1, "F"), "="),
+            Fact("descent rests in w", as_term(STEP) * in_w, "="),
+            Fact("descent rests in u", as_term(STEP) * in_u, "="),
+            Fact("the second derivative in w", ww, ">"),
+            Fact("the determinant of the second derivatives", ww * uu - wu**2, ">"),
             Fact("the slack here", slack, ">="),
             Fact("the slack at the other point", slack_, ">="),
         ),
         Fact("the objective at the other point less that here", value_ - value, ">="),
         Point((), values),
-        label="where gradient descent rests the objective is least",
+        label="where gradient descent ends the objective is least",
     )
 
 
@@ -181,10 +186,11 @@ def descent_is_stationary() -> All:
     """Where gradient descent rests the slopes, written out, vanish."""
     _, value = _one_input(W1, U1)
     wt, u, xj = as_term(W1), as_term(U1), as_term(X1)
-    charged = as_term(C) * xj * exp(-(u * u * xj * xj))
+    z2 = u * u * xj * xj
+    charged = as_term(C) * exp(-z2)
     slopes = (
-        (W1, "w has the form (35), with α = C", wt - charged * u),
-        (U1, "the slope in u vanishes", u - charged * wt * (1 - 2 * (u * xj) ** 2)),
+        (W1, "w has the form (35), with α = C", wt - charged * z2),
+        (U1, "the slope in u vanishes", u - 2 * charged * wt * u * xj * xj * (1 - z2)),
     )
     return All(
         *(

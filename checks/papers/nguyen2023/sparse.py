@@ -67,7 +67,9 @@ claim(
     ),
     where=heads.WHERE + r" The query $\boldsymbol{x}^s$ keeps $M$ keys of each head, "
     r"$\boldsymbol{k}^s_1,\dots,\boldsymbol{k}^s_M$ in the sums; $\boldsymbol{\mu}^s$ and "
-    r"$\mathbf{s}^{s^{-1}}$: mean and inverse deviation of the head.",
+    r"$\mathbf{s}^{s^{-1}}$: mean and inverse deviation of the head. In the steps, of one head: "
+    r"$\boldsymbol{k}_{m_x(j)}$ is the $j$-th kept key, $h_x$ sums the kernel over the kept keys; the other "
+    "letters are those of (5).",
     notes="The paper tests these in Appendix B.4 and prints no formula. With one head that has all keys it "
     "is sparse Attention-BN. Mean and scale may be those of all keys of the head or of the kept ones: the "
     "expansion holds for any. As in (16), h sums the kernel over the kept keys, all keys of that program, "

@@ -114,6 +114,7 @@ def test_parts_that_a_legend_names_are_there_and_are_not_printed() -> None:
         ("farooq2025/prose-convergence", (r"$W\in", "$z$")),
         ("farooq2025/prose-context-wells", (r"$W\in", "$u(W)$")),
         ("chen2023/prose-fx-shape", (r"$X\in", r"$f(X)\in")),
+        ("nguyen2023/prose-sparse-bn-sh", (r"$\boldsymbol{k}_{m_x(j)}$", "$h_x$")),
     ],
 )
 def test_letters_without_which_a_statement_cannot_be_read_are_explained(

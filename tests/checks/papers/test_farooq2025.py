@@ -13,7 +13,7 @@ import pytest
 import sympy as sp
 
 from checks.claim import Options, built
-from checks.kinds.cost import Assign, count
+from checks.kinds.cost import Assign, Cost, count
 from checks.kinds.implication import certificate_error
 from checks.leg import Climbing, Named
 from checks.papers.farooq2025 import table1
@@ -156,6 +156,9 @@ def test_alignments_are_displayed_in_the_order_in_which_they_are_counted() -> No
     assert str(count((Assign(table1.u_, (j,), printed),), ("n", "d_v"))) == "d_v*n**2 + n**2"
     assert str(count(table1.ALIGNMENTS, ("n", "d_v"))) == "d_v*n**2 + d_v*n"
     assert r"\left(A^{\top} \bar{Z}\right)" in CLAIMS["tab1-step9"].literal.statement_latex()
+    for statement in (CLAIMS["tab1-step7"].literal, CLAIMS["tab1-step7"].corrected):
+        (cost,) = (part for part in parts(statement) if isinstance(part, Cost))
+        assert r"\left(A^{\top} Z\right)" in cost.statement_latex()
 
 
 @pytest.mark.parametrize("name", ["eq4", "prose-fixed-points-mhn"])

@@ -4,6 +4,7 @@ torch's attention.
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +19,7 @@ from checks.papers.nguyen2023.coverage import COLUMNS, ROWS, Cell
 from checks.run.readings import printed
 from checks.run.registry import load
 from checks.run.verify import assumptions_for, examine
+from checks.statement import parts
 
 LISTED = (  # the systems that the specification names
     "softmax", "linear, elu", "sparse (16)", "multi-head", "residual", "Attention-BN (22)", "Attention-SH (25)",
@@ -93,6 +95,27 @@ def test_the_values_of_beta_that_the_page_prints_are_those_that_are_decided(numb
     assert [[Fraction(v) for v in values.split(r",\ ")] for values in read.values()] == [
         list(row) for row in decided.values()
     ]
+
+
+def test_descent_from_near_the_counterexample_ends_at_it() -> None:
+    """C = 8, x = 1, y = 3, ε = 0: a strict local minimum, so that descent ends at 0, with the value 16."""
+
+    def value(w: float, u: float) -> float:
+        return w * w / 2 + u * u / 2 + 8 * (3 - (w * u * u * math.exp(-u * u) + 1))
+
+    w, u = 0.05, -0.05
+    for _ in range(200):
+        bend = math.exp(-u * u)
+        w, u = w - 0.1 * (w - 8 * u * u * bend), u - 0.1 * (u - 16 * w * u * (1 - u * u) * bend)
+    assert abs(w) + abs(u) < 1e-6
+    assert value(1, 0.5) < value(0, 0) - 0.9
+    said = load()["nguyen2023/prose-wproj-by-gradient-descent"].literal
+    assert said is not None and r"\nabla_{w} F_w > 0" in said.statement_latex()
+
+
+def test_each_average_that_is_said_to_be_better_is_compared() -> None:
+    latex = " ".join(part.statement_latex() for part in parts(load()["nguyen2023/tab2"].literal))
+    assert all(f"gain of {name} on average" in latex for name in ("Attention-BN", "Attention-SH"))
 
 
 def test_both_constraints_of_33_are_judged_as_they_are_printed() -> None:
