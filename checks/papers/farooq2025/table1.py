@@ -433,7 +433,7 @@ claim(
         "c as printed and T steps",
         (*COEFFICIENTS, *_rounds("T")),
         "n**3 + T*n**2*d_v",
-        STEP,
+        _step(),
         relation="<=",
         constant=7,
         given=(C_RULE,),
