@@ -73,7 +73,8 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     finding = Finding()
     everything = (*statement.hypotheses, statement.conclusion)
     if any(f.relation not in _RELATIONS for f in everything):
-        raise Malformed(f"a relation is one of {', '.join(_RELATIONS)}")
+        not_zero = 'that u is not 0 is Fact("u", u**2, ">")'
+        raise Malformed(f"a relation of an implication is one of {', '.join(_RELATIONS)}; {not_zero}")
     if any(m.shape() for _, m in statement.multipliers):
         raise Malformed("a multiplier is a number")
     if len({h.name for h in statement.hypotheses}) < len(statement.hypotheses):
@@ -96,6 +97,8 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     reason = why or "identity of normal forms; signs of the multipliers as required"
     finding.steps.append(attempt("certificate", _implication_latex(statement), reason, not why))
     holding, count, broken = satisfied(statement, seed)
+    if why and not broken:  # nothing speaks for it: fractions are tried as well, and more often
+        broken = satisfied(statement, seed, small=False)[2]
     if broken and not unseen:
         held = f"every hypothesis holds, but {statement.conclusion.name} does not"
         said = (f.term.entry() for f in (*statement.hypotheses, statement.conclusion))
@@ -149,13 +152,16 @@ def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
 _WANTED = 20
 
 
-def satisfied(statement: Implication, seed: int) -> tuple[str, int, tuple[Instance, dict[Index, int]] | None]:
+def satisfied(
+    statement: Implication, seed: int, small: bool = True
+) -> tuple[str, int, tuple[Instance, dict[Index, int]] | None]:
     """A point at which all hypotheses hold, in words, how many were tried, and a counterexample with its
-    indices if one was met.
+    indices if one was met. ``small`` tries few points, with small whole numbers.
     """
+    tries, wanted = (40, _WANTED) if small else (400, 10 * _WANTED)
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
     shown, count = "", 0
-    for instance, points in exact_instances(terms, (), seed, 40, True, spread=True):
+    for instance, points in exact_instances(terms, (), seed, tries, small, spread=True):
         for at in points[:2]:
             point = _moved_onto(instance, statement, at)
             if point is None:
@@ -166,7 +172,7 @@ def satisfied(statement: Implication, seed: int) -> tuple[str, int, tuple[Instan
                     continue
                 return "", count, (point, at)
             shown, count = shown or describe(point, at), count + (sign is not None)
-        if count >= _WANTED:
+        if count >= wanted:
             break
     return (shown or "every point") if count else "", count, None
 

@@ -323,6 +323,23 @@ def test_a_certificate_proves() -> None:
     assert finding.proved and finding.mutants.killed == finding.mutants.tried > 0
 
 
+SMALLER = Fact("s < 1", 1 - s, ">")
+
+
+def test_a_statement_that_fails_at_fractions_alone_is_refuted() -> None:
+    """0 <= s < 1 and t/(1 - s) >= u do not give t >= (1 - s)u + s: at s = 0, the only whole number, they do."""
+    bound = Fact("bound", t / (1 - s) - u, ">=")
+    wrong = implied([SMALLER, POSITIVE_S, bound], Fact("more", t - (1 - s) * u - s, ">="))
+    assert wrong.holds is False and "every hypothesis holds" in str(wrong.counterexample)
+    right = implied([SMALLER, POSITIVE_S, bound], Fact("as much", t - (1 - s) * u, ">="), [("bound", 1 - s)])
+    assert right.proved
+
+
+def test_what_is_not_zero_is_said_to_be_a_square() -> None:
+    with pytest.raises(Malformed, match=re.escape('Fact("u", u**2, ">")')):
+        implied([Fact("s", s, "!=")], POSITIVE_S)
+
+
 WRONG = {
     "a wrong sign": ([("s", -one), ("t", as_term(2))], Fact("sum", s + 2 * t, ">")),
     "a negative multiplier that makes the identity true": ([("s", -one)], Fact("minus s", -s, ">=")),
