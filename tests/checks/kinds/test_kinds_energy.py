@@ -157,6 +157,36 @@ def test_limit_refutes_steps_that_lead_elsewhere(wrong: Term) -> None:
     assert finding.holds is False and finding.counterexample
 
 
+GAMMA, STATE, INPUT = Tensor("gamma", (), r"\gamma"), Tensor("s", ("d",)), as_term(Tensor("c", ("d",)))
+
+
+def fading(pole: Term, rate: Term, low: Fraction, high: Fraction | None) -> Limit:
+    """A state that goes to c / pole, which may be undefined outside of the interval."""
+    goal = INPUT / pole
+    moved = rate * (as_term(STATE) - goal) + goal
+    return Limit(STATE, moved, goal, GAMMA, rate, low, high)
+
+
+@pytest.mark.parametrize("low, high, pole, rate, holds", [
+    (-1, 1, lambda g: 1 - g, lambda g: g, True),
+    (0, 1, lambda g: g, lambda g: g, True),
+    (1, None, lambda g: g - 1, lambda g: 1 / g, True),
+    (0, 1, lambda g: g - Fraction(1, 2), lambda g: g, None),
+    (-1, 2, lambda g: 1 - g, lambda g: g, None),
+])  # fmt: skip
+def test_a_limit_need_not_be_defined_outside_of_the_range(
+    low: int, high: int | None, pole: Any, rate: Any, holds: bool | None
+) -> None:
+    g, end = as_term(GAMMA), None if high is None else Fraction(high)
+    assert judged(fading(pole(g), rate(g), Fraction(low), end)).holds is holds
+
+
+def test_what_a_step_does_is_said_in_the_symbols_of_the_statement() -> None:
+    wrong = judged(Limit(STATE, as_term(GAMMA) * as_term(STATE) + INPUT, INPUT, GAMMA))
+    assert wrong.holds is False and "takes z to γ z + 1" in str(wrong.counterexample)
+    assert "eta" not in str(wrong.counterexample)
+
+
 def test_limit_without_recurrence_settles_nothing() -> None:
     assert judged(Limit(en.Z_, Z + ETA * (AV - Z), AV)).holds is None
 
