@@ -12,7 +12,7 @@ from checks.kernel.definedness import SAYS, said
 from checks.kernel.equalities import require_any, require_any_sign
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled
-from checks.kernel.trees import plain
+from checks.kernel.trees import NotCovered, plain
 from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
@@ -26,6 +26,8 @@ def implication(name: str, s: Implication) -> Theorem:
 
     Entries at fixed indices are numbers for the checker: what is known of one says nothing of the others.
     """
+    if s.rest is not None:
+        raise NotCovered("a certificate with a rest")
     facts = {h.name: h for h in s.hypotheses}
     factor: ix.Expr = ix.Num(Fraction(1))
     if s.factor:

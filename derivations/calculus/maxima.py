@@ -45,30 +45,32 @@ def maximum(one: object, two: object) -> Term:
 
 def occur(*expressions: ix.Expr) -> bool:
     """Whether a ramp, an absolute value or a sign stands anywhere in them."""
-    return any(_is_piece(node) for expr in expressions for node in ix.walk(expr))
+    return any(is_piece(node) for expr in expressions for node in ix.walk(expr))
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
     """Whether two expressions are proved equal where both are defined; False decides nothing. Raises
     ZeroDivisionError for 1/0.
     """
-    return nf.is_zero(nf.add(_form(one), nf.scale(_form(two), -1)))
+    return nf.is_zero(nf.add(canonical(one), nf.scale(canonical(two), -1)))
 
 
-def _is_piece(node: ix.Expr) -> bool:
+def is_piece(node: ix.Expr) -> bool:
+    """Whether a node is a ramp, an absolute value or a sign."""
     return isinstance(node, ix.Call) and node.function in ("relu", "abs", "sign") and node.order == 0
 
 
-def _form(expr: ix.Expr) -> nf.Form:
-    return _reduced(nf.normal(inside(expr, _form, _upright)))
+def canonical(expr: ix.Expr) -> nf.Form:
+    """The second normal form: with ramps and signs of what has the first coefficient 1."""
+    return _reduced(nf.normal(inside(expr, canonical, _upright)))
 
 
 def _upright(node: ix.Expr) -> ix.Expr | None:
     """A ramp as that of a form whose first coefficient is 1; the root of a square."""
-    if isinstance(node, ix.Call) and _is_piece(node):
-        return _piece(_form(node.arg), node.function)
+    if isinstance(node, ix.Call) and is_piece(node):
+        return _piece(canonical(node.arg), node.function)
     if isinstance(node, ix.Pow) and node.exponent.denominator == 2:
-        return _root(_form(node.base), node.exponent)
+        return _root(canonical(node.base), node.exponent)
     return None
 
 

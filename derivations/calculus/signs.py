@@ -161,12 +161,12 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
             return POSITIVE
         case "delta":
             return NONNEGATIVE
-        case "T":
+        case "T" | "C":
             single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
-            known = facts.tensors.get(atom[1], ANY) & facts.forms.get(single, ANY)
-            return known & _promised(atom[1])
-        case "C":
-            return signs_of(atom[1], atom[2])
+            known = facts.forms.get(single, ANY)
+            if atom[0] == "C":
+                return known & signs_of(atom[1], atom[2])
+            return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])
         case "P":
             return facts.forms.get(atom[1], ANY) & _of_form(atom[1], facts)
     return ANY

@@ -340,6 +340,35 @@ def test_what_is_not_zero_is_said_to_be_a_square() -> None:
         implied([Fact("s", s, "!=")], POSITIVE_S)
 
 
+def size_of(term: Any) -> Any:
+    return apply("abs", term)
+
+
+def bounded_state(rest: Any, relation: str = ">=") -> Finding:
+    """|s| <= 1/(1 - c) and |t| <= 1 give |c s + t| <= 1/(1 - c), for 0 < c < 1."""
+    bound = 1 / (1 - c)
+    facts = [Fact("c < 1", 1 - c, ">"), Fact("s", bound - size_of(s), ">="), Fact("t", 1 - size_of(t), ">=")]
+    now = Fact("next", bound - size_of(c * s + t), relation)
+    return judge(Implication(tuple(facts), now, (("s", c), ("t", one)), rest=rest))
+
+
+def test_what_is_left_of_a_certificate_is_nonnegative_case_by_case() -> None:
+    triangle = c * size_of(s) + size_of(t) - size_of(c * s + t)
+    proof = bounded_state(triangle)
+    assert proof.proved and proof.mutants.killed and not proof.mutants.survivors
+    assert triangle.latex() in proof.steps[-1]["latex"]
+    assert not bounded_state(None).proved
+    assert not bounded_state(triangle, ">").proved  # it is attained
+    assert not bounded_state(triangle + 1).proved
+    assert not implied([POSITIVE_S], Fact("t", s - size_of(t), ">="), [("s", one)]).proved
+    assert not judge(
+        Implication((POSITIVE_S,), Fact("t", s - size_of(t), ">="), (("s", one),), rest=-size_of(t))
+    ).proved
+    assert not judge(
+        Implication((Fact("t", t, "="),), Fact("t", t + s**2, "="), (("t", one),), rest=s**2)
+    ).proved
+
+
 WRONG = {
     "a wrong sign": ([("s", -one), ("t", as_term(2))], Fact("sum", s + 2 * t, ">")),
     "a negative multiplier that makes the identity true": ([("s", -one)], Fact("minus s", -s, ">=")),
