@@ -69,8 +69,13 @@ def _upright(node: ix.Expr) -> ix.Expr | None:
     """A ramp as that of a form whose first coefficient is 1; the root of a square."""
     if isinstance(node, ix.Call) and is_piece(node):
         return _piece(canonical(node.arg), node.function)
-    if isinstance(node, ix.Pow) and node.exponent.denominator == 2:
-        return _root(canonical(node.base), node.exponent)
+    match node:
+        case ix.Pow(ix.Pow(base, even), half) if half.denominator == 2 and even % 2 == 0:
+            times, own = even * half, canonical(base)
+            size = _piece(own, "abs") if times % 2 else ix.Num(Fraction(1))
+            return size * to_expr(own) ** (times - times % 2)
+        case ix.Pow(base, half) if half.denominator == 2:
+            return _root(canonical(base), half)
     return None
 
 
