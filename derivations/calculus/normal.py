@@ -442,6 +442,15 @@ def _content(form: Form, whole: bool) -> tuple[dict[Atom, Fraction], Form]:
     return shared, mul(form, inverse)
 
 
+@lru_cache(maxsize=20_000)
+def primitive(form: Form) -> Form:
+    """A form without the positive factors that all its monomials share: of the same sign."""
+    if not form:
+        return form
+    rest = _content(form, False)[1]
+    return scale(rest, 1 / abs(rest[0][1]))
+
+
 def _number_power(value: Fraction, exponent: Fraction) -> tuple[Fraction, list[tuple[Atom, Fraction]]]:
     if exponent.denominator == 1:
         return value ** int(exponent), []

@@ -32,11 +32,19 @@ class Facts:
 
     def of(self, expr: ix.Expr) -> Signs:
         """What is said of an expression as a whole, or of its negative."""
-        if not self.forms:
-            return ANY
-        form = nf.normal(expr)
-        mirrored = frozenset(-s for s in self.forms.get(nf.scale(form, -1), ANY))
-        return self.forms.get(form, ANY) & mirrored
+        return self.about(nf.normal(expr)) if self.forms else ANY
+
+    def about(self, form: nf.Form) -> Signs:
+        """What is said of a form, or of it times something that is positive or negative."""
+        known, primitive = ANY, nf.primitive(form)
+        mirrored = nf.scale(primitive, -1)
+        for other, said in self.forms.items():
+            match nf.primitive(other):
+                case same if same == primitive:
+                    known &= said
+                case same if same == mirrored:
+                    known &= frozenset(-s for s in said)
+        return known
 
 
 NONE = Facts()
@@ -168,7 +176,7 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
                 return known & signs_of(atom[1], atom[2])
             return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])
         case "P":
-            return facts.forms.get(atom[1], ANY) & _of_form(atom[1], facts)
+            return facts.about(atom[1]) & _of_form(atom[1], facts)
     return ANY
 
 

@@ -369,6 +369,22 @@ def test_what_is_left_of_a_certificate_is_nonnegative_case_by_case() -> None:
     ).proved
 
 
+def spread(of: Any) -> Any:
+    mean = sum_over(i, of[i]) / size("N")
+    return sum_over(j, (of[j] - mean) ** 2) / size("N")
+
+
+def test_what_is_positive_stays_so_times_what_is_promised_positive() -> None:
+    """The norm of x over all its entries but their mean does not change with c x, where x has a spread."""
+    positive = [Fact("spread", spread(x), ">")]
+    same = Fact("same", c * x[i] / sqrt(spread(c * x)) - x[i] / sqrt(spread(x)), "=")
+    assert implied(positive, same).proved
+    assert not implied([Fact("spread", spread(x), ">=")], same).proved
+    assert not implied([Fact("spread", -spread(x), ">")], same).proved
+    free = Fact("same", 1 / spread(s * x) - 1 / (s**2 * spread(x)), "=")
+    assert not implied(positive, free).proved  # s may be 0
+
+
 WRONG = {
     "a wrong sign": ([("s", -one), ("t", as_term(2))], Fact("sum", s + 2 * t, ">")),
     "a negative multiplier that makes the identity true": ([("s", -one)], Fact("minus s", -s, ">=")),
