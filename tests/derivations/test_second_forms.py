@@ -173,6 +173,10 @@ def test_the_form_of_masks() -> None:
     assert masks.equal(ix.Sum(j, upto), ix.Sum(j, strict) + U[i])
     assert not masks.equal(ix.Sum(j, upto), ix.Sum(j, strict))
     assert masks.equal(masks.earlier(i, i).entry(), ix.Num(Fraction(0)))
+    one = masks.earlier(i, j).entry() + masks.earlier(j, i).entry()
+    assert masks.equal(one + ix.Delta(i, j), ix.Num(Fraction(1)))  # of two tokens one is earlier
+    assert not masks.equal(one, ix.Num(Fraction(1)))
+    assert not masks.equal(one + 2 * ix.Delta(i, j), ix.Num(Fraction(1)))
     # a sum over the row before is only taken where nothing else depends on that row
     p = Index("p", "N")
     stepped = ix.At(step("N"), (i, p)) * ix.At(before("N"), (p, j))

@@ -335,6 +335,13 @@ def test_a_statement_that_fails_at_fractions_alone_is_refuted() -> None:
     assert right.proved
 
 
+def test_a_name_with_a_number_in_it_is_told_how_to_be_printed() -> None:
+    with pytest.raises(Malformed, match=re.escape('latex="s_{0}"')):
+        found(Identity(as_term(Tensor("s0")) + s - s, as_term(Tensor("s0")) + t - t))
+    printed = as_term(Tensor("s0", latex="s_{0}"))
+    assert found(Identity(printed + s - s, printed + t - t)).proved
+
+
 def test_what_is_not_zero_is_said_to_be_a_square() -> None:
     with pytest.raises(Malformed, match=re.escape('Fact("u", u**2, ">")')):
         implied([Fact("s", s, "!=")], POSITIVE_S)
