@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -39,6 +40,8 @@ def implication(name: str, s: Implication) -> Theorem:
     left = ix.Mul((factor, conclusion))
     require_any(left, right)
     strict, known = s.conclusion.relation == ">", facts_of(s.hypotheses)
+    for m in (m for h, m in multipliers if h.relation != "="):
+        _require_literally(m, NONNEGATIVE, s)
     for wanted in (NONNEGATIVE, POSITIVE):
         for m in (m for h, m in multipliers if h.relation != "="):
             require_any_sign(m, wanted, known)
@@ -76,6 +79,13 @@ def implication(name: str, s: Implication) -> Theorem:
     return Theorem(name, "\n".join(lines), "\n".join([*proof, "Qed."]))
 
 
+def _require_literally(expr: ix.Expr, wanted: sg.Signs, s: Implication) -> None:
+    """Raises NotCovered for a sign that a hypothesis gives to a multiple of what it is about."""
+    facts = facts_of(s.hypotheses)
+    if sg.signs(expr, facts) <= wanted and not sg.signs(expr, replace(facts, literally=True)) <= wanted:
+        raise NotCovered("a sign of a multiple of a hypothesis")
+
+
 def implication_defined(name: str, s: Implication) -> list[Theorem]:
     """The theorem that the conclusion and the multipliers are defined where the hypotheses are and hold, if
     anything need be shown.
@@ -89,6 +99,8 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     asked = [d for d in dict.fromkeys(asked) if (d.base, d.signs) not in known]
     if not asked:
         return []
+    for demand in asked:
+        _require_literally(demand.base, demand.signs, s)
     hypotheses = tuple(h.term.entry() for h in s.hypotheses)
     context = Context((*hypotheses, *(d.base for d in (*stated, *asked))))
     lines = [f"Theorem {name}_defined :", *context.header()]

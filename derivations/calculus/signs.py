@@ -24,11 +24,12 @@ NONZERO: Signs = frozenset((-1, 1))
 @dataclass(frozen=True)
 class Facts:
     """What is known besides promises: the signs of every entry of a tensor, and of expressions by their
-    normal form.
+    normal form; ``literally`` says nothing of their multiples by what is positive.
     """
 
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
     forms: dict[nf.Form, Signs] = field(default_factory=dict)
+    literally: bool = False
 
     def of(self, expr: ix.Expr) -> Signs:
         """What is said of an expression as a whole, or of its negative."""
@@ -36,15 +37,16 @@ class Facts:
 
     def about(self, form: nf.Form) -> Signs:
         """What is said of a form, or of it times something that is positive or negative."""
-        known, primitive = ANY, nf.primitive(form)
-        mirrored = nf.scale(primitive, -1)
+        known, own = ANY, self._part(form)
+        mirrored = nf.scale(own, -1)
         for other, said in self.forms.items():
-            match nf.primitive(other):
-                case same if same == primitive:
-                    known &= said
-                case same if same == mirrored:
-                    known &= frozenset(-s for s in said)
+            part = self._part(other)
+            known &= said if part == own else ANY
+            known &= frozenset(-s for s in said) if part == mirrored else ANY
         return known
+
+    def _part(self, form: nf.Form) -> nf.Form:
+        return form if self.literally else nf.primitive(form)
 
 
 NONE = Facts()
@@ -111,12 +113,22 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return known & _square_of(args, facts)
         case ix.Pow(base, exponent):
             return known & _power(_written(base, facts), exponent)
+        case ix.Call("log", arg, 0):  # where it is defined
+            return known & signs(_less_one(arg), facts)
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
         case ix.Sum(_, body):
             inner = _written(body, facts)
             return known & (inner | _plus(inner, inner))
     return known
+
+
+def _less_one(arg: ix.Expr) -> ix.Expr:
+    """An expression less 1, which is taken off the number that it has among its terms."""
+    terms = list(arg.args) if isinstance(arg, ix.Add) else [arg]
+    number = sum((t.value for t in terms if isinstance(t, ix.Num)), Fraction(-1))
+    rest = [t for t in terms if not isinstance(t, ix.Num)]
+    return ix.Add((*([ix.Num(number)] if number else []), *rest))
 
 
 def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
@@ -172,6 +184,8 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
         case "T" | "C":
             single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
             known = facts.forms.get(single, ANY)
+            if atom[1:3] == ("log", 0):
+                return known & _of_form(nf.add(atom[3], nf.scale(nf.ONE, -1)), facts)
             if atom[0] == "C":
                 return known & signs_of(atom[1], atom[2])
             return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])

@@ -193,6 +193,29 @@ def test_a_sign_that_is_known_of_a_function_is_no_theorem_about_any_function() -
         assert export("known", statement)[0].missing[0].startswith("what is known of ")
 
 
+def test_what_the_checker_would_fail_on_is_not_covered() -> None:
+    """Proved here by what its library does not know: a pole outside of a range, cases, multiples, series."""
+    x, y, c = as_term(Tensor("x")), as_term(Tensor("y")), as_term(Tensor("c", positive=True))
+    step, state = Tensor("t"), Tensor("s")
+    t, s, size_ = as_term(step), as_term(state), apply("abs", x)
+    steady = Limit(state, t * s + x, x / (1 - t), step, t, Fraction(-1), Fraction(1))
+    apart = Fact("x", x - y, ">")
+    multiple = Implication((apart,), Fact("c", c / (c * x - c * y) - 1 / (x - y), "="))
+    rest = Implication((Fact("x", x, ">="),), Fact("c", x + size_, ">="), (("x", as_term(1)),), rest=size_)
+    softplus = apply("log", 1 + exp(x))
+    for statement, missing in (
+        (steady, "a formula that is not defined for all values of the symbols"),
+        (Order(1 / (1 - t), 1 + t, step, 2), "a formula that is not defined for all values of the symbols"),
+        (Order(apply("log", 1 + t), t, step, 2), "an order of the logarithm or the root of what moves"),
+        (multiple, "a sign of a multiple of a hypothesis"),
+        (rest, "a certificate with a rest"),
+        (AtLeast(softplus, as_term(0), softplus), "what is known of log"),
+        (AtLeast(size_, x), "an inequality without a formula for the difference"),
+    ):
+        assert judge(statement, with_mutants=False).proved, statement
+        assert export("other", statement)[0].missing == [missing]
+
+
 @needs_rocq
 def test_what_any_function_has_is_a_theorem_about_it() -> None:
     y = as_term(Tensor("y"))

@@ -16,6 +16,7 @@ from derivations.calculus.term import apply, as_term, exp, squared_norm, sum_ove
 
 x, y = as_term(Tensor("x")), as_term(Tensor("y"))
 u = as_term(Tensor("u", ("N",)))
+I = Index("i", "N")
 SQUARE = AtLeast(x**2 + y**2, 2 * (x * y), (x - y) ** 2)
 
 
@@ -53,6 +54,13 @@ def test_a_difference_whose_sign_is_seen_case_by_case_needs_no_formula(greater, 
     assert found.proved and found.mutants.tried and not found.mutants.survivors
     assert all(step["latex"].endswith(r"\ge 0") for step in found.steps)
     assert judge(AtLeast(less, greater)).holds is False
+
+
+def test_a_logarithm_has_the_sign_of_its_argument_less_one() -> None:
+    soft = apply("log", 1 + sum_over(I, exp(u[I])))
+    assert judge(AtLeast(soft, as_term(0))).proved
+    assert judge(AtLeast(apply("log", exp(x)), as_term(0))).holds is False
+    assert judge(AtLeast(apply("log", 1 + x**2) - 1, as_term(0))).holds is False
 
 
 def test_what_is_not_defined_everywhere_is_not_proved_by_cases() -> None:
