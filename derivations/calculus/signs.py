@@ -24,7 +24,8 @@ NONZERO: Signs = frozenset((-1, 1))
 @dataclass(frozen=True)
 class Facts:
     """What is known besides promises: the signs of every entry of a tensor, and of expressions by their
-    normal form; ``literally`` says nothing of their multiples by what is positive.
+    normal form; ``literally`` leaves out what follows for their multiples by what is positive, and that 1
+    less a delta is not negative.
     """
 
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
@@ -102,7 +103,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return POSITIVE if left == right else NONNEGATIVE
         case ix.At(tensor, _):
             return known & facts.tensors.get(tensor, ANY) & _promised(tensor)
-        case ix.Add(args) if _is_complement(args):
+        case ix.Add(args) if not facts.literally and _is_complement(args):
             return known & NONNEGATIVE
         case ix.Add(args):
             total = ZERO
