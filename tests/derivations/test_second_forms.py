@@ -17,8 +17,9 @@ from derivations.calculus.balls import Ball
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, KNOWN
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.normal import normal
 from derivations.calculus.order import before, first, is_mask, step, value
-from derivations.calculus.printing import to_expr
+from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.term import NonConformable, as_term
 
 X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
@@ -260,3 +261,10 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
             evaluate(e, {"N": 4}, lookup, BALL_FUNCTIONS, {i: at[0], q: at[1]}) for e in (whole, form)
         )
         assert (Ball.of(one) - Ball.of(two)).value.contains(0)
+
+
+def test_functions_are_set_as_functions() -> None:
+    """relu(x) in italics reads as a product of five symbols."""
+    for name in ("relu", "abs", "sign"):
+        assert form_latex(normal(call(name, x))) == rf"\operatorname{{{name}}}\left(x\right)"
+    assert form_latex(normal(call("sin", x))) == r"\sin\left(x\right)"
