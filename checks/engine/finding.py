@@ -94,7 +94,7 @@ class Finding:
 
     def _missing(self) -> list[str]:
         """What is open of a statement that is not settled."""
-        open_ = [e.detail for e in (*self.evidence, *self.beside) if e.passed is None]
+        open_ = [e.detail or e.not_run for e in (*self.evidence, *self.beside) if e.passed is None]
         return [f"open: {detail}" for detail in open_ if self.holds is None]
 
     def _repr_markdown_(self) -> str:

@@ -79,7 +79,9 @@ def _names(indices: set[Index]) -> str:
     return ", ".join(sorted(i.name for i in indices))
 
 
-def signs_under(base: ix.Expr, given: tuple[Given, ...], nonzero: tuple[Tensor, ...]) -> sg.Signs:
+def signs_under(
+    base: ix.Expr, given: tuple[Given, ...], nonzero: tuple[Tensor, ...], literally: bool = False
+) -> sg.Signs:
     """The signs that an expression may have where all definitions and promises hold."""
     tensors = dict.fromkeys(nonzero, sg.NONZERO)
     found = sg.signs(base, sg.Facts(tensors))
@@ -89,7 +91,7 @@ def signs_under(base: ix.Expr, given: tuple[Given, ...], nonzero: tuple[Tensor, 
     for g in given:
         if g.tensor in nonzero:
             forms.update(dict.fromkeys(_forms(g, base, given), sg.NONZERO))
-    return found & sg.signs(apply_definitions(base, given), sg.Facts(tensors, forms))
+    return found & sg.signs(apply_definitions(base, given), sg.Facts(tensors, forms, literally))
 
 
 def _forms(g: Given, base: ix.Expr, given: tuple[Given, ...]) -> list[nf.Form]:

@@ -271,7 +271,8 @@ def _shrink(
                 break
     best = Instance(instance.sizes, values, instance.given)
     left, right = (best.value(s, at) for s in sides)
-    return f"{describe(best, at, *sides)}: {named[0]} {left}, {named[1]} {right}"
+    where = describe(best, at, *sides)  # nothing where no symbol has a value
+    return f"{where}{': ' if where else ''}{named[0]} {left}, {named[1]} {right}"
 
 
 def _mutate(statement: st.Identity, at: tuple[Index, ...], seed: int) -> Mutants:

@@ -91,7 +91,9 @@ def _symbol(tensor: Tensor, others: set[Tensor], sizes: set[str], letters: str, 
         raise Malformed(f"{name} is no name of a symbol")
     label = tensor.positive or name[0] == "[" or (power_of(name)[0] and (tensor.dims or "-" in name))
     if _calculated(name) and not label:
-        raise Malformed(f"{name} reads as calculated, and nothing says from what")
+        numbered = re.fullmatch(r"([A-Za-z]+)(\d+)", name)
+        hint = rf'; printed as latex="{numbered[1]}_{{{numbered[2]}}}" it would not' if numbered else ""
+        raise Malformed(f"{name} reads as calculated, and nothing says from what{hint}")
     if any(_reads(re.sub(r"%\d", "a", x), tensor.dims, others, sizes, letters) for x in printed):
         raise Malformed(f"{name} reads as a formula, and nothing says that it is")
 

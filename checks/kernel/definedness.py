@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from checks.engine.domain import hidden_demands
+from checks.engine.hypotheses import signs_under
 from checks.kernel.context import Context, loose
 from checks.kernel.derivatives import point_of
 from checks.kernel.equalities import places, require_any_sign
@@ -78,6 +79,12 @@ def where_defined(
     whole = "".join(f"(conj {p} " for p in proofs) + "I" + ")" * len(proofs)
     text = [*proof, filled(f"exact {whole}."), "Qed."]
     return [Theorem(name, "\n".join([*lines, "  True."]), "\n".join(text))]
+
+
+def require_seen(asked: list[sg.Demand], given: tuple[Given, ...]) -> None:
+    """Raises NotCovered for what is defined in a part of the line alone, where the statement looks."""
+    if any(not signs_under(d.base, given, (), literally=True) <= d.signs for d in asked):
+        raise NotCovered("a formula that is not defined for all values of the symbols")
 
 
 def _formulas(statement: Any) -> list[ix.Expr]:

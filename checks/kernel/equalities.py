@@ -70,8 +70,14 @@ def require_any(one: ix.Expr, two: ix.Expr) -> None:
 
 
 def require_any_sign(expr: ix.Expr, wanted: sg.Signs, facts: sg.Facts = sg.NONE) -> None:
-    """Raises NotCovered for a sign that a known function alone gives, as `require_any` does."""
+    """Raises NotCovered for a sign that a known function alone gives, as `require_any` does, or that the
+    checker does not see.
+    """
+    if sg.signs(expr, facts) <= wanted and not sg.signs(expr, replace(facts, literally=True)) <= wanted:
+        raise NotCovered("a sign of a multiple of a hypothesis, or of 1 less a delta")
     any_of = _any_of(expr)
+    if any(isinstance(n, ix.Call) and n.function == "log" for n in ix.walk(expr)):
+        any_of["log"] = next(letter for letter in ascii_uppercase if letter not in any_of.values())
     if any_of and sg.signs(expr, facts) <= wanted:
         forms = {nf.normal(_renamed(to_expr(form), any_of)): signs for form, signs in facts.forms.items()}
         if not sg.signs(_renamed(expr, any_of), replace(facts, forms=forms)) <= wanted:

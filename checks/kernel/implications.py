@@ -12,7 +12,7 @@ from checks.kernel.definedness import SAYS, said
 from checks.kernel.equalities import require_any, require_any_sign
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled
-from checks.kernel.trees import plain
+from checks.kernel.trees import NotCovered, plain
 from checks.kinds.implication import Implication
 from checks.statement import Fact
 from derivations.calculus import index as ix
@@ -26,6 +26,8 @@ def implication(name: str, s: Implication) -> Theorem:
 
     Entries at fixed indices are numbers for the checker: what is known of one says nothing of the others.
     """
+    if s.rest is not None:
+        raise NotCovered("a certificate with a rest")
     facts = {h.name: h for h in s.hypotheses}
     factor: ix.Expr = ix.Num(Fraction(1))
     if s.factor:
@@ -87,6 +89,8 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     asked = [d for d in dict.fromkeys(asked) if (d.base, d.signs) not in known]
     if not asked:
         return []
+    for demand in asked:
+        require_any_sign(demand.base, demand.signs, facts_of(s.hypotheses))
     hypotheses = tuple(h.term.entry() for h in s.hypotheses)
     context = Context((*hypotheses, *(d.base for d in (*stated, *asked))))
     lines = [f"Theorem {name}_defined :", *context.header()]

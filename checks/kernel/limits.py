@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.kernel.context import Context
-from checks.kernel.definedness import where_defined
+from checks.kernel.definedness import require_seen, where_defined
 from checks.kernel.equalities import places
 from checks.kernel.model import setup
 from checks.kernel.theorem import YES, Theorem, filled
@@ -42,6 +42,7 @@ def limit(name: str, s: Limit) -> list[Theorem]:
         "Qed.",
     ]
     demands = [d for e in (step, goes, rate) for d in sg.demands(e)]
+    require_seen(demands, s.given)
     whole = Theorem(name, "\n".join(lines), "\n".join(proof))
     return [whole, *where_defined(f"{name}_defined", demands, s.given, ())]
 

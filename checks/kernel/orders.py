@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checks.kernel.context import Context
-from checks.kernel.definedness import where_defined
+from checks.kernel.definedness import require_seen, where_defined
 from checks.kernel.derivatives import differentiated
 from checks.kernel.equalities import places
 from checks.kernel.model import setup
@@ -22,6 +22,9 @@ def order(name: str, s: Order) -> list[Theorem]:
     gap = sides[0] - sides[1]
     if differentiated(gap, s.choice):
         raise NotCovered("an order of formulas with an unknown function")
+    moving = [d.base for d in sg.demands(gap) if s.small in ix.tensors(d.base) and d.signs != sg.NONZERO]
+    if moving:
+        raise NotCovered("an order of the logarithm or the root of what moves")
     context = Context((s.small.scalar, gap), s.choice, first=at)
     context.base = [t for t in context.base if t != s.small]
     context.alias(s.small, lambda _: "0")
@@ -40,6 +43,7 @@ def order(name: str, s: Order) -> list[Theorem]:
         "Qed.",
     ]
     demands = [d for e in sides for d in sg.demands(e)]
+    require_seen(demands, s.choice)
     return [
         Theorem(name, "\n".join(lines), "\n".join(proof)),
         *where_defined(f"{name}_defined", demands, s.choice, ()),

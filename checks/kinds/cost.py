@@ -505,8 +505,16 @@ def _miscounted(s: Cost, counted: sp.Expr) -> str:
         ran = run(s.plan, sizes, s.measure) - run(s.base, sizes, s.measure)
         if ran != (written := counted.subs({names[k]: v for k, v in sizes.items()})):
             at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-            return f"a run at {at} counts {ran}, the formulas as they are written {written}"
+            hint = "; of a product with a delta, as in diag, write what is not 0" if _has_delta(s) else ""
+            return f"a run at {at} counts {ran}, the formulas as they are written {written}{hint}"
     return ""
+
+
+def _has_delta(s: Cost) -> bool:
+    entries = (
+        line.term.entry(*(Index(f"e{n}#", d) for n, d in enumerate(line.term.shape()))) for line in s.plan
+    )
+    return any(isinstance(node, ix.Delta) for entry in entries for node in ix.walk(entry))
 
 
 def agrees(counted: sp.Expr, printed: sp.Expr, s: Cost) -> bool:

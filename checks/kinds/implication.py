@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,7 @@ from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
 from checks.statement import Fact, Kind, Malformed, follows_latex
+from derivations.calculus import cases
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
@@ -39,10 +40,12 @@ _RELATIONS = ("=", ">=", ">")
 class Implication(Kind):
     """If all hypotheses hold, so does the conclusion.
 
-    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n  in which ``factor``
-    is a nonnegative combination of the named hypotheses with at least one strict one (or 1 when empty), and
-    the multiplier of an inequality is nonnegative. ``witness`` is an exact assignment offered as a
-    counterexample: the engine accepts it only if every hypothesis holds and the conclusion fails.
+    The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n + rest  in which
+    ``factor`` is a nonnegative combination of the named hypotheses with at least one strict one (or 1 when
+    empty), the multiplier of an inequality is nonnegative, and ``rest`` (nothing unless given, for an
+    inequality) is visibly nonnegative in each case of the signs of what stands in absolute values.
+    ``witness`` is an exact assignment offered as a counterexample: the engine accepts it only if every
+    hypothesis holds and the conclusion fails.
     """
 
     hypotheses: tuple[Fact, ...]
@@ -50,17 +53,16 @@ class Implication(Kind):
     multipliers: tuple[tuple[str, Term], ...] = ()
     factor: tuple[tuple[str, Fraction], ...] = ()
     witness: tuple[tuple[str, Fraction], ...] = ()
+    rest: Term | None = None
     label: str = ""
 
     def without(self, name: str) -> Implication:
         """The same implication with one hypothesis dropped (and its part of the certificate)."""
-        return Implication(
-            tuple(h for h in self.hypotheses if h.name != name),
-            self.conclusion,
-            tuple(m for m in self.multipliers if m[0] != name),
-            tuple(f for f in self.factor if f[0] != name),
-            self.witness,
-            self.label,
+        return replace(
+            self,
+            hypotheses=tuple(h for h in self.hypotheses if h.name != name),
+            multipliers=tuple(m for m in self.multipliers if m[0] != name),
+            factor=tuple(f for f in self.factor if f[0] != name),
         )
 
     def statement_latex(self) -> str:
@@ -73,9 +75,12 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     finding = Finding()
     everything = (*statement.hypotheses, statement.conclusion)
     if any(f.relation not in _RELATIONS for f in everything):
-        raise Malformed(f"a relation is one of {', '.join(_RELATIONS)}")
-    if any(m.shape() for _, m in statement.multipliers):
-        raise Malformed("a multiplier is a number")
+        not_zero = 'that u is not 0 is Fact("u", u**2, ">")'
+        raise Malformed(f"a relation of an implication is one of {', '.join(_RELATIONS)}; {not_zero}")
+    if any(m.shape() for _, m in statement.multipliers) or (
+        statement.rest is not None and statement.rest.shape()
+    ):
+        raise Malformed("a multiplier is a number, and so is the rest")
     if len({h.name for h in statement.hypotheses}) < len(statement.hypotheses):
         raise Malformed("two hypotheses have one name")
     shapes = conformable(*(f.term for f in everything))
@@ -96,6 +101,9 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     reason = why or "identity of normal forms; signs of the multipliers as required"
     finding.steps.append(attempt("certificate", _implication_latex(statement), reason, not why))
     holding, count, broken = satisfied(statement, seed)
+    if not broken and (why or not holding):  # fractions are tried as well, and more often
+        fractions, more, broken = satisfied(statement, seed, small=False)
+        holding, count = holding or fractions, count + more
     if broken and not unseen:
         held = f"every hypothesis holds, but {statement.conclusion.name} does not"
         said = (f.term.entry() for f in (*statement.hypotheses, statement.conclusion))
@@ -118,7 +126,7 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     if with_mutants and not why:
         for what, mutant in mutants(statement.conclusion.term, 16):
             changed = Fact("mutant", mutant, statement.conclusion.relation)
-            wrong = Implication(statement.hypotheses, changed, statement.multipliers, statement.factor)
+            wrong = replace(statement, conclusion=changed, witness=())
             finding.mutants.tried += 1
             if certificate_error(wrong):
                 finding.mutants.killed += 1
@@ -149,13 +157,16 @@ def _met(demand: sg.Demand, stated: list[sg.Demand], facts: sg.Facts) -> bool:
 _WANTED = 20
 
 
-def satisfied(statement: Implication, seed: int) -> tuple[str, int, tuple[Instance, dict[Index, int]] | None]:
+def satisfied(
+    statement: Implication, seed: int, small: bool = True
+) -> tuple[str, int, tuple[Instance, dict[Index, int]] | None]:
     """A point at which all hypotheses hold, in words, how many were tried, and a counterexample with its
-    indices if one was met.
+    indices if one was met. ``small`` tries few points, with small whole numbers.
     """
+    tries, wanted = (40, _WANTED) if small else (400, 10 * _WANTED)
     terms = [f.term.entry() for f in (*statement.hypotheses, statement.conclusion)]
     shown, count = "", 0
-    for instance, points in exact_instances(terms, (), seed, 40, True, spread=True):
+    for instance, points in exact_instances(terms, (), seed, tries, small, spread=True):
         for at in points[:2]:
             point = _moved_onto(instance, statement, at)
             if point is None:
@@ -166,7 +177,7 @@ def satisfied(statement: Implication, seed: int) -> tuple[str, int, tuple[Instan
                     continue
                 return "", count, (point, at)
             shown, count = shown or describe(point, at), count + (sign is not None)
-        if count >= _WANTED:
+        if count >= wanted:
             break
     return (shown or "every point") if count else "", count, None
 
@@ -237,6 +248,14 @@ def certificate_error(statement: Implication) -> str:
             strict |= facts[name].relation == ">" and signs <= fn.POSITIVE
         right.append(multiplier.entry() * facts[name].term.entry())
     conclusion = statement.conclusion
+    if statement.rest is not None:
+        if conclusion.relation == "=":
+            return "an equation leaves no rest"
+        if not _defined_under(statement.rest.entry(), statement):
+            return "the rest is not shown to be defined wherever the hypotheses hold"
+        if not cases.nonnegative(statement.rest.entry(), facts_of(statement.hypotheses)):
+            return "the rest is not shown to be nonnegative"
+        right.append(statement.rest.entry())
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
     if not equal(*sides):
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
@@ -277,7 +296,8 @@ def _implication_latex(statement: Implication) -> str:
             else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
             for n, m in statement.multipliers
             if n in facts
-        )
+        ),
+        *([] if statement.rest is None else [statement.rest.wrapped(1)]),
     )
     return f"{left} = {right or '0'}"
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from checks.engine.finding import Finding
-from checks.engine.hypotheses import apply_definitions, signs_under
+from checks.engine.hypotheses import apply_definitions, defined, signs_under
 from checks.engine.instances import describe, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, conformable, equal, identity, rejects, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.kinds.extremum import nonnegative
 from checks.statement import Given, Identity, Kind, Malformed
+from derivations.calculus import cases
 from derivations.calculus import normal as nf
+from derivations.calculus.cases import Case
 from derivations.calculus.functions import KNOWN, NONNEGATIVE
 from derivations.calculus.index import Tensor
+from derivations.calculus.signs import NONZERO, Facts
 from derivations.calculus.term import Term
+from derivations.calculus.unicode import unicode_math
 
 _CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
 
@@ -55,8 +59,10 @@ def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
     sampled = _sampled(s, seed)
     if sampled.passed is False:
         return Finding([shapes, sampled], counterexample=sampled.detail)
-    if s.above is None or not _visible(s.above, s):
-        detail = "no formula for the difference is given, or its sign is not visible"
+    if s.above is None:
+        return _by_cases(s, seed, sampled, with_mutants)
+    if not _visible(s.above, s):
+        detail = f"the sign of {unicode_math(s.above.latex())} is not visible"
         return Finding([Evidence("derivation", "exact-symbolic", None, detail), sampled])
     finding = identity(_difference(s), seed, False)
     if finding.holds is False:  # a wrong formula for the difference is no counterexample
@@ -71,6 +77,50 @@ def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
     if with_mutants and finding.holds:
         finding.mutants = _mutate(s, seed)
     return finding
+
+
+def _by_cases(s: AtLeast, seed: int, sampled: Evidence, with_mutants: bool) -> Finding:
+    """The sign of the difference as it is, case by case of the signs in it."""
+    known, where = defined([s.lhs.entry(), s.rhs.entry()], s.given, s.nonzero, seed)
+    found = _cases(s) if known.passed else None
+    if not found:
+        why = "no formula for the difference is given, and its own sign is not visible"
+        why = why if known.passed else f"{known.detail}: {where}" if where else known.detail
+        return Finding([Evidence("derivation", "exact-symbolic", None, why), sampled])
+    number = "" if len(found) == 1 else f" in each of {len(found)} cases"
+    detail = f"the difference is visibly nonnegative{number}"
+    finding = Finding([known, Evidence("derivation", "exact-symbolic", True, detail, settles=True), sampled])
+    for case in found:
+        finding.steps.append(step("sign", case.latex(), "what is assumed covers every value", True))
+    if with_mutants:
+        finding.mutants = _mutate_cases(s, seed)
+    return finding
+
+
+def _cases(s: AtLeast) -> list[Case] | None:
+    facts = Facts(dict.fromkeys(s.nonzero, NONZERO))
+    try:
+        return cases.nonnegative(apply_definitions((s.lhs - s.rhs).entry(), s.given), facts)
+    except ZeroDivisionError:
+        return None
+
+
+def _mutate_cases(s: AtLeast, seed: int) -> Mutants:
+    """Changed sides: those that fail somewhere are rejected, and no wrong version is what holds as well."""
+    result = Mutants()
+    for side in ("lhs", "rhs"):
+        for what, mutant in mutants(getattr(s, side), 16):
+            changed = replace(s, lhs=mutant) if side == "lhs" else replace(s, rhs=mutant)
+            result.tried += 1
+            both = [changed.lhs.entry(), changed.rhs.entry()]
+            fails = _sampled(changed, seed).passed is False
+            if fails or defined(both, s.given, s.nonzero, seed)[0].passed is False:
+                result.killed += 1
+            elif _cases(changed):
+                result.equivalent += 1
+            else:
+                result.survivors.append(f"{side}: {what}: {mutant.latex()}")
+    return result
 
 
 def _difference(s: AtLeast) -> Identity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Rational
@@ -21,6 +22,7 @@ from checks.statement import Given, Identity, Kind, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.components import NotExact, evaluate
 from derivations.calculus.functions import IN_SYMPY, is_unknown
+from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import Term, as_term
 from derivations.calculus.unicode import unicode_math
@@ -84,7 +86,7 @@ def limit(statement: Limit, seed: int, with_mutants: bool) -> Finding:
                 )
             ]
         )
-    finding = identity(_recurrence(s, s.step, s.limit), seed, False)
+    finding = _shown(s, s.step, s.limit, seed)
     if finding.holds is False:  # a wrong rate is no counterexample to the limit
         detail = "the error does not shrink by the rate that is offered"
         return Finding([Evidence("derivation", "exact-symbolic", None, detail)])
@@ -131,15 +133,50 @@ def _check(s: Limit) -> None:
         raise Malformed("no step size lies in the range")
 
 
-def _low(s: Limit) -> sp.Rational:
+def _low(s: Limit) -> Fraction:
     """Where the step sizes begin: a promise that the size is positive holds as well."""
-    return sp.Rational(max(s.low, Fraction(0)) if s.size.positive else s.low)
+    return max(Fraction(s.low), Fraction(0)) if s.size.positive else Fraction(s.low)
 
 
 def _recurrence(s: Limit, step: Term, goes: Term) -> Identity:
     assert s.rate is not None
     reason = "so the error after k steps is the k-th power of the rate times the first error"
     return Identity(step - goes, s.rate * (as_term(s.state) - goes), s.given, reason=reason)
+
+
+def _shown(s: Limit, step: Term, goes: Term, seed: int) -> Finding:
+    """The recurrence of the error for every step size or, where that fails, for those of the interval."""
+    plain = identity(_recurrence(s, step, goes), seed, False)
+    if plain.proved:
+        return plain
+    within = (identity(one, seed, False) for one in _within(s, _recurrence(s, step, goes)))
+    return next((finding for finding in within if finding.proved), plain)
+
+
+def _within(s: Limit, recurrence: Identity) -> Iterator[Identity]:
+    """The recurrence with a step size that runs through the open interval as t does through (0, ∞): from
+    either end, because a pole at an end is then seen to lie outside.
+    """
+    low = _low(s)
+    taken = {x.name for side in (recurrence.lhs, recurrence.rhs) for x in _tensors(side, s.given)}
+    name = next(name for name in ("t", "u", "t'", "u'", "t''") if name not in taken)
+    t = as_term(Tensor(name, positive=True))
+    ways = [low + t]
+    if s.high is not None:
+        inside = (s.high - low) * t / (1 + t)
+        ways = [s.high - inside, low + inside]
+    for way in ways:
+        yield replace(
+            recurrence,
+            lhs=at_point(recurrence.lhs, s.size, way),
+            rhs=at_point(recurrence.rhs, s.size, way),
+            given=tuple(replace(g, value=at_point(g.value, s.size, way)) for g in s.given),
+        )
+
+
+def _tensors(term: Term, given: tuple[Given, ...]) -> set[Tensor]:
+    at = tuple(Index(f"p{n}#", dim) for n, dim in enumerate(term.shape()))
+    return ix.tensors(apply_definitions(term.entry(*at), given))
 
 
 def _shrinks(s: Limit, start: Fraction | None = None) -> bool | None:
@@ -156,7 +193,7 @@ def _shrinks(s: Limit, start: Fraction | None = None) -> bool | None:
         above, below = (sp.Poly(part, eta, domain="QQ") for part in (top, bottom))
     except (sp.PolynomialError, sp.CoercionFailed):
         return None
-    low = _low(s) if start is None else sp.Rational(start)
+    low = sp.Rational(_low(s) if start is None else start)
     if _roots(below, low, s):
         return None
     inner = low + 1 if s.high is None else (low + sp.Rational(s.high)) / 2
@@ -178,7 +215,7 @@ def _words(s: Limit) -> str:
 
 def _stated(s: Limit) -> sp.Set:
     """The step sizes that the statement names; all above ``low`` where it names no end."""
-    return sp.Interval.open(_low(s), sp.oo if s.high is None else sp.Rational(s.high))
+    return sp.Interval.open(sp.Rational(_low(s)), sp.oo if s.high is None else sp.Rational(s.high))
 
 
 def _one_dimensional(s: Limit, seed: int) -> str | None:
@@ -216,16 +253,22 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
         if goal is not None and s.size in ix.tensors(apply_definitions(goal, s.given)):
             return None
         target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
-        why = _wrong(a, b, target)
+        why = _wrong(a, b, target, s)
         if why:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
             text = describe(Instance(instance.sizes, fixed, s.given), {})
-            moved_to = unicode_math(sp.latex(sp.expand(a * _z + b)))
+            moved_to = _printed(sp.expand(a * _z + b), s)
             return f"{text}: one step takes z to {moved_to}, {why}"
     return None
 
 
-def _wrong(a: sp.Expr, b: sp.Expr, target: sp.Expr | None) -> str | None:
+def _printed(expr: sp.Expr, s: Limit) -> str:
+    """A formula of the step size, by the name that it has in the statement."""
+    names = {size: s.size.symbol for size in expr.free_symbols - {_z}}
+    return str(unicode_math(sp.latex(expr, symbol_names=names)))
+
+
+def _wrong(a: sp.Expr, b: sp.Expr, target: sp.Expr | None, s: Limit) -> str | None:
     """Why z -> a z + b does not tend to the target from every start, at any step size."""
     if sp.simplify(a - 1) == 0:
         if sp.simplify(b) != 0:
@@ -233,7 +276,7 @@ def _wrong(a: sp.Expr, b: sp.Expr, target: sp.Expr | None) -> str | None:
         return "which leaves every state where it is" if target is not None else None
     fixed = sp.simplify(b / (1 - a))
     if target is not None and sp.simplify(fixed - target) != 0:
-        return f"whose only fixed point is {fixed}, not {target}"
+        return f"whose only fixed point is {_printed(fixed, s)}, not {_printed(target, s)}"
     return None
 
 
@@ -274,7 +317,7 @@ def _mutate(s: Limit, seed: int) -> Mutants:
         result.tried += 1
         if rejects(recurrence.lhs.entry(*at), recurrence.rhs.entry(*at), s.given, seed):
             result.killed += 1
-        elif identity(recurrence, seed, False).proved:
+        elif _shown(s, step, goes, seed).proved:
             result.equivalent += 1
         else:
             result.survivors.append(what)

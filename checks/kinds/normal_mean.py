@@ -39,7 +39,8 @@ class NormalMean(Kind):
     """E integrand = value for all values of the other symbols, where the entries of ``w`` are independent and
     standard normal.
 
-    The integrand is made of products of exponentials, cosines and sines of what is linear in ``w``.
+    The integrand is made of products of exponentials, cosines and sines of what is linear in ``w``, and of
+    powers of entries of ``w``.
     """
 
     integrand: Term

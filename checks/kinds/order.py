@@ -165,6 +165,16 @@ def _unsupported(s: Order, agreed: int) -> str:
     return ""
 
 
+def _pole(s: Order) -> str:
+    """Where the derivatives at 0 are asked of a side that is written with a division by 0, say so."""
+    for side in _sides(s):
+        at_zero = ix.define(side, s.small, lambda: ix.Num(Fraction(0)))
+        for demand in sg.demands(at_zero):
+            if not sg.signs(demand.base) & demand.signs:
+                return f"; as it is written a side is not defined at {_small(s)} = 0"
+    return ""
+
+
 def _agreed(s: Order, seed: int) -> int:
     """How many instances gave both sides exact series, which agreed there: `_found` has looked at all
     of them.
@@ -222,9 +232,10 @@ def _prove(s: Order, finding: Finding, unsupported: str) -> None:
         }
         finding.steps.insert(0, step)
     proved = all(same)
-    detail = (
-        "the coefficients agree for symbolic dimensions" if proved else "a coefficient was not shown to agree"
-    )
+    detail = "the coefficients agree for symbolic dimensions"
+    if not proved:
+        missing = ", ".join(_power(s, n) for n, passed in enumerate(same) if not passed)
+        detail = f"not shown to agree: the coefficient of {missing}{_pole(s)}"
     if proved and unsupported:
         proved, detail = False, f"{detail}, but {unsupported}"
     finding.evidence.append(
@@ -305,7 +316,8 @@ def _found(s: Order, seed: int, first: int | None = None) -> str | None:
         for n in range(s.order):
             if left[n] != right[n]:
                 values = f"is {left[n]}, the formula has {right[n]}"
-                return f"{_words(s, instance, at)}: the coefficient of {_power(s, n)} {values}"
+                where = _words(s, instance, at)
+                return f"{where}{': ' if where else ''}the coefficient of {_power(s, n)} {values}"
     return None
 
 

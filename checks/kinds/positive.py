@@ -22,6 +22,7 @@ from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.statement import Kind, Malformed
 from derivations.calculus import index as ix
+from derivations.calculus import maxima
 from derivations.calculus import normal as nf
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact, evaluate
@@ -29,6 +30,7 @@ from derivations.calculus.documented import allows
 from derivations.calculus.exact import Exponential
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.printing import to_expr
 from derivations.calculus.psd import Certificate, of_these_rules
 from derivations.calculus.term import Term, as_term
 from derivations.calculus.unicode import unicode_math
@@ -122,6 +124,8 @@ def _check(s: Positive) -> None:
     """Raise Malformed for a kernel of more than its points and parameters, or ranges that promises
     contradict.
     """
+    if len(s.points.dims) != 2:
+        raise Malformed("the points are the rows of a matrix (N, d); what holds for every d holds for d = 1")
     kernel, ranges = s.kernel.entry(), dict(s.ranges)
     if len(ranges) < len(s.ranges):
         raise Malformed("a parameter has two ranges")
@@ -163,6 +167,13 @@ def _rebuilt(s: Positive) -> ix.Expr:
 
 
 def _same(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether two kernels are seen to be equal, the root of a square and the absolute value as one."""
+    if _alike(one, two):
+        return True
+    return maxima.occur(one, two) and _alike(*(to_expr(maxima.canonical(e)) for e in (one, two)))
+
+
+def _alike(one: ix.Expr, two: ix.Expr) -> bool:
     """Equal normal forms, or exponentials of arguments that are equal once denominators are cleared."""
     if nf.equal(one, two):
         return True

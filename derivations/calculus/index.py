@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from derivations.calculus.naming import spelled
 
@@ -44,6 +45,14 @@ class Index:
         _, mark, number = self.name.partition("#")
         if mark and number.isdigit() and int(number) >= _next[0]:
             raise ValueError(f"the name {self.name} is kept for an index that is made fresh")
+
+    def _no_number(self, *_: Any) -> Any:
+        """Raises TypeError, and says what stands for the number of a token."""
+        place = f"the place of its token is sum_over(l, not_later(l, {self.name}))"
+        raise TypeError(f"an index is no number: {place}, with an index l over {self.dim}")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = as_number = _no_number
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _no_number
 
     @property
     def latex(self) -> str:

@@ -97,7 +97,23 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
     """Whether two expressions are proved equal where both are defined; False decides nothing. Raises
     ZeroDivisionError for 1/0.
     """
-    return nf.is_zero(_form(one - two))
+    form = _form(one - two)
+    return nf.is_zero(form) or nf.is_zero(_form(_turned(to_expr(form))))
+
+
+def _turned(expr: ix.Expr) -> ix.Expr:
+    """The same with [i < l] as 1 - [l < i] - [l = i] for all but one order of two indices that are free."""
+    free = ix.free_indices(expr)
+    for dim in {i.dim for i in free}:
+        strict = before(dim)
+
+        def turned(k: Index, l: Index, strict: Tensor = strict) -> ix.Expr:
+            if {k, l} <= free and k.name < l.name:
+                return 1 - ix.At(strict, (l, k)) - ix.Delta(k, l)
+            return ix.At(strict, (k, l))
+
+        expr = ix.define(expr, strict, turned)
+    return expr
 
 
 def _form(expr: ix.Expr) -> nf.Form:

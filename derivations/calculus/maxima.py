@@ -1,8 +1,9 @@
 """The larger of two numbers, by the ramp: max(a, b) = b + relu(a - b); exact instances evaluate it by signs.
 
-A second normal form for ramps and absolute values: relu(cu) = c relu(u) for c > 0, relu(-u) = relu(u) - u,
-|u| = 2 relu(u) - u, relu(u)² = u relu(u), relu(u) = u where u is visibly nonnegative, 0 where -u is. These
-hold for all real u.
+A second normal form for ramps, absolute values and signs: relu(cu) = c relu(u) for c > 0,
+relu(-u) = relu(u) - u, |u| = 2 relu(u) - u, relu(u)² = u relu(u), relu(u) = u where u is visibly nonnegative,
+0 where -u is; u sign(u) = |u|, relu(u) sign(u) = relu(u), sign(u)³ = sign(u); the absolute value and the sign
+of a product are the products of those of its factors; √(u²) = |u|. These hold for all real u.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.index import Index
 from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
-from derivations.calculus.signs import nonnegative
+from derivations.calculus.signs import nonnegative, signs
 from derivations.calculus.term import NonConformable, Shape, Term, as_term, show_shapes
 
 
@@ -43,55 +44,146 @@ def maximum(one: object, two: object) -> Term:
 
 
 def occur(*expressions: ix.Expr) -> bool:
-    """Whether a ramp or an absolute value stands anywhere in them."""
-    return any(_is_piece(node) for expr in expressions for node in ix.walk(expr))
+    """Whether a ramp, an absolute value or a sign stands anywhere in them."""
+    return any(is_piece(node) for expr in expressions for node in ix.walk(expr))
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
     """Whether two expressions are proved equal where both are defined; False decides nothing. Raises
     ZeroDivisionError for 1/0.
     """
-    return nf.is_zero(nf.add(_form(one), nf.scale(_form(two), -1)))
+    return nf.is_zero(nf.add(canonical(one), nf.scale(canonical(two), -1)))
 
 
-def _is_piece(node: ix.Expr) -> bool:
-    return isinstance(node, ix.Call) and node.function in ("relu", "abs") and node.order == 0
+def is_piece(node: ix.Expr) -> bool:
+    """Whether a node is a ramp, an absolute value or a sign."""
+    return isinstance(node, ix.Call) and node.function in ("relu", "abs", "sign") and node.order == 0
 
 
-def _form(expr: ix.Expr) -> nf.Form:
-    return _squares(nf.normal(inside(expr, _form, _upright)))
+def canonical(expr: ix.Expr) -> nf.Form:
+    """The second normal form: with ramps and signs of what has the first coefficient 1."""
+    return _reduced(nf.normal(inside(expr, canonical, _upright)))
 
 
 def _upright(node: ix.Expr) -> ix.Expr | None:
-    """A ramp as that of a form whose first coefficient is 1."""
-    if not isinstance(node, ix.Call) or not _is_piece(node):
-        return None
-    return _ramp(_form(node.arg), node.function)
+    """A ramp as that of a form whose first coefficient is 1; the root of a square."""
+    if isinstance(node, ix.Call) and is_piece(node):
+        return _piece(canonical(node.arg), node.function)
+    match node:
+        case ix.Pow(ix.Pow(base, even), half) if half.denominator == 2 and even % 2 == 0:
+            times, own = even * half, canonical(base)
+            size = _piece(own, "abs") if times % 2 else ix.Num(Fraction(1))
+            return size * to_expr(own) ** (times - times % 2)
+        case ix.Pow(base, half) if half.denominator == 2:
+            return _root(canonical(base), half)
+    return None
 
 
-def _ramp(form: nf.Form, function: str) -> ix.Expr:
-    if nonnegative(to_expr(form)):
+def _piece(form: nf.Form, function: str) -> ix.Expr:
+    if nonnegative(to_expr(form)) and function != "sign":
         return to_expr(form)
-    if nonnegative(opposite := to_expr(nf.scale(form, -1))):
+    if nonnegative(opposite := to_expr(nf.scale(form, -1))) and function != "sign":
         return opposite if function == "abs" else to_expr(nf.ZERO)
+    if function == "sign" and len(known := signs(to_expr(form))) == 1:
+        return ix.Num(Fraction(next(iter(known))))
+    if (factors := _factors(form)) is not None:
+        return _of_product(form, factors, function)
     first = form[0][1]
     scaled = nf.scale(form, 1 / abs(first))
     upright = to_expr(nf.scale(scaled, 1 if first > 0 else -1))
+    if function == "sign":
+        return (1 if first > 0 else -1) * ix.Call("sign", upright)
     ramp = ix.Call("relu", upright)
     if function == "abs":
         return abs(first) * (2 * ramp - upright)
     return abs(first) * (ramp if first > 0 else ramp - upright)
 
 
-def _squares(form: nf.Form) -> nf.Form:
-    """relu(u)² = u relu(u) wherever a ramp stands to a power in a monomial."""
+def _factors(form: nf.Form) -> list[tuple[nf.Form, int]] | None:
+    """The factors of a product of whole powers, with their exponents; None for what is none, or is one
+    factor alone.
+    """
+    if len(form) != 1 or form[0][0][0]:
+        return None
+    factors = form[0][0][2]
+    if any(e.denominator != 1 for _, e in factors) or [e for _, e in factors] == [1]:
+        return None
+    return [(nf.multiplied_out((), 0, [(atom, Fraction(1))]), int(e)) for atom, e in factors] or None
+
+
+def _of_product(form: nf.Form, factors: list[tuple[nf.Form, int]], function: str) -> ix.Expr:
+    """What a function makes of a product, by its factors: f to an odd power has the sign of f."""
+    if function == "relu":
+        return (to_expr(form) + _of_product(form, factors, "abs")) / 2
+    number = form[0][1]
+    result: ix.Expr = ix.Num(abs(number) if function == "abs" else Fraction(1 if number > 0 else -1))
+    for factor, exponent in factors:
+        own = _piece(factor, function)
+        if function == "sign":
+            result = result * (own if exponent % 2 else own * own)
+        else:
+            result = result * (own if exponent % 2 else 1) * to_expr(factor) ** (exponent - exponent % 2)
+    return result
+
+
+def _root(form: nf.Form, exponent: Fraction) -> ix.Expr | None:
+    """A power with half an exponent of a product of even powers and of what is positive; None for others."""
+    factors = _factors(form)
+    if factors is None or form[0][1] < 0 or any(e % 2 and not nf.form_positive(f) for f, e in factors):
+        return None
+    result: ix.Expr = ix.Num(form[0][1]) ** exponent
+    for factor, times in factors:
+        whole = times * exponent
+        if nf.form_positive(factor):
+            result = result * to_expr(factor) ** whole
+            continue
+        own = _piece(factor, "abs") if whole % 2 else ix.Num(Fraction(1))
+        result = result * own * to_expr(factor) ** (whole - whole % 2)
+    return result
+
+
+def _reduced(form: nf.Form) -> nf.Form:
+    """The rules for products of ramps and signs in every monomial, until none applies."""
     parts = []
     for (dims, height, factors), coefficient in form:
-        changed: list[tuple[nf.Atom, Fraction]] = []
-        for atom, exponent in factors:
-            if atom[:3] == ("C", "relu", 0) and exponent > 1 and exponent.denominator == 1:
-                changed.append((nf.Kept(("P", atom[3])), exponent - 1))
-                exponent = Fraction(1)
-            changed.append((atom, exponent))
-        parts.append(nf.scale(nf.multiplied_out(dims, height, changed), coefficient))
+        changed = _rewritten(factors)
+        if changed is None:
+            parts.append(((((dims, height, factors)), coefficient),))
+        else:
+            parts.append(_reduced(nf.scale(nf.multiplied_out(dims, height, changed), coefficient)))
     return nf.add(*parts)
+
+
+def _rewritten(factors: tuple[tuple[nf.Atom, Fraction], ...]) -> list[tuple[nf.Atom, Fraction]] | None:
+    """The factors after one rule; None where no rule applies."""
+    have = dict(factors)
+    for atom, exponent in factors:
+        if exponent.denominator != 1 or exponent < 1 or atom[0] != "C" or atom[2] != 0:
+            continue
+        if atom[1] == "relu" and exponent > 1:  # relu(u)² = u relu(u)
+            return _with(have, {atom: -1, nf.Kept(("P", atom[3])): 1})
+        if atom[1] != "sign":
+            continue
+        if have.get(nf.Kept(("C", "relu", 0, atom[3])), 0) >= 1:  # relu(u) sign(u) = relu(u)
+            return _with(have, {atom: -exponent})
+        if exponent > 2:  # sign(u)³ = sign(u)
+            return _with(have, {atom: -2})
+        own = _alone(atom[3])
+        if own is not None and have.get(own, 0) >= 1:  # u sign(u) = 2 relu(u) - u
+            ramp = nf.multiplied_out((), 0, [(nf.Kept(("C", "relu", 0, atom[3])), Fraction(1))])
+            size = nf.add(nf.scale(ramp, 2), nf.scale(atom[3], -1))
+            return _with(have, {atom: -1, own: -1, nf.Kept(("P", size)): 1})
+    return None
+
+
+def _with(
+    have: dict[nf.Atom, Fraction], more: dict[nf.Atom, Fraction | int]
+) -> list[tuple[nf.Atom, Fraction]]:
+    return list({**have, **{a: have.get(a, Fraction(0)) + e for a, e in more.items()}}.items())
+
+
+def _alone(form: nf.Form) -> nf.Atom | None:
+    """The atom that a form is; None where it is more."""
+    (dims, _, factors), number = form[0]
+    alone = len(form) == 1 and not dims and number == 1 and len(factors) == 1 and factors[0][1] == 1
+    return factors[0][0] if alone else None

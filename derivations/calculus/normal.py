@@ -442,6 +442,15 @@ def _content(form: Form, whole: bool) -> tuple[dict[Atom, Fraction], Form]:
     return shared, mul(form, inverse)
 
 
+@lru_cache(maxsize=20_000)
+def primitive(form: Form) -> Form:
+    """A form without the positive factors that all its monomials share: of the same sign."""
+    if not form:
+        return form
+    rest = _content(form, False)[1]
+    return scale(rest, 1 / abs(rest[0][1]))
+
+
 def _number_power(value: Fraction, exponent: Fraction) -> tuple[Fraction, list[tuple[Atom, Fraction]]]:
     if exponent.denominator == 1:
         return value ** int(exponent), []
@@ -549,7 +558,7 @@ def is_zero(form: Form, depth: int = 6, tried: set[tuple[int, Form]] | None = No
     for mono, _ in form:
         for atom, exponent in mono[2]:
             if atom[0] == "P" and exponent < 0 and exponent.denominator == 1:
-                if all(t.kind == "i" for t in _outer(atom)):
+                if all(t.kind == "i" for t in outer(atom)):
                     cleared = (
                         (((), 0, ((atom, -exponent),)), Fraction(1)),
                     )  # kept whole, so that it cancels
@@ -564,17 +573,17 @@ def is_zero(form: Form, depth: int = 6, tried: set[tuple[int, Form]] | None = No
     return False
 
 
-def _outer(atom: Atom) -> frozenset[Token]:
+def outer(atom: Atom) -> frozenset[Token]:
     """The tokens of an atom that are not bound inside the atom itself."""
     if atom[0] == "P":
         inner: frozenset[Token] = frozenset()
         for (dims, height, factors), _ in atom[1]:
             bound = set(_bound(height, dims))
             for a, _ in factors:
-                inner |= _outer(a) - bound
+                inner |= outer(a) - bound
         return inner
     if atom[0] == "C":
-        return _outer(("P", atom[3]))
+        return outer(("P", atom[3]))
     return _tokens(atom)
 
 
@@ -585,7 +594,7 @@ def _freed(form: Form, atom: Atom, name: str) -> Iterable[Form]:
     Every monomial gives up a bound index of the same range, or is the sum of its N-th parts where it has
     none; all choices are tried.
     """
-    dims = sorted({t.dim for t in _outer(atom) if t.kind == "b"})
+    dims = sorted({t.dim for t in outer(atom) if t.kind == "b"})
     if len(dims) != 1:
         return
     options = []

@@ -4,8 +4,9 @@ For w ~ N(0, I) and vectors a, b that do not depend on w,
 
     E exp(a·w) cos(b·w + c) = exp((‖a‖² - ‖b‖²)/2) cos(a·b + c),
 
-and the same with sines: the real and imaginary parts of E exp(z·w) = exp(z·z/2) at z = a + ib. What the
-normal form makes a sum of such terms has its mean by this formula; all else is refused, with the reason.
+and the same with sines: the real and imaginary parts of E exp(z·w) = exp(z·z/2) at z = a + ib. An entry of w
+that such a product f is multiplied with is a derivative: E w_p f(w) = E ∂f/∂w_p (Stein). What the normal form
+makes a sum of such terms has its mean by these formulas; all else is refused, with the reason.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ def mean(expr: ix.Expr, w: Tensor) -> ix.Expr:
     ZeroDivisionError for 1/0.
     """
     whole = to_expr(nf.normal(by_exponentials(expr)))
+    return _of_sum(whole, w)
+
+
+def _of_sum(whole: ix.Expr, w: Tensor) -> ix.Expr:
     terms = whole.args if isinstance(whole, ix.Add) else (whole,)
     return to_expr(nf.normal(ix.Add(tuple(_of_product(term, w) for term in terms))))
 
@@ -47,6 +52,7 @@ def _of_product(term: ix.Expr, w: Tensor) -> ix.Expr:
     before: list[ix.Expr] = []
     exponent: ix.Expr = ZERO
     waves: list[tuple[str, ix.Expr]] = []
+    entries: list[ix.At] = []
     for factor in term.args if isinstance(term, ix.Mul) else (term,):
         base, power = (factor.base, factor.exponent) if isinstance(factor, ix.Pow) else (factor, Fraction(1))
         if w not in ix.tensors(factor):
@@ -55,13 +61,42 @@ def _of_product(term: ix.Expr, w: Tensor) -> ix.Expr:
             exponent = exponent + ix.Num(power) * base.arg
         elif isinstance(base, ix.Call) and _is_wave(base) and power > 0 and power.denominator == 1:
             waves += [(base.function, base.arg)] * int(power)
+        elif isinstance(base, ix.At) and power > 0 and power.denominator == 1:
+            entries += [base] * int(power)
         else:
-            raise NoClosedForm(f"a factor in {w.name} that is neither exp nor cos nor sin of a linear form")
+            raise NoClosedForm(
+                f"a factor in {w.name} that is neither a power nor exp, cos or sin of a linear form"
+            )
     places = tuple(Index(letter, dim).fresh() for letter, dim in zip("abcdefgh", w.dims, strict=False))
     grown = _linear(exponent, w, places)
+    if entries:
+        return ix.total(
+            _by_parts([*before, ix.exp(exponent), *(ix.Call(*wave) for wave in waves)], entries, w), *sums
+        )
     turned = _as_sum([(name, _linear(angle, w, places)) for name, angle in waves])
     parts = [ix.Num(number) * _of_wave(grown, name, turn, places) for number, name, turn in turned]
     return ix.total(ix.Mul((*before, ix.Add(tuple(parts)))), *sums)
+
+
+def _by_parts(others: list[ix.Expr], entries: list[ix.At], w: Tensor) -> ix.Expr:
+    """The mean of a product with entries of ``w``: that of the derivative of the rest by one of them. The
+    exponent is linear, so that the powers become fewer.
+    """
+    if len(entries) > _MOST:
+        raise NoClosedForm(f"a power of more than {_MOST} entries of {w.name}")
+    first, *rest = entries
+    slope = index_route(ix.Mul((*others, *rest)), w, first.indices)
+    return _of_sum(to_expr(nf.normal(_waves(slope))), w)
+
+
+def _waves(expr: ix.Expr) -> ix.Expr:
+    """Derivatives of sines and cosines as these."""
+    expr = ix.rebuild(expr, tuple(map(_waves, ix.children(expr))))
+    if not isinstance(expr, ix.Call) or expr.function not in ("sin", "cos"):
+        return expr
+    turns = ("sin", 1), ("cos", 1), ("sin", -1), ("cos", -1)
+    name, sign = turns[(expr.order + (expr.function == "cos")) % 4]
+    return sign * ix.Call(name, expr.arg)
 
 
 def _is_wave(node: ix.Call) -> bool:

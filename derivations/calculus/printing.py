@@ -12,7 +12,11 @@ from derivations.calculus import index as ix
 from derivations.calculus.grouping import grouped
 from derivations.calculus.normal import Atom, Form, Mono, Token, mentions, normal
 
-_COMMANDS = {name: f"\\{name}" for name in ("exp", "log", "cosh", "sinh", "tanh")} | {"elu1": r"\varphi"}
+_COMMANDS = {
+    **{name: f"\\{name}" for name in ("exp", "log", "cosh", "sinh", "tanh", "sin", "cos")},
+    **{name: rf"\operatorname{{{name}}}" for name in ("abs", "clip", "relu", "sigmoid", "sign")},
+    "elu1": r"\varphi",
+}
 _LETTERS = {"N": "jklmnp", "D": "cdef", "D_v": "dce", r"D_\phi": "fgh"}
 
 

@@ -8,9 +8,12 @@ Coefficients are rational or ``derivations.calculus.exact.Exponential`` numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from math import factorial, prod
 from typing import Any
 
+from derivations.calculus import exact as ex
 from derivations.calculus.components import NotExact
 from derivations.calculus.functions import EXACT_FUNCTIONS
 
@@ -100,13 +103,62 @@ class Series:
         return total * EXACT_FUNCTIONS["exp"](self.terms[0], 0)
 
 
+def _composed(series: Series, derivative: Callable[[int], Any]) -> Series:
+    """f of a series, by the derivatives of f at its constant term."""
+    rest, power = Series([Fraction(0), *series.terms[1:]]), series._lift(Fraction(1))
+    total = Series.constant(Fraction(0), len(series.terms))
+    for n in range(len(series.terms)):
+        total = total + power * derivative(n) * Fraction(1, factorial(n))
+        power = power * rest
+    return total
+
+
+def _root(series: Series, exponent: Fraction) -> Series:
+    """A power with a fractional exponent; of a constant term whose root is not exact none is known."""
+    first = series.terms[0]
+    if ex.sign(first) <= 0:
+        raise ZeroDivisionError("a root at a constant term that is not positive")
+
+    def derivative(n: int) -> Any:
+        falling = prod((exponent - k for k in range(n)), start=Fraction(1))
+        return value * falling * (1 / first) ** n
+
+    value = EXACT_FUNCTIONS["root"](first, exponent)
+    return _composed(series, derivative)
+
+
+_CIRCLE = (0, 1, 0, -1)
+"""The derivatives of the sine at 0."""
+
+
 def series_functions(length: int) -> dict[str, Any]:
-    """exp for series of a length; exact numbers are lifted. No other function is known."""
+    """Functions that are smooth where they are defined, for series of a length; exact numbers are lifted. No
+    other function is known: what is equal near most points may differ at a kink.
+    """
+
+    def lifted(arg: Any) -> Series:
+        return arg if isinstance(arg, Series) else Series.constant(arg, length)
 
     def exp(arg: Any, order: int = 0) -> Series:
-        return (arg if isinstance(arg, Series) else Series.constant(arg, length)).exp()
+        return lifted(arg).exp()
 
-    return _Only({"exp": exp})
+    def log(arg: Any, order: int = 0) -> Series:
+        series = lifted(arg)
+        return _composed(series, lambda n: EXACT_FUNCTIONS["log"](series.terms[0], n + order))
+
+    def turning(shift: int) -> Callable[..., Series]:
+        def value(arg: Any, order: int = 0) -> Series:
+            series = lifted(arg)
+            if series.terms[0] != 0:
+                raise NotExact("sines are rational at 0 only")
+            return _composed(series, lambda n: Fraction(_CIRCLE[(n + order + shift) % 4]))
+
+        return value
+
+    def root(base: Any, exponent: Fraction) -> Series:
+        return _root(lifted(base), exponent)
+
+    return _Only({"exp": exp, "log": log, "sin": turning(0), "cos": turning(1), "root": root})
 
 
 class _Only(dict[str, Any]):

@@ -25,19 +25,30 @@ NONZERO: Signs = frozenset((-1, 1))
 @dataclass(frozen=True)
 class Facts:
     """What is known besides promises: the signs of every entry of a tensor, and of expressions by their
-    normal form.
+    normal form; ``literally`` leaves out what follows for their multiples by what is positive, and that 1
+    less a delta is not negative.
     """
 
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
     forms: dict[nf.Form, Signs] = field(default_factory=dict)
+    literally: bool = False
 
     def of(self, expr: ix.Expr) -> Signs:
         """What is said of an expression as a whole, or of its negative."""
-        if not self.forms:
-            return ANY
-        form = nf.normal(expr)
-        mirrored = frozenset(-s for s in self.forms.get(nf.scale(form, -1), ANY))
-        return self.forms.get(form, ANY) & mirrored
+        return self.about(nf.normal(expr)) if self.forms else ANY
+
+    def about(self, form: nf.Form) -> Signs:
+        """What is said of a form, or of it times something that is positive or negative."""
+        known, own = ANY, self._part(form)
+        mirrored = nf.scale(own, -1)
+        for other, said in self.forms.items():
+            part = self._part(other)
+            known &= said if part == own else ANY
+            known &= frozenset(-s for s in said) if part == mirrored else ANY
+        return known
+
+    def _part(self, form: nf.Form) -> nf.Form:
+        return form if self.literally else nf.primitive(form)
 
 
 NONE = Facts()
@@ -93,7 +104,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return POSITIVE if left == right else NONNEGATIVE
         case ix.At(tensor, _):
             return known & facts.tensors.get(tensor, ANY) & _promised(tensor)
-        case ix.Add(args) if _is_complement(args):
+        case ix.Add(args) if not facts.literally and _is_complement(args):
             return known & NONNEGATIVE
         case ix.Add(args):
             total = ZERO
@@ -104,6 +115,8 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return known & _square_of(args, facts)
         case ix.Pow(base, exponent):
             return known & _power(_written(base, facts), exponent)
+        case ix.Call("log", arg, 0):  # where it is defined
+            return known & signs(_less_one(arg), facts)
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
         case ix.Sum(_, body):
@@ -115,6 +128,14 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
 def _of_size(name: str) -> Signs:
     """The signs of a size: nothing says that one that is written as a difference, as N - 1 is, is not 0."""
     return NONNEGATIVE if "-" in size_words(name) else POSITIVE
+
+
+def _less_one(arg: ix.Expr) -> ix.Expr:
+    """An expression less 1, which is taken off the number that it has among its terms."""
+    terms = list(arg.args) if isinstance(arg, ix.Add) else [arg]
+    number = sum((t.value for t in terms if isinstance(t, ix.Num)), Fraction(-1))
+    rest = [t for t in terms if not isinstance(t, ix.Num)]
+    return ix.Add((*([ix.Num(number)] if number else []), *rest))
 
 
 def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
@@ -169,14 +190,16 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
             return POSITIVE
         case "delta":
             return NONNEGATIVE
-        case "T":
+        case "T" | "C":
             single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
-            known = facts.tensors.get(atom[1], ANY) & facts.forms.get(single, ANY)
-            return known & _promised(atom[1])
-        case "C":
-            return signs_of(atom[1], atom[2])
+            known = facts.forms.get(single, ANY)
+            if atom[1:3] == ("log", 0):
+                return known & _of_form(nf.add(atom[3], nf.scale(nf.ONE, -1)), facts)
+            if atom[0] == "C":
+                return known & signs_of(atom[1], atom[2])
+            return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])
         case "P":
-            return facts.forms.get(atom[1], ANY) & _of_form(atom[1], facts)
+            return facts.about(atom[1]) & _of_form(atom[1], facts)
     return ANY
 
 

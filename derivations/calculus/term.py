@@ -148,8 +148,7 @@ def as_term(value: Any) -> Term:
     if isinstance(value, (int, Fraction)):
         return Number((), Fraction(value))
     if isinstance(value, Index):
-        place = f"the place of its token is sum_over(l, not_later(l, {value.name}))"
-        raise TypeError(f"an index is no number: {place}, with an index l over {value.dim}")
+        value.as_number()
     numbers = "; numbers are whole, or a Fraction" if isinstance(value, float) else ""
     raise TypeError(f"not a term: {value!r}{numbers}")
 
@@ -298,7 +297,8 @@ class Product(Term):
         shapes = [s for a in self.args if (s := a.shape())]
         if len(shapes) > 1:
             raise NonConformable(
-                f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar"
+                f"objects of shapes {show_shapes(shapes)} stand side by side as if one were a scalar "
+                "(a matrix product is @, entry by entry it is hadamard)"
             )
         return shapes[0] if shapes else ()
 
@@ -852,6 +852,11 @@ def squared_norm(arg: Any) -> Term:
 def trace(arg: Any) -> Term:
     """The trace."""
     return Trace((as_term(arg),))
+
+
+def hadamard(*factors: Any) -> Term:
+    """The product entry by entry, of arrays of one shape."""
+    return Hadamard(tuple(map(as_term, factors)))
 
 
 def diag(arg: Any) -> Term:

@@ -15,9 +15,10 @@ from checks.statement import Malformed
 from derivations.calculus import index as ix
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import IN_SYMPY
+from derivations.calculus.gradients import kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal_means import NoClosedForm, mean
-from derivations.calculus.term import apply, as_term, exp
+from derivations.calculus.term import Term, apply, as_term, exp, size, squared_norm
 
 W, X, Y = Tensor("w"), Tensor("x"), Tensor("y")
 w, x, y = W.scalar, X.scalar, Y.scalar
@@ -35,6 +36,8 @@ def in_sympy(expr: ix.Expr) -> sp.Expr:
         ix.Call("cosh", x * w) * ix.exp(w),
         (ix.exp(x * w) - ix.exp(y * w)) ** 2,
         ix.exp(x * w) * Fraction(1, 3) + 2,
+        w**4 + x * w**3,
+        (w + y) ** 2 * ix.exp(x * w),
     ],
 )
 def test_exponentials_have_the_mean_that_integration_gives(expr: ix.Expr) -> None:
@@ -49,6 +52,7 @@ def test_exponentials_have_the_mean_that_integration_gives(expr: ix.Expr) -> Non
         ix.Call("sin", x * w + y) * ix.Call("cos", y * w - 1),
         ix.exp(x * w) * ix.Call("sin", y * w + Fraction(1, 2)) ** 2,
         ix.Call("sin", w) * ix.Call("sin", x * w) * ix.Call("cos", y * w),
+        w**2 * ix.Call("cos", x * w) * ix.exp(y * w),
     ],
 )
 def test_waves_have_the_mean_that_quadrature_gives(expr: ix.Expr) -> None:
@@ -68,15 +72,35 @@ def test_draws_that_are_the_same_are_told_from_others() -> None:
     assert sp.simplify(found - (3 * sp.exp(2) + 6 * sp.exp(1))) == 0
 
 
+VECTOR, U = Tensor("v", ("d",)), as_term(Tensor("u", ("d",)))
+v, d = as_term(VECTOR), size("d")
+
+
+@pytest.mark.parametrize("integrand, value, wrong", [
+    (squared_norm(v), d, d + 1),
+    ((U.T @ v) ** 2, squared_norm(U), 2 * squared_norm(U)),
+    (squared_norm(v) ** 2, d * (d + 2), d**2),
+    (v[Index("a", "d")] * v[Index("b", "d")], kronecker(Index("a", "d"), Index("b", "d")), as_term(1)),
+    (as_term(W) ** 4, as_term(3), as_term(2)),
+], ids=str)  # fmt: skip
+def test_powers_have_their_moments_for_every_size(integrand: Term, value: Term, wrong: Term) -> None:
+    drawn = W if W in ix.tensors(integrand.entry()) else VECTOR
+    assert judge(NormalMean(integrand, drawn, value)).proved
+    refuted = judge(NormalMean(integrand, drawn, wrong))
+    assert refuted.holds is False and not str(refuted.counterexample).startswith(":")
+
+
 @pytest.mark.parametrize(
     "expr, words",
     [
-        (w**2, "neither exp nor cos"),
+        (1 / (1 + w**2), "neither a power"),
+        (w**7, "more than 6 entries"),
+        (w * ix.exp(w**2), "not linear"),
         (ix.exp(w**2), "not linear"),
         (ix.Call("cos", w * w * x), "not linear"),
-        (1 / (1 + ix.exp(w)), "neither exp nor cos"),
+        (1 / (1 + ix.exp(w)), "neither a power"),
         (ix.Call("cos", w) ** 7, "more than 6"),
-        (ix.Call("log", 1 + ix.exp(w)), "neither exp nor cos"),
+        (ix.Call("log", 1 + ix.exp(w)), "neither a power"),
     ],
 )
 def test_what_it_does_not_know_is_refused_with_the_reason(expr: ix.Expr, words: str) -> None:
@@ -85,7 +109,7 @@ def test_what_it_does_not_know_is_refused_with_the_reason(expr: ix.Expr, words: 
 
 
 def test_the_statement_is_left_open_with_the_reason() -> None:
-    found = judge(NormalMean(as_term(W) ** 2, W, as_term(1)))
+    found = judge(NormalMean(1 / (1 + as_term(W) ** 2), W, as_term(1)))
     assert found.holds is None and "no closed form is known" in found.evidence[-1].detail
 
 

@@ -9,6 +9,7 @@ from itertools import product
 
 import pytest
 
+from checks.engine.instances import Instance
 from checks.engine.judge import equal
 from derivations.calculus import angles, masks, maxima, signs
 from derivations.calculus import index as ix
@@ -16,8 +17,9 @@ from derivations.calculus.balls import Ball
 from derivations.calculus.components import evaluate
 from derivations.calculus.functions import BALL_FUNCTIONS, KNOWN
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.normal import normal
 from derivations.calculus.order import before, first, is_mask, step, value
-from derivations.calculus.printing import to_expr
+from derivations.calculus.printing import form_latex, to_expr
 from derivations.calculus.term import NonConformable, as_term
 
 X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
@@ -103,6 +105,56 @@ def test_the_form_of_maxima() -> None:
         maxima.maximum(one, as_term(U)).shape()
 
 
+TRUE_OF_SIGNS = {
+    "u sign(u) = |u|": (x * call("sign", x), call("abs", x)),
+    "|u| sign(u) = u": (call("abs", x) * call("sign", x), x),
+    "sign(u)³": (call("sign", x) ** 3, call("sign", x)),
+    "of products": (call("sign", -2 * x * y**3), -call("sign", x) * call("sign", y)),
+    "|uv|": (call("abs", x * y**2), call("abs", x) * y**2),
+    "1/|u|": (call("abs", 1 / x), call("abs", x) / x**2),
+    "roots": (ix.Pow(4 * x**2 * y**4, Fraction(1, 2)), 2 * call("abs", x) * y**2),
+    "below a sum": (ix.Sum(i, U[i] * call("sign", U[i])), ix.Sum(i, call("abs", U[i]))),
+}
+FALSE_OF_SIGNS = {
+    "sign(u)²": (call("sign", x) ** 2, ix.Num(Fraction(1))),
+    "sign(u + v)": (call("sign", x + y) * x, call("abs", x)),
+    "another's sign": (x * call("sign", y), call("abs", x)),
+    "a root with its sign": (ix.Pow(x**2, Fraction(1, 2)) * call("sign", y), call("sign", y) * x),
+    "below a sum": (ix.Sum(i, ix.Sum(j, U[i] * call("sign", U[j]))), ix.Sum(i, call("abs", U[i]))),
+}
+
+
+def test_the_form_of_signs() -> None:
+    for name, pair in TRUE_OF_SIGNS.items():
+        assert maxima.equal(*pair), name
+    for name, pair in FALSE_OF_SIGNS.items():
+        assert not maxima.equal(*pair), name
+
+
+def _with_signs(rng: random.Random, depth: int) -> ix.Expr:
+    """A random formula of x and y in ramps, absolute values, signs, roots of squares and quotients."""
+    if depth == 0:
+        return rng.choice((x, y, x - y, x * y, ix.Num(Fraction(rng.randint(-2, 2)))))
+    one, two = (_with_signs(rng, depth - 1) for _ in range(2))
+    made = rng.randint(0, 6)
+    if made < 3:
+        return call(("relu", "abs", "sign")[made], one)
+    if made == 3:
+        return ix.Pow(rng.choice((one * one, one * one * two * two)), Fraction(rng.choice((1, 3)), 2))
+    return one + two if made == 4 else one * two if made == 5 else one / (1 + two * two)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_form_of_signs_keeps_values(seed: int) -> None:
+    rng = random.Random(f"{seed} signs")
+    for _ in range(4):
+        expr = _with_signs(rng, 2) * _with_signs(rng, 2)
+        same = to_expr(maxima.canonical(expr))
+        for a, b in product((-2, -1, 0, 1, 2), repeat=2):
+            at = Instance({}, {(X, ()): Fraction(a), (Y, ()): Fraction(b)}, ())
+            assert at.same(expr, same, {}) is not False, (expr, a, b)
+
+
 def test_masks_have_the_values_that_their_names_say() -> None:
     strict, one_before = before("N"), step("N")
     assert is_mask(strict) and is_mask(one_before) and not is_mask(U)
@@ -122,6 +174,10 @@ def test_the_form_of_masks() -> None:
     assert masks.equal(ix.Sum(j, upto), ix.Sum(j, strict) + U[i])
     assert not masks.equal(ix.Sum(j, upto), ix.Sum(j, strict))
     assert masks.equal(masks.earlier(i, i).entry(), ix.Num(Fraction(0)))
+    one = masks.earlier(i, j).entry() + masks.earlier(j, i).entry()
+    assert masks.equal(one + ix.Delta(i, j), ix.Num(Fraction(1)))  # of two tokens one is earlier
+    assert not masks.equal(one, ix.Num(Fraction(1)))
+    assert not masks.equal(one + 2 * ix.Delta(i, j), ix.Num(Fraction(1)))
     # a sum over the row before is only taken where nothing else depends on that row
     p = Index("p", "N")
     stepped = ix.At(step("N"), (i, p)) * ix.At(before("N"), (p, j))
@@ -205,3 +261,10 @@ def test_the_form_of_masks_has_the_values_of_what_it_is_of(seed: int) -> None:
             evaluate(e, {"N": 4}, lookup, BALL_FUNCTIONS, {i: at[0], q: at[1]}) for e in (whole, form)
         )
         assert (Ball.of(one) - Ball.of(two)).value.contains(0)
+
+
+def test_functions_are_set_as_functions() -> None:
+    """relu(x) in italics reads as a product of five symbols."""
+    for name in ("relu", "abs", "sign"):
+        assert form_latex(normal(call(name, x))) == rf"\operatorname{{{name}}}\left(x\right)"
+    assert form_latex(normal(call("sin", x))) == r"\sin\left(x\right)"

@@ -18,7 +18,7 @@ from derivations.calculus.functions import EXACT_FUNCTIONS
 from derivations.calculus.gradients import at_point, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.printing import form_latex, to_expr
-from derivations.calculus.term import NonConformable, Term, as_term, size, sum_over
+from derivations.calculus.term import NonConformable, Term, as_term, hadamard, size, sum_over
 
 SIZES = {"N": 3, "M": 2}
 i, j = Index("i", "N"), Index("j", "N")
@@ -273,3 +273,23 @@ def test_what_is_no_index_number_or_size_is_said_at_once() -> None:
         0.5 * as_term(x)
     with pytest.raises(ValueError, match="a dimension has a name, not 3"):
         Index("i", 3)
+
+
+@pytest.mark.parametrize("made", [
+    lambda i, j: i - j, lambda i, j: i + 1, lambda i, j: 2 * i, lambda i, j: -i, lambda i, j: i / 2,
+    lambda i, j: 1 + as_term(Tensor("s")) * i, lambda i, j: as_term(i),
+])  # fmt: skip
+def test_whoever_calculates_with_an_index_is_told_what_to_write(made: Any) -> None:
+    with pytest.raises(TypeError, match=r"sum_over\(l, not_later\(l, i\)\)"):
+        made(Index("i", "N"), Index("j", "N"))
+
+
+def test_a_product_entry_by_entry() -> None:
+    one, two = (as_term(Tensor(name, ("N", "D"))) for name in "AB")
+    i, a = Index("i", "N"), Index("a", "D")
+    assert nf.equal(hadamard(one, two).entry(i, a), one.entry(i, a) * two.entry(i, a))
+    assert hadamard(one, two).latex() == r"A \odot B"
+    with pytest.raises(NonConformable, match="hadamard"):
+        (one * two).shape()
+    with pytest.raises(NonConformable):
+        hadamard(one, two.T).shape()

@@ -323,6 +323,75 @@ def test_a_certificate_proves() -> None:
     assert finding.proved and finding.mutants.killed == finding.mutants.tried > 0
 
 
+SMALLER = Fact("s < 1", 1 - s, ">")
+
+
+def test_a_statement_that_fails_at_fractions_alone_is_refuted() -> None:
+    """0 <= s < 1 and t/(1 - s) >= u do not give t >= (1 - s)u + s: at s = 0, the only whole number, they do."""
+    bound = Fact("bound", t / (1 - s) - u, ">=")
+    wrong = implied([SMALLER, POSITIVE_S, bound], Fact("more", t - (1 - s) * u - s, ">="))
+    assert wrong.holds is False and "every hypothesis holds" in str(wrong.counterexample)
+    right = implied([SMALLER, POSITIVE_S, bound], Fact("as much", t - (1 - s) * u, ">="), [("bound", 1 - s)])
+    assert right.proved
+
+
+def test_a_name_with_a_number_in_it_is_told_how_to_be_printed() -> None:
+    with pytest.raises(Malformed, match=re.escape('latex="s_{0}"')):
+        found(Identity(as_term(Tensor("s0")) + s - s, as_term(Tensor("s0")) + t - t))
+    printed = as_term(Tensor("s0", latex="s_{0}"))
+    assert found(Identity(printed + s - s, printed + t - t)).proved
+
+
+def test_what_is_not_zero_is_said_to_be_a_square() -> None:
+    with pytest.raises(Malformed, match=re.escape('Fact("u", u**2, ">")')):
+        implied([Fact("s", s, "!=")], POSITIVE_S)
+
+
+def size_of(term: Any) -> Any:
+    return apply("abs", term)
+
+
+def bounded_state(rest: Any, relation: str = ">=") -> Finding:
+    """|s| <= 1/(1 - c) and |t| <= 1 give |c s + t| <= 1/(1 - c), for 0 < c < 1."""
+    bound = 1 / (1 - c)
+    facts = [Fact("c < 1", 1 - c, ">"), Fact("s", bound - size_of(s), ">="), Fact("t", 1 - size_of(t), ">=")]
+    now = Fact("next", bound - size_of(c * s + t), relation)
+    return judge(Implication(tuple(facts), now, (("s", c), ("t", one)), rest=rest))
+
+
+def test_what_is_left_of_a_certificate_is_nonnegative_case_by_case() -> None:
+    triangle = c * size_of(s) + size_of(t) - size_of(c * s + t)
+    proof = bounded_state(triangle)
+    assert proof.proved and proof.mutants.killed and not proof.mutants.survivors
+    assert triangle.latex() in proof.steps[-1]["latex"]
+    assert not bounded_state(None).proved
+    assert not bounded_state(triangle, ">").proved  # it is attained
+    assert not bounded_state(triangle + 1).proved
+    assert not implied([POSITIVE_S], Fact("t", s - size_of(t), ">="), [("s", one)]).proved
+    assert not judge(
+        Implication((POSITIVE_S,), Fact("t", s - size_of(t), ">="), (("s", one),), rest=-size_of(t))
+    ).proved
+    assert not judge(
+        Implication((Fact("t", t, "="),), Fact("t", t + s**2, "="), (("t", one),), rest=s**2)
+    ).proved
+
+
+def spread(of: Any) -> Any:
+    mean = sum_over(i, of[i]) / size("N")
+    return sum_over(j, (of[j] - mean) ** 2) / size("N")
+
+
+def test_what_is_positive_stays_so_times_what_is_promised_positive() -> None:
+    """The norm of x over all its entries but their mean does not change with c x, where x has a spread."""
+    positive = [Fact("spread", spread(x), ">")]
+    same = Fact("same", c * x[i] / sqrt(spread(c * x)) - x[i] / sqrt(spread(x)), "=")
+    assert implied(positive, same).proved
+    assert not implied([Fact("spread", spread(x), ">=")], same).proved
+    assert not implied([Fact("spread", -spread(x), ">")], same).proved
+    free = Fact("same", 1 / spread(s * x) - 1 / (s**2 * spread(x)), "=")
+    assert not implied(positive, free).proved  # s may be 0
+
+
 WRONG = {
     "a wrong sign": ([("s", -one), ("t", as_term(2))], Fact("sum", s + 2 * t, ">")),
     "a negative multiplier that makes the identity true": ([("s", -one)], Fact("minus s", -s, ">=")),

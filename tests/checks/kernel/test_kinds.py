@@ -35,7 +35,7 @@ from checks.run import ledger
 from checks.run.registry import load
 from checks.run.verify import assumptions_for
 from checks.statement import Fact, Identity, Statement, parts
-from derivations.calculus.gradients import at_point, bregman, grad
+from derivations.calculus.gradients import at_point, bregman, grad, kronecker
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
 from derivations.calculus.psd import Exp, Multiple, Scaled
@@ -191,6 +191,33 @@ def test_a_sign_that_is_known_of_a_function_is_no_theorem_about_any_function() -
     for statement in known:
         assert judge(statement, with_mutants=False).holds
         assert export("known", statement)[0].missing[0].startswith("what is known of ")
+
+
+def test_what_the_checker_would_fail_on_is_not_covered() -> None:
+    """Proved here by what its library does not know: a pole outside of a range, cases, multiples, series."""
+    x, y, c = as_term(Tensor("x")), as_term(Tensor("y")), as_term(Tensor("c", positive=True))
+    step, state = Tensor("t"), Tensor("s")
+    t, s, size_ = as_term(step), as_term(state), apply("abs", x)
+    steady = Limit(state, t * s + x, x / (1 - t), step, t, Fraction(-1), Fraction(1))
+    apart = Fact("x", x - y, ">")
+    multiple = Implication((apart,), Fact("c", c / (c * x - c * y) - 1 / (x - y), "="))
+    rest = Implication((Fact("x", x, ">="),), Fact("c", x + size_, ">="), (("x", as_term(1)),), rest=size_)
+    softplus, i, j = apply("log", 1 + exp(x)), Index("i", "N"), Index("j", "N")
+    v = as_term(Tensor("v", ("N",)))
+    others = sum_over(i, (1 - kronecker(i, j)) * exp(v[i]))
+    largest = AtLeast(sum_over(i, exp(v[i])), exp(v[j]), others)
+    for statement, missing in (
+        (steady, "a formula that is not defined for all values of the symbols"),
+        (Order(1 / (1 - t), 1 + t, step, 2), "a formula that is not defined for all values of the symbols"),
+        (Order(apply("log", 1 + t), t, step, 2), "an order of the logarithm or the root of what moves"),
+        (multiple, "a sign of a multiple of a hypothesis, or of 1 less a delta"),
+        (largest, "a sign of a multiple of a hypothesis, or of 1 less a delta"),
+        (rest, "a certificate with a rest"),
+        (AtLeast(softplus, as_term(0), softplus), "what is known of log"),
+        (AtLeast(size_, x), "an inequality without a formula for the difference"),
+    ):
+        assert judge(statement, with_mutants=False).proved, statement
+        assert export("other", statement)[0].missing == [missing]
 
 
 @needs_rocq

@@ -9,12 +9,14 @@ from checks.kinds.inequality import AtLeast
 from checks.statement import Malformed
 from derivations.calculus.gradients import bregman, kronecker
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.maxima import maximum
 from derivations.calculus.order import before
 from derivations.calculus.signs import nonnegative
-from derivations.calculus.term import as_term, exp, squared_norm, sum_over
+from derivations.calculus.term import apply, as_term, exp, squared_norm, sum_over
 
 x, y = as_term(Tensor("x")), as_term(Tensor("y"))
 u = as_term(Tensor("u", ("N",)))
+I = Index("i", "N")
 SQUARE = AtLeast(x**2 + y**2, 2 * (x * y), (x - y) ** 2)
 
 
@@ -34,6 +36,35 @@ def test_an_instance_refutes_it_whatever_is_said_of_the_difference() -> None:
 )
 def test_without_a_visible_difference_it_is_open(above) -> None:
     assert judge(AtLeast(SQUARE.lhs, SQUARE.rhs, above)).holds is None
+
+
+def size(term):
+    return apply("abs", term)
+
+
+@pytest.mark.parametrize("greater, less", [
+    (size(x) + size(y), size(x + y)),
+    (size(x - y), size(x) - size(y)),
+    (as_term(1), size(x) / maximum(size(x), as_term(1))),
+    (as_term(1), squared_norm(u) / (1 + squared_norm(u))),
+    (x**2, as_term(0)),
+])  # fmt: skip
+def test_a_difference_whose_sign_is_seen_case_by_case_needs_no_formula(greater, less) -> None:
+    found = judge(AtLeast(greater, less))
+    assert found.proved and found.mutants.tried and not found.mutants.survivors
+    assert all(step["latex"].endswith(r"\ge 0") for step in found.steps)
+    assert judge(AtLeast(less, greater)).holds is False
+
+
+def test_a_logarithm_has_the_sign_of_its_argument_less_one() -> None:
+    soft = apply("log", 1 + sum_over(I, exp(u[I])))
+    assert judge(AtLeast(soft, as_term(0))).proved
+    assert judge(AtLeast(apply("log", exp(x)), as_term(0))).holds is False
+    assert judge(AtLeast(apply("log", 1 + x**2) - 1, as_term(0))).holds is False
+
+
+def test_what_is_not_defined_everywhere_is_not_proved_by_cases() -> None:
+    assert judge(AtLeast(size(x) / size(y) + 1, as_term(0))).holds is None
 
 
 def test_the_tangent_of_an_exponential_lies_below_it() -> None:

@@ -18,14 +18,14 @@ from checks.papers.wang2024 import notation as n
 from checks.papers.wang2024.legs import parameters as legs
 from checks.run import ledger
 from checks.run.verify import examine
-from checks.statement import Fact, Identity
+from checks.statement import Fact, Identity, Malformed
 from derivations.calculus import index as ix
 from derivations.calculus import psd
 from derivations.calculus.components import evaluate
-from derivations.calculus.index import Index
+from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import equal
 from derivations.calculus.series import Series, series_functions
-from derivations.calculus.term import as_term, blocks, part, stack, zeros
+from derivations.calculus.term import apply, as_term, blocks, exp, part, stack, sum_over, zeros
 from derivations.theories.functional_descent import kernels as fk
 from derivations.theories.functional_descent import steps as functional_steps
 from derivations.theories.functional_descent import updates as fd
@@ -208,6 +208,32 @@ def test_a_certificate_of_another_kernel_proves_nothing():
     right = CLAIMS["wang2024/prose-mercer-rbf"].literal
     wrong = replace(right, kernel=fk.rbf(mercer.x[mercer.i], mercer.x[mercer.j]) * 2)
     assert judge(wrong).holds is not True
+
+
+def test_an_absolute_value_is_the_root_of_the_square_that_a_certificate_is_built_of():
+    """exp(-c |p - q|_1) with |.| written as such; with a plus in it the certificate is one of another."""
+    x, i, j, a, rate = mercer.x, mercer.i, mercer.j, mercer.a, mercer.rate
+
+    def total(of):
+        return sum_over(a, apply("abs", of))
+
+    overlap = psd.Exp(psd.Multiple(rate, psd.OverCoordinates(psd.Overlap(x[i, a], i), a)))
+    proof = psd.Scaled(exp(-rate * total(x[i, a])), i, overlap)
+    laplace = Positive(
+        exp(-rate * total(x[i, a] - x[j, a])), mercer.X, i, j, "R^d", ((fk.rate, "> 0"),), proof
+    )
+    assert judge(laplace, with_mutants=False).proved
+    wrong = replace(laplace, kernel=exp(-rate * total(x[i, a] - 2 * x[j, a])))
+    assert judge(wrong, with_mutants=False).holds is False
+    twice = replace(laplace, kernel=exp(-2 * rate * total(x[i, a] - x[j, a])))
+    assert judge(twice, with_mutants=False).holds is None
+
+
+def test_points_that_are_no_rows_are_refused_in_words():
+    points = Tensor("t", ("N",))
+    kernel = exp(-apply("abs", as_term(points)[mercer.i] - as_term(points)[mercer.j]))
+    with pytest.raises(Malformed, match="rows of a matrix"):
+        judge(Positive(kernel, points, mercer.i, mercer.j, "R^d"))
 
 
 def test_a_negative_multiple_is_no_certificate():

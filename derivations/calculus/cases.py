@@ -1,0 +1,138 @@
+"""Signs by cases: an expression with ramps, absolute values or signs is looked at in each case of the signs
+of what stands in them, where it is a formula without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from derivations.calculus import index as ix
+from derivations.calculus import maxima
+from derivations.calculus import normal as nf
+from derivations.calculus.functions import NONNEGATIVE, POSITIVE
+from derivations.calculus.index import Index
+from derivations.calculus.printing import latex, to_expr
+from derivations.calculus.signs import NONE, ZERO, Facts, Signs, signs
+
+_MOST = 32
+NONPOSITIVE: Signs = frozenset(-s for s in NONNEGATIVE)
+NEGATIVE: Signs = frozenset(-s for s in POSITIVE)
+_RELATIONS = {NONNEGATIVE: r"\ge", NONPOSITIVE: r"\le", POSITIVE: ">", NEGATIVE: "<", ZERO: "="}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is assumed of the signs of some expressions, and what is visibly >= 0 then."""
+
+    assumed: tuple[tuple[ix.Expr, Signs], ...]
+    rest: ix.Expr
+
+    def latex(self) -> str:
+        """What is assumed, and what is seen."""
+        seen = rf"{latex(self.rest)} \ge 0"
+        if not self.assumed:
+            return seen
+        known = r",\;".join(f"{latex(arg)} {_RELATIONS[signs]} 0" for arg, signs in self.assumed)
+        return rf"{known} \;\Longrightarrow\; {seen}"
+
+
+def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
+    """The cases, which leave nothing out, in each of which the expression is visibly >= 0 wherever it is
+    defined; None where one of them is not seen to be, or there are too many.
+    """
+    if signs(expr, facts) <= NONNEGATIVE:
+        return [Case((), expr)]
+    found: list[Case] = []
+    todo = [Case((), to_expr(maxima.canonical(expr)))]
+    while todo:
+        case = todo.pop()
+        piece = next(_pieces(case.rest, frozenset()), None)
+        if _visible(case, facts):
+            found.append(case)
+        elif piece is None or len(todo) + len(found) >= _MOST:
+            return None
+        else:
+            todo += _split(case, piece)
+    return found
+
+
+def _pieces(expr: ix.Expr, bound: frozenset[Index]) -> Iterator[ix.Expr]:
+    """What stands in ramps and signs, innermost first, where no index of a sum is in it."""
+    inner = bound | {expr.index} if isinstance(expr, ix.Sum) else bound
+    for part in ix.children(expr):
+        yield from _pieces(part, inner)
+    if maxima.is_piece(expr):
+        arg = ix.children(expr)[0]
+        if not ix.free_indices(arg) & bound:
+            yield arg
+
+
+def _split(case: Case, arg: ix.Expr) -> list[Case]:
+    """The case in which an argument is not negative and that in which it is not positive; the signs of it
+    ask for three.
+    """
+    signed = any(isinstance(n, ix.Call) and n.function == "sign" and n.arg == arg for n in ix.walk(case.rest))
+    ways = [(POSITIVE, 1), (ZERO, 0), (NEGATIVE, -1)] if signed else [(NONNEGATIVE, 1), (NONPOSITIVE, -1)]
+    return [
+        Case((*case.assumed, (arg, known)), to_expr(maxima.canonical(_put(case.rest, arg, sign))))
+        for known, sign in ways
+    ]
+
+
+def _put(expr: ix.Expr, arg: ix.Expr, sign: int) -> ix.Expr:
+    """The expression with the ramps and signs of ``arg``, whose sign is known, replaced by their values; a
+    sum over an index of the same name is left alone.
+    """
+    if isinstance(expr, ix.Sum) and expr.index in ix.free_indices(arg):
+        return expr
+    if maxima.is_piece(expr) and ix.children(expr)[0] == arg:
+        assert isinstance(expr, ix.Call)
+        if expr.function == "sign":
+            return ix.Num(Fraction(sign))
+        return sign * arg if expr.function == "abs" or sign > 0 else ix.Num(Fraction(0))
+    return ix.rebuild(expr, tuple(_put(part, arg, sign) for part in ix.children(expr)))
+
+
+def _visible(case: Case, facts: Facts) -> bool:
+    """Whether the rest is visibly >= 0, if need be after nonnegative multiples of what is assumed are taken
+    off.
+    """
+    forms = dict(facts.forms)
+    for arg, known in case.assumed:
+        form = nf.normal(arg)
+        forms[form] = forms.get(form, frozenset((-1, 0, 1))) & known
+    more = replace(facts, forms=forms)
+    return _seen(_cleared(nf.normal(case.rest), more), list(case.assumed), more)
+
+
+def _cleared(form: nf.Form, facts: Facts) -> nf.Form:
+    """A form times the denominators in it that are visibly positive, which keeps its sign."""
+    for (_, _, factors), _ in form:
+        for atom, exponent in factors:
+            whole = atom[0] == "P" and exponent < 0 and exponent.denominator == 1
+            if (
+                whole
+                and all(t.kind == "i" for t in nf.outer(atom))
+                and signs(to_expr(atom[1]), facts) <= POSITIVE
+            ):
+                times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
+                return _cleared(nf.mul(form, times), facts)
+    return form
+
+
+def _seen(form: nf.Form, assumed: list[tuple[ix.Expr, Signs]], facts: Facts) -> bool:
+    if signs(to_expr(form), facts) <= NONNEGATIVE:
+        return True
+    for number, (arg, known) in enumerate(assumed):
+        own = nf.normal(arg)
+        if len(own) < 2 or len(known) > 2:
+            continue
+        side = nf.scale(own, -1) if known <= NONPOSITIVE else own
+        have = dict(form)
+        for multiple in {have[mono] / c for mono, c in side if mono in have and have[mono] / c > 0}:
+            less = nf.add(form, nf.scale(side, -multiple))
+            if _seen(less, assumed[number + 1 :], facts):
+                return True
+    return False

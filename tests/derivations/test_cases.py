@@ -1,0 +1,78 @@
+"""Signs by cases: what is called nonnegative is so at random values, zeros included."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from checks.engine.instances import Instance
+from derivations.calculus import cases
+from derivations.calculus import index as ix
+from derivations.calculus.functions import NONNEGATIVE
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.signs import Facts
+
+X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
+x, y = X.scalar, Y.scalar
+i = Index("i", "N")
+
+
+def size(arg: ix.Expr) -> ix.Expr:
+    return ix.Call("abs", arg)
+
+
+def ramp(arg: ix.Expr) -> ix.Expr:
+    return ix.Call("relu", arg)
+
+
+def sign(arg: ix.Expr) -> ix.Expr:
+    return ix.Call("sign", arg)
+
+
+ONE = ix.Num(Fraction(1))
+TRUE = {
+    "triangle": size(x) + size(y) - size(x + y),
+    "reverse triangle": size(x - y) - size(size(x) - size(y)),
+    "a product": size(x) * size(y) + size(x) - size(x * y + x),
+    "ramps do not stretch": size(x - y) - size(ramp(x) - ramp(y)),
+    "a fraction": 1 - x**2 / (1 + x**2),
+    "a sign": size(x) - x * sign(y),
+    "a sum": ix.Sum(i, size(U[i])),
+}
+FALSE = {
+    "the triangle turned": size(x + y) - size(x) - size(y),
+    "false at zero alone": sign(x) ** 2 - ONE,
+    "false on a line": size(x) + size(y) - size(x + 2 * y),
+    "another's sign": x * sign(y),
+    "an index that a sum binds": ix.Sum(i, ramp(U[i]) - U[i]) + size(U[i]) - 2 * ramp(U[i]),
+}
+
+
+def test_signs_by_cases() -> None:
+    for name, expr in TRUE.items():
+        assert cases.nonnegative(expr), name
+    for name, expr in FALSE.items():
+        assert cases.nonnegative(expr) is None, name
+
+
+def test_what_is_known_counts_in_every_case() -> None:
+    assert cases.nonnegative(y * size(x) - size(x * y)) is None
+    assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_what_is_seen_holds_at_random_values(seed: int) -> None:
+    rng = random.Random(f"{seed} cases")
+    parts = (x, y, x - y, x + 2 * y, x * y, ONE)
+    pieces = (size, ramp, sign, lambda u: u, lambda u: u * u, lambda u: u / (1 + u * u))
+    for _ in range(6):
+        terms = [rng.choice(pieces)(rng.choice(parts)) * rng.choice((1, 1, 2, -1)) for _ in range(4)]
+        expr = ix.Add(tuple(terms)) + size(terms[0] * terms[1])
+        if not cases.nonnegative(expr):
+            continue
+        for a, b in product((-2, -1, 0, Fraction(1, 2), 3), repeat=2):
+            at = Instance({}, {(X, ()): Fraction(a), (Y, ()): Fraction(b)}, ())
+            assert at.sign(expr, {}) != -1, (expr, a, b)
