@@ -170,8 +170,10 @@ def _outdated(path: Path) -> bool:
     except (OSError, ValueError, EOFError, TypeError, SyntaxError):
         return False  # there is none, or Python does not take it
     with suppress(OSError):
-        os.utime(place if same else path)  # what was looked at once is not looked at again
-        if not same:
+        if same:
+            os.utime(place)  # what was looked at once is not looked at again
+        else:  # for `edited` in other processes, which may have taken it, and the text's own time stays
+            os.chmod(path, status.st_mode & 0o7777)
             place.unlink()
     return not same
 

@@ -350,6 +350,7 @@ def test_bytecode_of_an_earlier_text_is_not_kept_as_what_the_text_says(tmp_path:
         written(helper, f"def k():\n    return {k}\n")
         os.utime(helper, (then, then))
         run(tmp_path, VERDICT, bytecode=True)
+    assert helper.stat().st_mtime == then  # to an editor, and to make, nothing has happened to it
     assert run(tmp_path, VERDICT, bytecode=True) == "refuted\n"
 
 
