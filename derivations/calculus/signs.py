@@ -106,15 +106,20 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return known & _power(_written(base, facts), exponent)
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
-        case ix.Sum(_, body):
+        case ix.Sum(index, body):
             inner = _written(body, facts)
-            return known & (inner | _plus(inner, inner))
+            return known & _summed(inner, (index.dim,))
     return known
 
 
 def _of_size(name: str) -> Signs:
     """The signs of a size: nothing says that one that is written as a difference, as N - 1 is, is not 0."""
     return NONNEGATIVE if "-" in size_words(name) else POSITIVE
+
+
+def _summed(inner: Signs, sizes: tuple[str, ...]) -> Signs:
+    """The signs of a sum: of no summands it is 0."""
+    return inner | _plus(inner, inner) | frozenset().union(*(_of_size(size) - POSITIVE for size in sizes))
 
 
 def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
@@ -157,7 +162,7 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
         for atom, exponent in factors:
             own = _times(own, _power(_of_atom(atom, facts), exponent))
         own = own or ZERO  # with no value but where a delta beside it is 0: it counts nothing then
-        total = _plus(total, own | _plus(own, own) if dims else own)
+        total = _plus(total, _summed(own, dims) if dims else own)
     return total
 
 
