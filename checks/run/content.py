@@ -37,6 +37,7 @@ from checks.run.reach import effects, modules_named, reach
 from checks.run.readings import printed_in
 from checks.statement import functions_of
 from derivations.calculus.term import whole
+from derivations.theories.theory import NoForm
 
 Seen = dict[int, Any]
 """What was read already, by identity; held, so that no later object gets the identity of one that is gone."""
@@ -144,6 +145,20 @@ def said_under(claim: Claim, assumptions: Any) -> str:
     said = [_built(part, assumptions) if part else None for part in parts]
     text = "\x00".join([_text(said), *(value for f in functions_of(said) for value in values_of(f))])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def stopped(claim: Claim, assumptions: Any) -> bool:
+    """Whether an error keeps the claim from saying something, which may be one of this run alone; that there
+    is no form under these assumptions is none.
+    """
+    for part in filter(None, (claim.literal, claim.corrected, claim.derivation)):
+        try:
+            built(part, assumptions)
+        except NoForm:
+            continue
+        except Exception:
+            return True
+    return False
 
 
 def content_of(statement: Any) -> str:
