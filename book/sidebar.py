@@ -45,8 +45,9 @@ def listed(contents: Any, titles: dict[str, str], page: str, address: Callable[[
 
     parts = []
     for tree in contents.root.subtrees:
-        caption = f'<span class="caption-text">{escape(tree.caption, quote=False)}</span>'
-        parts.append(f'<p aria-level="2" class="caption" role="heading">{caption}</p>')
+        if tree.caption:
+            caption = f'<span class="caption-text">{escape(tree.caption, quote=False)}</span>'
+            parts.append(f'<p aria-level="2" class="caption" role="heading">{caption}</p>')
         items = "\n".join(map(chapter, tree.items))
         state = "current " if " current active" in items else ""
         parts.append(f'<ul class="{state}nav bd-sidenav">\n{items}\n</ul>')

@@ -221,7 +221,7 @@ def functions_of(item: Any) -> Iterator[Callable[..., Any]]:
     elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor, Term)):
         for f in fields(item):
             yield from functions_of(getattr(item, f.name))
-    elif callable(item) and not isinstance(item, (type, sp.Basic)):  # SymPy's symbols make functions
+    if callable(item) and not isinstance(item, (type, sp.Basic)):  # SymPy's symbols make functions
         yield item
 
 

@@ -158,10 +158,13 @@ class Grows(Kind):
 
     def statement_latex(self) -> str:
         """The sign of the derivative, and where it is so."""
-        name = sp.latex(self.symbol)
-        slope = rf"\frac{{\partial}}{{\partial {name}}}\; {sp.latex(sp.factor(self.expression))}"
         symbols = sorted(map(sp.latex, self.expression.free_symbols | {self.symbol}))
-        return rf"{slope} > 0\qquad ({', '.join(symbols)} > 0)"
+        return rf"{self.slope_latex()} > 0\qquad ({', '.join(symbols)} > 0)"
+
+    def slope_latex(self) -> str:
+        """The derivative, of all of the expression."""
+        of = rf"\left({sp.latex(sp.factor(self.expression))}\right)"
+        return rf"\frac{{\partial}}{{\partial {sp.latex(self.symbol)}}}{of}"
 
 
 def increases(expression: sp.Expr, symbol: sp.Symbol) -> bool:
@@ -199,8 +202,7 @@ def grows(statement: Grows, seed: int, with_mutants: bool) -> Finding:
     expression, symbol = statement.expression, statement.symbol
     if increases(expression, symbol):
         slope = sp.factor(sp.diff(expression, symbol))
-        of = rf"\left({sp.latex(sp.factor(expression))}\right)"
-        latex = rf"\frac{{\partial}}{{\partial {sp.latex(symbol)}}}{of} = {sp.latex(slope)}"
+        latex = rf"{statement.slope_latex()} = {sp.latex(slope)}"
         reason = "a quotient of polynomials with positive coefficients"
         detail = f"slope {unicode_math(sp.latex(slope))}"
         finding = Finding([Evidence("derivation", "exact-symbolic", True, detail, settles=True)])

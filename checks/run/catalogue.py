@@ -170,8 +170,10 @@ def _outdated(path: Path) -> bool:
     except (OSError, ValueError, EOFError, TypeError, SyntaxError):
         return False  # there is none, or Python does not take it
     with suppress(OSError):
-        os.utime(place if same else path)  # what was looked at once is not looked at again
-        if not same:
+        if same:
+            os.utime(place)  # what was looked at once is not looked at again
+        else:  # for `edited` in other processes, which may have taken it, and the text's own time stays
+            os.chmod(path, status.st_mode & 0o7777)
             place.unlink()
     return not same
 
@@ -200,15 +202,19 @@ _LISTS = re.compile(rb"\b(?:[ir]?glob|iterdir|listdir|scandir|f?walk)\b")
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The files in a folder, those in folders that are links as well, but for a link to a folder that it is
-    in.
+    """The files in a folder, those in folders that are links as well: each link is followed once, wherever it
+    is met, and none to a folder that it is in, for links across would lead on in every order.
     """
     above: dict[str, tuple[tuple[int, int], ...]] = {}
+    followed: set[tuple[tuple[tuple[int, int], ...], str]] = set()
     for top, below, names in os.walk(folder, followlinks=True):
         status, around = os.stat(top), above.pop(top, ())
-        if (place := (status.st_dev, status.st_ino)) in around:
+        place, entry = (status.st_dev, status.st_ino), (around[-1:], os.path.basename(top))
+        if place in around or entry in followed:
             below.clear()
             continue
+        followed |= {entry} if os.path.islink(top) else set()
+        below.sort()
         above |= {os.path.join(top, name): (*around, place) for name in below}
         yield from filter(Path.is_file, (Path(top, name) for name in names))
 

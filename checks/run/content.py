@@ -37,6 +37,7 @@ from checks.run.reach import effects, modules_named, reach
 from checks.run.readings import printed_in
 from checks.statement import functions_of
 from derivations.calculus.term import whole
+from derivations.theories.theory import NoForm
 
 Seen = dict[int, Any]
 """What was read already, by identity; held, so that no later object gets the identity of one that is gone."""
@@ -137,12 +138,27 @@ def key(claim: Claim, assumptions: Any, options: Options, quick: str | None = No
 
 
 def said_under(claim: Claim, assumptions: Any) -> str:
-    """A hash of statements and derivation under assumptions, or of the words of the error that says why there
-    is none: where two have the same, neither touches the claim.
+    """A hash of statements and derivation under assumptions, with what the functions in them read, or of the
+    words of the error that says why there is none: where two have the same, neither touches the claim.
     """
     parts = (claim.literal, claim.corrected, claim.derivation)
-    text = _text([_built(part, assumptions) if part else None for part in parts])
+    said = [_built(part, assumptions) if part else None for part in parts]
+    text = "\x00".join([_text(said), *(value for f in functions_of(said) for value in values_of(f))])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def stopped(claim: Claim, assumptions: Any) -> bool:
+    """Whether an error keeps the claim from saying something, which may be one of this run alone; that there
+    is no form under these assumptions is none.
+    """
+    for part in filter(None, (claim.literal, claim.corrected, claim.derivation)):
+        try:
+            built(part, assumptions)
+        except NoForm:
+            continue
+        except Exception:
+            return True
+    return False
 
 
 def content_of(statement: Any) -> str:
@@ -259,6 +275,11 @@ def values_of(function: Any, seen: Seen | None = None) -> Iterator[str]:
         for space in spaces:
             for name in sorted(names & space.keys()):
                 yield from _value(name, space[name], seen)
+    elif isinstance(function, partial):
+        for value in (function.func, *function.args, *function.keywords.values()):
+            yield from _value("", value, seen)
+    elif callable(function) and not isinstance(function, type):  # an object: its class says what it reads
+        yield from _methods(type(function), seen)
     if inspect.isfunction(inner := getattr(function, "__wrapped__", None)):
         yield from values_of(inner, seen)
 
@@ -280,6 +301,24 @@ def _value(name: str, value: Any, seen: Seen) -> Iterator[str]:
             yield from values_of(value, seen)
     elif not isinstance(value, type | ModuleType):
         yield f"{name} = {_text(value)}"
+        yield from _held(value, seen)
+    yield from _methods(owner, seen)
+
+
+def _held(value: Any, seen: Seen) -> Iterator[str]:
+    """The values that the functions in a table mention."""
+    if isinstance(value, (tuple, list, dict)) and id(value) not in seen:
+        seen[id(value)] = value
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _held(item, seen)
+    elif isinstance(value, partial):
+        yield from values_of(value, seen)
+    elif isinstance(value, FunctionType):
+        yield from _value("", value, seen)
+
+
+def _methods(owner: type, seen: Seen) -> Iterator[str]:
+    """The values that an author's class has, and that its functions mention."""
     if _is_authors(owner.__module__ or "") and id(owner) not in seen:
         seen[id(owner)] = owner
         for key, attribute in sorted(vars(owner).items()):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import sympy as sp
@@ -171,8 +172,8 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         programs = [p.program for p in printed if hasattr(p, "program")]
         if not programs or (_still(repair.program) and not all(map(_still, programs))):
             return True
-        asked = {formula for program in programs for formula in _operations(program)}
-        return bool(asked) and asked.isdisjoint(_operations(repair.program)) and not explained
+        asked, offered = set().union(*map(_operations, programs)), _operations(repair.program)
+        return bool(asked) and not explained and not any(_resemble(*pair) for pair in product(asked, offered))
     fixed = {g.tensor for p in printed for g in getattr(p, "given", ()) or ()}
     if isinstance(repair, Definition) and _symbol(repair.name) in fixed:
         return True  # another meaning of what is printed
@@ -284,6 +285,14 @@ def _operations(program: Program) -> set[Term]:
     terms = (program.objective, *(side for c in program.constraints for side in (c.lhs, c.rhs)))
     found = {t for term in terms for _, t in subterms(bare(term))}
     return {t for t in found if not isinstance(picked_from(t), Symbol | Number)}
+
+
+def _resemble(one: Term, two: Term) -> bool:
+    """Whether two formulas are one, or one operation of which one place is another: x² for x³, ax for bx."""
+    if one == two or type(one) is not type(two) or len(one.args) != len(two.args):
+        return one == two
+    same = [a == b for a, b in zip(one.args, two.args, strict=True)]
+    return any(same) and same.count(False) + (one.data != two.data) <= 1
 
 
 def _counted(part: Any) -> tuple[Any, ...]:

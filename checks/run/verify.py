@@ -34,7 +34,7 @@ from checks.run import ledger
 from checks.run.bounded import PATIENCE, OutOfTime, Total, WorkerEnded, within
 from checks.run.cache import STOPPED, UNJUDGED, Cache
 from checks.run.catalogue import edited, note
-from checks.run.content import content_of, key, said_under
+from checks.run.content import content_of, key, said_under, stopped
 from checks.run.lengths import Climb, Part, Parts, Progress, ascend, attempt, one_by_one
 from checks.run.link import gravest
 from checks.run.reach import written
@@ -491,7 +491,7 @@ class _Work:
         said = self.cache.said(name) if self.cache else None
         if said is None:
             said = said_under(claim, assumptions)
-            if self.cache and not edited():
+            if self.cache and not stopped(claim, assumptions) and not edited():
                 self.cache.put_said(name, said)
         return said
 

@@ -119,9 +119,9 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
             return known & signs(_less_one(arg), facts)
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
-        case ix.Sum(_, body):
+        case ix.Sum(index, body):
             inner = _written(body, facts)
-            return known & (inner | _plus(inner, inner))
+            return known & _summed(inner, (index.dim,))
     return known
 
 
@@ -136,6 +136,11 @@ def _less_one(arg: ix.Expr) -> ix.Expr:
     number = sum((t.value for t in terms if isinstance(t, ix.Num)), Fraction(-1))
     rest = [t for t in terms if not isinstance(t, ix.Num)]
     return ix.Add((*([ix.Num(number)] if number else []), *rest))
+
+
+def _summed(inner: Signs, sizes: tuple[str, ...]) -> Signs:
+    """The signs of a sum: of no summands it is 0."""
+    return inner | _plus(inner, inner) | frozenset().union(*(_of_size(size) - POSITIVE for size in sizes))
 
 
 def _is_complement(args: tuple[ix.Expr, ...]) -> bool:
@@ -178,7 +183,7 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
         for atom, exponent in factors:
             own = _times(own, _power(_of_atom(atom, facts), exponent))
         own = own or ZERO  # with no value but where a delta beside it is 0: it counts nothing then
-        total = _plus(total, own | _plus(own, own) if dims else own)
+        total = _plus(total, _summed(own, dims) if dims else own)
     return total
 
 

@@ -14,7 +14,7 @@ from checks.claim import Assumption, Claim, Options
 from checks.papers.nguyen2023.legs import theorem1
 from checks.run import registry
 from checks.run.ablation import ablate
-from checks.run.content import key
+from checks.run.content import key, said_under
 from checks.run.registry import load
 from checks.run.theories import theories, theory
 from checks.run.verify import assumptions_for, examine
@@ -178,7 +178,8 @@ def test_a_quick_record_is_shared_by_assumptions_that_do_not_touch_the_claim() -
     claim, other = load()["nguyen2023/eq25"], load()["nguyen2023/fig1"]
 
     def name(c, **knobs):
-        return key(c, assumptions_for(c, {"svr": replace(PAPER, **knobs)}), Options(), quick=True)
+        a = assumptions_for(c, {"svr": replace(PAPER, **knobs)})
+        return key(c, a, Options(), said_under(c, a))
 
     assert name(claim) == name(claim, beta="0", scales="1,1")
     assert name(claim) != name(claim, normaliser="one")

@@ -52,6 +52,8 @@ v, w = as_term(Tensor("v", ("n",))), as_term(W)
 READY, OUT = Tensor("P", ("n", "n")), Tensor("O", ("n", "n"))
 FACTOR, GAP = as_term(Tensor("U", ("N", "r"))), Tensor("R", ("r", "r"))
 D, S = sp.symbols("D s", positive=True)
+FEWER = Index("i", "n-1")
+NO_SUM = sum_over(FEWER, exp(as_term(Tensor("s", ("n-1",)))[FEWER]))
 
 
 def counted(formula, axes, symbols=(D,), steps=(1,), per=2):
@@ -191,6 +193,8 @@ PAIRS = [
          lambda: All(Definition(x, y + 1), Identity(2 * y, 2 * a, (Given(Y, (), a, ""),)))),
     Pair("identity/size-that-is-none", lambda: Identity(size("n-1") / size("n-1"), as_term(1)), "n = 1: 0/0",
          lambda: Identity(size("n") / size("n"), as_term(1))),
+    Pair("identity/a-sum-of-no-summands", lambda: Identity(NO_SUM / NO_SUM, as_term(1)), "n = 1: 0/0",
+         lambda: Identity((1 + NO_SUM) / (1 + NO_SUM), as_term(1))),
     Pair("identity/nonzero-exponent-that-occurs-nowhere", lambda: Identity(x * y, x * a, nonzero=(EXPONENT,)), "x = y = 1, a = 0",
          lambda: Identity(x * y, y * x, nonzero=(EXPONENT,))),
     Pair("identity/nonzero-in-a-link-alone",

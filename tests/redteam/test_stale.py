@@ -228,6 +228,18 @@ def test_a_link_to_a_folder_beside_counts_by_its_own_name(tmp_path: Path) -> Non
     assert found == {"one", "two", "link"}
 
 
+def test_folders_that_link_to_each_other_are_listed_in_time(tmp_path: Path) -> None:
+    """Eight of them have 109,600 orders; where each link leads is still seen."""
+    for one in range(8):
+        written(tmp_path / str(one) / "k.txt", "")
+        for two in set(range(8)) - {one}:
+            (tmp_path / str(one) / f"to{two}").symlink_to(f"../{two}")
+    found = list(catalogue.files(tmp_path))
+    assert len(found) == len(set(found)) == 8 + 8 * 7
+    (tmp_path / "0" / "to1").unlink()
+    assert len(list(catalogue.files(tmp_path))) == len(found) - 1
+
+
 def test_strings_name_modules_only_where_modules_are_found_by_name(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("said = 'helper'")
@@ -338,6 +350,7 @@ def test_bytecode_of_an_earlier_text_is_not_kept_as_what_the_text_says(tmp_path:
         written(helper, f"def k():\n    return {k}\n")
         os.utime(helper, (then, then))
         run(tmp_path, VERDICT, bytecode=True)
+    assert helper.stat().st_mtime == then  # to an editor, and to make, nothing has happened to it
     assert run(tmp_path, VERDICT, bytecode=True) == "refuted\n"
 
 
@@ -410,3 +423,56 @@ def test_what_a_leg_changed_for_the_next_claim_is_not_kept_of_it(tmp_path: Path)
     assert run(tmp_path, SELECTED, "stale") == "proved refuted\n"
     assert run(tmp_path, SELECTED, "stale/two") == "proved\n"
     assert len(list((tmp_path / "cache").glob("*.json"))) == 2
+
+
+HELD = """
+from dataclasses import dataclass
+from functools import partial
+import sympy as sp
+from checks.api import Counted, Identity, Tensor, as_term, claim
+from stale import knobs
+n, x = sp.Symbol("n", positive=True, integer=True), as_term(Tensor("x", ()))
+def build(k, a):
+    return Identity(x + x, k * knobs.K * x)
+RULES, WHOLE = {"one": [lambda a: build(1, a)]}, partial(build, 1)
+class Build:
+    def __call__(self, a):
+        return build(1, a)
+@dataclass(frozen=True)
+class Products:
+    times: int
+    def __call__(self, size):
+        return ((size, self.times * knobs.K * size),)
+@dataclass(frozen=True)
+class Count:
+    times: int
+    def __call__(self, size):
+        return 2 * self.times * knobs.K * size**2
+claim("stale/whole", "Eq.", "whole", words="Twice.", literal=LITERAL)
+"""
+LITERALS = {
+    "partial(build, 1)": "a partial function",
+    "lambda a: WHOLE(a)": "a partial function by its name",
+    "lambda a: RULES['one'][0](a)": "a function in a table",
+    "Build()": "an object that is called",
+    'Counted("c", 4 * n**2, (n,), (1,), Products(1), Count(1))': "objects that count",
+}
+
+
+@pytest.mark.parametrize("literal", LITERALS, ids=LITERALS.values())
+def test_whatever_calls_them_what_functions_read_is_judged_as_it_is(tmp_path: Path, literal: str) -> None:
+    twice(tmp_path, "return 2")
+    written(tmp_path / "stale" / "knobs.py", "K = 2\n")
+    written(tmp_path / "stale" / "claims" / "one.py", HELD.replace("LITERAL", literal))
+    assert run(tmp_path, CHANGED, "first") == "proved refuted\n"
+    assert run(tmp_path, CHANGED, "alone") == "refuted\n"
+
+
+def test_a_quick_record_is_of_what_the_functions_in_its_statement_read(tmp_path: Path) -> None:
+    """Its key is made of what the claim says, which is the same text."""
+    twice(tmp_path, "return 2")
+    written(tmp_path / "stale" / "knobs.py", "K = 2\n")
+    written(tmp_path / "stale" / "claims" / "one.py", COUNTED)
+    quick = CHANGED.replace("cache=Cache()", "cache=Cache(), quick=True")
+    assert run(tmp_path, quick, "first") == "proved refuted\n"
+    assert run(tmp_path, quick, "alone") == "refuted\n"

@@ -20,11 +20,11 @@ from checks.kinds.limit import ETA, Limit
 from checks.kinds.normal_mean import NormalMean
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
-from checks.kinds.programs import Dual
+from checks.kinds.programs import Dual, WellPosed
 from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded, Ray
 from checks.run.repair import repair_of
-from checks.statement import Fact, Identity, Statement
+from checks.statement import Fact, Identity, Statement, tensors_of
 from derivations.calculus.gradients import grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.program import Constraint, Program
@@ -66,6 +66,7 @@ IF_ZERO = (Equation(y, NONE, R),)
 
 DOT, LINEAR = ROWS[i].T @ ROWS[k], Features(ROWS[i][a], i, a)
 FALLS = Bounded(Program("p", (X,), -(x**2)), Ray(Tensor("t"), ((X, (), as_term(Tensor("t"))),), as_term(1)))
+LINE = WellPosed(Program("p", (X,), y * x), (X,), tuple(tensors_of(B)))
 ROUND = ConvexProgram(
     Program("p", (X,), x**2, (Constraint(x**2, as_term(1), Tensor("lambda"), equality=True),)),
     one=(("x", Fraction(1)),),
@@ -176,6 +177,7 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
         Positive(as_term(S), POINTS, i, k, "R^d", ((S, ">= 0"),), Multiple(q_s, Features(as_term(1), i))),
     ),
     "a program the other way up": (FALLS, Bounded(Program("p", (X,), x**2), None, NONE, x**2)),
+    "another letter in a program": (LINE, WellPosed(Program("p", (X,), B * x), (X,), tuple(tensors_of(B)))),
     "a program without what bends it": (ROUND, ConvexProgram(Program("p", (X,), x**2))),
     "where it may be divided by": (Identity(x * y / x, y), Identity(x * y / x, y, nonzero=(X,))),
     "a product that is multiplied out": (

@@ -149,3 +149,11 @@ def test_growth_is_decided_by_the_sign_of_the_slope():
     assert judge(Grows("constant in D", N / (N + 1), D, sizes)).holds is False
     with pytest.raises(Malformed):  # no sizes to look between, where none is given for the symbol itself
         judge(Grows("constant in D", N / (N + 1), D, sizes[:1]))
+
+
+def test_what_grows_is_shown_as_all_that_is_differentiated() -> None:
+    """Without parentheses it read as 1 - y > 0, which is false for y = 2."""
+    x, y = sp.symbols("x y", positive=True)
+    growing = Grows("g", x - y, x, ((x, (1, 2)), (y, (1, 2))))
+    assert judge(growing).proved
+    assert growing.statement_latex().startswith(r"\frac{\partial}{\partial x}\left(x - y\right) > 0")

@@ -795,6 +795,23 @@ def test_what_a_claim_says_is_derived_once_and_again_where_what_is_kept_was_chan
     assert found() == first and len(derived) == 4
 
 
+def test_what_an_error_keeps_a_claim_from_saying_is_asked_again(tmp_path: Path) -> None:
+    """Kept under two assumptions, the words of one error say that they make no difference."""
+    enough = tmp_path / "enough"
+
+    def literal(assumptions: SvrAssumptions) -> Identity:
+        if not enough.exists():
+            raise MemoryError
+        return Identity(s, as_term(Tensor(assumptions.loss)))
+
+    claim = replace(CLAIMS["nguyen2023/eq8"], literal=literal, corrected=None, derivation=None)
+    work = vf._Work({}, Options(), True, vf.Parts(), None, Cache(tmp_path / "cache"))
+    under = [SvrAssumptions(), SvrAssumptions(loss="least_squares")]
+    assert len({work.said(claim, a) for a in under}) == 1
+    enough.touch()
+    assert len({work.said(claim, a) for a in under}) == 2
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_claims_that_a_change_touches_share_their_time(tmp_path: Path, workers: int) -> None:
     ids = ["nguyen2023/eq8", "nguyen2023/eq7"]
