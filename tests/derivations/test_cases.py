@@ -87,3 +87,9 @@ def test_a_size_that_may_be_zero_keeps_no_sign() -> None:
         assert signs(x + y, Facts(forms={normal(size_ * (x + y)): relation})) == relation
     known = Facts(forms={normal(x + y): POSITIVE})
     assert signs(less * (x + y), known) == NONNEGATIVE and signs(size_ * (x + y), known) == POSITIVE
+
+
+def test_what_is_known_of_an_index_is_not_known_of_one_that_a_sum_binds() -> None:
+    known = Facts(forms={normal(U[i]): NONNEGATIVE, normal(x): NONNEGATIVE})
+    assert signs(U[i] * x, known) == NONNEGATIVE
+    assert signs(ix.Sum(i, U[i] * x), known) == ANY
