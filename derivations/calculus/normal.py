@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from sympy import factorint
 
 from derivations.calculus import index as ix
+from derivations.calculus.naming import size_words
 
 
 class Token(NamedTuple):
@@ -367,7 +368,9 @@ def total(form: Form, token: Token) -> Form:
 def is_positive(atom: Atom) -> bool:
     """Whether an atom is known to be > 0."""
     match atom[0]:
-        case "D" | "N":
+        case "D":
+            return "-" not in size_words(atom[1])  # N - 1 may be 0
+        case "N":
             return True
         case "T":
             return atom[1].positive
@@ -376,6 +379,11 @@ def is_positive(atom: Atom) -> bool:
         case "P":
             return form_positive(atom[1])
     return False
+
+
+def _not_negative(atom: Atom) -> bool:
+    """Whether an atom is known to be >= 0, as every size is."""
+    return atom[0] == "D" or is_positive(atom)
 
 
 def mentions(atom: Atom, tokens: Iterable[Token]) -> bool:
@@ -390,7 +398,8 @@ def form_positive(form: Form) -> bool:
         and all(
             c > 0
             and all(
-                is_positive(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:]) for a, e in mono[2]
+                _not_negative(a) or (e.denominator == 1 and e % 2 == 0 and not mono[2][1:])
+                for a, e in mono[2]
             )
             for mono, c in form
         )
@@ -413,7 +422,7 @@ def power(form: Form, exponent: Fraction | int) -> Form:
         for _ in range(int(exponent) - 1):
             result = mul(result, form)
         return result
-    content, rest = _content(form, whole)
+    content, rest = _content(form, (lambda _: True) if whole else _not_negative)
     outside = [(a, e * exponent) for a, e in content.items()]
     lead = rest[0][1]
     lead = lead if whole else abs(lead)
@@ -424,12 +433,12 @@ def power(form: Form, exponent: Fraction | int) -> Form:
     return _finish(coefficient, [], outside + roots)
 
 
-def _content(form: Form, whole: bool) -> tuple[dict[Atom, Fraction], Form]:
-    """Split off the factors that all monomials share; for fractional powers only positive ones."""
+def _content(form: Form, may: Callable[[Atom], bool]) -> tuple[dict[Atom, Fraction], Form]:
+    """Split off the factors that all monomials share, of those that may be."""
     shared: dict[Atom, Fraction] | None = None
     for (dims, height, factors), _ in form:
         bound = set(_bound(height, dims))
-        own = {a: e for a, e in factors if not (_tokens(a) & bound) and (whole or is_positive(a))}
+        own = {a: e for a, e in factors if not (_tokens(a) & bound) and may(a)}
         if shared is None:
             shared = own
         else:
@@ -447,7 +456,7 @@ def primitive(form: Form) -> Form:
     """A form without the positive factors that all its monomials share: of the same sign."""
     if not form:
         return form
-    rest = _content(form, False)[1]
+    rest = _content(form, is_positive)[1]
     return scale(rest, 1 / abs(rest[0][1]))
 
 
@@ -493,7 +502,7 @@ def _logarithm(form: Form) -> Form:
         len(form) == 1
         and not form[0][0][0]
         and form[0][1] > 0
-        and all(is_positive(a) for a, _ in form[0][0][2])
+        and all(_not_negative(a) for a, _ in form[0][0][2])
     ):
         (_, _, factors), coefficient = form[0]
         parts = [scale(_log_atom(a), e) for a, e in factors]

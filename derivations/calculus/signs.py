@@ -47,6 +47,12 @@ class Facts:
             known &= frozenset(-s for s in said) if part == mirrored else ANY
         return known
 
+    def within(self, index: ix.Index) -> Facts:
+        """What is known where a sum binds an index: what is said of a free one of its name is of another."""
+        token = nf.Token("i", index.name, index.dim)
+        kept = {form: said for form, said in self.forms.items() if not nf.mentions(form, [token])}
+        return self if len(kept) == len(self.forms) else replace(self, forms=kept)
+
     def _part(self, form: nf.Form) -> nf.Form:
         return form if self.literally else nf.primitive(form)
 
@@ -120,7 +126,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
         case ix.Sum(index, body):
-            inner = _written(body, facts)
+            inner = _written(body, facts.within(index))
             return known & _summed(inner, (index.dim,))
     return known
 

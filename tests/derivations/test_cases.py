@@ -11,9 +11,10 @@ import pytest
 from checks.engine.instances import Instance
 from derivations.calculus import cases
 from derivations.calculus import index as ix
-from derivations.calculus.functions import NONNEGATIVE
+from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.signs import Facts
+from derivations.calculus.normal import normal
+from derivations.calculus.signs import ZERO, Facts, signs
 
 X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
 x, y = X.scalar, Y.scalar
@@ -76,3 +77,19 @@ def test_what_is_seen_holds_at_random_values(seed: int) -> None:
         for a, b in product((-2, -1, 0, Fraction(1, 2), 3), repeat=2):
             at = Instance({}, {(X, ()): Fraction(a), (Y, ()): Fraction(b)}, ())
             assert at.sign(expr, {}) != -1, (expr, a, b)
+
+
+def test_a_size_that_may_be_zero_keeps_no_sign() -> None:
+    """(N - 1) y says nothing of y where N is 1, and y > 0 does not make (N - 1) y positive."""
+    less, size_ = ix.Dim("N-1"), ix.Dim("N")
+    for relation in (ZERO, NONNEGATIVE):
+        assert signs(x + y, Facts(forms={normal(less * (x + y)): relation})) == ANY
+        assert signs(x + y, Facts(forms={normal(size_ * (x + y)): relation})) == relation
+    known = Facts(forms={normal(x + y): POSITIVE})
+    assert signs(less * (x + y), known) == NONNEGATIVE and signs(size_ * (x + y), known) == POSITIVE
+
+
+def test_what_is_known_of_an_index_is_not_known_of_one_that_a_sum_binds() -> None:
+    known = Facts(forms={normal(U[i]): NONNEGATIVE, normal(x): NONNEGATIVE})
+    assert signs(U[i] * x, known) == NONNEGATIVE
+    assert signs(ix.Sum(i, U[i] * x), known) == ANY
