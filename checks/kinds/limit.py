@@ -245,20 +245,20 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
 
         try:
             moved = sp.expand(step_at(_z))
+            target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
         except (NotExact, TypeError, AttributeError, ZeroDivisionError):
             continue
-        if not moved.is_polynomial(_z) or sp.degree(moved, _z) > 1:
-            continue  # not affine
+        if moved.has(sp.nan, sp.zoo, sp.oo) or not moved.is_polynomial(_z) or sp.degree(moved, _z) > 1:
+            continue  # no step is defined there, or it is not affine
         a, b = sp.simplify(moved.coeff(_z, 1)), moved.coeff(_z, 0)
         if goal is not None and s.size in ix.tensors(apply_definitions(goal, s.given)):
             return None
-        target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
         why = _wrong(a, b, target, s)
         if why:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
             text = describe(Instance(instance.sizes, fixed, s.given), {})
             moved_to = _printed(sp.expand(a * _z + b), s)
-            return f"{text}: one step takes z to {moved_to}, {why}"
+            return f"{text}{': ' if text else ''}one step takes z to {moved_to}, {why}"
     return None
 
 

@@ -157,6 +157,7 @@ def test_limit_refutes_steps_that_lead_elsewhere(wrong: Term) -> None:
     assert finding.holds is False and finding.counterexample
 
 
+V1 = as_term(Tensor("v"))
 GAMMA, STATE, INPUT = Tensor("gamma", (), r"\gamma"), Tensor("s", ("d",)), as_term(Tensor("c", ("d",)))
 
 
@@ -185,6 +186,16 @@ def test_what_a_step_does_is_said_in_the_symbols_of_the_statement() -> None:
     wrong = judged(Limit(STATE, as_term(GAMMA) * as_term(STATE) + INPUT, INPUT, GAMMA))
     assert wrong.holds is False and "takes z to γ z + 1" in str(wrong.counterexample)
     assert "eta" not in str(wrong.counterexample)
+
+
+@pytest.mark.parametrize("goal", [as_term(0), (V1 - 1) / (V1 - 1)], ids=["step", "limit"])
+def test_a_point_at_which_nothing_is_defined_refutes_no_limit(goal: Term) -> None:
+    """At v = 1 the quotient is 0/0, for SymPy NaN, which differs from every limit."""
+    eta, nothing = as_term(GAMMA), (V1 * as_term(GAMMA) - as_term(GAMMA)) ** -1
+    found = judged(Limit(SCALAR, z / 2 + (V1 * eta - eta) * nothing - 1 + goal / 2, goal, GAMMA))
+    assert found.holds is None
+    wrong = judged(Limit(SCALAR, z / 2 + 1, as_term(1), GAMMA))
+    assert wrong.holds is False and str(wrong.counterexample).startswith("one step takes z to")
 
 
 def test_limit_without_recurrence_settles_nothing() -> None:
