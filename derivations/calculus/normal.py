@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from sympy import factorint
 
 from derivations.calculus import index as ix
+from derivations.calculus.naming import may_vanish
 
 
 class Token(NamedTuple):
@@ -367,8 +368,10 @@ def total(form: Form, token: Token) -> Form:
 def is_positive(atom: Atom) -> bool:
     """Whether an atom is known to be > 0."""
     match atom[0]:
-        case "D" | "N":
+        case "N":
             return True
+        case "D":
+            return not may_vanish(atom[1])
         case "T":
             return atom[1].positive
         case "C":

@@ -13,6 +13,7 @@ from derivations.calculus import cases
 from derivations.calculus import index as ix
 from derivations.calculus.functions import NONNEGATIVE
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.normal import normal
 from derivations.calculus.signs import Facts
 
 X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
@@ -61,6 +62,13 @@ def test_signs_by_cases() -> None:
 def test_what_is_known_counts_in_every_case() -> None:
     assert cases.nonnegative(y * size(x) - size(x * y)) is None
     assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
+
+
+def test_a_size_that_may_be_0_is_no_positive_factor() -> None:
+    """(N - 1) x >= 0 says nothing of x where N is 1."""
+    times = {name: normal(ix.Dim(name) * x) for name in ("N", "N-1")}
+    assert cases.nonnegative(x, Facts(forms={times["N"]: NONNEGATIVE}))
+    assert cases.nonnegative(x, Facts(forms={times["N-1"]: NONNEGATIVE})) is None
 
 
 @pytest.mark.parametrize("seed", range(15))
