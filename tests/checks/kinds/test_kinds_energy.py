@@ -21,7 +21,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import Given, Identity, Malformed
 from derivations.calculus.gradients import bregman, zeros
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, as_term, diag, exp, squared_norm, stack, sum_over
+from derivations.calculus.term import Term, apply, as_term, diag, exp, squared_norm, stack, sum_over
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, A, N, V, Z, i, j, k, m
 
@@ -180,6 +180,19 @@ def test_a_limit_need_not_be_defined_outside_of_the_range(
 ) -> None:
     g, end = as_term(GAMMA), None if high is None else Fraction(high)
     assert judged(fading(pole(g), rate(g), Fraction(low), end)).holds is holds
+
+
+@pytest.mark.parametrize("name", ["t", "t'", "u"])
+def test_the_step_size_runs_through_the_interval_whatever_is_defined(name: str) -> None:
+    """z/2 + |γ - t| with t := 1 goes to 0 for γ = t alone; once γ was put as that t."""
+    one = Tensor(name, positive=True)
+    given = (Given(one, (), as_term(1), "one"),)
+    off = apply("abs", as_term(GAMMA) - as_term(one))
+    wrong = Limit(SCALAR, z / 2 + off, as_term(0), GAMMA, as_term(Fraction(1, 2)), given=given)
+    assert judged(wrong).holds is None
+    assert judged(
+        replace(wrong, step=z / 2 + off / 2, limit=as_term(GAMMA) - as_term(one), low=Fraction(1))
+    ).proved
 
 
 def test_what_a_step_does_is_said_in_the_symbols_of_the_statement() -> None:
