@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import count
 from numbers import Rational
 from typing import Any
 
@@ -158,9 +159,7 @@ def _within(s: Limit, recurrence: Identity) -> Iterator[Identity]:
     either end, because a pole at an end is then seen to lie outside.
     """
     low = _low(s)
-    taken = {x.name for side in (recurrence.lhs, recurrence.rhs) for x in _tensors(side, s.given)}
-    name = next(name for name in ("t", "u", "t'", "u'", "t''") if name not in taken)
-    t = as_term(Tensor(name, positive=True))
+    t = as_term(Tensor(_new_name(s, recurrence), positive=True))
     ways = [low + t]
     if s.high is not None:
         inside = (s.high - low) * t / (1 + t)
@@ -174,9 +173,16 @@ def _within(s: Limit, recurrence: Identity) -> Iterator[Identity]:
         )
 
 
-def _tensors(term: Term, given: tuple[Given, ...]) -> set[Tensor]:
-    at = tuple(Index(f"p{n}#", dim) for n, dim in enumerate(term.shape()))
-    return ix.tensors(apply_definitions(term.entry(*at), given))
+def _new_name(s: Limit, recurrence: Identity) -> str:
+    """A letter that nothing has, what is defined included: a definition of t would be put in its place."""
+    terms = (recurrence.lhs, recurrence.rhs, *(g.value for g in s.given))
+    used = set().union({g.tensor for g in s.given}, *map(_tensors, terms))
+    taken = {name for x in used for name in (x.name, x.symbol)}
+    return next(name for n in count() if (name := "t" + "'" * n) not in taken)
+
+
+def _tensors(term: Term) -> set[Tensor]:
+    return ix.tensors(term.entry(*(Index(f"p{n}#", dim) for n, dim in enumerate(term.shape()))))
 
 
 def _shrinks(s: Limit, start: Fraction | None = None) -> bool | None:
@@ -245,20 +251,20 @@ def _one_dimensional(s: Limit, seed: int) -> str | None:
 
         try:
             moved = sp.expand(step_at(_z))
+            target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
         except (NotExact, TypeError, AttributeError, ZeroDivisionError):
             continue
-        if not moved.is_polynomial(_z) or sp.degree(moved, _z) > 1:
-            continue  # not affine
+        if moved.has(sp.nan, sp.zoo, sp.oo) or not moved.is_polynomial(_z) or sp.degree(moved, _z) > 1:
+            continue  # no step is defined there, or it is not affine
         a, b = sp.simplify(moved.coeff(_z, 1)), moved.coeff(_z, 0)
         if goal is not None and s.size in ix.tensors(apply_definitions(goal, s.given)):
             return None
-        target = None if goal is None else sp.sympify(instance.evaluate(goal, where))
         why = _wrong(a, b, target, s)
         if why:
             fixed = {k: v for k, v in instance.values.items() if k[0] not in (s.state, s.size)}
             text = describe(Instance(instance.sizes, fixed, s.given), {})
             moved_to = _printed(sp.expand(a * _z + b), s)
-            return f"{text}: one step takes z to {moved_to}, {why}"
+            return f"{text}{': ' if text else ''}one step takes z to {moved_to}, {why}"
     return None
 
 

@@ -7,6 +7,7 @@ stands beside other symbols as it is; 2N, a/b or A+B need parentheses.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _GROUPS = {"{": "}", "(": ")", "[": "]", r"\langle": r"\rangle", r"\left": r"\right"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
@@ -105,6 +106,12 @@ _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\{[^{}]*\}|\w))?'*|\d+|[-+/]|\S")
 def size_words(latex: str) -> list[str]:
     """What the name of a size is written with: names, numbers and signs between them, as in N - 1 and 2N."""
     return _WORD.findall(re.sub(r"\{([-+])\}", r"\1", re.sub(r"\\[,;: ]|~", " ", latex)))
+
+
+@lru_cache(maxsize=1_000)
+def may_vanish(size: str) -> bool:
+    """Whether nothing says that a size is not 0: it is written as a difference, as N - 1 is."""
+    return "-" in size_words(size)
 
 
 def is_size(latex: str) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from sympy import factorint
 
 from derivations.calculus import index as ix
-from derivations.calculus.naming import size_words
+from derivations.calculus.naming import may_vanish
 
 
 class Token(NamedTuple):
@@ -368,10 +368,10 @@ def total(form: Form, token: Token) -> Form:
 def is_positive(atom: Atom) -> bool:
     """Whether an atom is known to be > 0."""
     match atom[0]:
-        case "D":
-            return "-" not in size_words(atom[1])  # N - 1 may be 0
         case "N":
             return True
+        case "D":
+            return not may_vanish(atom[1])
         case "T":
             return atom[1].positive
         case "C":

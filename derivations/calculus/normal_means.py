@@ -69,18 +69,18 @@ def _of_product(term: ix.Expr, w: Tensor) -> ix.Expr:
             )
     places = tuple(Index(letter, dim).fresh() for letter, dim in zip("abcdefgh", w.dims, strict=False))
     grown = _linear(exponent, w, places)
+    turned = _as_sum([(name, _linear(angle, w, places)) for name, angle in waves])
     if entries:
         return ix.total(
             _by_parts([*before, ix.exp(exponent), *(ix.Call(*wave) for wave in waves)], entries, w), *sums
         )
-    turned = _as_sum([(name, _linear(angle, w, places)) for name, angle in waves])
     parts = [ix.Num(number) * _of_wave(grown, name, turn, places) for number, name, turn in turned]
     return ix.total(ix.Mul((*before, ix.Add(tuple(parts)))), *sums)
 
 
 def _by_parts(others: list[ix.Expr], entries: list[ix.At], w: Tensor) -> ix.Expr:
-    """The mean of a product with entries of ``w``: that of the derivative of the rest by one of them. The
-    exponent is linear, so that the powers become fewer.
+    """The mean of a product with entries of ``w``: that of the derivative of the rest by one of them.
+    Exponent and angles are linear, so that the powers become fewer.
     """
     if len(entries) > _MOST:
         raise NoClosedForm(f"a power of more than {_MOST} entries of {w.name}")

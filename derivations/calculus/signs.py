@@ -14,7 +14,7 @@ from fractions import Fraction
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import ANY, NONNEGATIVE, POSITIVE, domain_of, signs_of
-from derivations.calculus.naming import size_words
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.order import is_mask
 
 Signs = frozenset[int]
@@ -132,8 +132,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
 
 
 def _of_size(name: str) -> Signs:
-    """The signs of a size: nothing says that one that is written as a difference, as N - 1 is, is not 0."""
-    return NONNEGATIVE if "-" in size_words(name) else POSITIVE
+    return NONNEGATIVE if may_vanish(name) else POSITIVE
 
 
 def _less_one(arg: ix.Expr) -> ix.Expr:

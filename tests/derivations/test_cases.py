@@ -64,6 +64,13 @@ def test_what_is_known_counts_in_every_case() -> None:
     assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
 
 
+def test_a_size_that_may_be_0_is_no_positive_factor() -> None:
+    """(N - 1) x >= 0 says nothing of x where N is 1."""
+    times = {name: normal(ix.Dim(name) * x) for name in ("N", "N-1")}
+    assert cases.nonnegative(x, Facts(forms={times["N"]: NONNEGATIVE}))
+    assert cases.nonnegative(x, Facts(forms={times["N-1"]: NONNEGATIVE})) is None
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_what_is_seen_holds_at_random_values(seed: int) -> None:
     rng = random.Random(f"{seed} cases")

@@ -82,6 +82,7 @@ v, d = as_term(VECTOR), size("d")
     (squared_norm(v) ** 2, d * (d + 2), d**2),
     (v[Index("a", "d")] * v[Index("b", "d")], kronecker(Index("a", "d"), Index("b", "d")), as_term(1)),
     (as_term(W) ** 4, as_term(3), as_term(2)),
+    (as_term(W) * apply("cos", as_term(X) * as_term(W)), as_term(0), as_term(X)),
 ], ids=str)  # fmt: skip
 def test_powers_have_their_moments_for_every_size(integrand: Term, value: Term, wrong: Term) -> None:
     drawn = W if W in ix.tensors(integrand.entry()) else VECTOR
@@ -96,6 +97,7 @@ def test_powers_have_their_moments_for_every_size(integrand: Term, value: Term, 
         (1 / (1 + w**2), "neither a power"),
         (w**7, "more than 6 entries"),
         (w * ix.exp(w**2), "not linear"),
+        (w * ix.Call("sin", x * w**2), "not linear"),
         (ix.exp(w**2), "not linear"),
         (ix.Call("cos", w * w * x), "not linear"),
         (1 / (1 + ix.exp(w)), "neither a power"),

@@ -21,7 +21,7 @@ from checks.kinds.stationary import Stationary
 from checks.statement import Given, Identity, Malformed
 from derivations.calculus.gradients import bregman, zeros
 from derivations.calculus.index import Tensor
-from derivations.calculus.term import Term, as_term, diag, exp, squared_norm, stack, sum_over
+from derivations.calculus.term import Term, apply, as_term, diag, exp, squared_norm, stack, sum_over
 from derivations.theories.energy import forms as en
 from derivations.theories.energy.forms import AV, DV, A, N, V, Z, i, j, k, m
 
@@ -157,6 +157,7 @@ def test_limit_refutes_steps_that_lead_elsewhere(wrong: Term) -> None:
     assert finding.holds is False and finding.counterexample
 
 
+V1 = as_term(Tensor("v"))
 GAMMA, STATE, INPUT = Tensor("gamma", (), r"\gamma"), Tensor("s", ("d",)), as_term(Tensor("c", ("d",)))
 
 
@@ -181,10 +182,33 @@ def test_a_limit_need_not_be_defined_outside_of_the_range(
     assert judged(fading(pole(g), rate(g), Fraction(low), end)).holds is holds
 
 
+@pytest.mark.parametrize("name", ["t", "t'", "u"])
+def test_the_step_size_runs_through_the_interval_whatever_is_defined(name: str) -> None:
+    """z/2 + |γ - t| with t := 1 goes to 0 for γ = t alone; once γ was put as that t."""
+    one = Tensor(name, positive=True)
+    given = (Given(one, (), as_term(1), "one"),)
+    off = apply("abs", as_term(GAMMA) - as_term(one))
+    wrong = Limit(SCALAR, z / 2 + off, as_term(0), GAMMA, as_term(Fraction(1, 2)), given=given)
+    assert judged(wrong).holds is None
+    assert judged(
+        replace(wrong, step=z / 2 + off / 2, limit=as_term(GAMMA) - as_term(one), low=Fraction(1))
+    ).proved
+
+
 def test_what_a_step_does_is_said_in_the_symbols_of_the_statement() -> None:
     wrong = judged(Limit(STATE, as_term(GAMMA) * as_term(STATE) + INPUT, INPUT, GAMMA))
     assert wrong.holds is False and "takes z to γ z + 1" in str(wrong.counterexample)
     assert "eta" not in str(wrong.counterexample)
+
+
+@pytest.mark.parametrize("goal", [as_term(0), (V1 - 1) / (V1 - 1)], ids=["step", "limit"])
+def test_a_point_at_which_nothing_is_defined_refutes_no_limit(goal: Term) -> None:
+    """At v = 1 the quotient is 0/0, for SymPy NaN, which differs from every limit."""
+    eta, nothing = as_term(GAMMA), (V1 * as_term(GAMMA) - as_term(GAMMA)) ** -1
+    found = judged(Limit(SCALAR, z / 2 + (V1 * eta - eta) * nothing - 1 + goal / 2, goal, GAMMA))
+    assert found.holds is None
+    wrong = judged(Limit(SCALAR, z / 2 + 1, as_term(1), GAMMA))
+    assert wrong.holds is False and str(wrong.counterexample).startswith("one step takes z to")
 
 
 def test_limit_without_recurrence_settles_nothing() -> None:
