@@ -213,16 +213,21 @@ def tensors_of(statement: Any) -> set[Tensor]:
     return found
 
 
-def functions_of(item: Any) -> Iterator[Callable[..., Any]]:
-    """The functions that a statement holds: what they give may change while the statement stays the same."""
+def held(item: Any) -> Iterator[Any]:
+    """What a statement is made of: its fields, theirs and so on, down to formulas, symbols and numbers."""
+    yield item
     if isinstance(item, (tuple, list)):
         for part in item:
-            yield from functions_of(part)
+            yield from held(part)
     elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor, Term)):
         for f in fields(item):
-            yield from functions_of(getattr(item, f.name))
-    if callable(item) and not isinstance(item, (type, sp.Basic)):  # SymPy's symbols make functions
-        yield item
+            yield from held(getattr(item, f.name))
+
+
+def functions_of(item: Any) -> Iterator[Callable[..., Any]]:
+    """The functions that a statement holds: what they give may change while the statement stays the same."""
+    # SymPy's symbols make functions
+    return (part for part in held(item) if callable(part) and not isinstance(part, (type, sp.Basic)))
 
 
 def occurring(tensors: tuple[Tensor, ...], *terms: Term) -> tuple[Tensor, ...]:

@@ -14,7 +14,7 @@ import sympy as sp
 from checks.engine.hypotheses import apply_definitions, check_promises
 from checks.engine.names import check_letters, check_names
 from checks.engine.notation import all_terms, notation
-from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, tensors_of, terms_of
+from checks.statement import Fact, Given, Identity, Kind, Link, Malformed, held, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import EXPONENT, is_unknown
@@ -276,14 +276,7 @@ def _numbers_and_symbols(statement: Any) -> None:
 
 
 def _expressions(item: Any) -> Iterator[sp.Expr]:
-    if isinstance(item, sp.Expr):
-        yield item
-    elif isinstance(item, (tuple, list)):
-        for part in item:
-            yield from _expressions(part)
-    elif hasattr(item, "__dataclass_fields__") and not isinstance(item, (type, Term, Index, Tensor)):
-        for name in item.__dataclass_fields__:
-            yield from _expressions(getattr(item, name))
+    return (part for part in held(item) if isinstance(part, sp.Expr))
 
 
 def _evaluated(expression: sp.Basic) -> sp.Basic:

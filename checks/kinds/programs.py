@@ -68,9 +68,6 @@ class WellPosed(Kind):
         return set(self.printed) - self.program.unknown()
 
 
-_NO_CONDITION = "has no condition besides the signs of the multipliers}"
-
-
 @dataclass(frozen=True)
 class Dual(Kind):
     """The Lagrange dual of a program has exactly these conditions besides the signs of the multipliers.
@@ -90,14 +87,13 @@ class Dual(Kind):
         """The program, what its multipliers are called, and the conditions, one after the other."""
         rows = [rf"{term.latex()} = 0" for _, term in self.conditions]
         rows += [c.spanned() for c in self.domain]
-        conditions = r",\quad ".join(rows)
-        dual = rf"has the conditions}}\quad {conditions}" if rows else _NO_CONDITION
-        called = [c.multiplier for c in self.program.constraints]
-        if any(called):
-            names = r",\,".join(tensor.symbol if tensor else r"\cdot" for tensor in called)
-            dual = rf"whose multipliers }}{names}\text{{ belong to these constraints in turn, {dual}"
-        dual = rf"\text{{its dual{',' * any(called)} {dual}"
-        return rf"\begin{{gathered}}{self.program.latex()} \\ {dual}\end{{gathered}}"
+        said = "has the conditions" if rows else "has no condition besides the signs of the multipliers"
+        dual = rf"\text{{its dual {said}}}"
+        if called := r",\,".join(c.multiplier.symbol for c in self.program.constraints):
+            belong = rf"\text{{ belong to these constraints in turn, {said}}}"
+            dual = rf"\text{{its dual, whose multipliers }}{called}{belong}"
+        conditions = r"\quad " * bool(rows) + r",\quad ".join(rows)
+        return rf"\begin{{gathered}}{self.program.latex()} \\ {dual}{conditions}\end{{gathered}}"
 
 
 def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:

@@ -5,7 +5,7 @@ other things.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -38,11 +38,11 @@ from checks.kinds.stationary import Stationary
 from checks.kinds.unbounded import Bounded
 from checks.run.severity import general_entry, kept_of, likeness, unpromised, weaker
 from checks.run.whatever import SIDES, holds_whatever, stood_for
-from checks.statement import Definition, Fact, Given, Identity, leaves, tensors_of, terms_of
+from checks.statement import Definition, Fact, Given, Identity, held, leaves, tensors_of, terms_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import is_unknown
-from derivations.calculus.index import Index, Tensor
+from derivations.calculus.index import Tensor
 from derivations.calculus.printing import to_expr
 from derivations.calculus.program import Program
 from derivations.calculus.signs import signs
@@ -403,11 +403,4 @@ def named(statement: Any) -> set[str]:
 
 
 def _symbols(item: Any) -> Iterator[sp.Symbol]:
-    if isinstance(item, sp.Basic):
-        yield from item.free_symbols
-    elif isinstance(item, (tuple, list)):
-        for part in item:
-            yield from _symbols(part)
-    elif is_dataclass(item) and not isinstance(item, (type, Index, Tensor, Term)):
-        for f in fields(item):
-            yield from _symbols(getattr(item, f.name))
+    return (symbol for part in held(item) if isinstance(part, sp.Basic) for symbol in part.free_symbols)

@@ -68,8 +68,8 @@ def test_a_dual_without_conditions_says_so() -> None:
     assert (
         r"its dual, whose multipliers }m\text{ belong to these constraints in turn, has no condition" in says
     )
-    nameless = Dual(Program("nearest", (X,), squared_norm(x) / 2, (replace(kept, multiplier=None),)), ())
-    assert "its dual has no condition besides the signs" in nameless.statement_latex()
+    free = Dual(Program("nearest", (X,), squared_norm(x) / 2, ()), ())
+    assert "its dual has no condition besides the signs" in free.statement_latex()
 
 
 def test_a_finding_prints_as_one_line() -> None:
