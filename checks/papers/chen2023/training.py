@@ -274,5 +274,6 @@ claim(
     r"$\boldsymbol{h}_{e,l}$: column $l$ of $H_e$.",
     notes="A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
     "singular values is wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not "
-    "excluded.",
+    "excluded. For the Long Range Arena the code takes the trace of W_e and W_r under the flag --trace_no_x, "
+    "which its scripts set, else that of the data-dependent weights.",
 )
