@@ -207,9 +207,9 @@ claim(
     where=NOTATION,
     notes="Judged as a property of J², for two tokens and two directions, where a matrix of low rank is "
     "singular: with both features, f(X) and Λ the identity, J = 0 wherever W_e = W_r, so the minimisers of "
-    "J² have every rank, and neither weight stands in K. What does bound the rank is the architecture: s "
-    "columns in E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is "
-    "chen2023/fig1.",
+    "J² have every rank; and J = 0 at W_e = W_r = 0, whatever K is. What does bound the rank is the "
+    "architecture: s columns in E and R, width p in K, whatever J is. The experiment that is to show a "
+    "sharper decay is chen2023/fig1.",
 )
 
 
