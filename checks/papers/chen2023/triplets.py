@@ -150,9 +150,11 @@ claim(
 )
 
 
-def _decomposed(a: KsvdAssumptions) -> Rule:
+def _decomposed(a: KsvdAssumptions) -> All:
     conclusion = Fact("K - H_e Σ H_rᵀ", entry(K - h_e @ Sigma @ h_r.T, i, j), "=")
-    return Rule((*EIGEN_FACTS, *ORTHONORMAL), conclusion, solution(I_2, (1,), ((1,), (0,)), ((1,), (0,))))
+    point = solution(I_2, (1,), ((1,), (0,)), ((1,), (0,)))
+    rule = Rule((*EIGEN_FACTS, *ORTHONORMAL), conclusion, point, label="K = H_e Σ H_rᵀ")
+    return All(*stationary_gives_eigen(printed(a)), rule)
 
 
 def _whole(a: KsvdAssumptions) -> All:
@@ -164,7 +166,7 @@ def _whole(a: KsvdAssumptions) -> All:
     unit = Equation(UNIT.lhs, UNIT.rhs, R_J, "orthonormal columns: this residual vanishes")
     product = h_e @ Sigma @ h_r.T
     return All(
-        Identity(lam[l_] * sigma[l_], as_term(1), (LAMBDA_RULE,), label="Σ = Λ⁻¹"),
+        *stationary_gives_eigen(printed(a)),
         Follows(
             (EIGEN_E, EIGEN_R, unit, UNIT_R, spanned),
             K,
@@ -189,8 +191,8 @@ claim(
     "Section 3, after Theorem 3.2",
     "Σ is the inverse of Λ and K = H_e Σ H_rᵀ",
     theory="ksvd",
-    words="With Σ = Λ⁻¹ the solutions of (7) decompose the kernel: K = H_e Σ H_rᵀ with the non-zero singular "
-    "values in Σ.",
+    words="Stationary points of (6) solve (7) with Σ = Λ⁻¹; solutions of (7) decompose the kernel: K = H_e Σ "
+    "H_rᵀ with the non-zero singular values in Σ.",
     literal=_decomposed,
     corrected=_whole,
     correction_words="For orthonormal columns K = H_e Σ H_rᵀ holds exactly when s is the rank of K; for "

@@ -14,6 +14,7 @@ from checks.claim import Options, built
 from checks.engine.judge import ENGINES
 from checks.engine.printing import conditions_latex
 from checks.kinds.arithmetic import Arithmetic
+from checks.kinds.follows import Follows
 from checks.papers.chen2023 import (
     attention,
     conditions,
@@ -74,7 +75,7 @@ def test_the_k_of_a_name_is_told_from_a_sum_over_k(id: str) -> None:
 
 @pytest.mark.parametrize("f_X", ["identity", "sampled"])
 def test_verdicts_hold_for_every_f_of_x(f_X: str) -> None:
-    for id in ("eq7", "eq14", "thm3.2", "lem4.2", "eq6"):
+    for id in ("eq7", "eq14", "thm3.2", "lem4.2", "eq6", "prose-lambda-inverse-sigma"):
         claim = CLAIMS[f"chen2023/{id}"]
         here = examine(claim, KsvdAssumptions(f_X=f_X), Options(), quick=True).verdict
         assert here == dict(PAIRS)[f"chen2023/{id}"]
@@ -303,6 +304,17 @@ def test_the_kernel_without_f_of_x_fails_where_the_conditions_hold(f_X: str, hol
         right = symbols.kernel_rule(symbols.printed(KsvdAssumptions(f_X=f_X)))
         step = replace(step, given=(right, conditions.LAMBDA_RULE))
         assert ENGINES[type(step)](step, 0, False).counterexample is None  # at the same points
+
+
+def test_that_sigma_is_the_inverse_of_lambda_follows_from_stationarity_and_is_no_hypothesis() -> None:
+    own = KsvdAssumptions()
+    for statement in (triplets._decomposed(own), triplets._whole(own)):
+        for step in statement.parts[:2]:
+            assert isinstance(step, Follows)
+            assert symbols.sigma.data not in {g.tensor for g in step.given}
+            assert ENGINES[type(step)](step, 0, False).counterexample is None
+            doubled = replace(step, rhs=2 * step.rhs)
+            assert ENGINES[type(doubled)](doubled, 0, False).counterexample is not None
 
 
 def test_families_have_orthonormal_columns() -> None:
