@@ -116,6 +116,9 @@ def _closeness(printed: Any, repair: Any) -> float:
         return SAME
     if weaker(printed, repair) or getattr(printed, "exists", False):  # what is nowhere is no slip of the pen
         return 0
+    if isinstance(printed, Arithmetic) and isinstance(repair, Arithmetic):
+        if len(repair.figures) < len(printed.figures):  # nor is a figure that no other number mends
+            return 0
     formulas = isinstance(printed, FORMULAS) and isinstance(repair, FORMULAS)
     return kept_of(printed, repair) if formulas or _asserts(repair) == _asserts(printed) else 0
 

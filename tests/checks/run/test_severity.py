@@ -93,6 +93,7 @@ def severity(printed, corrected) -> str:
     (figures(-1, 0), figures(0, 0), "condition"),
     (figures(-1, 0), figures(-1, -1), "misprint"),
     (figures(-1, 0), figures(0, 0, "counted otherwise"), "misprint"),
+    (figures(-1, 0), Arithmetic(figures(-1, 0).figures[:1]), "substance"),
 ])  # fmt: skip
 def test_by_the_repair(printed, corrected, expected: str) -> None:
     assert severity(printed, corrected) == expected
