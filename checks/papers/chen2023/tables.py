@@ -163,9 +163,9 @@ def _notes_1() -> str:
     gains = [new - old for new, old in zip(MODELS_1[PLUS], MODELS_1[BASE], strict=True)]
     share = gains[UEA.index("PEMS")] / sum(gains)
     return (
-        f"The ranking at the top does not change. {100 * float(share):.0f} per cent of the gain over the "
-        "Transformer come from PEMS-SF alone. Entries of Primal. that occur in Table 9 only without the KSVD "
-        "loss: chen2023/tab9."
+        f"The ranking at the top does not change. {100 * float(share):.0f} per cent of the gain of "
+        "Primal.+Trans. over the Transformer come from PEMS-SF alone. Entries of Primal. that occur in Table "
+        "9 only without the KSVD loss: chen2023/tab9."
     )
 
 
