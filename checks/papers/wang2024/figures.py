@@ -62,8 +62,8 @@ claim(
     "Figure 3",
     "Error over training, four kernels",
     role="empirical",
-    words="For linear, exponential, RBF and softmax kernels the trained Transformer reaches the error of the "
-    "designed one.",
+    words="For linear, exponential, RBF and softmax kernels the error of the trained Transformer comes very "
+    "close to that of the designed one after enough steps.",
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
