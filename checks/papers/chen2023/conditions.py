@@ -268,6 +268,10 @@ claim(
     notes="The two kernels agree for all features exactly if f(X)ᵀf(X) = I_p. The appendix has f(X).",
 )
 
+ELIMINATED = (
+    r" On the left stands component $l$ of what the last two lines of (14) say is zero, with the weights and "
+    r"scores that follow from its first four."
+)
 claim(
     "chen2023/prose-eliminated-conditions",
     "Appendix A.1, after (14)",
@@ -278,9 +282,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
-    where=NOTATION
-    + r" On the left stands component $l$ of what the last two lines of (14) say is zero, with the weights "
-    r"and scores that follow from its first four.",
+    where=NOTATION + ELIMINATED,
 )
 
 

@@ -12,7 +12,13 @@ from checks.kinds.feasible import Solvable
 from checks.kinds.follows import ZERO, Equation, Follows
 from checks.kinds.unbounded import Bounded, Ray
 from checks.leg import Legs
-from checks.papers.chen2023.conditions import LAMBDA_RULE, between, eigen_equations, without_weights
+from checks.papers.chen2023.conditions import (
+    ELIMINATED,
+    LAMBDA_RULE,
+    between,
+    eigen_equations,
+    without_weights,
+)
 from checks.papers.chen2023.duality import eigen_gives_stationary, stationary_gives_eigen
 from checks.papers.chen2023.symbols import (
     EIGEN,
@@ -247,7 +253,7 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq14",),
     legs=(tensor_legs.eigen_problem,),
-    where=NOTATION,
+    where=NOTATION + ELIMINATED,
     notes="(15) and what follows from it have the transpose.",
 )
 

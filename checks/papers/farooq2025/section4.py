@@ -621,6 +621,6 @@ claim(
     rests_on=(HERE + "eq11", HERE + "eq47"),
     legs=(solver_legs.attention_minimises, solver_legs.quadratic_minimises),
     where=WHERE + r" $W\in\mathbb{R}^{n\times d_v}$ any matrix, $u(W)$ the $u_j$ at $Z=W$.",
-    notes="For the energies of Sections 4 to 7 the valley is flat as soon as d_v ≥ 2; it is a point only for "
-    "d_v = 1 with A invertible and no vanishing value.",
+    notes="For (47) the valley is flat as soon as d_v ≥ 2; it is a point only for d_v = 1 with A invertible "
+    "and no vanishing value.",
 )

@@ -218,6 +218,6 @@ claim(
     rests_on=("nguyen2023/eq26", "nguyen2023/eq49", "nguyen2023/prose-centering-only"),
     legs=(variant_heads.beta_sh_definition, variant_optima.beta_sh_optimum),
     where=WHERE + r" $\beta$ a constant.",
-    notes="Not an identity with (49) but (49) without its scale: see nguyen2023/prose-simplified-bn. The "
-    "text writes μ where the formula has the head's mean.",
+    notes="Another attention than (49): no scale, and the mean times β. The text writes μ where the formula "
+    "has the head's mean.",
 )

@@ -252,8 +252,10 @@ claim(
     where=WHERE
     + r" $[W_K,W_K']$ and $[W_Q,W_Q']$ are any key and query matrices with $d+C-1$ columns, in blocks for "
     r"covariates and outcomes; $e$ and $e'$: the stacked vectors of key and query, in (c) both $(x,y_j)$.",
-    notes="A constant a would satisfy a = 0, Ca = 0 or a = -a. Where W e = 0 the cosine is not defined. On "
-    "positive covariates with d = 1 the cosine is constantly 1, so the sign assumption is needed. In Section "
-    "3 the query's entry -1/C is itself a constant feature: linear attention with a free W_K can get an "
-    "affine term from it.",
+    notes="A constant a would satisfy a = 0, Ca = 0 or a = -a. For C > 2 the negatives that (c) takes are no "
+    "outcomes ỹ - 1/C; there a cosine a of the keys in (b) makes its terms a‖W_K e‖‖W_Q e'‖, all of the sign "
+    "of a, so that a = 0 again. Where W e = 0 the cosine is not defined. On positive covariates with d = 1 a "
+    "cosine of the covariates alone is constantly 1, so the sign assumption is needed. In Section 3 the "
+    "query's entry -1/C is itself a constant feature: linear attention with a free W_K can get an affine "
+    "term from it.",
 )
