@@ -42,7 +42,7 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
     """The cases, which leave nothing out, in each of which the expression is visibly >= 0 wherever it is
     defined; None where one of them is not seen to be, or there are too many.
     """
-    if signs(expr, facts) <= NONNEGATIVE:
+    if signs(expr, facts) <= NONNEGATIVE or signs(maxima.upright(expr), facts) <= NONNEGATIVE:
         return [Case((), expr)]
     found: list[Case] = []
     todo = [Case((), to_expr(maxima.canonical(expr)))]
@@ -104,26 +104,37 @@ def _visible(case: Case, facts: Facts) -> bool:
         form = nf.normal(arg)
         forms[form] = forms.get(form, frozenset((-1, 0, 1))) & known
     more = replace(facts, forms=forms)
-    return _seen(_cleared(nf.normal(case.rest), more), list(case.assumed), more)
+    return _seen(_cleared(_exponentiated(nf.normal(case.rest)), more), list(case.assumed), more)
+
+
+def _exponentiated(form: nf.Form) -> nf.Form:
+    """A form that is not negative where c log A + R is not, for the only logarithm among the terms: A -
+    exp(-R/c) for c > 0, and its negative for c < 0.
+    """
+    logs = [(mono, c) for mono, c in form if nf.inside_logarithm(mono) is not None]
+    if len(logs) != 1:
+        return form
+    (mono, c), rest = logs[0], tuple(part for part in form if part != logs[0])
+    argument = nf.inside_logarithm(mono)
+    assert argument is not None
+    other = nf.exponential(nf.scale(rest, -1 / c))
+    return nf.scale(nf.add(argument, nf.scale(other, -1)), 1 if c > 0 else -1)
 
 
 def _cleared(form: nf.Form, facts: Facts) -> nf.Form:
     """A form times the denominators in it that are visibly positive, which keeps its sign."""
     for (_, _, factors), _ in form:
         for atom, exponent in factors:
-            whole = atom[0] == "P" and exponent < 0 and exponent.denominator == 1
-            if (
-                whole
-                and all(t.kind == "i" for t in nf.outer(atom))
-                and signs(to_expr(atom[1]), facts) <= POSITIVE
-            ):
-                times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
+            if atom[0] not in "PD" or exponent > 0 or exponent.denominator > 1:
+                continue
+            times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
+            if all(t.kind == "i" for t in nf.outer(atom)) and signs(to_expr(times), facts) <= POSITIVE:
                 return _cleared(nf.mul(form, times), facts)
     return form
 
 
 def _seen(form: nf.Form, assumed: list[tuple[ix.Expr, Signs]], facts: Facts) -> bool:
-    if signs(to_expr(form), facts) <= NONNEGATIVE:
+    if maxima.not_negative(form, facts):
         return True
     for number, (arg, known) in enumerate(assumed):
         own = nf.normal(arg)
