@@ -25,8 +25,8 @@ NONZERO: Signs = frozenset((-1, 1))
 @dataclass(frozen=True)
 class Facts:
     """What is known besides promises: the signs of every entry of a tensor, and of expressions by their
-    normal form; ``literally`` leaves out what follows for their multiples by what is positive, and that 1
-    less a delta is not negative.
+    normal form; ``literally`` leaves out what follows for their multiples by what is positive, that 1
+    less a delta is not negative, and that a sum is at least each of its summands.
     """
 
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
@@ -187,7 +187,7 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
     total = ZERO
     for mono, coefficient in form:
         total = _plus(total, _of_monomial(mono, coefficient, facts))
-    if total == ANY:
+    if total == ANY and not facts.literally:
         above = _of_lower(form, facts)
         return above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
     return total
