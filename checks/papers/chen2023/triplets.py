@@ -414,7 +414,7 @@ claim(
     literal=lambda a: All(_up_to_n(printed(a)), _searched()),
     corrected=lambda a: All(_left_inverse(a), _beyond()),
     correction_words="s orthonormal triplets with positive σ_l need s ≤ p: the p × s matrix C = "
-    "f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then has a left inverse. The experiments take s beyond p, and on one data set "
+    "f(X)ᵀf(X)φ_k(X)ᵀH_rΛ then has a left inverse. The experiments take s beyond p, and on JapaneseVowels "
     "beyond N.",
     assumes=PRIMAL,
     rests_on=("chen2023/thm3.2",),

@@ -259,8 +259,8 @@ claim(
     rests_on=("chen2023/eq7",),
     legs=(tensor_legs.equal_norms,),
     where=NOTATION + COLUMNS,
-    notes="It needs σ_l ≠ 0, since with K = 0 and σ_l = 0 any two columns solve (7), but no "
-    "columns of norm 1. Where those of H_e are orthonormal, so are those of H_r: chen2023/thm3.2.",
+    notes="It needs σ_l ≠ 0, since with K = 0 and σ_l = 0 any two columns solve (7); columns of norm 1 it "
+    "does not need. Where those of H_e are orthonormal, so are those of H_r: chen2023/thm3.2.",
 )
 
 

@@ -304,7 +304,7 @@ claim(
     r"$h=\sum_j w_{mj}s_j$ the field of neuron $m$; $t$ the change of its state, which is $s$ before and "
     r"$s'$ after it.",
     notes="The cycle of two coupled neurons is one of updates of all neurons at once. That updates of one "
-    "neuron at a time come to rest is not decided here: where the field is 0 it depends on what sign(0) is. "
+    "neuron at a time come to rest is not decided here. "
     "With antisymmetric weights the energy is zero in every state, so there is nothing to minimise.",
 )
 

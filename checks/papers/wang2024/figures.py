@@ -112,10 +112,11 @@ claim(
     rests_on=("wang2024/eq11",),
     where=SETTING,
     reason=TRAINING,
-    notes="Only the designed Transformer is shown, although Section 4 names RBF attention among the results "
-    "of the Appendix that show close agreement with a trained one. Appendix C also finds these maps smoother "
-    "than those of softmax attention in Figure 2 and closer to the samples, and softmax attention a bit "
-    "better at the shape of the true probabilities: that is not decided here.",
+    notes="Only the designed Transformer is shown; Appendix C says that a trained one agrees closely and "
+    "omits it: see wang2024/prose-laplacian-agreement. Appendix C also finds these maps smoother than those "
+    "of softmax attention in Figure 2 and closer to the samples, softmax attention a bit better at the shape "
+    "of the true probabilities, and larger contexts to bring the maps nearer to it: that is not decided "
+    "here.",
 )
 
 v = as_term(Tensor("v", (CLASSES, D), "v", "v_{%1}"))
@@ -173,7 +174,9 @@ claim(
     rests_on=("wang2024/eq11", "wang2024/prose-mercer-laplacian"),
     where=SETTING,
     reason=TRAINING,
-    notes="The caption refers to itself. Only the designed Transformer is shown.",
+    notes="The caption refers to itself. Only the designed Transformer is shown. The paper suspects the "
+    "1-norm, which is not differentiable where a coordinate is 0, sees little reason to use this kernel, and "
+    "finds all nonlinear kernels similar: that is not decided here.",
 )
 
 claim(

@@ -116,7 +116,8 @@ def unmasked_query(assumptions: Any, options: Options) -> list[Evidence]:
     # the layer divides by N, the mean of the loss by N + 1
     both = parameter_steps([*x, query], [*y, nothing], [query], rate / 2 * (n + 1) / n, 3)
     context = parameter_steps(x, y, [query], rate / 2, 3)
-    detail = f"N = {n}, C = 3, d = 2, 3 layers: descent on {n + 1} examples, not on the {n} of the context"
+    sizes = f"N = {n}, C = 3, d = 2, 3 layers"
+    detail = f"without the mask, {sizes}: descent on {n + 1} examples, not on the {n} of the context"
     return [Evidence("exact", "exact-rational", found == both and found != context, detail)]
 
 
