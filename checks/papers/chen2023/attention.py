@@ -656,8 +656,8 @@ claim(
     where=rf"$X=(1,0,\dots,0)^\top$, $N={LENGTH}$, $s=1$, so that $n={DRAWN}$; all draws of $n$ rows, all "
     r"sign matrices; for the mean $X$ with the rows $(1,2),(0,-3),(4,1),(-2,5)$ and all draws of 1, 2 and 3 "
     r"of them; $F$: the rows drawn, $K$ the kernel matrix with $f(X)=F$.",
-    notes="The lemma is about dense random mixtures of all rows; a sample of rows misses what is "
-    "concentrated in few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
+    notes="The random projections of the lemma mix all rows; a sample of rows misses what is concentrated in "
+    "few of them. Here half of the draws give F = 0, hence K = 0, while every sign "
     "projection keeps ‖X‖ exactly. What uniform sampling does keep is the mean, E[(N/n)FᵀF] = XᵀX: each row "
     "is in a share n/N of all draws. Its variance grows with the largest rows; the paper does not rescale by "
     "N/n, and the released code takes evenly spaced rows. It bears on the choice of f(X) in the experiments, "

@@ -111,8 +111,6 @@ claim(
     f"{min(LRA_LENGTHS):,}; the length of D4RL is not given.",
 )
 
-RATIOS = {"Table 2": data.TABLE_2_RATIOS, "Table 4": data.TABLE_4_RATIOS}
-
 
 def _more(model: str, what: str) -> Figure:
     """The mean of the ratios to Trans. on LRA against the ratio on UEA."""

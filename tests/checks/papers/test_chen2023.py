@@ -207,6 +207,17 @@ def test_a_ratio_is_off_by_what_rounding_allows(
     assert off >= exact if reachable else off == exact
 
 
+def test_a_distance_of_averages_is_off_by_what_rounding_allows() -> None:
+    up, down = (
+        tables.mean([v + sign * tables.TENTH / 2 for v in tables.MODELS_1[name]])
+        for name, sign in ((tables.OWN, 1), (tables.BASE, -1))
+    )
+    assert up - down >= Fraction("1.15")  # rounds to the 1.2 of the text
+    assert up < Fraction("73.05")  # and the average itself never to its 73.1
+    holds = {said: tables._distance(tables.OWN, said).holds() for said in ("0.9", "1.0", "1.2", "1.3")}
+    assert holds == {"0.9": False, "1.0": True, "1.2": True, "1.3": False}
+
+
 @pytest.mark.parametrize("id", [f"tab{n}" for n in (3, 6, 7, 8, 11, 13)])
 def test_a_changed_number_is_found(id: str) -> None:
     from checks.statement import parts
