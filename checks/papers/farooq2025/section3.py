@@ -112,8 +112,8 @@ A_J = as_term(columns_)[j]
 COLUMNS = Given(columns_, (j, i, en.m), A[i, en.m] * kronecker(en.m, j), "Aʲ keeps column j of A")
 KEPT = Identity(A_J[i, en.m], A_COLUMN[i, en.m], given=(COLUMNS,), label="column j of A and zeros elsewhere")
 TRANSPOSED = (
-    "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the trace is not u_j, "
-    "as the line with d_v = n of farooq2025/eq28 shows."
+    "Zᵀ A^j is d_v x n, and so is Vᵀ: there is no product unless d_v = n, and then the trace need not be "
+    "u_j, as the line with d_v = n of farooq2025/eq28 shows."
 )
 UNIT = r" $\mathbf{e}_j$ the unit vector, $A^j=A\mathbf{e}_j\mathbf{e}_j^\top$ as in (28)."
 

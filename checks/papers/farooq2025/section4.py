@@ -283,7 +283,8 @@ SQUARE_C = sum_over(m, A[m, j] * sum_over(r_, A[m, r_] * (SQUARE_V[r_].T @ SQUAR
 IN_MATRICES = (A.T @ A @ V @ V.T)[j, j]
 BY_ROWS = (A.T @ A @ V)[j].T @ V[j]
 SIGN = (
-    "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then it is another number. For A = "
+    "A is n x n and v_j has d_v entries, so A v_j needs d_v = n; and then its squared norm need not be c_j. "
+    "For A = "
     f"[{rows_of_two()}] and V = {VALUES_OF_TWO} the double sum is c = "
     f"({', '.join(map(str, aligned_of_two()))}), and no squared norm is "
     "negative. The sum of all c_j is a squared norm, ‖AV‖²."
@@ -326,7 +327,7 @@ claim(
     rests_on=(HERE + "eq37",),
     legs=(legs.alignment,),
     where=WHERE + r" Line (d) is (b) and (c), read with $d_v=n$ and a softmax $A$.",
-    notes=SIGN + " Equations (39), (74) and every use of c_j ≥ 0 inherit it.",
+    notes=SIGN + " Equations (39) and (74) inherit it.",
 )
 
 claim(

@@ -85,9 +85,7 @@ claim(
     where=WHERE + ONE_INPUT,
     notes="The counterexample uses the paper's own features and h, one input, D = 1, b = 0, and only the "
     "coordinate of degree one of w: w u x exp(-u²x²) has the same value at (w, u) and (-w, -u) and is 0 "
-    "halfway between them. Even the optimal set need not be convex: with Φ(z) = z, h = 1, b = 0, x = 1, "
-    "y = 2, ε = 0, C = 2 the objective is at least |p| + 2|1 - p|, p = w u, and the two points ±(1, 1) are "
-    "the only minimisers. The printed constraint also adds a vector to scalars, and the penalty names rows "
+    "halfway between them. The printed constraint also adds a vector to scalars, and the penalty names rows "
     "of W_proj that do not exist if D_v > D and leaves rows out if D_v < D. What follows uses only the "
     "program for a fixed W_proj.",
 )

@@ -306,8 +306,11 @@ def test_orders_that_are_claimed_too_high_are_found(monkeypatch):
     )
 
 
-def test_measured_orders():
-    assert all(e.passed for e in legs.measured_orders(PAPER, Options()))
+def test_measured_orders_say_where_the_printed_step_fails():
+    found = legs.measured_orders(PAPER, Options())
+    assert all(e.passed for e in found)
+    failing = {e.detail.partition(", layers")[0] for e in found if "not α^2" in e.detail}
+    assert failing == {"C = 3, printed", "C = 3, linearised and only the diagonal kept"}
 
 
 def test_the_two_forms_of_the_cross_entropy_agree():
