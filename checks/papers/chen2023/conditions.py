@@ -5,8 +5,10 @@ Remark 3.3.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from checks.claim import claim
+from checks.kinds.examples import Point
 from checks.kinds.follows import Equation, Follows
 from checks.leg import Legs
 from checks.papers.chen2023.duality import printed_objective
@@ -227,10 +229,26 @@ claim(
 )
 
 
+def _one_token(a: KsvdAssumptions) -> tuple[Point, ...]:
+    """(14) at one token with both features 1 and f(X) = c: all weights are c, all scores c², λ = 1/c²."""
+
+    def at(c: int) -> Point:
+        values = {ksvd.transformation(a): c, ksvd.lam: Fraction(1, c**2), ksvd.e: c**2, ksvd.r: c**2}
+        values |= dict.fromkeys(ksvd.weights(a), c)
+        values |= dict.fromkeys((ksvd.phi_q, ksvd.phi_k, ksvd.h_e, ksvd.h_r), 1)
+        nested = tuple((t, (value,) if len(t.dims) == 1 else ((value,),)) for t, value in values.items())
+        return Point(((N, 1), (ksvd.P, 1), (S, 1), (ksvd.SAMPLED, 1)), nested)
+
+    return tuple(at(c) for c in (2, 3, 4))
+
+
 def _without_f(a: KsvdAssumptions) -> All:
-    """(7) with the kernel of Section 3, in which f(X) does not occur."""
+    """(14) would imply (7) with the kernel of Section 3, in which f(X) does not occur."""
+    own = printed(a)
     rules = (Given(ksvd.K, (i, j), phi_q[i].T @ phi_k[j], "the kernel of Section 3"), LAMBDA_RULE)
-    return All(*(replace(part, given=rules) for part in eigen_equations(a)))
+    family = solutions(own) if own.f_X == "identity" else _one_token(own)
+    steps = (replace(_solves(own, which), given=rules, family=family) for which in (0, 1))
+    return All(*steps, *(replace(part, given=rules) for part in eigen_equations(a)))
 
 
 claim(
@@ -238,8 +256,8 @@ claim(
     "Section 3, before (6)",
     "The kernel without f(X)",
     theory="ksvd",
-    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩. With it the constraints, "
-    "into which weights and scores are put, would be (7).",
+    words="The kernel of the dual is introduced as K_ij = ⟨φ_q(x_i), φ_k(x_j)⟩. With it the KKT conditions "
+    "(14) would give (7), and the constraints, into which weights and scores are put, would be (7).",
     literal=_without_f,
     corrected=eigen_problem,
     correction_words="K_ij = ⟨f(X)φ_q(x_i), f(X)φ_k(x_j)⟩, as Theorem 3.2 has it.",

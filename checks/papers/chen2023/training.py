@@ -207,9 +207,9 @@ claim(
     where=NOTATION,
     notes="Judged as a property of J², for two tokens and two directions, where a matrix of low rank is "
     "singular: with both features, f(X) and Λ the identity, J = 0 wherever W_e = W_r, so the minimisers of "
-    "J² have every rank, and neither weight stands in K. What does bound the rank is the architecture: s "
-    "columns in E and R, width p in K, whatever J is. The experiment that is to show a sharper decay is "
-    "chen2023/fig1.",
+    "J² have every rank; and J = 0 at W_e = W_r = 0, whatever K is. What does bound the rank is the "
+    "architecture: s columns in E and R, width p in K, whatever J is. The experiment that is to show a "
+    "sharper decay is chen2023/fig1.",
 )
 
 
@@ -274,5 +274,6 @@ claim(
     r"$\boldsymbol{h}_{e,l}$: column $l$ of $H_e$.",
     notes="A statement of this project about the public code, not of the paper. Reading 1/L_l or 1/L_l² as "
     "singular values is wrong by a factor: σ_l = N/L_l². The squares keep Λ ≥ 0, but L_l = 0 is not "
-    "excluded.",
+    "excluded. For the Long Range Arena the code takes the trace of W_e and W_r under the flag --trace_no_x, "
+    "which its scripts set, else that of the data-dependent weights.",
 )

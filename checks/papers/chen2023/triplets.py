@@ -312,7 +312,10 @@ claim(
     assumes=PRIMAL,
     rests_on=("chen2023/eq13", "chen2023/eq14"),
     legs=(tensor_legs.lines_of_18,),
-    where=NOTATION,
+    where=NOTATION
+    + " What is corrected has left sides that are not printed, by entries: the Lagrangian with the "
+    "dualiser's solution of the stationarity conditions put in, in (a) and (b) its derivatives; on the right "
+    "of (c) J with the same solution put in.",
 )
 
 

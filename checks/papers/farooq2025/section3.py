@@ -275,7 +275,8 @@ claim(
     "over the sum of the kernels of query i and all keys.",
     literal=_kernel_attention(False),
     corrected=_kernel_attention(True),
-    correction_words="The kernel is positive, so that the weights have a denominator.",
+    correction_words="The kernel is positive, so that the weights have a denominator; a sum over the keys "
+    "that is not 0 would do.",
     where=r"$k(Q_i,K_j)$ the kernel of query $i$ and key $j$, $V_j=v_j$ the values; $i,j,l=1,\dots,n$.",
     notes="Softmax attention has the kernel exp(qᵀk/√d_k). For k(x, y) = xᵀy and a query that is orthogonal "
     "to the sum of the keys the denominator is 0.",

@@ -17,6 +17,7 @@ from checks.papers.nguyen2023.scaled_heads_formulas import (
     AVERAGES,
     HEAD,
     K1,
+    NS,
     ONE,
     OUT,
     SH,
@@ -35,13 +36,14 @@ from checks.papers.nguyen2023.scaled_heads_formulas import (
     simplified,
     statistics,
     two_heads,
+    values_up_to,
 )
 from checks.papers.nguyen2023.theorem1_formulas import H_NONZERO
 from checks.statement import All, Definition, Identity
 from derivations.calculus.index import Tensor
 from derivations.calculus.term import as_term
 from derivations.theories.svr import variants as sv
-from derivations.theories.svr.regression import DV
+from derivations.theories.svr.regression import DV, N
 
 variant_heads = Legs("checks.papers.nguyen2023.legs.heads")
 variant_optima = Legs("checks.papers.nguyen2023.legs.optima")
@@ -147,12 +149,13 @@ claim(
     words="The expansion of (46); with h the kernel sum over the head's keys it gives Attention-BN+SH.",
     theory="svr",
     under=(("bias", "off"),),
-    literal=lambda a: All(printed_h(), expansion(HEAD)),
+    literal=lambda a: All(printed_h(), expansion(HEAD), values_up_to(N)),
     corrected=lambda a: All(
         Convex(HEAD.under(a).program(), label="the head's program is convex"),
         expansion(HEAD),
         normalised_h(),
         derived_bn(a),
+        values_up_to(NS),
     ),
     correction_words=(
         "h of a head must sum the kernel over its normalised keys; the index of the values runs to N_s."
@@ -171,7 +174,7 @@ claim(
     r"$\epsilon$: in (a) as printed the number under the root of (47), in the program the residual that "
     r"costs nothing; $C$: the weight of the slacks. The left side of (d) as corrected is not printed "
     r"either: the fitted functions with the exponential kernel, by entries.",
-    notes="The same slip as in (21). The text also lets the index of the values run to N instead of N_s.",
+    notes="The same slip of h as in (21).",
 )
 
 

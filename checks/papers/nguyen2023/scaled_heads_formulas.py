@@ -192,6 +192,18 @@ KEY = r"(\boldsymbol{k}^s_{%1}-\boldsymbol{\mu}^s)\odot\mathbf{s}^{s^{-1}}"
 HEAD = sv.Variant.at("bn head", KEY, Z, h="h^s", count=NS, mark="^s")
 
 
+def values_up_to(count: str) -> Definition:
+    """The values of a head as they are printed after (48), for j from 1 to ``count``."""
+    at = Index("j", count)
+    alpha, alpha_t, h = (as_term(x) for x in (HEAD.own.alpha, HEAD.own.alpha_t, HEAD.h))
+    return Definition(
+        as_term(HEAD.v),
+        stack(at, stack(d, (alpha[at, d] - alpha_t[at, d]) / h[at])),
+        nonzero=(HEAD.h,),
+        label="the values, with the range of their index",
+    )
+
+
 def statistics() -> All:
     """The three definitions of (47)."""
     return All(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from checks.claim import claim
+from checks.claim import Assumption, claim
 from checks.kinds.implication import Implication
 from checks.kinds.programs import Convex, Dual
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
@@ -240,6 +240,7 @@ claim(
 )
 
 
+SUM_NONZERO = Assumption("kernel sum not 0", "of the corrected statement alone: h(x) ≠ 0")
 EQ11 = claim(
     "nguyen2023/eq11",
     "Eq. (11)",
@@ -251,7 +252,7 @@ EQ11 = claim(
     corrected=lambda a: eq11(a, (svr.h_x,)),
     correction_words="The same, for every query at which the kernel sum does not vanish (always so where all "
     "values of the kernel are positive).",
-    assumes=(KERNEL_SUM, H_NONZERO),
+    assumes=(KERNEL_SUM, SUM_NONZERO),
     rests_on=("nguyen2023/eq10",),
     where=PROGRAM
     + r" $\boldsymbol{v}_j\in\mathbb{R}^{D_v}$: any values. The left side of (a) is not printed: it is "

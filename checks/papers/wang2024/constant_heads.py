@@ -245,7 +245,8 @@ claim(
     assumes=(
         Assumption(
             "covariates of both signs",
-            "with each stacked vector its negative may occur, and the covariates may be 0",
+            "with each stacked vector its negative may occur; the covariates may be 0, with outcome 0 in (a) "
+            "and with every class in (b)",
         ),
     ),
     where=WHERE

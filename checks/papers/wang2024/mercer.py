@@ -32,7 +32,7 @@ XP = Tensor("x", (N, D), "X", "x_{%1}", "x_{%1}(%2)", positive=True)
 x, xp = as_term(X), as_term(XP)
 sigma, gamma, offset, rate = (as_term(t) for t in (fk.sigma, fk.gamma, fk.offset, fk.rate))
 ANYWHERE = "R^d"
-DOMAIN = Assumption("domain", "the covariates of the experiments are uniform on [-1, 1]^d")
+DOMAIN = Assumption("domain", "the covariates of the synthetic data are uniform on [-1, 1]^d")
 POINTS = r"$x_1,\dots,x_N\in\mathbb{R}^d$ any points of the domain, $w_i$ any reals; "
 WHERE = POINTS + r"$\sigma$ the width; $\gamma,c$ as in the list of kernels."
 
@@ -187,7 +187,7 @@ claim(
     "wang2024/prose-mercer-chi2",
     "Appendix A",
     "The chi-squared kernel is Mercer",
-    words="exp(-γ Σ_a (x_a - y_a)²/(x_a + y_a)) is positive semidefinite, on the covariates of the paper.",
+    words="exp(-γ Σ_a (x_a - y_a)²/(x_a + y_a)) is positive semidefinite, on the synthetic covariates.",
     literal=chi_squared(X, "[-1, 1]^d", "real"),
     corrected=chi_squared(XP, "(0, inf)^d", ">= 0"),
     correction_words="For positive covariates and γ ≥ 0; with 0/0 := 0 also for nonnegative ones, by "

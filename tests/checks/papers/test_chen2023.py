@@ -14,7 +14,16 @@ from checks.claim import Options, built
 from checks.engine.judge import ENGINES
 from checks.engine.printing import conditions_latex
 from checks.kinds.arithmetic import Arithmetic
-from checks.papers.chen2023 import attention, duality, symbols, table_data, tables, triplets, zero_value
+from checks.papers.chen2023 import (
+    attention,
+    conditions,
+    duality,
+    symbols,
+    table_data,
+    tables,
+    triplets,
+    zero_value,
+)
 from checks.papers.chen2023 import enumerations as legs
 from checks.run import ledger
 from checks.run.registry import load
@@ -284,6 +293,16 @@ def test_certificates_with_a_wrong_sign_fail() -> None:
     ):
         assert certificate_error(statement) == ""
         assert "not an identity" in certificate_error(replace(statement, certificate=-statement.certificate))
+
+
+@pytest.mark.parametrize(("f_X", "holds"), [("identity", True), ("tokens", False), ("sampled", False)])
+def test_the_kernel_without_f_of_x_fails_where_the_conditions_hold(f_X: str, holds: bool) -> None:
+    for step in conditions._without_f(KsvdAssumptions(f_X=f_X)).parts[:2]:  # (14) implies (7)
+        finding = ENGINES[type(step)](step, 0, False)
+        assert (finding.counterexample is None) is holds
+        right = symbols.kernel_rule(symbols.printed(KsvdAssumptions(f_X=f_X)))
+        step = replace(step, given=(right, conditions.LAMBDA_RULE))
+        assert ENGINES[type(step)](step, 0, False).counterexample is None  # at the same points
 
 
 def test_families_have_orthonormal_columns() -> None:

@@ -118,6 +118,11 @@ def test_heads_of_different_sizes_do_not_mix():
     assert holds(replace(two, rhs=two.rhs.args[0])) is False, "one head alone"
 
 
+def test_the_values_of_a_head_are_as_many_as_its_keys():
+    assert holds(scaled_heads.values_up_to(scaled_heads.NS)) is True
+    assert holds(scaled_heads.values_up_to(N)) is False, "(48) is printed with values up to N"
+
+
 def test_projections_inside_and_outside_the_regression():
     assert holds(residual.outside()) is True
     assert holds(residual.attention_with_one_projection()) is True

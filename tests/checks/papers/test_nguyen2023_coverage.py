@@ -125,6 +125,14 @@ def test_both_constraints_of_33_are_judged_as_they_are_printed() -> None:
     assert "first constraint" in said and "second constraint" in said and record.verdict == "corrected"
 
 
+@pytest.mark.parametrize("id", ["eq11", "eq27"])
+def test_the_counterexample_to_the_kernel_sum_breaks_no_assumption_of_what_is_printed(id: str) -> None:
+    claim = load()[f"nguyen2023/{id}"]
+    record = examine(claim, assumptions_for(claim, {}), Options(), quick=True)
+    assert "the denominator is 0" in (record.counterexample or "")
+    assert "h_nonzero" not in {a.name for a in claim.assumes}
+
+
 @pytest.mark.parametrize("id", ["eq21", "eq48"])
 def test_values_on_normalised_keys_are_those_of_the_multipliers(id: str) -> None:
     claim = load()[f"nguyen2023/{id}"]
