@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 
 from derivations.calculus import index as ix
 from derivations.calculus import maxima
@@ -44,6 +46,28 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
     """
     if signs(expr, facts) <= NONNEGATIVE or signs(maxima.upright(expr), facts) <= NONNEGATIVE:
         return [Case((), expr)]
+    found = _by_cases(expr, facts)
+    if found is None:  # as a sum over one index, whose summand is looked at
+        found = next(filter(None, (nonnegative(one, facts) for one in _summands(expr))), None)
+    return found
+
+
+def _summands(expr: ix.Expr) -> Iterator[ix.Expr]:
+    """What the expression is the sum of over one index, which is given a letter of its own; where several
+    bound indices can be that one, in each way.
+    """
+    form = nf.normal(expr)
+    letters = (c for c in "klmnijabcdefgh" if c not in {t.name for t in nf.free_tokens(form)})
+    for dim in sorted({dim for (dims, _, _), _ in form[:1] for dim in dims}):
+        token = nf.Token("i", next(letters), dim)
+        ways = [nf.summands(mono, token) for mono, _ in form]
+        if prod(map(len, ways)) <= _MOST:
+            for chosen in product(*ways):
+                parts = (nf.scale(one, c) for one, (_, c) in zip(chosen, form, strict=True))
+                yield to_expr(nf.add(*parts))
+
+
+def _by_cases(expr: ix.Expr, facts: Facts) -> list[Case] | None:
     found: list[Case] = []
     todo = [Case((), to_expr(maxima.canonical(expr)))]
     while todo:

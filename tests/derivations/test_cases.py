@@ -16,7 +16,7 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.normal import normal
 from derivations.calculus.signs import ZERO, Facts, signs
 
-X, Y, U = Tensor("x"), Tensor("y"), Tensor("u", ("N",))
+X, Y, U, V = Tensor("x"), Tensor("y"), Tensor("u", ("N",)), Tensor("v", ("N",))
 x, y = X.scalar, Y.scalar
 i, j, k = (Index(name, "N") for name in "ijk")
 
@@ -57,6 +57,8 @@ TRUE = {
     "a share of a sum": 1 - exp(U[i]) / ix.Sum(k, exp(U[k])),
     "a logarithm of a sum": log(ix.Sum(k, exp(U[k]))) - U[i],
     "minus a logarithm": x - log(exp(x) / (1 + x**2)),
+    "the triangle, summed": ix.Sum(k, size(U[k]) + size(V[k]) - size(U[k] + V[k])),
+    "the triangle, summed twice": ix.Sum(k, ix.Sum(j, size(U[k]) + size(V[j]) - size(U[k] - V[j]))),
     "a size": 1 - 1 / ix.Dim("N"),
 }
 FALSE = {
@@ -69,6 +71,8 @@ FALSE = {
     "a sum of what has any sign": ix.Sum(k, U[k]) - U[i],
     "a summand and a sum": exp(U[i]) - ix.Sum(k, exp(U[k])),
     "a logarithm of half of a sum": log(ix.Sum(k, exp(U[k])) / 2) - U[i],
+    "a product of sums": ix.Sum(k, size(U[k])) ** 2 - 2 * ix.Sum(k, size(U[k])) * ix.Sum(k, size(V[k])),
+    "the triangle turned, summed": ix.Sum(k, size(U[k] + V[k]) - size(U[k]) - size(V[k])),
     "a size that may be 0": ix.Dim("N-1") - ONE,
     "an index that a sum binds": ix.Sum(i, ramp(U[i]) - U[i]) + size(U[i]) - 2 * ramp(U[i]),
 }
