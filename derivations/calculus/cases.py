@@ -15,6 +15,7 @@ from derivations.calculus import maxima
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import latex, to_expr
 from derivations.calculus.signs import NONE, ZERO, Facts, Signs, signs
 
@@ -58,13 +59,23 @@ def _summands(expr: ix.Expr) -> Iterator[ix.Expr]:
     """
     form = nf.normal(expr)
     letters = (c for c in "klmnijabcdefgh" if c not in {t.name for t in nf.free_tokens(form)})
-    for dim in sorted({dim for (dims, _, _), _ in form[:1] for dim in dims}):
+    for dim in sorted({dim for (dims, _, _), _ in form for dim in dims}):
         token = nf.Token("i", next(letters), dim)
-        ways = [nf.summands(mono, token) for mono, _ in form]
-        if prod(map(len, ways)) <= _MOST:
-            for chosen in product(*ways):
+        ways = [[*nf.summands(mono, token), *_shares(mono, dim)] for mono, _ in form]
+        if prod(map(len, ways)) > _MOST:
+            continue
+        whole = tuple(next(_shares(mono, dim), None) for mono, _ in form)
+        for chosen in product(*ways):
+            if chosen != whole:  # else nothing is a summand
                 parts = (nf.scale(one, c) for one, (_, c) in zip(chosen, form, strict=True))
                 yield to_expr(nf.add(*parts))
+
+
+def _shares(mono: nf.Mono, dim: str) -> Iterator[nf.Form]:
+    """What each summand has of a term that does not depend on the index: its N-th part."""
+    dims, height, factors = mono
+    if not may_vanish(dim):
+        yield nf.multiplied_out(dims, height, [*factors, (("D", dim), Fraction(-1))])
 
 
 def _by_cases(expr: ix.Expr, facts: Facts) -> list[Case] | None:
@@ -73,7 +84,7 @@ def _by_cases(expr: ix.Expr, facts: Facts) -> list[Case] | None:
     while todo:
         case = todo.pop()
         piece = next(_pieces(case.rest, frozenset()), None)
-        if _visible(case, facts):
+        if _visible(case, facts, ramps=piece is None):
             found.append(case)
         elif piece is None or len(todo) + len(found) >= _MOST:
             return None
@@ -119,16 +130,17 @@ def _put(expr: ix.Expr, arg: ix.Expr, sign: int) -> ix.Expr:
     return ix.rebuild(expr, tuple(_put(part, arg, sign) for part in ix.children(expr)))
 
 
-def _visible(case: Case, facts: Facts) -> bool:
+def _visible(case: Case, facts: Facts, ramps: bool) -> bool:
     """Whether the rest is visibly >= 0, if need be after nonnegative multiples of what is assumed are taken
-    off.
+    off, or by bounds of the ``ramps`` that are left.
     """
     forms = dict(facts.forms)
     for arg, known in case.assumed:
         form = nf.normal(arg)
         forms[form] = forms.get(form, frozenset((-1, 0, 1))) & known
     more = replace(facts, forms=forms)
-    return _seen(_cleared(_exponentiated(nf.normal(case.rest)), more), list(case.assumed), more)
+    form = _cleared(_exponentiated(nf.normal(case.rest)), more)
+    return _seen(form, list(case.assumed), more) or (ramps and maxima.not_negative(form, more))
 
 
 def _exponentiated(form: nf.Form) -> nf.Form:
@@ -158,7 +170,7 @@ def _cleared(form: nf.Form, facts: Facts) -> nf.Form:
 
 
 def _seen(form: nf.Form, assumed: list[tuple[ix.Expr, Signs]], facts: Facts) -> bool:
-    if maxima.not_negative(form, facts):
+    if signs(to_expr(form), facts) <= NONNEGATIVE:
         return True
     for number, (arg, known) in enumerate(assumed):
         own = nf.normal(arg)

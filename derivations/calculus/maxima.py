@@ -110,7 +110,9 @@ def _piece(form: nf.Form, function: str) -> ix.Expr:
 
 
 def not_negative(form: nf.Form, facts: Facts = NONE) -> bool:
-    """Whether a form is visibly >= 0, if need be by relu(u) >= t u for a number t from 0 to 1."""
+    """Whether a form is visibly >= 0, if need be by relu(u) >= t u, for numbers t from 0 to 1 that
+    leave fewer terms; what comes first is taken, as all ways would be too many.
+    """
     if nonnegative(to_expr(form), facts):
         return True
     for mono, coefficient in form:
@@ -125,8 +127,8 @@ def not_negative(form: nf.Form, facts: Facts = NONE) -> bool:
             others = {own: c for own, c in form if own != mono}
             for share in {-others[own] / c / coefficient for own, c in line if own in others}:
                 lower = nf.add(tuple(others.items()), nf.scale(line, share * coefficient))
-                if 0 < share <= 1 and len(lower) < len(form) and not_negative(lower, facts):
-                    return True
+                if 0 < share <= 1 and len(lower) < len(form):
+                    return not_negative(lower, facts)
     return False
 
 
