@@ -53,6 +53,14 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
     return found
 
 
+def equal(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether of two expressions with ramps or signs neither is seen to be less anywhere both are defined;
+    False decides nothing.
+    """
+    pair = (one - two, two - one)
+    return maxima.occur(one, two) and all(nonnegative(apart) is not None for apart in pair)
+
+
 def _summands(expr: ix.Expr) -> Iterator[ix.Expr]:
     """What the expression is the sum of over one index, which is given a letter of its own; where several
     bound indices can be that one, in each way.
@@ -161,7 +169,7 @@ def _cleared(form: nf.Form, facts: Facts) -> nf.Form:
     """A form times the denominators in it that are visibly positive, which keeps its sign."""
     for (_, _, factors), _ in form:
         for atom, exponent in factors:
-            if atom[0] not in "PD" or exponent > 0 or exponent.denominator > 1:
+            if exponent > 0 or exponent.denominator > 1:
                 continue
             times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
             if all(t.kind == "i" for t in nf.outer(atom)) and signs(to_expr(times), facts) <= POSITIVE:

@@ -98,6 +98,9 @@ def _piece(form: nf.Form, function: str) -> ix.Expr:
         return ix.Num(Fraction(next(iter(known))))
     if (factors := _factors(form)) is not None:
         return _of_product(form, factors, function)
+    if (times := _denominators(form)) != nf.ONE:
+        own = _piece(nf.mul(form, times), function)
+        return own if function == "sign" else own / to_expr(times)
     first = form[0][1]
     scaled = nf.scale(form, 1 / abs(first))
     upright = to_expr(nf.scale(scaled, 1 if first > 0 else -1))
@@ -130,6 +133,21 @@ def not_negative(form: nf.Form, facts: Facts = NONE) -> bool:
                 if 0 < share <= 1 and len(lower) < len(form):
                     return not_negative(lower, facts)
     return False
+
+
+def _denominators(form: nf.Form) -> nf.Form:
+    """The product of what is positive and is divided by in a form."""
+    lowest: dict[nf.Atom, Fraction] = {}
+    for _, _, factors in (mono for mono, _ in form):
+        for atom, e in factors:
+            if (
+                e < lowest.get(atom, 0)
+                and nf.is_positive(atom)
+                and all(t.kind == "i" for t in nf.outer(atom))
+            ):
+                lowest[atom] = e
+    whole = tuple((atom, -e) for atom, e in lowest.items())  # not multiplied out, so that it cancels
+    return (((((), 0, whole)), Fraction(1)),) if whole else nf.ONE
 
 
 def _factors(form: nf.Form) -> list[tuple[nf.Form, int]] | None:

@@ -85,6 +85,46 @@ def test_signs_by_cases() -> None:
         assert cases.nonnegative(expr) is None, name
 
 
+p = Tensor("p", positive=True).scalar
+EQUAL = {
+    "a clipped line": (ramp(x) - ramp(x - 1), 1 - ramp(1 - ramp(x))),
+    "a clipped quotient": (ramp(x / p) - ramp(x / p - 1), 1 - ramp(1 - ramp(x) / p)),
+    "a soft threshold": (ramp(x - p) - ramp(-x - p), sign(x) * ramp(size(x) - p)),
+    "a positive factor": (p * ramp(1 - ramp(x) / p), ramp(p - ramp(x))),
+}
+DIFFERENT = {
+    "clipped at another place": (ramp(x) - ramp(x - 2), 1 - ramp(1 - ramp(x))),
+    "a threshold without a sign": (ramp(x - p) - ramp(-x - p), ramp(size(x) - p)),
+    "a factor of any sign": (y * ramp(1 - x / y), ramp(y - x)),
+    "different at 0 alone": (sign(x) ** 2, ONE),
+}
+
+
+def test_what_is_equal_in_every_case() -> None:
+    for name, pair in EQUAL.items():
+        assert cases.equal(*pair), name
+    for name, pair in DIFFERENT.items():
+        assert not cases.equal(*pair), name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_called_equal_has_equal_values(seed: int) -> None:
+    rng = random.Random(f"{seed} equal")
+    parts, pieces = (x, y, x - y, x / p, ONE - x / p, ramp(x), size(y) - x), (size, ramp, lambda u: u)
+    found = 0
+    for _ in range(60):
+        arg = rng.choice(parts)
+        one, two = (rng.choice((1, -1, 2)) * rng.choice(pieces)(rng.choice((1, -1)) * arg) for _ in "ab")
+        apart = one - two - rng.choice((1, -1, 0)) * arg
+        if not cases.equal(apart, ix.Num(Fraction(0))):
+            continue
+        found += 1
+        for a, b, c in product((-2, 0, Fraction(1, 2), 3), (-1, 0, 2), (Fraction(1, 3), 2)):
+            values = {(X, ()): Fraction(a), (Y, ()): Fraction(b), (p.tensor, ()): Fraction(c)}
+            assert Instance({}, values, ()).sign(apart, {}) == 0, (apart, a, b, c)
+    assert found
+
+
 def test_what_is_known_counts_in_every_case() -> None:
     assert cases.nonnegative(y * size(x) - size(x * y)) is None
     assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
