@@ -21,6 +21,7 @@ from checks.kinds.implication import Implication
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.normal_mean import NormalMean
+from checks.kinds.optimal import Optimal
 from checks.kinds.order import Order
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Convex, Dual, WellPosed
@@ -117,6 +118,7 @@ __all__ = [
     "Named",
     "NoForm",
     "NormalMean",
+    "Optimal",
     "Options",
     "Order",
     "Paper",

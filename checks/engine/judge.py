@@ -22,7 +22,7 @@ from checks.engine.mutants import mutants
 from checks.engine.printing import equation
 from checks.engine.wellformed import check, check_definition, check_fields, check_together, defined_elsewhere
 from checks.evidence import Evidence, Mutants
-from derivations.calculus import angles, masks, maxima
+from derivations.calculus import angles, cases, masks, maxima
 from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -178,6 +178,8 @@ def _prove(statement: st.Identity, at: tuple[Index, ...], finding: Finding) -> E
         latex = rf"{nf_latex(ix.At(g.tensor, g.at))} = {g.value.latex()}"
         finding.steps.insert(0, step("given", latex, g.reason, True))
     detail = "equal normal forms for symbolic dimensions"
+    if maxima.occur(*(t.entry(*at) for t in terms)):
+        detail = "equal normal forms in each case of the signs in ramps, for symbolic dimensions"
     if remains:
         detail = f"the normal forms differ (no refutation) by {remains}"
     return Evidence("derivation", "exact-symbolic", None if remains else True, detail, settles=True)
@@ -197,13 +199,14 @@ def attempt(title: str, latex: str, reason: str, passed: bool) -> dict[str, Any]
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
     """Whether two expressions are proved equal where both are defined: by the normal forms of angles,
-    maxima and masks where there are any, known functions by exponentials if need be.
+    maxima and masks where there are any, known functions by exponentials and ramps by cases if need be.
     """
     try:
         pairs = [(one, two), *([angles.apart(one, two)] if angles.occur(one, two) else [])]
         if any(f.occur(*pair) and f.equal(*pair) for pair in pairs for f in (angles, maxima, masks)):
             return True
-        return nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
+        same = nf.equal(one, two) or nf.equal(fn.by_exponentials(one), fn.by_exponentials(two))
+        return same or cases.equal(one, two)
     except ZeroDivisionError:  # one of them divides by what is identically zero
         return False
 

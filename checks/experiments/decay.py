@@ -265,11 +265,10 @@ def summary(data: dict[str, Any]) -> list[str]:
 EXPERIMENT = Experiment(
     "chen2023/fig1",
     "Singular value decay with and without the KSVD loss, two layers on a synthetic task",
-    {"tokens": 128, "width": 64, "heads": 2, "directions": 30, "eta": 0.05, "steps": 2000, "seeds": 10},
+    {"tokens": 128, "width": 64, "heads": 2, "directions": 30, "eta": 0.05, "steps": 2000, "seeds": 5},
     {"tokens": 32, "width": 32, "steps": 400, "seeds": 5, "directions": 10},
-    "32 tokens of width 32 in place of 128 of 64, 10 directions in place of 30, 400 steps in place of 2,000, "
-    "five seeds in place of "
-    "ten; neither size is the paper's, whose ImageNet-1K models are not rerun",
+    "32 tokens of width 32 in place of 128 of 64, 10 directions in place of 30, 400 steps in place of 2,000; "
+    "neither size is the paper's, whose ImageNet-1K models are not rerun",
     parts,
     summary,
 )

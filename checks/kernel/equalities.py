@@ -74,7 +74,7 @@ def require_any_sign(expr: ix.Expr, wanted: sg.Signs, facts: sg.Facts = sg.NONE)
     checker does not see.
     """
     if sg.signs(expr, facts) <= wanted and not sg.signs(expr, replace(facts, literally=True)) <= wanted:
-        raise NotCovered("a sign of a multiple of a hypothesis, or of 1 less a delta")
+        raise NotCovered("a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand")
     any_of = _any_of(expr)
     if any(isinstance(n, ix.Call) and n.function == "log" for n in ix.walk(expr)):
         any_of["log"] = next(letter for letter in ascii_uppercase if letter not in any_of.values())

@@ -136,18 +136,27 @@ def _check(s: Recurrence) -> None:
                 raise Malformed(
                     "the rule goes back by one in symbols that have a first value, and in no other way"
                 )
-    for expression in (s.closed, s.rule):
+    closed, rule = _from(s, s.closed, 0), _from(s, s.rule, 1)
+    for expression in (closed, rule):
         free_form = expression.replace(QUANTITY, lambda *_: sp.Dummy())
         if not all(map(_allowed, sp.preorder_traversal(free_form))):
             raise Malformed(
                 "sums, products, whole powers, 2^t and the like: nothing else is shown to be defined"
             )
-    for expression in (s.closed, s.rule, *(b.value for b in s.base), *(s.slope or ())[1:]):
+    for expression in (closed, rule, *(b.value for b in s.base), *(s.slope or ())[1:]):
         for bottom in denominators(expression):
             if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
                 raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
     if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
         raise Malformed(f"nothing explains {', '.join(sorted(map(str, stray)))}")
+
+
+def _from(s: Recurrence, expression: sp.Expr, later: int) -> sp.Expr:
+    """An expression where each symbol with a first value is so much later than it, or any more: what is
+    defined there.
+    """
+    more = {b.symbol: b.first + later + sp.Dummy(integer=True, nonnegative=True) for b in s.base}
+    return expression.subs(more, simultaneous=True)
 
 
 def denominators(expression: sp.Expr) -> Iterator[sp.Expr]:

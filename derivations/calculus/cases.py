@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 
 from derivations.calculus import index as ix
 from derivations.calculus import maxima
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import latex, to_expr
 from derivations.calculus.signs import NONE, ZERO, Facts, Signs, signs
 
@@ -42,14 +45,54 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
     """The cases, which leave nothing out, in each of which the expression is visibly >= 0 wherever it is
     defined; None where one of them is not seen to be, or there are too many.
     """
-    if signs(expr, facts) <= NONNEGATIVE:
+    if signs(expr, facts) <= NONNEGATIVE or signs(maxima.upright(expr), facts) <= NONNEGATIVE:
         return [Case((), expr)]
+    found = _by_cases(expr, facts)
+    if found is None:  # as a sum over one index, whose summand is looked at
+        found = next(filter(None, (nonnegative(one, facts) for one in _summands(expr))), None)
+    return found
+
+
+def equal(one: ix.Expr, two: ix.Expr) -> bool:
+    """Whether of two expressions with ramps or signs neither is seen to be less anywhere both are defined;
+    False decides nothing.
+    """
+    pair = (one - two, two - one)
+    return maxima.occur(one, two) and all(nonnegative(apart) is not None for apart in pair)
+
+
+def _summands(expr: ix.Expr) -> Iterator[ix.Expr]:
+    """What the expression is the sum of over one index, which is given a letter of its own; where several
+    bound indices can be that one, in each way.
+    """
+    form = nf.normal(expr)
+    letters = (c for c in "klmnijabcdefgh" if c not in {t.name for t in nf.free_tokens(form)})
+    for dim in sorted({dim for (dims, _, _), _ in form for dim in dims}):
+        token = nf.Token("i", next(letters), dim)
+        ways = [[*nf.summands(mono, token), *_shares(mono, dim)] for mono, _ in form]
+        if prod(map(len, ways)) > _MOST:
+            continue
+        whole = tuple(next(_shares(mono, dim), None) for mono, _ in form)
+        for chosen in product(*ways):
+            if chosen != whole:  # else nothing is a summand
+                parts = (nf.scale(one, c) for one, (_, c) in zip(chosen, form, strict=True))
+                yield to_expr(nf.add(*parts))
+
+
+def _shares(mono: nf.Mono, dim: str) -> Iterator[nf.Form]:
+    """What each summand has of a term that does not depend on the index: its N-th part."""
+    dims, height, factors = mono
+    if not may_vanish(dim):
+        yield nf.multiplied_out(dims, height, [*factors, (("D", dim), Fraction(-1))])
+
+
+def _by_cases(expr: ix.Expr, facts: Facts) -> list[Case] | None:
     found: list[Case] = []
     todo = [Case((), to_expr(maxima.canonical(expr)))]
     while todo:
         case = todo.pop()
         piece = next(_pieces(case.rest, frozenset()), None)
-        if _visible(case, facts):
+        if _visible(case, facts, ramps=piece is None):
             found.append(case)
         elif piece is None or len(todo) + len(found) >= _MOST:
             return None
@@ -95,29 +138,41 @@ def _put(expr: ix.Expr, arg: ix.Expr, sign: int) -> ix.Expr:
     return ix.rebuild(expr, tuple(_put(part, arg, sign) for part in ix.children(expr)))
 
 
-def _visible(case: Case, facts: Facts) -> bool:
+def _visible(case: Case, facts: Facts, ramps: bool) -> bool:
     """Whether the rest is visibly >= 0, if need be after nonnegative multiples of what is assumed are taken
-    off.
+    off, or by bounds of the ``ramps`` that are left.
     """
     forms = dict(facts.forms)
     for arg, known in case.assumed:
         form = nf.normal(arg)
         forms[form] = forms.get(form, frozenset((-1, 0, 1))) & known
     more = replace(facts, forms=forms)
-    return _seen(_cleared(nf.normal(case.rest), more), list(case.assumed), more)
+    form = _cleared(_exponentiated(nf.normal(case.rest)), more)
+    return _seen(form, list(case.assumed), more) or (ramps and maxima.not_negative(form, more))
+
+
+def _exponentiated(form: nf.Form) -> nf.Form:
+    """A form that is not negative where c log A + R is not, for the only logarithm among the terms: A -
+    exp(-R/c) for c > 0, and its negative for c < 0.
+    """
+    logs = [(mono, c) for mono, c in form if nf.inside_logarithm(mono) is not None]
+    if len(logs) != 1:
+        return form
+    (mono, c), rest = logs[0], tuple(part for part in form if part != logs[0])
+    argument = nf.inside_logarithm(mono)
+    assert argument is not None
+    other = nf.exponential(nf.scale(rest, -1 / c))
+    return nf.scale(nf.add(argument, nf.scale(other, -1)), 1 if c > 0 else -1)
 
 
 def _cleared(form: nf.Form, facts: Facts) -> nf.Form:
     """A form times the denominators in it that are visibly positive, which keeps its sign."""
     for (_, _, factors), _ in form:
         for atom, exponent in factors:
-            whole = atom[0] == "P" and exponent < 0 and exponent.denominator == 1
-            if (
-                whole
-                and all(t.kind == "i" for t in nf.outer(atom))
-                and signs(to_expr(atom[1]), facts) <= POSITIVE
-            ):
-                times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
+            if exponent > 0 or exponent.denominator > 1:
+                continue
+            times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
+            if all(t.kind == "i" for t in nf.outer(atom)) and signs(to_expr(times), facts) <= POSITIVE:
                 return _cleared(nf.mul(form, times), facts)
     return form
 

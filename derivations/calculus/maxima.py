@@ -15,7 +15,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.index import Index
 from derivations.calculus.printing import to_expr
 from derivations.calculus.second_forms import inside
-from derivations.calculus.signs import nonnegative, signs
+from derivations.calculus.signs import NONE, Facts, nonnegative, signs
 from derivations.calculus.term import NonConformable, Shape, Term, as_term, show_shapes
 
 
@@ -65,6 +65,16 @@ def canonical(expr: ix.Expr) -> nf.Form:
     return _reduced(nf.normal(inside(expr, canonical, _upright)))
 
 
+def upright(expr: ix.Expr) -> ix.Expr:
+    """The expression with every absolute value that of what has the first coefficient 1."""
+    expr = ix.rebuild(expr, tuple(map(upright, ix.children(expr))))
+    if not (is_piece(expr) and isinstance(expr, ix.Call) and expr.function == "abs"):
+        return expr
+    form = nf.normal(expr.arg)
+    first = form[0][1] if form else Fraction(1)
+    return abs(first) * ix.Call("abs", to_expr(nf.scale(form, 1 / first)))
+
+
 def _upright(node: ix.Expr) -> ix.Expr | None:
     """A ramp as that of a form whose first coefficient is 1; the root of a square."""
     if isinstance(node, ix.Call) and is_piece(node):
@@ -80,14 +90,17 @@ def _upright(node: ix.Expr) -> ix.Expr | None:
 
 
 def _piece(form: nf.Form, function: str) -> ix.Expr:
-    if nonnegative(to_expr(form)) and function != "sign":
+    if not_negative(form) and function != "sign":
         return to_expr(form)
-    if nonnegative(opposite := to_expr(nf.scale(form, -1))) and function != "sign":
-        return opposite if function == "abs" else to_expr(nf.ZERO)
+    if not_negative(opposite := nf.scale(form, -1)) and function != "sign":
+        return to_expr(opposite if function == "abs" else nf.ZERO)
     if function == "sign" and len(known := signs(to_expr(form))) == 1:
         return ix.Num(Fraction(next(iter(known))))
     if (factors := _factors(form)) is not None:
         return _of_product(form, factors, function)
+    if (times := _denominators(form)) != nf.ONE:
+        own = _piece(nf.mul(form, times), function)
+        return own if function == "sign" else own / to_expr(times)
     first = form[0][1]
     scaled = nf.scale(form, 1 / abs(first))
     upright = to_expr(nf.scale(scaled, 1 if first > 0 else -1))
@@ -97,6 +110,44 @@ def _piece(form: nf.Form, function: str) -> ix.Expr:
     if function == "abs":
         return abs(first) * (2 * ramp - upright)
     return abs(first) * (ramp if first > 0 else ramp - upright)
+
+
+def not_negative(form: nf.Form, facts: Facts = NONE) -> bool:
+    """Whether a form is visibly >= 0, if need be by relu(u) >= t u, for numbers t from 0 to 1 that
+    leave fewer terms; what comes first is taken, as all ways would be too many.
+    """
+    if nonnegative(to_expr(form), facts):
+        return True
+    for mono, coefficient in form:
+        dims, height, factors = mono
+        for ramp, exponent in factors if coefficient > 0 else ():
+            rest = [(atom, e) for atom, e in factors if atom != ramp]
+            if ramp[:3] != ("C", "relu", 0) or exponent != 1:
+                continue
+            if not nonnegative(to_expr(nf.multiplied_out(dims, height, rest)), facts):
+                continue
+            line = nf.multiplied_out(dims, height, [*rest, (nf.Kept(("P", ramp[3])), Fraction(1))])
+            others = {own: c for own, c in form if own != mono}
+            for share in {-others[own] / c / coefficient for own, c in line if own in others}:
+                lower = nf.add(tuple(others.items()), nf.scale(line, share * coefficient))
+                if 0 < share <= 1 and len(lower) < len(form):
+                    return not_negative(lower, facts)
+    return False
+
+
+def _denominators(form: nf.Form) -> nf.Form:
+    """The product of what is positive and is divided by in a form."""
+    lowest: dict[nf.Atom, Fraction] = {}
+    for _, _, factors in (mono for mono, _ in form):
+        for atom, e in factors:
+            if (
+                e < lowest.get(atom, 0)
+                and nf.is_positive(atom)
+                and all(t.kind == "i" for t in nf.outer(atom))
+            ):
+                lowest[atom] = e
+    whole = tuple((atom, -e) for atom, e in lowest.items())  # not multiplied out, so that it cancels
+    return (((((), 0, whole)), Fraction(1)),) if whole else nf.ONE
 
 
 def _factors(form: nf.Form) -> list[tuple[nf.Form, int]] | None:

@@ -365,6 +365,17 @@ def total(form: Form, token: Token) -> Form:
     return add(*parts)
 
 
+def summands(mono: Mono, token: Token) -> list[Form]:
+    """The summands of a monomial's sums where one bound index of the token's range is that token."""
+    dims, height, factors = mono
+    bound, found = _bound(height, dims), []
+    for own in bound:
+        if own.dim == token.dim:
+            rest = [t for t in bound if t != own]
+            found.append(_finish(Fraction(1), rest, [(_rename(a, {own: token}), e) for a, e in factors]))
+    return found
+
+
 def is_positive(atom: Atom) -> bool:
     """Whether an atom is known to be > 0."""
     match atom[0]:
@@ -389,6 +400,11 @@ def _not_negative(atom: Atom) -> bool:
 def mentions(atom: Atom, tokens: Iterable[Token]) -> bool:
     """Whether one of the index tokens occurs in an atom."""
     return bool(_tokens(atom) & set(tokens))
+
+
+def free_tokens(form: Form) -> frozenset[Token]:
+    """The free indices of a form."""
+    return frozenset(t for t in _tokens(form) if t.kind == "i")
 
 
 def form_positive(form: Form) -> bool:
@@ -474,11 +490,11 @@ def _factors(value: int) -> list[tuple[int, Fraction]]:
     return [(int(p), Fraction(int(e))) for p, e in factorint(value, limit=limit).items()]
 
 
-def _exponential(form: Form) -> Form:
+def exponential(form: Form) -> Form:
     """exp of a sum is the product of the exps of its monomials; exp(c log u) is u to the power c."""
     result, factors = ONE, []
     for mono, coefficient in form:
-        inside = _inside_logarithm(mono)
+        inside = inside_logarithm(mono)
         if inside is None:
             factors.append((Kept(("C", "exp", 0, ((mono, Fraction(1)),))), coefficient))
         else:
@@ -487,7 +503,7 @@ def _exponential(form: Form) -> Form:
     return rest if result is ONE else mul(result, rest)
 
 
-def _inside_logarithm(mono: Mono) -> Form | None:
+def inside_logarithm(mono: Mono) -> Form | None:
     """u where a monomial is log u alone, which is defined for u > 0; else None."""
     dims, _, factors = mono
     if not dims and len(factors) == 1 and factors[0][1] == 1 and factors[0][0][:3] == ("C", "log", 0):
@@ -547,7 +563,7 @@ def normal(expr: ix.Expr) -> Form:
         case ix.Sum(index, body):
             return total(normal(body), _token(index)) if index.dim != "1" else normal(body)
         case ix.Call("exp", arg, _):
-            return _exponential(normal(arg))
+            return exponential(normal(arg))
         case ix.Call("log", arg, 0):
             return _logarithm(normal(arg))
         case ix.Call(function, arg, order):

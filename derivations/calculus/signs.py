@@ -25,8 +25,8 @@ NONZERO: Signs = frozenset((-1, 1))
 @dataclass(frozen=True)
 class Facts:
     """What is known besides promises: the signs of every entry of a tensor, and of expressions by their
-    normal form; ``literally`` leaves out what follows for their multiples by what is positive, and that 1
-    less a delta is not negative.
+    normal form; ``literally`` leaves out what follows for their multiples by what is positive, that 1
+    less a delta is not negative, and that a sum is at least each of its summands.
     """
 
     tensors: dict[ix.Tensor, Signs] = field(default_factory=dict)
@@ -181,15 +181,51 @@ def _alike(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def _of_form(form: nf.Form, facts: Facts) -> Signs:
-    """The signs of a normal form: those of its monomials added, each the product of its atoms'."""
+    """The signs of a normal form: those of its monomials added, each the product of its atoms'; a sum of
+    what is not negative is at least each of its summands.
+    """
     total = ZERO
-    for (dims, _, factors), coefficient in form:
-        own: Signs = frozenset((1 if coefficient > 0 else -1,))
-        for atom, exponent in factors:
-            own = _times(own, _power(_of_atom(atom, facts), exponent))
-        own = own or ZERO  # with no value but where a delta beside it is 0: it counts nothing then
-        total = _plus(total, _summed(own, dims) if dims else own)
+    for mono, coefficient in form:
+        total = _plus(total, _of_monomial(mono, coefficient, facts))
+    if total == ANY and not facts.literally:
+        above = _of_lower(form, facts)
+        return above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
     return total
+
+
+def _of_monomial(mono: nf.Mono, coefficient: Fraction, facts: Facts) -> Signs:
+    dims, _, factors = mono
+    own: Signs = frozenset((1 if coefficient > 0 else -1,))
+    for atom, exponent in factors:
+        own = _times(own, _power(_of_atom(atom, facts), exponent))
+    own = own or ZERO  # with no value but where a delta beside it is 0: it counts nothing then
+    return _summed(own, dims) if dims else own
+
+
+def _of_lower(form: nf.Form, facts: Facts) -> Signs:
+    """The signs of a form that one summand in the place of a sum of what is not negative shows not to be
+    negative, or to be positive: the form is at least what it becomes, which must have fewer terms or sums.
+    """
+    tokens = sorted(nf.free_tokens(form))
+    for mono, coefficient in form:
+        if not _of_monomial(mono, coefficient, facts) <= NONNEGATIVE:
+            continue
+        rest = tuple(part for part in form if part[0] != mono)
+        for summand in (*_of_sizes(mono), *(one for token in tokens for one in nf.summands(mono, token))):
+            lower = nf.add(rest, nf.scale(summand, coefficient))
+            closer = len(lower) < len(form) or len(mono[0]) > 1
+            known = _of_form(lower, facts) if closer else ANY
+            if known <= NONNEGATIVE:
+                return POSITIVE if known <= POSITIVE else NONNEGATIVE
+    return ANY
+
+
+def _of_sizes(mono: nf.Mono) -> Iterator[nf.Form]:
+    """A monomial without a size that is a factor: a sum of equal summands, of which there is one at least."""
+    dims, height, factors = mono
+    for atom, exponent in factors:
+        if atom[0] == "D" and exponent >= 1 and not may_vanish(atom[1]):
+            yield nf.multiplied_out(dims, height, [*factors, (atom, Fraction(-1))])
 
 
 def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:

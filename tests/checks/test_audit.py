@@ -504,9 +504,22 @@ def test_a_folder_with_files_is_left_alone(tmp_path, capsys) -> None:
 def test_the_template_names_itself_nowhere_else_than_it_is_renamed(tmp_path) -> None:
     assert main(["new-paper", "mine", "--out", str(tmp_path / "x")]) == 0
     texts = {p: p.read_text("utf8") for p in (tmp_path / "x").rglob("*") if p.is_file()}
-    assert len(texts) == len([p for p in new_paper.TEMPLATE.rglob("*") if p.is_file() and p.suffix != ".pyc"])
+    assert len(texts) == len(new_paper.files(bare=False))
     assert not [p for p, text in texts.items() if new_paper.NAME in text or new_paper.NAME in p.as_posix()]
     assert (tmp_path / "x" / ".github" / "workflows" / "audit.yml").is_file()
+
+
+def test_a_bare_repository_names_its_one_claim_nowhere_but_where_verdicts_are(installed, tmp_path) -> None:
+    made = run(installed, "-m", "attention_audit", "new-paper", "mine", "--bare", folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    folder = tmp_path / "mine"
+    judged = attest(installed, folder, "verify", "--workers", "1")
+    assert judged.returncode == 0 and "1 definition" in judged.stdout, judged.stdout + judged.stderr
+    texts = {
+        p.relative_to(folder).as_posix(): p.read_text("utf8") for p in folder.rglob("*.*") if p.is_file()
+    }
+    naming = {where for where, text in texts.items() if "mine/eq1" in text and not where.endswith(".pyc")}
+    assert naming == {"README.md", "mine/claims/attention.py", "mine/records/expected.json"}
 
 
 def test_the_examples_come_with_the_distribution(installed, tmp_path) -> None:

@@ -1,12 +1,13 @@
 """False statements that look true, each beside a true twin: programs, extrema, limits, orders and figures.
 
-The kinds are Convex, ConvexProgram, WellPosed, Dual, Solvable, Stationary, Extremum, Limit, Order,
+The kinds are Convex, ConvexProgram, WellPosed, Dual, Optimal, Solvable, Stationary, Extremum, Limit, Order,
 Arithmetic, Averages.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from checks.kinds.arithmetic import Arithmetic, Figure
 from checks.kinds.averages import Averages, Column
@@ -14,6 +15,7 @@ from checks.kinds.examples import Point
 from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.limit import ETA, Limit
+from checks.kinds.optimal import Optimal
 from checks.kinds.order import Order
 from checks.kinds.programs import Convex, Dual, WellPosed
 from checks.kinds.stationary import Stationary
@@ -457,6 +459,70 @@ DUAL = [
             Program("P", (W_, T_), HALF * w**2 + t, (le(y[I] - w, t, MU_, (I,)),)),
             ((T_, 1 - sum_over(I, mu[I])),),
         ),
+    ),
+]
+
+
+def least(
+    value: Term,
+    above: Term,
+    *limits: Constraint,
+    by: Term | None = None,
+    goal: Term | None = None,
+    **more: Any,
+) -> Optimal:
+    """The claim that x = value minimises an objective, or half the squared distance of x from a."""
+    multipliers = tuple((limit.multiplier, as_term(0) if by is None else by) for limit in limits)
+    program = Program("P", (X_,), HALF * (x - a) ** 2 if goal is None else goal, limits)
+    return Optimal(program, (Given(X_, (), value, ""),), above, multipliers, **more)
+
+
+def positive_only(value: Term, above: Term, goal: Term) -> Optimal:
+    """The claim of x > 0 alone."""
+    return least(value, above, goal=goal, ranges=((X_, "> 0"),))
+
+
+def better(value: Fraction, at: Fraction = Fraction(0)) -> Point:
+    """x and a at a point."""
+    return Point((), ((X_, value), (A_, at)))
+
+
+OPTIMAL = [
+    Pair(
+        "optimal/a-point-outside",
+        lambda: least(a, HALF * (x - a) ** 2, le(x, ZERO, LAM_)),
+        "a = 1: x = 1 is not feasible",
+        lambda: least(-fn("relu", -a), HALF * (x + fn("relu", -a)) ** 2, le(x, ZERO, LAM_), by=fn("relu", a)),
+    ),
+    Pair(
+        "optimal/a-multiplier-of-the-wrong-sign",
+        lambda: least(ZERO, HALF * x**2, le(-x, ZERO, LAM_), by=-a, goal=HALF * x**2 - a * x),
+        "a = 1: x = 1 is better than 0",
+        lambda: least(ZERO, HALF * x**2, le(-x, ZERO, LAM_), by=ap, goal=HALF * x**2 + ap * x),
+    ),
+    Pair(
+        "optimal/a-maximum-for-a-minimum",
+        lambda: least(a, HALF * (x - a) ** 2, goal=-HALF * (x - a) ** 2, rival=better(Fraction(1))),
+        "at a the objective is largest",
+        lambda: least(a, HALF * (x - a) ** 2),
+    ),
+    Pair(
+        "optimal/the-only-one-of-many",
+        lambda: least(a, (x - a) ** 2 * b**2, goal=(x - a) ** 2 * b**2, only=True),
+        "b = 0: every x is as good",
+        lambda: least(b, (x - b) ** 2 * ap, goal=(x - b) ** 2 * ap, only=True),
+    ),
+    Pair(
+        "optimal/a-stationary-point",
+        lambda: least(ZERO, x**2 * (x**2 - 1), goal=x**4 - x**2, rival=Point((), ((X_, Fraction(1, 2)),))),
+        "x = 1/2: -3/16",
+        lambda: least(ZERO, x**4 + x**2, goal=x**4 + x**2),
+    ),
+    Pair(
+        "optimal/outside-of-where-the-logarithm-is",
+        lambda: least(ONE, bregman("exp", ZERO, log(x)), goal=x * log(x) - x),
+        "x = -1: the objective is not defined",
+        lambda: positive_only(ONE, bregman("exp", ZERO, log(x)), x * log(x) - x),
     ),
 ]
 
@@ -1117,6 +1183,7 @@ PAIRS = [
     *CONVEX_PROGRAM,
     *WELL_POSED,
     *DUAL,
+    *OPTIMAL,
     *SOLVABLE,
     *STATIONARY,
     *EXTREMUM,

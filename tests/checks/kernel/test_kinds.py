@@ -206,12 +206,14 @@ def test_what_the_checker_would_fail_on_is_not_covered() -> None:
     v = as_term(Tensor("v", ("N",)))
     others = sum_over(i, (1 - kronecker(i, j)) * exp(v[i]))
     largest = AtLeast(sum_over(i, exp(v[i])), exp(v[j]), others)
+    summand = AtLeast(2 * sum_over(i, exp(v[i])), 2 * exp(v[j]), 2 * (sum_over(i, exp(v[i])) - exp(v[j])))
     for statement, missing in (
         (steady, "a formula that is not defined for all values of the symbols"),
         (Order(1 / (1 - t), 1 + t, step, 2), "a formula that is not defined for all values of the symbols"),
         (Order(apply("log", 1 + t), t, step, 2), "an order of the logarithm or the root of what moves"),
-        (multiple, "a sign of a multiple of a hypothesis, or of 1 less a delta"),
-        (largest, "a sign of a multiple of a hypothesis, or of 1 less a delta"),
+        (multiple, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
+        (largest, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
+        (summand, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
         (rest, "a certificate with a rest"),
         (AtLeast(softplus, as_term(0), softplus), "what is known of log"),
         (AtLeast(size_, x), "an inequality without a formula for the difference"),

@@ -16,7 +16,7 @@ from derivations.calculus.term import apply, as_term, exp, squared_norm, sum_ove
 
 x, y = as_term(Tensor("x")), as_term(Tensor("y"))
 u = as_term(Tensor("u", ("N",)))
-I = Index("i", "N")
+I, J = Index("i", "N"), Index("j", "N")
 SQUARE = AtLeast(x**2 + y**2, 2 * (x * y), (x - y) ** 2)
 
 
@@ -94,6 +94,21 @@ def test_a_sum_is_at_least_each_of_its_nonnegative_terms() -> None:
     others = sum_over(j, (1 - kronecker(j, k)) * exp(u[j]))
     assert judge(AtLeast(sum_over(j, exp(u[j])), exp(u[k]), others)).proved
     assert judge(AtLeast(exp(u[k]), sum_over(j, exp(u[j])), others)).holds is False
+
+
+@pytest.mark.parametrize("greater, less", [
+    (sum_over(J, exp(u[J])), exp(u[I])),
+    (as_term(1), exp(u[I]) / sum_over(J, exp(u[J]))),
+    (apply("log", sum_over(J, exp(u[J]))), u[I]),
+    (apply("log", 1 + exp(x)), maximum(x, as_term(0))),
+    (sum_over(J, size(u[J])), sum_over(J, u[J])),
+    (sum_over(J, size(u[J])), size(-u[I])),
+])  # fmt: skip
+def test_a_sum_is_at_least_its_summands_and_a_logarithm_grows(greater, less) -> None:
+    found = judge(AtLeast(greater, less))
+    assert found.proved and found.mutants.tried and not found.mutants.survivors
+    assert judge(AtLeast(less, greater)).holds is False
+    assert judge(AtLeast(greater, less + 1)).holds is False
 
 
 def test_only_one_less_what_is_0_or_1_is_visibly_nonnegative() -> None:
