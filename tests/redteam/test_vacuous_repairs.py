@@ -80,6 +80,8 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         WRONG,
         Identity(x + y, 2 * x * ((x + y) / (2 * x)), nonzero=(X,)),
     ),
+    "the square of a side as a product": (Identity(x**2 + y, x + y**2), Identity(x**2 + y, y + x * x)),
+    "the slope of a side": (Identity(x**2 + y, x + y**2), Identity(grad(x**2 + y, X), 2 * x)),
     "a sum of the same number": (WRONG, Identity(sum_over(i, x + y), size("n") * (x + y))),
     "the number as ramps": (WRONG, Identity(x + y, relu(x + y) - relu(-(x + y)))),
     "what a side takes to compute": (
