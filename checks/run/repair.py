@@ -197,6 +197,10 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         if _vanish((repair.conclusion.term,), ()):
             return True  # 0 is what it is
         factors = [m for _, m in repair.multipliers]
+        if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
+            # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
+            used = {f.term for f in repair.hypotheses if f.relation == "="}
+            return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
 
