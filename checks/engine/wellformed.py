@@ -28,7 +28,7 @@ from derivations.calculus.gradients import (
     SymbolicPower,
 )
 from derivations.calculus.index import Index, Tensor, summands
-from derivations.calculus.naming import canonical, is_size
+from derivations.calculus.naming import canonical, is_size, may_be_negative
 from derivations.calculus.program import Program
 from derivations.calculus.term import (
     ONE,
@@ -218,6 +218,8 @@ def _names(statement: Any, terms: list[Term], indices: set[Index]) -> None:
             raise Malformed(f"a dimension has a name, or is written with names, not {dim!r}")
         if len(dim) > 1 and dim.isalpha() and set(dim) <= dims:
             raise Malformed(f"the dimension {dim} reads as a product of others")
+        if dim in numbers and may_be_negative(dim):  # as a number it would be said to be at least 0
+            raise Malformed(f"the size {dim} may be a number below 0: it needs a name of its own")
     scalars = {name for t in tensors_of(statement) if not t.dims for name in (t.name, t.latex) if name}
     for one, two in product(numbers, dims | scalars):
         if one != two and (one in _WORD.findall(two) or two in _WORD.findall(one)):

@@ -35,6 +35,7 @@ from derivations.calculus import normal as nf
 from derivations.calculus.components import NotExact
 from derivations.calculus.functions import NONNEGATIVE
 from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.term import NonConformable, Product, Term, as_term
 
 INSTANCES = 6
@@ -245,6 +246,9 @@ def certificate_error(statement: Follows) -> str:
     sides = [s.entry(*at[: len(s.shape())]) for s in (statement.lhs, statement.rhs)]
     if open_demands([certificate.entry(*at), factor, squares, *sides], given, nonzero):
         return "a formula is not shown to be defined"
+    named = set().union(*map(ix.free_indices, sides)) if statement.over else set()
+    if any(may_vanish(i.dim) for i in statement.over if i not in named):
+        return "a sum of squares that are all the same may be one of none"
     left = _left_side(statement, at)
     right = certificate.entry(*at)
     if statement.relation == ">=":

@@ -69,12 +69,20 @@ class Recurrence(Kind):
             lines.append(rf"{sp.latex(b.symbol)} \in \{{{b.first}, {b.first + 1}, \dots\}}")
         every = {s for e in (self.closed, self.rule, *(b.value for b in self.base)) for s in e.free_symbols}
         every -= {b.symbol for b in self.base}
-        known = ((">", "is_positive"), (r"\ge", "is_nonnegative"), (r"\ne", "is_nonzero"))
-        for symbol in sorted(every, key=str):
-            sign = next((shown for shown, asked in known if getattr(symbol, asked)), "")
-            lines += [rf"{sp.latex(symbol)} {sign} 0"] if sign else []
+        lines += [rf"{sp.latex(x)} {_kept(x)}" for x in sorted(every, key=str) if _kept(x)]
         where = r",\ ".join(lines)
         return rf"{closed} \quad\text{{where}}\quad {where}"
+
+
+def _kept(symbol: sp.Symbol) -> str:
+    """What is promised of a symbol that the recurrence does not run through."""
+    if symbol.is_integer and symbol.is_nonnegative:
+        least = int(bool(symbol.is_positive))
+        return rf"\in \{{{least}, {least + 1}, \dots\}}"
+    known = ((">", "is_positive"), (r"\ge", "is_nonnegative"), (r"\ne", "is_nonzero"))
+    sign = next((f"{shown} 0" for shown, asked in known if getattr(symbol, asked)), "")
+    number = r"\mathbb{Z}" if symbol.is_integer else r"\mathbb{Q}" if symbol.is_rational else ""
+    return rf"\in {number}" + rf",\ {sp.latex(symbol)} {sign}" * bool(sign) if number else sign
 
 
 def _beyond(s: Recurrence) -> str:

@@ -124,7 +124,8 @@ def _rule(at: tuple[Index, ...], value: Term) -> Callable[..., ix.Expr]:
 def _words(program: Program, ray: Ray) -> str:
     """The ray, and the objective along it where all dimensions and all data are 1."""
     moving = [(v, at, value) for v, at, value in ray.values if not nf.is_zero(nf.normal(value.entry()))]
-    shown = ", ".join(f"{_plain(as_term(v)[at])} = {_plain(value)}" for v, at, value in moving)
+    entries = ((as_term(v)[at] if at else as_term(v), value) for v, at, value in moving)
+    shown = ", ".join(f"{_plain(entry)} = {_plain(value)}" for entry, value in entries)
     still = [v.name for v, _, value in ray.values if nf.is_zero(nf.normal(value.entry()))]
     shown += f", {' and '.join(still)} = 0" if still else ""
     expr = _along(program.objective.entry(), ray)

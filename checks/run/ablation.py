@@ -76,18 +76,25 @@ def _drop(statement: st.Statement, assumption: Assumption) -> Ablation:
     for part in st.parts(statement):
         if isinstance(part, Implication) and any(h.name == assumption.name for h in part.hypotheses):
             part, touched = part.without(assumption.name), True
-        elif (
-            isinstance(part, (st.Identity, st.Definition))
-            and assumption.name.endswith("_nonzero")
-            and part.nonzero
-        ):
-            part, touched = replace(part, nonzero=()), True
+        elif kept := _without_nonzero(part, assumption.name):
+            part, touched = kept, True
         pieces.append(part)
     if not touched:
         return Ablation(
             assumption.name, "dropped", None, "the statement does not list this hypothesis by name"
         )
     return _report(assumption.name, "dropped", judge(st.All(*pieces), with_mutants=False))
+
+
+def _without_nonzero(part: Any, name: str) -> Any:
+    """A part that no longer assumes that x, or x at some place, is not 0, for a hypothesis x_nonzero; None
+    where it does not assume it.
+    """
+    stem, nonzero = name.removesuffix("_nonzero"), getattr(part, "nonzero", ())
+    meant = [t for t in nonzero if re.fullmatch(rf"{re.escape(stem)}(?![A-Za-z0-9]).*", t.name)]
+    if stem == name or not meant:
+        return None
+    return replace(part, nonzero=tuple(t for t in nonzero if t not in meant))
 
 
 def _report(name: str, variant: str, finding: Finding) -> Ablation:

@@ -197,6 +197,10 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
         if _vanish((repair.conclusion.term,), ()):
             return True  # 0 is what it is
         factors = [m for _, m in repair.multipliers]
+        if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
+            # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
+            used = {f.term for f in repair.hypotheses if f.relation == "="}
+            return bool(tensors_of(tuple(used)) - tensors_of((printed, repair.conclusion)))
         return len(factors) == 1 and 0 not in signs(factors[0].entry()) and not repair.factor
     return isinstance(repair, Example)
 
@@ -231,7 +235,7 @@ def _holds_for_any(difference: Term, sides: set[Any]) -> bool:
     """Whether a difference is 0 whatever the printed sides stand for."""
     try:
         return _vanish((stood_for(difference, sides),), ())
-    except NonConformable:
+    except (NonConformable, ArithmeticError):  # as the slope of what is no longer a formula of its variable
         return False
 
 
@@ -346,6 +350,8 @@ def collected(term: Term, cancel: bool = False) -> sp.Expr:
         return sp.Mul(*args)
     if isinstance(term, Neg):
         return -args[0]
+    if isinstance(term, Power) and not cancel and term.data in range(2, 10) and not term.shape():
+        return args[0] ** int(term.data)  # as a product of equal factors is
     if isinstance(term, Frac):
         return args[0] / args[1] if cancel else args[0] * sp.Symbol(whole(("one over", args[1])))
     data = term.data

@@ -235,6 +235,8 @@ def _with(
 
 def _alone(form: nf.Form) -> nf.Atom | None:
     """The atom that a form is; None where it is more."""
+    if len(form) != 1:  # of nothing, too: where i is j, x_i - x_j is 0
+        return None
     (dims, _, factors), number = form[0]
-    alone = len(form) == 1 and not dims and number == 1 and len(factors) == 1 and factors[0][1] == 1
+    alone = not dims and number == 1 and len(factors) == 1 and factors[0][1] == 1
     return factors[0][0] if alone else None

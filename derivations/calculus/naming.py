@@ -7,6 +7,7 @@ stands beside other symbols as it is; 2N, a/b or A+B need parentheses.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 
 _GROUPS = {"{": "}", "(": ")", "[": "]", r"\langle": r"\rangle", r"\left": r"\right"}
@@ -112,6 +113,25 @@ def size_words(latex: str) -> list[str]:
 def may_vanish(size: str) -> bool:
     """Whether nothing says that a size is not 0: it is written as a difference, as N - 1 is."""
     return "-" in size_words(size)
+
+
+def may_be_negative(size: str) -> bool:
+    """Whether nothing says that a size is at least 0 where the names in it are sizes, whole numbers from 1
+    on: of N - M, N - 2 and 3 - N nothing does.
+    """
+    least, value, sign, below = Fraction(0), Fraction(1), 1, False
+    for word in [*size_words(size), "+"]:
+        if word in "+-":
+            least, value, sign, below = least + sign * value, Fraction(1), 1 if word == "+" else -1, False
+        elif word == "/":
+            below = True
+        elif word.isdigit() and int(word):
+            value, below = value / int(word) if below else value * int(word), False
+        elif sign < 0:
+            return True
+        else:  # what is divided by a name may be as small as one likes
+            value, below = Fraction(0) if below else value, False
+    return least < 0
 
 
 def is_size(latex: str) -> bool:

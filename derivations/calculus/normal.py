@@ -408,7 +408,9 @@ def free_tokens(form: Form) -> frozenset[Token]:
 
 
 def form_positive(form: Form) -> bool:
-    """Whether a form is a sum of products of known positive atoms with positive coefficients."""
+    """Whether a form is a sum of products of known positive atoms with positive coefficients, one of them
+    over ranges that are not empty: N - 1 may be 0.
+    """
     return (
         bool(form)
         and all(
@@ -419,7 +421,9 @@ def form_positive(form: Form) -> bool:
             )
             for mono, c in form
         )
-        and any(all(is_positive(a) for a, _ in mono[2]) for mono, _ in form)
+        and any(
+            all(is_positive(a) for a, _ in mono[2]) and not any(map(may_vanish, mono[0])) for mono, _ in form
+        )
     )
 
 

@@ -535,3 +535,12 @@ def test_a_form_of_another_process_is_equal_to_its_own() -> None:
     atom._hash = 1
     copy = pickle.loads(pickle.dumps(atom))
     assert copy == atom and hash(copy) == hash(tuple(atom))
+
+
+def test_sums_over_what_may_be_empty_are_not_positive() -> None:
+    """Σ_{i=1}^{N-1} p_i is 0 where N is 1: it may not be cancelled from √(Σ p) x ≥ 0."""
+    few, one = Tensor("p", ("N-1",), positive=True), Tensor("x")
+    root = Pow(Sum(Index("i", "N-1"), few[Index("i", "N-1")]), Fraction(1, 2))
+    assert nf.primitive(nf.normal(root * one.scalar)) != nf.normal(one.scalar)
+    every = Pow(Sum(I, p[I]), Fraction(1, 2))
+    assert nf.primitive(nf.normal(every * one.scalar)) == nf.normal(one.scalar)

@@ -36,6 +36,12 @@ def drawn(rng: random.Random) -> ix.Expr:
     return Fraction(rng.randint(-2, 2), rng.choice((1, 2))) * x + rng.randint(-1, 1) * y + ix.Sum(i, U[i])
 
 
+def test_the_sign_of_what_vanishes_beside_a_delta_has_a_form() -> None:
+    """δ_ij sign(u_i - u_j) has the sign of 0, of which there is no first coefficient."""
+    signed = ix.Delta(i, j) * call("sign", U[i] - U[j])
+    assert maxima.equal(signed + x, x + signed) and not maxima.equal(signed, signed + x)
+
+
 def test_angles_are_taken_apart_below_a_mask() -> None:
     mask = ix.At(before("N"), (i, j)) + ix.Delta(i, j)
     whole = ix.Sum(j, ix.Mul((mask, call("cos", U[j]))))

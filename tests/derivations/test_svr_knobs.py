@@ -18,7 +18,10 @@ from checks.run.content import key, said_under
 from checks.run.registry import load
 from checks.run.theories import theories, theory
 from checks.run.verify import assumptions_for, examine
+from checks.statement import Identity
+from derivations.calculus.index import Tensor
 from derivations.calculus.normal import equal
+from derivations.calculus.term import as_term
 from derivations.theories.svr import attentions as svr_attentions
 from derivations.theories.svr import choices as svr_choices
 from derivations.theories.svr import regression
@@ -279,3 +282,12 @@ def test_ablation_says_why_nothing_is_stated_under_a_value() -> None:
     bias = Assumption("bias", "there is an offset", "bias", PAPER.bias)
     (found,) = ablate(Claim("p/a", "r", "t", stated, "w", theory="svr", assumes=(bias,)), PAPER)
     assert found.needed is None and found.detail == "nothing is said under it: the offset is gone"
+
+
+def test_ablation_drops_the_hypothesis_that_it_names() -> None:
+    """xy/y + x = 2x asks for y ≠ 0: that x ≠ 0 is redundant, and nothing is said of z."""
+    x, y = (Tensor(name) for name in "xy")
+    stated = Identity(as_term(x) * as_term(y) / as_term(y) + x, 2 * as_term(x), nonzero=(x, y))
+    named = tuple(Assumption(f"{name}_nonzero", name) for name in "xyz")
+    found = ablate(Claim("p/a", "r", "t", stated, "w", assumes=named), PAPER)
+    assert [one.needed for one in found] == [False, True, None]

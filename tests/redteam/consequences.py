@@ -396,7 +396,20 @@ def gap(meant: Tensor, values: tuple[tuple[Tensor, int], ...] = ()) -> Follows:
     return Follows((Equation(x, y, R_XY_),), z, 0 * x, certificate, points, given=given)
 
 
+def summed(over: Index) -> Follows:
+    """If the squares of x - y over an index add up to 0, then x = y."""
+    points = tuple(Point(((over.dim, n),), ((X_, n), (Y_, n))) for n in (1, 2, 3))
+    hypothesis = Equation(sum_over(over, (x - y) ** 2), ZERO, R_XY_)
+    return Follows((hypothesis,), x, y, as_term(R_XY_), points, over=(over,))
+
+
 FOLLOWS = [
+    Pair(
+        "follows/a-sum-of-no-squares",
+        lambda: summed(Index("k", "N-1")),
+        "N = 1, x = 1, y = 0: no squares add up to 0",
+        lambda: summed(n),
+    ),
     Pair(
         "follows/values-without-a-sign",
         lambda: values_sum(VALUES_),

@@ -18,6 +18,7 @@ from checks.kinds.extremum import Extremum
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
+from checks.kinds.inequality import AtLeast
 from checks.kinds.positive import Positive
 from checks.kinds.programs import Dual, WellPosed
 from checks.kinds.recurrence import QUANTITY, Base, Recurrence
@@ -155,6 +156,10 @@ PAIRS = [
     Pair("differs/twice-a-size", lambda: Differs(trace(eye("2n")), 2 * trace(eye("n"))), "2n = 2n", lambda: Differs(trace(eye("2n")), trace(eye("n")))),
     Pair("differs/a-symbol-and-a-size", lambda: Differs(as_term(Tensor("n")), sum_over(i, one)), "n is n", lambda: Differs(x, sum_over(i, one))),
     Pair("identity/a-negative-size", lambda: Identity(sum_over(Index("i", "-1"), one), size("-1")), "an empty sum", lambda: Identity(sum_over(i, one), size("n"))),
+    Pair("at-least/a-size-less-another", lambda: AtLeast(size("n-m"), zero), "n = 1, m = 2: -1", lambda: AtLeast(size("n-1"), zero)),
+    Pair("at-least/a-number-less-a-size", lambda: AtLeast(size("3-n"), zero), "n = 4: -1", lambda: AtLeast(size("2n-2"), zero)),
+    Pair("identity/a-sum-over-fewer-than-none", lambda: Identity(sum_over(Index("i", "n-2"), one), size("n-2")), "n = 1: an empty sum, 0, is not -1",
+         lambda: Identity(sum_over(Index("i", "n-1"), one), size("n-1"))),
     Pair("identity/a-function-printed-as-a-sum", lambda: Identity(x * apply("f", y, "1+f"), apply("f", y, "1+f") * x), "x 1 + f(y)",
          lambda: Identity(x * apply("f", y), apply("f", y) * x)),
     Pair("differs/a-formula-and-a-function", lambda: Differs(formula("u^2", x), apply("F", x)), "F(x) ≠ F(x)", lambda: Differs(formula("u^2", x), apply("g", x))),

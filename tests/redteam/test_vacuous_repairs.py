@@ -80,6 +80,16 @@ IDLE: dict[str, tuple[Statement, Statement]] = {
         WRONG,
         Identity(x + y, 2 * x * ((x + y) / (2 * x)), nonzero=(X,)),
     ),
+    "the square of a side as a product": (Identity(x**2 + y, x + y**2), Identity(x**2 + y, y + x * x)),
+    "what is printed in two pieces": (
+        Identity(x**2 + y, x + y**2),
+        Implication(
+            (Fact("h", x**2 - x - B, "="), Fact("g", B - y**2 + y, "=")),
+            Fact("c", x**2 + y - x - y**2, "="),
+            (("h", as_term(1)), ("g", as_term(1))),
+        ),
+    ),
+    "the slope of a side": (Identity(x**2 + y, x + y**2), Identity(grad(x**2 + y, X), 2 * x)),
     "a sum of the same number": (WRONG, Identity(sum_over(i, x + y), size("n") * (x + y))),
     "the number as ramps": (WRONG, Identity(x + y, relu(x + y) - relu(-(x + y)))),
     "what a side takes to compute": (
@@ -179,6 +189,14 @@ OFFERED: dict[str, tuple[Statement, Statement]] = {
     "a program the other way up": (FALLS, Bounded(Program("p", (X,), x**2), None, NONE, x**2)),
     "another letter in a program": (LINE, WellPosed(Program("p", (X,), B * x), (X,), tuple(tensors_of(B)))),
     "a program without what bends it": (ROUND, ConvexProgram(Program("p", (X,), x**2))),
+    "where two numbers vanish": (
+        Identity(x**2 + y, x - y),
+        Implication(
+            (Fact("h", x**2 - x, "="), Fact("g", y, "=")),
+            Fact("c", x**2 + y - x + y, "="),
+            (("h", as_term(1)), ("g", as_term(2))),
+        ),
+    ),
     "where it may be divided by": (Identity(x * y / x, y), Identity(x * y / x, y, nonzero=(X,))),
     "a product that is multiplied out": (
         Identity((x + y) ** 2, x + y),

@@ -173,7 +173,8 @@ def test_bounds_and_rays() -> None:
     assert bound_error(replace(proved, gap=2 * SQUARE))
     assert bound_error(replace(proved, program=replace(below, maximise=True)))
     up = Ray(t, ((x, (), as_term(t)),), as_term(1))
-    assert judge(Bounded(replace(below, maximise=True), up)).holds is False
+    found = judge(Bounded(replace(below, maximise=True), up))
+    assert found.holds is False and "along x = t all" in found.counterexample
     assert judge(Bounded(below, up)).holds is None
     assert judge(Bounded(below, replace(up, growth=as_term(-1)))).holds is None
     rate = sqrt(1 + exp(as_term(Tensor("a", ()))))  # has no exact value at a = 1

@@ -132,6 +132,11 @@ def test_a_count_is_read_off_the_routine_and_not_typed():
     assert judge(replace(count, products=lambda n, d: ((n, d + 1, n),))).holds is None
     assert judge(replace(count, products=lambda n, d: ())).holds is None
     assert judge(replace(count, count=lambda n, d: n)).holds is None
+    same = (
+        (N**2 - 1) / (N - 1) * 2 * N**2 * D / (N + 1)
+    )  # no polynomial as it is written, and no other number
+    assert judge(replace(count, formula=same)).holds is None
+    assert judge(replace(count, formula=same + 1 / N)).holds is False
 
 
 def test_growth_is_decided_by_the_sign_of_the_slope():

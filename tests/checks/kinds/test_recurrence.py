@@ -89,3 +89,20 @@ def test_steps_are_equations_of_the_closed_form_behind_the_first_values() -> Non
     assert finding.proved and "0 = 0" not in said
     assert r"f{\left(1 \right)} = 1" in said[0] and r"(n \ge 2)" in said[0] and r"(n \ge 2)" in said[-1]
     assert said[1].endswith("= 1") and said[-1].startswith("n^{2} = ")
+
+
+def test_whole_numbers_are_said_of_every_symbol() -> None:
+    """(-1)^(z² + z) is 1 for whole z, and not for z = 1/2, which is at least 0 as well."""
+    n, z = (sp.Symbol(name, integer=True, nonnegative=True) for name in "nz")
+    whole = Recurrence(
+        n * (-1) ** (z**2 + z),
+        (n,),
+        (Base("b", n, 0, sp.Integer(0)),),
+        QUANTITY(n - 1) + 1,
+        "one more",
+        lambda count: count,
+        ((0,), (1,), (2,)),
+        at=((z, sp.Integer(2)),),
+    )
+    assert judge(whole).holds is True
+    assert whole.statement_latex().endswith(r"n \in \{0, 1, \dots\},\ z \in \{0, 1, \dots\}")
