@@ -683,7 +683,7 @@ claim(
         Recorded(
             "chen2023/uea",
             partial(ranks, ("Primal.+Trans., no loss", "Primal.+Trans.", "Trans.")),
-            "series of JapaneseVowels and a model of two layers; the loss as the public code has it",
+            "series of JapaneseVowels and a narrower model of two layers; the loss as the public code has it",
         ),
     ),
 )

@@ -121,7 +121,10 @@ def text(*figures: Figure, label: str = "text") -> Arithmetic:
     return Arithmetic(figures, label)
 
 
-RERUN = "one data set; own training, which stops by a part of the training set; the loss of the public code"
+RERUN = (
+    "one data set; a model that is not as wide as the paper's 512; own training, which stops by a part of the "
+    "training set; the loss of the public code"
+)
 
 
 def rerun(base: str, printed: dict[str, Fraction | None]) -> Recorded:
