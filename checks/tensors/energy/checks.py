@@ -25,6 +25,10 @@ def instead(name: str, wrong: torch.Tensor, right: Sized, truth: Sized) -> Compa
 
 def kernel_attention(maps: AttentionMap) -> tuple[Sized, str]:
     """AV (n, d_v) by torch's own kernel, with its error, and the backend."""
+    return maps.once("kernel", lambda: _kernel_attention(maps))
+
+
+def _kernel_attention(maps: AttentionMap) -> tuple[Sized, str]:
     kernel = fused.attention(maps.q, maps.k, maps.v, maps.scale)
     n, d = maps.q.shape
     how = bounds.fused(kernel.backend, maps.q.dtype, n, maps.q.device)
@@ -34,7 +38,12 @@ def kernel_attention(maps: AttentionMap) -> tuple[Sized, str]:
 
 def alignment_sized(maps: AttentionMap) -> Sized:
     """c = rowsum((Aᵀ(AV)) ∘ V), (n,), streamed, with its error."""
-    return maps.lift_sized(maps.attention_sized)
+    return maps.once("alignment", lambda: maps.lift_sized(maps.attention_sized))
+
+
+def kernel_alignment(maps: AttentionMap) -> Sized:
+    """u(AV), (n,), of AV by torch's own kernel, with its error."""
+    return maps.once("alignment of the kernel", lambda: maps.lift_sized(kernel_attention(maps)[0]))
 
 
 def at_tokens(maps: AttentionMap, tokens: torch.Tensor, state: Sized) -> Sized:
@@ -74,7 +83,7 @@ def check_alignment(head: Head) -> Agreement:
     at = Sized(c.value[tokens].double(), c.error[tokens])
     comparisons = (
         same("c against its definition", at, truth),
-        same("u(AV) = c", maps.lift_sized(output), c),
+        same("u(AV) = c", kernel_alignment(maps), c),
         same("sum of c = |AV|²", summed(c), _square(output)),
         same("⟨AV, A diag(c) V⟩ = |c|²", inner(output, maps.adjoint_sized(c)), _square(c)),
     )
@@ -134,8 +143,8 @@ def check_stationary(head: Head) -> Agreement:
     one), c, twice and minus the matching one. c is streamed; u is that of the kernel's AV.
     """
     maps, F = head.maps, head.F
-    output, backend = kernel_attention(maps)
-    u, c = maps.lift_sized(output), alignment_sized(maps)
+    _, backend = kernel_attention(maps)
+    u, c = kernel_alignment(maps), alignment_sized(maps)
     slope, matching = slope_sized(F, u), slope_sized(F, c)
 
     def judged(name: str, w: Sized, rows: torch.Tensor | None = None) -> Comparison:
@@ -182,15 +191,14 @@ def check_gradient(head: Head, regulariser: str = "none") -> Agreement:
     "none", "printed" (2c) or "matching" (F'(c)); see `check_alignment` for c.
     """
     maps, F, rows = head.maps, head.F, head.tokens
-    u, w = maps.lift(head.state()), coefficients(maps, F, regulariser)  # both sides take these as given
+    u, w = head.lifted(), coefficients(maps, F, regulariser)  # both sides take these as given
     eps = torch.finfo(u.dtype).eps
     rounding = F.roundings * eps * F.slope(u).double().abs() + eps * w.double().abs()
     slope = Sized(F.slope(u) - w, rounding)
     found = maps.adjoint_sized(slope)
     automatic = Sized(_automatic_slope(F, u, w), slope.error + F.roundings * eps * F.cancelled)
     truth = _rows_of_adjoint(maps, rows, automatic)
-    direction = exactly(head.state(1))
-    image = maps.lift_sized(direction)
+    direction, image = exactly(head.state(1)), head.lifted_sized(1)
     comparisons = (
         same("rows of the gradient", Sized(found.value[rows].double(), found.error[rows]), truth),
         same("derivative along a direction", inner(found, direction), inner(automatic, image)),
@@ -252,7 +260,7 @@ def quadratic_step(head: Head, step: float) -> tuple[Sized, Sized, Sized]:
     """u - c at a random state, the gradient of F = u² there, and u - c after a step along it."""
     maps, c = head.maps, alignment_sized(head.maps)
     state = exactly(head.state())
-    misfit = minus(maps.lift_sized(state), c)
+    misfit = minus(head.lifted_sized(), c)
     slope = maps.adjoint_sized(Sized(2 * misfit.value, 2 * misfit.error))
     return misfit, slope, minus(maps.lift_sized(stepped(maps, state, slope, step)), c)
 

@@ -19,7 +19,7 @@ import torch
 from checks.tensors.core import bounds
 from checks.tensors.core.errors import TensorError
 from checks.tensors.core.inputs import sampled_rows
-from checks.tensors.energy.operators import AttentionMap, Sized
+from checks.tensors.energy.operators import AttentionMap, Sized, exactly
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
@@ -135,6 +135,16 @@ class Head:
         generator = torch.Generator().manual_seed(self.seed + number)
         z = torch.randn(self.maps.v.shape, generator=generator, dtype=torch.float64)
         return z.to(self.maps.attention)
+
+    def lifted(self, number: int = 0) -> torch.Tensor:
+        """u of a random state, (n,)."""
+        what = ("lifted", self.seed + number)
+        return self.maps.once(what, lambda: self.maps.lift(self.state(number)))
+
+    def lifted_sized(self, number: int = 0) -> Sized:
+        """u of a random state, (n,), with its error."""
+        what = ("lifted, with its error", self.seed + number)
+        return self.maps.once(what, lambda: self.maps.lift_sized(exactly(self.state(number))))
 
     def in_float64(self) -> Head:
         """The same in float64."""

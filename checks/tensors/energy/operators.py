@@ -8,8 +8,10 @@ instead of the n³ of the paper. L L* = G = (AᵀA) ∘ (VVᵀ), never formed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import torch
 
@@ -21,6 +23,8 @@ from checks.tensors.core.arrays import (
     resolve_scale,
     working_dtype,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,22 @@ class AttentionMap:
         self._q, self._k = (x.to(working_dtype(x.dtype)) for x in (self.q, self.k))
         self.how = bounds.streamed(self.q.dtype, chunk, self.q.device)
         self.sizes = bounds.score_sizes(self.q, self.k, self.scale)
+        self._made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self.q)
 
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+        """What was made of the maps under a name, or is made now: several checks start from the same."""
+        if what not in self._made:
+            self._made[what] = make()
+        made: T = self._made[what]
+        return made
+
     def in_float64(self) -> AttentionMap:
         """The same maps in float64."""
+        if self.q.dtype == torch.float64:
+            return self
         return AttentionMap(self.q, self.k, self.v, self.scale, dtype="float64", chunk=self.chunk)
 
     @cached_property

@@ -43,7 +43,7 @@ def check_lift(head: Head) -> Agreement:
     AV of the trace is that of torch's kernel.
     """
     maps, tokens, state = head.maps, head.tokens, head.state()
-    u = maps.lift_sized(exactly(state))
+    u = head.lifted_sized()
     output, backend = kernel_attention(maps)
     truth = at_tokens(maps, tokens, Sized(state, torch.zeros_like(state, dtype=torch.float64)))
     at = Sized(u.value[tokens].double(), u.error[tokens])

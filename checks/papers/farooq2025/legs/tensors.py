@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from checks.claim import Options
 from checks.evidence import Evidence
 from checks.leg import LADDER, Climbing, climbing, skipped
 from checks.tensors.core.agreement import Agreement, check_attention
+from checks.tensors.core.inputs import make_instance
 from checks.tensors.core.stream import default_tile
 from checks.tensors.energy import checks, states
 from checks.tensors.energy.descent import POTENTIALS, Head, potential
@@ -36,8 +37,15 @@ ALL_UP_TO = LADDER[1]
 
 def head(case: Case, F: str = "quadratic") -> Head:
     """A head with values scaled for F."""
-    q, k, v = case.instance()
-    return Head(AttentionMap(q, k, v * SIZE.get(F, 1.0)), potential(F), case.options.seed)
+    o = case.options
+    return Head(_maps(case.n, o.dtype, o.device, o.seed, SIZE.get(F, 1.0)), potential(F), o.seed)
+
+
+@lru_cache(maxsize=4)
+def _maps(n: int, dtype: str, device: str, seed: int, size: float) -> AttentionMap:
+    """The maps of an instance: claims and energies share what is computed of them."""
+    q, k, v = make_instance(n, dtype=dtype, device=device, seed=seed)
+    return AttentionMap(q, k, v * size)
 
 
 # ---------------------------------------------------------------- attention, alignments, linear map
