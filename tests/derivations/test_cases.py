@@ -146,3 +146,24 @@ def test_what_is_known_of_an_index_is_not_known_of_one_that_a_sum_binds() -> Non
     known = Facts(forms={normal(U[i]): NONNEGATIVE, normal(x): NONNEGATIVE})
     assert signs(U[i] * x, known) == NONNEGATIVE
     assert signs(ix.Sum(i, U[i] * x), known) == ANY
+
+
+def test_what_is_known_of_an_index_or_a_sum_is_not_known_of_each_summand() -> None:
+    one = Facts(forms={normal(U[k]): NONNEGATIVE})
+    assert cases.nonnegative(U[k], one)
+    assert cases.nonnegative(ix.Sum(j, U[j]), one) is None
+    assert cases.nonnegative(ix.Sum(j, U[j] * x * x), one) is None
+    total = Facts(forms={normal(ix.Sum(j, U[j])): NONNEGATIVE})
+    rise = ix.Sum(j, U[j] * ramp(V[j]) - U[j] * V[j])
+    assert cases.nonnegative(rise, total) is None
+    assert cases.nonnegative(rise, Facts({U: NONNEGATIVE}))
+
+
+def test_of_many_sums_and_summands_few_ways_are_tried() -> None:
+    """All of them took minutes."""
+    triple = [Tensor(name, ("N", "N", "N"), positive=True) for name in "abc"]
+    for count in (2, 3):
+        sums = [ix.Sum(i, ix.Sum(j, ix.Sum(k, t[i, j, k]))) for t in triple[:count]]
+        assert cases.nonnegative(ix.Add((*sums, -1 * U[i], -1 * U[j]))) is None
+        lower = [-1 * t[i, j, i] for t in triple[:count]]
+        assert cases.nonnegative(ix.Add((*sums, *lower)))
