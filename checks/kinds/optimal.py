@@ -88,7 +88,7 @@ def optimal(statement: Optimal, seed: int, with_mutants: bool) -> Finding:
         return Finding([shapes], counterexample=shapes.detail)
     try:
         _check(statement)
-    except NonConformable as error:
+    except (NonConformable, ValueError) as error:
         raise Malformed(str(error)) from None
     s = _with_ranges(statement)
     if refuted := _broken(s, seed) or _beaten(s):

@@ -166,6 +166,13 @@ def test_a_range_reaches_a_variable_wherever_it_stands_or_is_refused(energy) -> 
         judge(Optimal(Program("P", (Y,), energy), five, as_term(0), ranges=((Y, "> 0"),)))
 
 
+def test_a_stacked_variable_is_malformed() -> None:
+    both, at = Tensor("q", ("N{+}M",)), Index("i", "N{+}M")
+    far = squared_norm(as_term(both))
+    with pytest.raises(Malformed, match="indexed with"):
+        judge(Optimal(Program("P", (both,), far), (Given(both, (at,), as_term(0), ""),), far))
+
+
 def test_what_is_printed_of_other_shapes_is_refuted() -> None:
     found = judge(replace(FLAT, program=replace(FLAT.program, objective=sum_over(I, x[I]) + x)))
     assert found.holds is False and "shapes do not agree" in (found.counterexample or "")
