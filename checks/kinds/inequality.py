@@ -91,10 +91,16 @@ def _by_cases(s: AtLeast, seed: int, sampled: Evidence, with_mutants: bool) -> F
     detail = f"the difference is visibly nonnegative{number}"
     finding = Finding([known, Evidence("derivation", "exact-symbolic", True, detail, settles=True), sampled])
     for case in found:
-        finding.steps.append(step("sign", case.latex(), "what is assumed covers every value", True))
+        finding.steps.append(step("sign", case.latex(), _reason(case), True))
     if with_mutants:
         finding.mutants = _mutate_cases(s, seed)
     return finding
+
+
+def _reason(case: Case) -> str:
+    covered = "what is assumed covers every value"
+    over = ", ".join(unicode_math(f"{i.name} = 1, …, {i.dim}") for i in case.over)
+    return f"{covered}; the difference is the sum of this over {over}" if over else covered
 
 
 def _cases(s: AtLeast) -> list[Case] | None:

@@ -27,10 +27,13 @@ _RELATIONS = {NONNEGATIVE: r"\ge", NONPOSITIVE: r"\le", POSITIVE: ">", NEGATIVE:
 
 @dataclass(frozen=True)
 class Case:
-    """What is assumed of the signs of some expressions, and what is visibly >= 0 then."""
+    """What is assumed of the signs of some expressions, and what is visibly >= 0 then; ``over``: the indices
+    over which it is summed.
+    """
 
     assumed: tuple[tuple[ix.Expr, Signs], ...]
     rest: ix.Expr
+    over: tuple[Index, ...] = ()
 
     def latex(self) -> str:
         """What is assumed, and what is seen."""
@@ -45,21 +48,23 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
     """The cases, which leave nothing out, in each of which the expression is visibly >= 0 wherever it is
     defined; None where one of them is not seen to be, or there are too many.
     """
-    todo, tried = [expr], set()
+    todo: list[tuple[ix.Expr, tuple[Index, ...]]] = [(expr, ())]
+    tried: set[nf.Form] = set()
     while todo and len(tried) < _MOST:
-        one = todo.pop(0)
+        one, over = todo.pop(0)
         if (form := nf.normal(one)) in tried:
             continue
         tried.add(form)
         if signs(one, facts) <= NONNEGATIVE or signs(maxima.upright(one), facts) <= NONNEGATIVE:
-            return [Case((), one)]
+            return [Case((), one, over)]
         if found := _by_cases(one, facts):
-            return found
-        todo += _summands(one, facts)  # of a sum over one index, whose summand is looked at
+            return [replace(case, over=over) for case in found]
+        # as a sum over one index, whose summand is looked at
+        todo += [(summand, (*over, index)) for index, summand in _summands(one, facts)]
     return None
 
 
-def _summands(expr: ix.Expr, facts: Facts) -> Iterator[ix.Expr]:
+def _summands(expr: ix.Expr, facts: Facts) -> Iterator[tuple[Index, ix.Expr]]:
     """What the expression is the sum of over one index, which is given a letter of its own; where several
     bound indices can be that one, in each way.
     """
@@ -74,7 +79,7 @@ def _summands(expr: ix.Expr, facts: Facts) -> Iterator[ix.Expr]:
         for chosen in product(*ways):
             if chosen != whole:  # else nothing is a summand
                 parts = (nf.scale(one, c) for one, (_, c) in zip(chosen, form, strict=True))
-                yield to_expr(nf.add(*parts))
+                yield Index(letter, dim), to_expr(nf.add(*parts))
 
 
 def _letter(expr: ix.Expr, facts: Facts) -> str:

@@ -85,6 +85,15 @@ def test_signs_by_cases() -> None:
         assert cases.nonnegative(expr) is None, name
 
 
+def test_what_is_seen_of_a_summand_says_what_it_is_summed_over() -> None:
+    for name, sums in (("triangle", 0), ("the triangle, summed", 1), ("the triangle, summed twice", 2)):
+        found = cases.nonnegative(TRUE[name])
+        assert found and {len(case.over) for case in found} == {sums}, name
+    for case in cases.nonnegative(TRUE["the triangle, summed"]) or ():
+        free = {t for e in (case.rest, *(arg for arg, _ in case.assumed)) for t in ix.free_indices(e)}
+        assert free <= set(case.over)
+
+
 def test_what_is_known_counts_in_every_case() -> None:
     assert cases.nonnegative(y * size(x) - size(x * y)) is None
     assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
