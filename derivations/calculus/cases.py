@@ -79,7 +79,13 @@ def _summands(expr: ix.Expr, facts: Facts) -> Iterator[tuple[Index, ix.Expr]]:
         for chosen in product(*ways):
             if chosen != whole:  # else nothing is a summand
                 parts = (nf.scale(one, c) for one, (_, c) in zip(chosen, form, strict=True))
-                yield Index(letter, dim), to_expr(nf.add(*parts))
+                summand = to_expr(nf.add(*parts))
+                if _sums(nf.normal(summand)) < _sums(form):  # those of denominators may come back
+                    yield Index(letter, dim), summand
+
+
+def _sums(form: nf.Form) -> int:
+    return sum(len(dims) for (dims, _, _), _ in form)
 
 
 def _letter(expr: ix.Expr, facts: Facts) -> str:

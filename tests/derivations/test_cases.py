@@ -176,3 +176,10 @@ def test_of_many_sums_and_summands_few_ways_are_tried() -> None:
         assert cases.nonnegative(ix.Add((*sums, -1 * U[i], -1 * U[j]))) is None
         lower = [-1 * t[i, j, i] for t in triple[:count]]
         assert cases.nonnegative(ix.Add((*sums, *lower)))
+
+
+def test_the_sums_of_a_denominator_do_not_come_back_for_ever() -> None:
+    total, nested = ix.Sum(k, U[k]), ix.Sum(j, 1 / ix.Sum(k, U[k]))
+    expr = 1 - 1 / (total * nested)
+    assert cases.nonnegative(expr) is None
+    assert not list(cases._summands(expr, Facts()))
