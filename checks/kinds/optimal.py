@@ -231,7 +231,8 @@ def _broken(s: Optimal, seed: int) -> str | None:
             for at in points:
                 sign = instance.sign(_there(c, s), at)
                 if sign is not None and sign not in _allowed(c):
-                    return f"{describe(instance, at, _there(c, s))}: the solution breaks a constraint"
+                    where = describe(instance, at, _there(c, s)) or "always"
+                    return f"{where}: the solution breaks a constraint"
     return None
 
 
@@ -244,6 +245,9 @@ def _beaten(s: Optimal) -> str | None:
         return None
     if s.rival.at:
         raise Malformed("a rival fixes no index")
+    if stray := {t for t, _ in s.rival.values} - tensors_of(replace(s, rival=None)):
+        names = ", ".join(sorted(t.name for t in stray))
+        raise Malformed(f"the rival gives a value to {names}, which occurs nowhere")
     instance = s.rival.instance(_given(s))
     try:
         if not instance.admissible(s.program.nonzero):

@@ -89,8 +89,9 @@ RIVAL = Point((("N", 2),), ((S, (0, 1)), (BETA, 1), (P, (Fraction(1, 4), Fractio
         (_at(CLIPPED, a[I]), "the solution breaks a constraint"),
         (replace(_at(ATTENTION, 1 / size("N")), rival=RIVAL), "feasible, and better"),
         (replace(FLAT, only=True, rival=Point((("N", 2),), ((X, (1, -1)),))), "feasible, and as good"),
+        (_with(Constraint(as_term(1), as_term(0), NU), NU), "always: the solution breaks a constraint"),
     ],
-    ids=["not normalised", "not clipped", "another solution", "not the only one"],
+    ids=["not normalised", "not clipped", "another solution", "not the only one", "nothing is feasible"],
 )
 def test_a_broken_constraint_or_a_better_point_refutes_it(statement: Optimal, why: str) -> None:
     found = judge(statement)
@@ -146,6 +147,7 @@ def test_what_the_certificate_does_not_show_is_open(statement: Optimal) -> None:
             "losses",
         ),
         (replace(FLAT, rival=Point((("N", 1),), ((X, (1,)),))), "the rival is not better"),
+        (replace(FLAT, rival=Point((("N", 1),), ((X, (1,)), (Y, 3)))), "occurs nowhere"),
         (replace(CLIPPED, rival=Point((("N", 1),), ((X, (-1,)), (A, (0,))))), "not feasible"),
         (replace(CLIPPED, rival=Point((("N", 1),), ((X, (1,)),))), "gives no value to a"),
         (replace(CLIPPED, rival=Point((), ((X, (1,)),))), "gives no size to N"),
