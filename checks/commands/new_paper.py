@@ -38,10 +38,8 @@ def run(a: argparse.Namespace) -> int:
     """Writes the files; 0. Raises BadInput for a name that no package can have, or a folder with files."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", a.name) or keyword.iskeyword(a.name):
         raise BadInput(f"'{a.name}' cannot be a package: small letters, digits and _ are allowed")
-    taken = {*sys.stdlib_module_names, *packages_distributions(), *(p.name for p in TEMPLATE.iterdir())} - {
-        NAME
-    }
-    if a.name in taken:
+    beside = {where.partition("/")[0] for where in files(bare=False)} - {NAME}
+    if a.name in {*sys.stdlib_module_names, *packages_distributions(), *beside}:
         raise BadInput(f"'{a.name}' cannot be a package: a module or folder of that name is there already")
     out = a.out or Path(a.name)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -73,6 +73,8 @@ class Point:
         for t, nested in self.values:
             if t in defined:
                 raise Malformed(f"{t.name} is defined: it takes no value of its own")
+            if lacking := [d for d in t.dims if d != "1" and d not in sizes]:
+                raise Malformed(f"the point gives no size to {lacking[0]}")
             offered = point_entries(t, nested)
             if {at for at, _ in offered} != set(entries_of(t.dims, dict(self.sizes))):
                 raise Malformed(f"{t.name} is not given one value for each of its entries")
@@ -128,12 +130,12 @@ def values_of(term: Term, point: Point, given: tuple[Given, ...]) -> list[Any]:
         choices = product(*(range(sizes[i.dim]) for i in loose))
         return [instance.value(expr, {**fixed, **dict(zip(loose, c, strict=True))}) for c in choices]
     except KeyError as missing:
-        raise Malformed(f"the point gives no value to {_named(missing.args[0])}") from None
+        raise Malformed(f"the point gives no value to {absent(missing)}") from None
 
 
-def _named(absent: Any) -> str:
+def absent(missing: KeyError) -> str:
     """What an instance looked for, by its name: a tensor, or a dimension."""
-    thing = absent[0] if isinstance(absent, tuple) else absent
+    thing = missing.args[0][0] if isinstance(missing.args[0], tuple) else missing.args[0]
     return str(getattr(thing, "name", thing))
 
 

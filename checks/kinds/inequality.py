@@ -91,10 +91,16 @@ def _by_cases(s: AtLeast, seed: int, sampled: Evidence, with_mutants: bool) -> F
     detail = f"the difference is visibly nonnegative{number}"
     finding = Finding([known, Evidence("derivation", "exact-symbolic", True, detail, settles=True), sampled])
     for case in found:
-        finding.steps.append(step("sign", case.latex(), "what is assumed covers every value", True))
+        finding.steps.append(step("sign", case.latex(), _reason(case), True))
     if with_mutants:
         finding.mutants = _mutate_cases(s, seed)
     return finding
+
+
+def _reason(case: Case) -> str:
+    covered = "what is assumed covers every value"
+    over = ", ".join(unicode_math(f"{i.name} = 1, …, {i.dim}") for i in case.over)
+    return f"{covered}; the difference is the sum of this over {over}" if over else covered
 
 
 def _cases(s: AtLeast) -> list[Case] | None:
@@ -118,6 +124,8 @@ def _mutate_cases(s: AtLeast, seed: int) -> Mutants:
                 result.killed += 1
             elif _cases(changed):
                 result.equivalent += 1
+            elif _sampled(changed, seed, 60).passed is False:
+                result.killed += 1
             else:
                 result.survivors.append(f"{side}: {what}: {mutant.latex()}")
     return result
@@ -134,11 +142,11 @@ def _visible(above: Term, s: AtLeast) -> bool:
     return nonnegative(above, _CONVEX) or signs_under(above.entry(), s.given, s.nonzero) <= NONNEGATIVE
 
 
-def _sampled(s: AtLeast, seed: int) -> Evidence:
+def _sampled(s: AtLeast, seed: int, tries: int = 4) -> Evidence:
     """The sign of lhs - rhs at random instances, exact or in balls."""
     difference, checked = (s.lhs - s.rhs).entry(), 0
     for small in (True, False):
-        for instance, points in exact_instances([difference], s.given, seed, 4, small, nonzero=s.nonzero):
+        for instance, points in exact_instances([difference], s.given, seed, tries, small, nonzero=s.nonzero):
             for at in points[:3]:
                 sign = instance.sign(difference, at)
                 checked += sign is not None

@@ -16,12 +16,12 @@ from typing import Any
 from checks.engine.finding import Finding
 from checks.engine.hypotheses import apply_definitions, check_promises, open_demands, signs_under
 from checks.engine.instances import Instance, describe, exact_instances
-from checks.engine.judge import ENGINES, equal, identity, rejects, step, unbound
+from checks.engine.judge import ENGINES, attempt, conformable, equal, identity, rejects, step, unbound
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
-from checks.kinds.examples import Point
+from checks.kinds.examples import Point, absent
 from checks.kinds.extremum import nonnegative
-from checks.statement import Given, Identity, Kind, Malformed, for_all
+from checks.statement import Given, Identity, Kind, Malformed, for_all, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.functions import KNOWN, NONNEGATIVE
@@ -30,7 +30,17 @@ from derivations.calculus.index import Tensor
 from derivations.calculus.losses import losses
 from derivations.calculus.program import Constraint, Program, curved
 from derivations.calculus.signs import ZERO, Signs, positive
-from derivations.calculus.term import Frac, Product, Sum_, Symbol, Term, as_term, log, sum_over
+from derivations.calculus.term import (
+    Frac,
+    NonConformable,
+    Product,
+    Sum_,
+    Symbol,
+    Term,
+    as_term,
+    log,
+    sum_over,
+)
 
 _CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
 _NONPOSITIVE: Signs = frozenset(-s for s in NONNEGATIVE)
@@ -72,7 +82,14 @@ class Optimal(Kind):
 
 def optimal(statement: Optimal, seed: int, with_mutants: bool) -> Finding:
     """A broken constraint or a better point, or the proof by the certificate."""
-    _check(statement)
+    p = statement.program
+    shapes = conformable(p.objective, *(side for c in p.constraints for side in (c.lhs, c.rhs)))
+    if not shapes.passed:
+        return Finding([shapes], counterexample=shapes.detail)
+    try:
+        _check(statement)
+    except (NonConformable, ValueError) as error:
+        raise Malformed(str(error)) from None
     s = _with_ranges(statement)
     if refuted := _broken(s, seed) or _beaten(s):
         exact = Evidence("exact", "exact-rational", False, "an exact counterexample")
@@ -85,7 +102,7 @@ def optimal(statement: Optimal, seed: int, with_mutants: bool) -> Finding:
         return Finding([Evidence("derivation", "exact-symbolic", None, why)])
     detail = "the constraints hold at the solution, and the sign of what is above it is visible"
     finding.evidence.append(Evidence("derivation", "exact-symbolic", True, detail))
-    finding.steps = _steps(statement)
+    finding.steps = _steps(statement, finding.proved)
     if with_mutants and finding.holds:
         finding.mutants = _mutate(s, seed)
     return finding
@@ -106,25 +123,36 @@ def _check(s: Optimal) -> None:
             "a solution is judged of a formula: without inverses, semidefinite data and losses of the table, "
             "which are infinite outside their domains"
         )
+    if not p.variables or not set(p.variables) <= p.unknown():
+        raise Malformed("a program that does not mention its variables says nothing of them")
     if sorted(g.tensor.name for g in s.solution) != sorted(t.name for t in p.variables):
         raise Malformed("a solution gives each variable of the program one value")
-    own = {t for g in s.solution for t in ix.tensors(apply_definitions(g.value.entry(), s.given))}
-    fixed = {g.tensor for g in s.given} | {*p.nonzero}
+    said = [apply_definitions(g.value.entry(), s.given) for g in (*s.solution, *s.given)]
+    own, fixed = {t for value in said for t in ix.tensors(value)}, {g.tensor for g in s.given} | {*p.nonzero}
     if moving := sorted(t.name for t in (own | fixed) & {*p.variables, *values}):
         raise Malformed(f"the solution, or what is given, mentions {', '.join(moving)}")
-    if sorted(t.name for t, _ in s.multipliers) != sorted(c.multiplier.name for c in p.constraints):
-        raise Malformed("each constraint's multiplier has one value")
-    for c in p.constraints:
-        value = values[c.multiplier]
-        if value.shape() or ix.free_indices(value.entry()) - set(c.over):
-            raise Malformed(f"the value of {c.multiplier.name} is a number in its constraint's indices")
-    if any(t not in p.variables or r != "> 0" for t, r in s.ranges):
-        raise Malformed("a range is that of a variable, and is > 0")
+    _check_multipliers(s)
+    if len(dict(s.ranges)) < len(s.ranges) or any(t not in p.variables or r != "> 0" for t, r in s.ranges):
+        raise Malformed("a range is that of a variable, and is > 0, said once")
     if s.above.shape() or unbound(s.above) or unbound(p.objective):
         raise Malformed("an objective, and what is above the solution, is a number")
     for g in s.solution:
         promised = replace(g.tensor, positive=g.tensor in dict(s.ranges))
         check_promises(promised, g.at, g.value.entry(), s.given, ())
+
+
+def _check_multipliers(s: Optimal) -> None:
+    values = dict(s.multipliers)
+    if sorted(t.name for t, _ in s.multipliers) != sorted(c.multiplier.name for c in s.program.constraints):
+        raise Malformed("each constraint's multiplier has one value")
+    for c in s.program.constraints:
+        value = values[c.multiplier]
+        if not isinstance(value, Term):
+            raise Malformed(f"the value of {c.multiplier.name} is a formula, as as_term(...) makes one")
+        if c.multiplier.dims != tuple(i.dim for i in c.over) or ix.free_indices(c.excess()) - set(c.over):
+            raise Malformed(f"the indices of {c.multiplier.name} are those of its constraint, all of them")
+        if value.shape() or ix.free_indices(value.entry()) - set(c.over):
+            raise Malformed(f"the value of {c.multiplier.name} is a number in its constraint's indices")
 
 
 def _with_ranges(s: Optimal) -> Optimal:
@@ -134,6 +162,8 @@ def _with_ranges(s: Optimal) -> Optimal:
     def put(term: Term) -> Term:
         if isinstance(term, Symbol):
             return as_term(twins.get(term.data, term.data))
+        if tensors_of(term.data) & set(twins):
+            raise Malformed("a variable that has a range is looked at in formulas without derivatives")
         return replace(term, args=tuple(map(put, term.args)))
 
     p = s.program
@@ -201,7 +231,8 @@ def _broken(s: Optimal, seed: int) -> str | None:
             for at in points:
                 sign = instance.sign(_there(c, s), at)
                 if sign is not None and sign not in _allowed(c):
-                    return f"{describe(instance, at, _there(c, s))}: the solution breaks a constraint"
+                    where = describe(instance, at, _there(c, s)) or "always"
+                    return f"{where}: the solution breaks a constraint"
     return None
 
 
@@ -214,14 +245,20 @@ def _beaten(s: Optimal) -> str | None:
         return None
     if s.rival.at:
         raise Malformed("a rival fixes no index")
+    if stray := {t for t, _ in s.rival.values} - tensors_of(replace(s, rival=None)):
+        names = ", ".join(sorted(t.name for t in stray))
+        raise Malformed(f"the rival gives a value to {names}, which occurs nowhere")
     instance = s.rival.instance(_given(s))
-    if not instance.admissible(s.program.nonzero):
-        raise Malformed("what is assumed not to vanish does so at the rival")
-    if any(sign not in _allowed(c) for c in s.program.constraints for sign in _signs(instance, c)):
-        raise Malformed("the rival is not feasible")
-    sign = instance.sign(_rise(s).entry())
-    if sign == -1 or (sign == 0 and s.only and _elsewhere(instance, s)):
-        return f"{describe(instance, {})}: feasible, and {'better' if sign else 'as good'}"
+    try:
+        if not instance.admissible(s.program.nonzero):
+            raise Malformed("what is assumed not to vanish does so at the rival")
+        if any(sign not in _allowed(c) for c in s.program.constraints for sign in _signs(instance, c)):
+            raise Malformed("the rival is not feasible")
+        sign = instance.sign(_rise(s).entry())
+        if sign == -1 or (sign == 0 and s.only and _elsewhere(instance, s)):
+            return f"{describe(instance, {})}: feasible, and {'better' if sign else 'as good'}"
+    except KeyError as missing:
+        raise Malformed(f"the rival gives no value to {absent(missing)}") from None
     raise Malformed("the rival is not better")
 
 
@@ -304,7 +341,7 @@ def _cores(term: Term) -> Iterator[Term]:
             yield core
 
 
-def _steps(s: Optimal) -> list[dict[str, Any]]:
+def _steps(s: Optimal, proved: bool) -> list[dict[str, Any]]:
     """The constraints at the solution, what the multipliers are, the certificate, the sign."""
     objective = s.program.objective.wrapped(2)
     at = r",\,".join(f"{g.defined.latex()} = {g.value.latex()}" for g in s.solution)
@@ -320,7 +357,7 @@ def _steps(s: Optimal) -> list[dict[str, Any]]:
             step("multiplier", f"{own.latex()} = {value}{sign}", "as the certificate takes it", True)
         )
     reason = "how much worse the objective is than at the solution, for all values of the variables"
-    found.append(step("certificate", f"{worse} - {other} = {_right(s).latex()}", reason, True))
+    found.append(attempt("certificate", f"{worse} - {other} = {_right(s).latex()}", reason, proved))
     words = "a visible sign; what is subtracted is at most 0 where the constraints hold"
     return [*found, step("sign", rf"{s.above.latex()} \ge 0", words, True)]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, count, product
 from math import prod
 
 from derivations.calculus import index as ix
@@ -27,10 +27,13 @@ _RELATIONS = {NONNEGATIVE: r"\ge", NONPOSITIVE: r"\le", POSITIVE: ">", NEGATIVE:
 
 @dataclass(frozen=True)
 class Case:
-    """What is assumed of the signs of some expressions, and what is visibly >= 0 then."""
+    """What is assumed of the signs of some expressions, and what is visibly >= 0 then; ``over``: the indices
+    over which it is summed.
+    """
 
     assumed: tuple[tuple[ix.Expr, Signs], ...]
     rest: ix.Expr
+    over: tuple[Index, ...] = ()
 
     def latex(self) -> str:
         """What is assumed, and what is seen."""
@@ -45,12 +48,20 @@ def nonnegative(expr: ix.Expr, facts: Facts = NONE) -> list[Case] | None:
     """The cases, which leave nothing out, in each of which the expression is visibly >= 0 wherever it is
     defined; None where one of them is not seen to be, or there are too many.
     """
-    if signs(expr, facts) <= NONNEGATIVE or signs(maxima.upright(expr), facts) <= NONNEGATIVE:
-        return [Case((), expr)]
-    found = _by_cases(expr, facts)
-    if found is None:  # as a sum over one index, whose summand is looked at
-        found = next(filter(None, (nonnegative(one, facts) for one in _summands(expr))), None)
-    return found
+    todo: list[tuple[ix.Expr, tuple[Index, ...]]] = [(expr, ())]
+    tried: set[nf.Form] = set()
+    while todo and len(tried) < _MOST:
+        one, over = todo.pop(0)
+        if (form := nf.normal(one)) in tried:
+            continue
+        tried.add(form)
+        if signs(one, facts) <= NONNEGATIVE or signs(maxima.upright(one), facts) <= NONNEGATIVE:
+            return [Case((), one, over)]
+        if found := _by_cases(one, facts):
+            return [replace(case, over=over) for case in found]
+        # as a sum over one index, whose summand is looked at
+        todo += [(summand, (*over, index)) for index, summand in _summands(one, facts)]
+    return None
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
@@ -61,14 +72,14 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
     return maxima.occur(one, two) and all(nonnegative(apart) is not None for apart in pair)
 
 
-def _summands(expr: ix.Expr) -> Iterator[ix.Expr]:
+def _summands(expr: ix.Expr, facts: Facts) -> Iterator[tuple[Index, ix.Expr]]:
     """What the expression is the sum of over one index, which is given a letter of its own; where several
     bound indices can be that one, in each way.
     """
     form = nf.normal(expr)
-    letters = (c for c in "klmnijabcdefgh" if c not in {t.name for t in nf.free_tokens(form)})
+    letter = _letter(expr, facts)
     for dim in sorted({dim for (dims, _, _), _ in form for dim in dims}):
-        token = nf.Token("i", next(letters), dim)
+        token = nf.Token("i", letter, dim)
         ways = [[*nf.summands(mono, token), *_shares(mono, dim)] for mono, _ in form]
         if prod(map(len, ways)) > _MOST:
             continue
@@ -76,7 +87,22 @@ def _summands(expr: ix.Expr) -> Iterator[ix.Expr]:
         for chosen in product(*ways):
             if chosen != whole:  # else nothing is a summand
                 parts = (nf.scale(one, c) for one, (_, c) in zip(chosen, form, strict=True))
-                yield to_expr(nf.add(*parts))
+                summand = to_expr(nf.add(*parts))
+                if _sums(nf.normal(summand)) < _sums(form):  # those of denominators may come back
+                    yield Index(letter, dim), summand
+
+
+def _sums(form: nf.Form) -> int:
+    return sum(len(dims) for (dims, _, _), _ in form)
+
+
+def _letter(expr: ix.Expr, facts: Facts) -> str:
+    """A letter that stands for nothing in an expression, and of which nothing is known."""
+    taken = {str(t.name) for form in (nf.normal(expr), *facts.forms) for t in nf.free_tokens(form)}
+    taken |= {name for t in ix.tensors(expr) for name in (t.name, t.latex, *t.dims)}
+    taken |= {node.name for node in ix.walk(expr) if isinstance(node, ix.Dim)}
+    names = chain("klmnijabcdefgh", (f"k{n}" for n in count(1)))
+    return next(name for name in names if name not in taken)
 
 
 def _shares(mono: nf.Mono, dim: str) -> Iterator[nf.Form]:

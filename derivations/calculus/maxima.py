@@ -124,7 +124,8 @@ def not_negative(form: nf.Form, facts: Facts = NONE) -> bool:
             rest = [(atom, e) for atom, e in factors if atom != ramp]
             if ramp[:3] != ("C", "relu", 0) or exponent != 1:
                 continue
-            if not nonnegative(to_expr(nf.multiplied_out(dims, height, rest)), facts):
+            # each summand, not their sum
+            if not nonnegative(to_expr(nf.multiplied_out((), height, rest)), facts):
                 continue
             line = nf.multiplied_out(dims, height, [*rest, (nf.Kept(("P", ramp[3])), Fraction(1))])
             others = {own: c for own, c in form if own != mono}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import islice
 
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
@@ -20,6 +21,8 @@ from derivations.calculus.order import is_mask
 Signs = frozenset[int]
 ZERO: Signs = frozenset((0,))
 NONZERO: Signs = frozenset((-1, 1))
+_MOST = 200
+"""Lower forms that are tried."""
 
 
 @dataclass(frozen=True)
@@ -184,12 +187,17 @@ def _of_form(form: nf.Form, facts: Facts) -> Signs:
     """The signs of a normal form: those of its monomials added, each the product of its atoms'; a sum of
     what is not negative is at least each of its summands.
     """
-    total = ZERO
-    for mono, coefficient in form:
-        total = _plus(total, _of_monomial(mono, coefficient, facts))
+    total = _added(form, facts)
     if total == ANY and not facts.literally:
         above = _of_lower(form, facts)
         return above if above != ANY else frozenset(-s for s in _of_lower(nf.scale(form, -1), facts))
+    return total
+
+
+def _added(form: nf.Form, facts: Facts) -> Signs:
+    total = ZERO
+    for mono, coefficient in form:
+        total = _plus(total, _of_monomial(mono, coefficient, facts))
     return total
 
 
@@ -203,21 +211,53 @@ def _of_monomial(mono: nf.Mono, coefficient: Fraction, facts: Facts) -> Signs:
 
 
 def _of_lower(form: nf.Form, facts: Facts) -> Signs:
-    """The signs of a form that one summand in the place of a sum of what is not negative shows not to be
-    negative, or to be positive: the form is at least what it becomes, which must have fewer terms or sums.
+    """The signs of a form that a lower one, step by step of fewer terms, shows not to be negative, or to be
+    positive; few are tried.
+    """
+    todo, seen = [form], {form}
+    while todo:
+        for lower in _lowered(todo.pop(), facts):
+            if lower in seen or len(seen) >= _MOST:
+                continue
+            known = _added(lower, facts)
+            if known <= NONNEGATIVE:
+                return POSITIVE if known <= POSITIVE else NONNEGATIVE
+            seen.add(lower)
+            todo.append(lower)
+    return ANY
+
+
+def _lowered(form: nf.Form, facts: Facts) -> Iterator[nf.Form]:
+    """What a form is at least and has fewer terms: one of them that is not negative is replaced by less, so
+    that it meets another.
     """
     tokens = sorted(nf.free_tokens(form))
     for mono, coefficient in form:
         if not _of_monomial(mono, coefficient, facts) <= NONNEGATIVE:
             continue
         rest = tuple(part for part in form if part[0] != mono)
-        for summand in (*_of_sizes(mono), *(one for token in tokens for one in nf.summands(mono, token))):
-            lower = nf.add(rest, nf.scale(summand, coefficient))
-            closer = len(lower) < len(form) or len(mono[0]) > 1
-            known = _of_form(lower, facts) if closer else ANY
-            if known <= NONNEGATIVE:
-                return POSITIVE if known <= POSITIVE else NONNEGATIVE
-    return ANY
+        for less in islice(_parts(mono, tokens), _MOST):
+            lower = nf.add(rest, nf.scale(less, coefficient))
+            if len(lower) < len(form):
+                yield lower
+
+
+def _parts(mono: nf.Mono, tokens: list[nf.Token]) -> Iterator[nf.Form]:
+    """What is a part of a monomial, all of whose summands have one sign: some of its sums at a free index,
+    and without sizes that are factors.
+    """
+    todo: list[nf.Form] = [((mono, Fraction(1)),)]
+    seen = set(todo)
+    while todo:
+        (own, coefficient), *more = todo.pop(0)
+        if more:
+            continue
+        for part in (*_of_sizes(own), *(one for token in tokens for one in nf.summands(own, token))):
+            part = nf.scale(part, coefficient)
+            if part and part not in seen:
+                seen.add(part)
+                todo.append(part)
+            yield part
 
 
 def _of_sizes(mono: nf.Mono) -> Iterator[nf.Form]:

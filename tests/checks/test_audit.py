@@ -492,6 +492,12 @@ def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
+def test_a_name_of_what_the_new_repository_lacks_is_free(tmp_path) -> None:
+    for options in ((), ("--bare",)):
+        out = tmp_path / "".join(("x", *options))
+        assert main(["new-paper", "bare", *options, "--out", str(out)]) == 0 and (out / "bare").is_dir()
+
+
 def test_a_folder_with_files_is_left_alone(tmp_path, capsys) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     assert (

@@ -125,6 +125,15 @@ def test_what_is_called_equal_has_equal_values(seed: int) -> None:
     assert found
 
 
+def test_what_is_seen_of_a_summand_says_what_it_is_summed_over() -> None:
+    for name, sums in (("triangle", 0), ("the triangle, summed", 1), ("the triangle, summed twice", 2)):
+        found = cases.nonnegative(TRUE[name])
+        assert found and {len(case.over) for case in found} == {sums}, name
+    for case in cases.nonnegative(TRUE["the triangle, summed"]) or ():
+        free = {t for e in (case.rest, *(arg for arg, _ in case.assumed)) for t in ix.free_indices(e)}
+        assert free <= set(case.over)
+
+
 def test_what_is_known_counts_in_every_case() -> None:
     assert cases.nonnegative(y * size(x) - size(x * y)) is None
     assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
@@ -186,3 +195,31 @@ def test_what_is_known_of_an_index_is_not_known_of_one_that_a_sum_binds() -> Non
     known = Facts(forms={normal(U[i]): NONNEGATIVE, normal(x): NONNEGATIVE})
     assert signs(U[i] * x, known) == NONNEGATIVE
     assert signs(ix.Sum(i, U[i] * x), known) == ANY
+
+
+def test_what_is_known_of_an_index_or_a_sum_is_not_known_of_each_summand() -> None:
+    one = Facts(forms={normal(U[k]): NONNEGATIVE})
+    assert cases.nonnegative(U[k], one)
+    assert cases.nonnegative(ix.Sum(j, U[j]), one) is None
+    assert cases.nonnegative(ix.Sum(j, U[j] * x * x), one) is None
+    total = Facts(forms={normal(ix.Sum(j, U[j])): NONNEGATIVE})
+    rise = ix.Sum(j, U[j] * ramp(V[j]) - U[j] * V[j])
+    assert cases.nonnegative(rise, total) is None
+    assert cases.nonnegative(rise, Facts({U: NONNEGATIVE}))
+
+
+def test_of_many_sums_and_summands_few_ways_are_tried() -> None:
+    """All of them took minutes."""
+    triple = [Tensor(name, ("N", "N", "N"), positive=True) for name in "abc"]
+    for count in (2, 3):
+        sums = [ix.Sum(i, ix.Sum(j, ix.Sum(k, t[i, j, k]))) for t in triple[:count]]
+        assert cases.nonnegative(ix.Add((*sums, -1 * U[i], -1 * U[j]))) is None
+        lower = [-1 * t[i, j, i] for t in triple[:count]]
+        assert cases.nonnegative(ix.Add((*sums, *lower)))
+
+
+def test_the_sums_of_a_denominator_do_not_come_back_for_ever() -> None:
+    total, nested = ix.Sum(k, U[k]), ix.Sum(j, 1 / ix.Sum(k, U[k]))
+    expr = 1 - 1 / (total * nested)
+    assert cases.nonnegative(expr) is None
+    assert not list(cases._summands(expr, Facts()))

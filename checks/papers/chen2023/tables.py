@@ -122,8 +122,8 @@ def text(*figures: Figure, label: str = "text") -> Arithmetic:
 
 
 RERUN = (
-    "one data set; a model that is not as wide as the paper's 512; own training, which stops by a part of the "
-    "training set; the loss of the public code"
+    "one data set; a model that is not as wide as the paper's 512; own training, which stops by a part of "
+    "the training set; the loss of the public code"
 )
 
 

@@ -12,10 +12,10 @@ from derivations.calculus.index import Index, Tensor
 from derivations.calculus.maxima import maximum
 from derivations.calculus.order import before
 from derivations.calculus.signs import nonnegative
-from derivations.calculus.term import apply, as_term, exp, squared_norm, sum_over
+from derivations.calculus.term import apply, as_term, exp, sqrt, squared_norm, sum_over
 
 x, y = as_term(Tensor("x")), as_term(Tensor("y"))
-u = as_term(Tensor("u", ("N",)))
+u, v, q = (as_term(Tensor(name, ("N",), positive=name == "q")) for name in "uvq")
 I, J = Index("i", "N"), Index("j", "N")
 SQUARE = AtLeast(x**2 + y**2, 2 * (x * y), (x - y) ** 2)
 
@@ -48,6 +48,9 @@ def size(term):
     (as_term(1), size(x) / maximum(size(x), as_term(1))),
     (as_term(1), squared_norm(u) / (1 + squared_norm(u))),
     (x**2, as_term(0)),
+    (sum_over(J, exp(u[J] / 2)), exp(u[I] / 2)),
+    (sum_over(J, maximum(u[J], v[J])), sum_over(J, u[J] / 2 + v[J] / 2)),
+    (sum_over(J, sqrt(q[J])), sqrt(q[I])),
 ])  # fmt: skip
 def test_a_difference_whose_sign_is_seen_case_by_case_needs_no_formula(greater, less) -> None:
     found = judge(AtLeast(greater, less))

@@ -11,7 +11,8 @@ from checks.engine.judge import judge
 from checks.kinds.examples import Point
 from checks.kinds.optimal import Optimal
 from checks.statement import Given, Malformed
-from derivations.calculus.gradients import bregman
+from derivations.calculus.constraint import Raw
+from derivations.calculus.gradients import bregman, grad
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.losses import loss
 from derivations.calculus.program import Constraint, Program
@@ -20,7 +21,7 @@ from derivations.calculus.term import apply, as_term, exp, log, size, softmax, s
 I, J, K = (Index(name, "N") for name in "ijk")
 P, S, X, A = (Tensor(name, ("N",)) for name in "psxa")
 p, s, x, a = map(as_term, (P, S, X, A))
-NU, LAM, BETA = Tensor("nu"), Tensor("lambda", ("N",)), Tensor("beta", positive=True)
+NU, LAM, Y, BETA = Tensor("nu"), Tensor("lambda", ("N",)), Tensor("y"), Tensor("beta", positive=True)
 beta, one = as_term(BETA), as_term(1)
 
 ENTROPY = Program(
@@ -65,6 +66,19 @@ def _at(statement: Optimal, value) -> Optimal:
     return replace(statement, solution=(replace(statement.solution[0], value=value),))
 
 
+NU_ = as_term(NU)
+HIDDEN = Optimal(
+    Program("P", (X,), squared_norm(s) + 0 * squared_norm(x)),
+    (Given(X, (I,), as_term(5), ""),),
+    as_term(0),
+)
+
+
+def _with(constraint: Constraint, multiplier: Tensor) -> Optimal:
+    program = replace(FLAT.program, constraints=(constraint,))
+    return replace(FLAT, program=program, multipliers=((multiplier, as_term(0)),))
+
+
 RIVAL = Point((("N", 2),), ((S, (0, 1)), (BETA, 1), (P, (Fraction(1, 4), Fraction(3, 4)))))
 
 
@@ -75,8 +89,9 @@ RIVAL = Point((("N", 2),), ((S, (0, 1)), (BETA, 1), (P, (Fraction(1, 4), Fractio
         (_at(CLIPPED, a[I]), "the solution breaks a constraint"),
         (replace(_at(ATTENTION, 1 / size("N")), rival=RIVAL), "feasible, and better"),
         (replace(FLAT, only=True, rival=Point((("N", 2),), ((X, (1, -1)),))), "feasible, and as good"),
+        (_with(Constraint(as_term(1), as_term(0), NU), NU), "always: the solution breaks a constraint"),
     ],
-    ids=["not normalised", "not clipped", "another solution", "not the only one"],
+    ids=["not normalised", "not clipped", "another solution", "not the only one", "nothing is feasible"],
 )
 def test_a_broken_constraint_or_a_better_point_refutes_it(statement: Optimal, why: str) -> None:
     found = judge(statement)
@@ -115,18 +130,61 @@ def test_what_the_certificate_does_not_show_is_open(statement: Optimal) -> None:
     "statement, why",
     [
         (replace(CLIPPED, multipliers=()), "each constraint's multiplier has one value"),
+        (replace(CLIPPED, multipliers=((LAM, 0),)), "is a formula"),
+        (replace(CLIPPED, above=CLIPPED.above + a), "shapes"),
         (replace(FLAT, solution=()), "one value"),
+        (replace(FLAT, program=Program("P", (), NU_**2), solution=()), "does not mention its variables"),
+        (replace(FLAT, program=Program("P", (X,), NU_**2)), "does not mention its variables"),
+        (_with(Constraint(x[I], as_term(1), NU), NU), "the indices of nu"),
+        (_with(Constraint(x[I], as_term(1), NU, (I,)), NU), "the indices of nu"),
         (_at(FLAT, x[I]), "mentions x"),
         (replace(FLAT, given=(Given(X, (I,), as_term(0), ""),)), "mentions x"),
+        (replace(HIDDEN, given=(Given(S, (I,), x[I] - 1, ""),)), "mentions x"),
         (replace(FLAT, ranges=((A, "> 0"),)), "a range is that of a variable"),
+        (replace(ATTENTION, ranges=((P, "> 0"), (P, "> 0"))), "said once"),
         (
             replace(FLAT, program=replace(FLAT.program, objective=loss("entropy", sum_over(I, x[I])))),
             "losses",
         ),
         (replace(FLAT, rival=Point((("N", 1),), ((X, (1,)),))), "the rival is not better"),
+        (replace(FLAT, rival=Point((("N", 1),), ((X, (1,)), (Y, 3)))), "occurs nowhere"),
         (replace(CLIPPED, rival=Point((("N", 1),), ((X, (-1,)), (A, (0,))))), "not feasible"),
+        (replace(CLIPPED, rival=Point((("N", 1),), ((X, (1,)),))), "gives no value to a"),
+        (replace(CLIPPED, rival=Point((), ((X, (1,)),))), "gives no size to N"),
     ],
 )
 def test_what_says_nothing_is_malformed(statement: Optimal, why: str) -> None:
     with pytest.raises(Malformed, match=why):
         judge(statement)
+
+
+@pytest.mark.parametrize(
+    "energy", [Raw((), Y.scalar**2), grad(as_term(Y) ** 2, Y) ** 2], ids=["raw", "slope"]
+)
+def test_a_range_reaches_a_variable_wherever_it_stands_or_is_refused(energy) -> None:
+    """x = 5 was proved to minimise x² over x > 0: no other x was seen in it."""
+    five = (Given(Y, (), as_term(5), ""),)
+    with pytest.raises(Malformed, match="without derivatives"):
+        judge(Optimal(Program("P", (Y,), energy), five, as_term(0), ranges=((Y, "> 0"),)))
+
+
+def test_a_stacked_variable_is_malformed() -> None:
+    both, at = Tensor("q", ("N{+}M",)), Index("i", "N{+}M")
+    far = squared_norm(as_term(both))
+    with pytest.raises(Malformed, match="indexed with"):
+        judge(Optimal(Program("P", (both,), far), (Given(both, (at,), as_term(0), ""),), far))
+
+
+def test_what_is_printed_of_other_shapes_is_refuted() -> None:
+    found = judge(replace(FLAT, program=replace(FLAT.program, objective=sum_over(I, x[I]) + x)))
+    assert found.holds is False and "shapes do not agree" in (found.counterexample or "")
+
+
+def test_a_certificate_that_is_not_shown_is_no_step_that_passed() -> None:
+    """elu1(v) = relu(v) + exp(-relu(-v)), which no normal form shows."""
+    y, v = as_term(Y), as_term(NU)
+    same = apply("relu", v) + exp(-apply("relu", -v))
+    zero = (Given(Y, (), as_term(0), ""),)
+    found = judge(Optimal(Program("P", (Y,), y**2 * apply("elu1", v)), zero, y**2 * same))
+    assert found.holds is None
+    assert [s["passed"] for s in found.steps if s["title"] == "certificate"] == [None]
