@@ -88,7 +88,7 @@ def _symbol(tensor: Tensor, others: set[Tensor], sizes: set[str], letters: str, 
     if defined:
         return
     if is_number(name) or not name.isascii():
-        raise Malformed(f"{name} is no name of a symbol")
+        raise Malformed(f"{name} is no name of a symbol; how a letter is printed is its latex=")
     label = tensor.positive or name[0] == "[" or (power_of(name)[0] and (tensor.dims or "-" in name))
     if _calculated(name) and not label:
         numbered = re.fullmatch(r"([A-Za-z]+)(\d+)", name)

@@ -309,7 +309,9 @@ def _program(program: Program) -> None:
             raise Malformed(f"the multiplier {multiplier.name} is something else as well")
     for tensor in (*multipliers, *program.variables):
         if tensor.positive or tensor.symmetric:
-            raise Malformed(f"{tensor.name} is promised something that no constraint says")
+            raise Malformed(
+                f"{tensor.name} is promised something that no constraint says; an Optimal has ranges for that"
+            )
 
 
 def check_fields(said: Any) -> None:

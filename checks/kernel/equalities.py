@@ -64,7 +64,7 @@ def _same(one: ix.Expr, two: ix.Expr) -> bool:
 
 def require_any(one: ix.Expr, two: ix.Expr) -> None:
     """Raises NotCovered for what is equal for a known function alone: a theorem says it of any function."""
-    any_of = _any_of(one, two)
+    any_of = _with_log(_any_of(one, two), one, two)
     if any_of and not _same(*(_renamed(e, any_of) for e in (one, two))):
         raise NotCovered(f"what is known of {', '.join(any_of)}")
 
@@ -75,9 +75,7 @@ def require_any_sign(expr: ix.Expr, wanted: sg.Signs, facts: sg.Facts = sg.NONE)
     """
     if sg.signs(expr, facts) <= wanted and not sg.signs(expr, replace(facts, literally=True)) <= wanted:
         raise NotCovered("a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand")
-    any_of = _any_of(expr)
-    if any(isinstance(n, ix.Call) and n.function == "log" for n in ix.walk(expr)):
-        any_of["log"] = next(letter for letter in ascii_uppercase if letter not in any_of.values())
+    any_of = _with_log(_any_of(expr), expr)
     if any_of and sg.signs(expr, facts) <= wanted:
         forms = {nf.normal(_renamed(to_expr(form), any_of)): signs for form, signs in facts.forms.items()}
         if not sg.signs(_renamed(expr, any_of), replace(facts, forms=forms)) <= wanted:
@@ -89,6 +87,13 @@ def _any_of(*exprs: ix.Expr) -> dict[str, str]:
     called = {n.function for e in exprs for n in ix.walk(e) if isinstance(n, ix.Call)}
     known = sorted(f for f in called - {"exp", "log"} - {*nf.POSITIVE_FUNCTIONS} if not is_unknown(f))
     return dict(zip(known, sorted({*ascii_uppercase} - called), strict=False))
+
+
+def _with_log(names: dict[str, str], *exprs: ix.Expr) -> dict[str, str]:
+    """The names with one for the logarithm, of which the checker knows its derivative alone."""
+    if any(isinstance(n, ix.Call) and n.function == "log" for e in exprs for n in ix.walk(e)):
+        return {**names, "log": next(c for c in ascii_uppercase if c not in names.values())}
+    return names
 
 
 def _renamed(expr: ix.Expr, names: dict[str, str]) -> ix.Expr:

@@ -7,8 +7,10 @@ parameter, so that its sign near zero or far out is decided and not estimated.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import sympy as sp
@@ -28,7 +30,7 @@ from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
 from derivations.calculus.documented import allows
 from derivations.calculus.functions import KNOWN, is_unknown
-from derivations.calculus.gradients import Bregman, at_point
+from derivations.calculus.gradients import Bregman, at_point, bregman
 from derivations.calculus.index import Index, Tensor
 from derivations.calculus.term import (
     Frac,
@@ -42,6 +44,7 @@ from derivations.calculus.term import (
     as_term,
     squared_norm,
     subterms,
+    sum_over,
 )
 from derivations.calculus.unicode import unicode_math
 
@@ -54,7 +57,8 @@ SAYS = (
     "a local maximum",
     "bounded below",
 )
-_CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
+CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
+"""The known functions that are convex where they are defined."""
 _t = sp.Symbol("t", real=True)
 _REACH = [
     Fraction(s * n, d) for n, d in ((1, 1), (2, 1), (3, 1), (4, 1), (10, 1), (1, 2), (1, 4)) for s in (1, -1)
@@ -87,7 +91,7 @@ class Extremum(Kind):
     def statement_latex(self) -> str:
         """The point, the energy and what it is of it."""
         name = self.variable.symbol
-        unknown = [f for f in self.convex if f not in _CONVEX]
+        unknown = [f for f in self.convex if f not in CONVEX]
         shown = ", ".join("u^p" if f == "power" else f for f in unknown)
         if_convex = rf" \quad ({shown} \text{{ convex}})" if unknown else ""
         said = rf"{name} = {self.point.latex()} \text{{ is {self.says} of }} "
@@ -196,12 +200,12 @@ def _sign(s: Extremum) -> str:
         return "the point is not shown to be defined"
     if "local" in s.says and not all(_near(t, s) for _, t in subterms(s.above)):
         return "a Bregman difference is not of nearby arguments"
-    if not nonnegative(above, (*_CONVEX, *s.convex)):
+    if not nonnegative(above, (*CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
-    if "only" in s.says and square_and_rest(s) is None:
+    if "only" in s.says and square_and_rest(s) is None and not _divergence_and_rest(s):
         return (
-            "the difference has no positive multiple of the squared distance from the point as a summand,"
-            " beside others that are visibly of its sign"
+            "the difference has no positive multiple of the squared distance from the point, or of its"
+            " divergence, as a summand beside others that are visibly of its sign"
         )
     return ""
 
@@ -210,7 +214,7 @@ def _near(term: Term, s: Extremum) -> bool:
     """Whether a Bregman difference of a function that is convex near its second argument has its first
     one there.
     """
-    if not isinstance(term, Bregman) or term.data in _CONVEX:
+    if not isinstance(term, Bregman) or term.data in CONVEX:
         return True
     u, c = (apply_definitions(at_point(a, s.variable, s.point).entry(), s.given) for a in term.args)
     return equal(u, c)
@@ -248,16 +252,42 @@ def square_and_rest(s: Extremum) -> tuple[Fraction, Term] | None:
     splits += [(one, sum(every[:n] + every[n + 1 :], as_term(0))) for n, one in enumerate(every)]
     for one, rest in splits:
         c = nf.ratio(nf.normal(one.entry()), square)
-        if c is not None and c > 0 and nonnegative(rest, (*_CONVEX, *s.convex)):
+        if c is not None and c > 0 and nonnegative(rest, (*CONVEX, *s.convex)):
             return c, rest
     return None
+
+
+def divergences(here: Term, there: Term, *at: Index) -> Iterator[Term]:
+    """What vanishes only where two numbers, for all values of the indices, are the same: D_F of the two in
+    either order for F that are strictly convex.
+    """
+    for name, (one, two) in product(("exp", "cosh"), ((here, there), (there, here))):
+        apart = bregman(name, one, two)
+        yield sum_over(*at, apart) if at else apart
+
+
+def _divergence_and_rest(s: Extremum) -> bool:
+    """Whether a summand of the difference is a positive multiple of a divergence from the point, and the
+    others are visibly nonnegative.
+    """
+    assert s.above is not None
+    every = [-a if "maximum" in s.says else a for a in _summands(s.above)]
+    at = tuple(Index(f"{letter}#", dim) for letter, dim in zip("iklmno", s.variable.dims, strict=False))
+    here, there = (x[at] if at else x for x in (as_term(s.variable), s.point))
+    forms = [nf.normal(d.entry()) for d in divergences(here, there, *at)]
+    for n, one in enumerate(every):
+        rest = sum(every[:n] + every[n + 1 :], as_term(0))
+        found = [nf.ratio(nf.normal(one.entry()), form) for form in forms if form]
+        if any(c is not None and c > 0 for c in found) and nonnegative(rest, (*CONVEX, *s.convex)):
+            return True
+    return False
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:
     """The sign of energy - energy(point) at exact random instances; not for assumed functions, which
     are drawn at random.
     """
-    if any(f not in _CONVEX for f in s.convex) or "local" in s.says or s.says == "bounded below":
+    if any(f not in CONVEX for f in s.convex) or "local" in s.says or s.says == "bounded below":
         why = "the sign holds for convex functions only, or only locally, or is that of another difference"
         return Evidence("exact", "exact-rational", None, not_run=why)
     difference = _rise(s).entry()

@@ -23,6 +23,8 @@ from checks.engine.judge import ENGINES, ENOUGH, attempt, conformable, differenc
 from checks.engine.mutants import mutants
 from checks.engine.printing import added
 from checks.evidence import Evidence
+from checks.kinds.extremum import CONVEX
+from checks.kinds.extremum import nonnegative as visibly
 from checks.statement import Fact, Kind, Malformed, follows_latex
 from derivations.calculus import cases
 from derivations.calculus import functions as fn
@@ -43,7 +45,9 @@ class Implication(Kind):
     The certificate is an identity  factor · conclusion = Σ multiplier_n · hypothesis_n + rest  in which
     ``factor`` is a nonnegative combination of the named hypotheses with at least one strict one (or 1 when
     empty), the multiplier of an inequality is nonnegative, and ``rest`` (nothing unless given, for an
-    inequality) is visibly nonnegative in each case of the signs of what stands in absolute values.
+    inequality) is visibly nonnegative in each case of the signs of what stands in absolute values, or by
+    squares and Bregman differences of convex functions. An index of a hypothesis that occurs in the
+    conclusion as well is the same there; one that does not is any: the hypothesis holds for all its values.
     ``witness`` is an exact assignment offered as a counterexample: the engine accepts it only if every
     hypothesis holds and the conclusion fails.
     """
@@ -253,7 +257,8 @@ def certificate_error(statement: Implication) -> str:
             return "an equation leaves no rest"
         if not _defined_under(statement.rest.entry(), statement):
             return "the rest is not shown to be defined wherever the hypotheses hold"
-        if not cases.nonnegative(statement.rest.entry(), facts_of(statement.hypotheses)):
+        known = facts_of(statement.hypotheses)
+        if not (visibly(statement.rest, CONVEX) or cases.nonnegative(statement.rest.entry(), known)):
             return "the rest is not shown to be nonnegative"
         right.append(statement.rest.entry())
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))

@@ -12,18 +12,17 @@ from checks.engine.instances import describe, exact_instances
 from checks.engine.judge import ENGINES, ENOUGH, conformable, equal, identity, rejects, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
-from checks.kinds.extremum import nonnegative
+from checks.kinds.extremum import CONVEX, nonnegative
 from checks.statement import Given, Identity, Kind, Malformed
 from derivations.calculus import cases
+from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
 from derivations.calculus.cases import Case
-from derivations.calculus.functions import KNOWN, NONNEGATIVE
+from derivations.calculus.functions import NONNEGATIVE, by_exponentials
 from derivations.calculus.index import Tensor
 from derivations.calculus.signs import NONZERO, Facts
 from derivations.calculus.term import Term
 from derivations.calculus.unicode import unicode_math
-
-_CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class AtLeast(Kind):
     """``lhs >= rhs`` for all values of the symbols and free indices, under the given definitions.
 
     ``above`` is lhs - rhs in a form whose sign is visible: sums and products of squares, of what is promised
-    or known to be positive, and of Bregman differences of convex functions. Without it nothing is proved.
+    or known to be positive, and of Bregman differences of convex functions. Without it the sign of the
+    difference as it is has to be visible.
     """
 
     lhs: Term
@@ -82,7 +82,7 @@ def at_least(statement: AtLeast, seed: int, with_mutants: bool) -> Finding:
 def _by_cases(s: AtLeast, seed: int, sampled: Evidence, with_mutants: bool) -> Finding:
     """The sign of the difference as it is, case by case of the signs in it."""
     known, where = defined([s.lhs.entry(), s.rhs.entry()], s.given, s.nonzero, seed)
-    found = _cases(s) if known.passed else None
+    found = _cases((s.lhs - s.rhs).entry(), s) if known.passed else None
     if not found:
         why = "no formula for the difference is given, and its own sign is not visible"
         why = why if known.passed else f"{known.detail}: {where}" if where else known.detail
@@ -103,10 +103,12 @@ def _reason(case: Case) -> str:
     return f"{covered}; the difference is the sum of this over {over}" if over else covered
 
 
-def _cases(s: AtLeast) -> list[Case] | None:
+def _cases(expr: ix.Expr, s: AtLeast) -> list[Case] | None:
+    """The cases in which a number is visibly nonnegative, known functions by exponentials if need be."""
     facts = Facts(dict.fromkeys(s.nonzero, NONZERO))
     try:
-        return cases.nonnegative(apply_definitions((s.lhs - s.rhs).entry(), s.given), facts)
+        own = apply_definitions(expr, s.given)
+        return cases.nonnegative(own, facts) or cases.nonnegative(by_exponentials(own), facts)
     except ZeroDivisionError:
         return None
 
@@ -122,7 +124,7 @@ def _mutate_cases(s: AtLeast, seed: int) -> Mutants:
             fails = _sampled(changed, seed).passed is False
             if fails or defined(both, s.given, s.nonzero, seed)[0].passed is False:
                 result.killed += 1
-            elif _cases(changed):
+            elif _cases((changed.lhs - changed.rhs).entry(), s):
                 result.equivalent += 1
             elif _sampled(changed, seed, 60).passed is False:
                 result.killed += 1
@@ -139,7 +141,8 @@ def _difference(s: AtLeast) -> Identity:
 def _visible(above: Term, s: AtLeast) -> bool:
     if above.shape():
         return False
-    return nonnegative(above, _CONVEX) or signs_under(above.entry(), s.given, s.nonzero) <= NONNEGATIVE
+    seen = nonnegative(above, CONVEX) or signs_under(above.entry(), s.given, s.nonzero) <= NONNEGATIVE
+    return seen or bool(_cases(above.entry(), s))
 
 
 def _sampled(s: AtLeast, seed: int, tries: int = 4) -> Evidence:

@@ -20,12 +20,12 @@ from checks.engine.judge import ENGINES, attempt, conformable, equal, identity, 
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, absent
-from checks.kinds.extremum import nonnegative
+from checks.kinds.extremum import CONVEX, divergences, nonnegative
 from checks.statement import Given, Identity, Kind, Malformed, for_all, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
-from derivations.calculus.functions import KNOWN, NONNEGATIVE
-from derivations.calculus.gradients import at_point, bregman
+from derivations.calculus.functions import NONNEGATIVE
+from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Tensor
 from derivations.calculus.losses import losses
 from derivations.calculus.program import Constraint, Program, curved
@@ -42,7 +42,6 @@ from derivations.calculus.term import (
     sum_over,
 )
 
-_CONVEX = tuple(f.name for f in KNOWN.values() if f.convex)
 _NONPOSITIVE: Signs = frozenset(-s for s in NONNEGATIVE)
 
 
@@ -152,7 +151,10 @@ def _check_multipliers(s: Optimal) -> None:
         if c.multiplier.dims != tuple(i.dim for i in c.over) or ix.free_indices(c.excess()) - set(c.over):
             raise Malformed(f"the indices of {c.multiplier.name} are those of its constraint, all of them")
         if value.shape() or ix.free_indices(value.entry()) - set(c.over):
-            raise Malformed(f"the value of {c.multiplier.name} is a number in its constraint's indices")
+            own = ", ".join(i.name for i in c.over) or "none"
+            raise Malformed(
+                f"the value of {c.multiplier.name} is a number in its constraint's indices, which are: {own}"
+            )
 
 
 def _with_ranges(s: Optimal) -> Optimal:
@@ -288,7 +290,7 @@ def _flaw(s: Optimal) -> str:
         value = dict(s.multipliers)[c.multiplier].entry()
         if not c.equality and not signs_under(value, s.given, nonzero) <= NONNEGATIVE:
             return f"{c.multiplier.name} is not visibly nonnegative"
-    if not nonnegative(s.above, _CONVEX):
+    if not nonnegative(s.above, CONVEX):
         return "what is above is not visibly nonnegative"
     if s.only and not _alone(s):
         return "what is above is not seen to vanish at the solution alone"
@@ -313,16 +315,16 @@ def _alone(s: Optimal) -> bool:
         if own is None:
             return False
         left.remove(own)
-    return all(nonnegative(one, _CONVEX) for one in left)
+    return all(nonnegative(one, CONVEX) for one in left)
 
 
 def _distances(g: Given) -> Iterator[Term]:
     """What is 0 where a variable is what it is at the solution, and positive elsewhere."""
     here = g.defined
     yield sum_over(*g.at, (here - g.value) ** 2) if g.at else (here - g.value) ** 2
+    yield from divergences(here, g.value, *g.at)
     if g.tensor.positive:
-        for apart in (bregman("exp", log(g.value), log(here)), bregman("exp", log(here), log(g.value))):
-            yield sum_over(*g.at, apart) if g.at else apart
+        yield from divergences(log(here), log(g.value), *g.at)
 
 
 def _multiple(one: Term, distance: Term, s: Optimal) -> bool:

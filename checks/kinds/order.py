@@ -237,7 +237,7 @@ def _prove(s: Order, finding: Finding, unsupported: str) -> None:
         missing = ", ".join(_power(s, n) for n, passed in enumerate(same) if not passed)
         detail = f"not shown to agree: the coefficient of {missing}{_pole(s)}"
     if proved and unsupported:
-        proved, detail = False, f"{detail}, but {unsupported}"
+        proved, detail = False, f"the coefficients by index calculus agree, but {unsupported}"
     finding.evidence.append(
         Evidence("derivation", "exact-symbolic", True if proved else None, detail, settles=True)
     )

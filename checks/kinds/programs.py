@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
 from checks.engine.finding import Finding
-from checks.engine.instances import Instance, exact_instances, solved
+from checks.engine.instances import Instance, describe, exact_instances, solved
 from checks.engine.judge import ENGINES, attempt, step
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
@@ -22,7 +23,7 @@ from derivations.calculus import signs as sg
 from derivations.calculus.functions import EXPONENT, is_unknown
 from derivations.calculus.gradients import Moved, SymbolicPower, at_point
 from derivations.calculus.index import Index, Tensor
-from derivations.calculus.losses import degree_in
+from derivations.calculus.losses import degree_in, losses
 from derivations.calculus.program import Constraint, Program, convexity_of_squares, dualise
 from derivations.calculus.term import Term, as_term
 from derivations.calculus.unicode import unicode_math
@@ -100,6 +101,9 @@ def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
     """Affine constraints and an objective whose quadratic part is a sum of nonnegative squares."""
     why = convexity_of_squares(statement.program)
     detail = why or "the convexity argument does not apply"
+    if not why and (bent := _bent(statement.program, seed)):
+        exact = Evidence("exact", "exact-rational", False, "two points and their midpoint")
+        return Finding([exact], counterexample=bent)
     proof = Evidence("derivation", "exact-symbolic", True if why else None, detail, settles=True)
     finding = Finding(
         [proof], [attempt("convexity", statement.program.latex(), why or "not shown", bool(why))]
@@ -107,6 +111,31 @@ def convex(statement: Convex, seed: int, with_mutants: bool) -> Finding:
     if with_mutants and why:
         finding.mutants = _program_mutants(statement)
     return finding
+
+
+def _bent(p: Program, seed: int) -> str | None:
+    """Two points, in words, between which an objective without constraints is above its chord (a
+    maximisation: below). None too where promises of data, or losses that are infinite somewhere, would have
+    to be kept.
+    """
+    if p.constraints or p.semidefinite or p.inverses or any(True for _ in losses(p.objective)):
+        return None
+    here, others = p.objective.entry(), {v: Tensor(f"{v.name}'", v.dims) for v in p.variables}
+    there = between = here
+    for v, other in others.items():
+        there = ix.define(there, v, lambda *at, other=other: ix.At(other, at))
+        between = ix.define(
+            between, v, lambda *at, v=v, other=other: (ix.At(v, at) + ix.At(other, at)) * Fraction(1, 2)
+        )
+    chord = here + there - 2 * between
+    for instance, points in exact_instances([chord], (), seed, 20, True, nonzero=p.nonzero):
+        for at in points[:1]:
+            if instance.sign(chord, at) == (1 if p.maximise else -1):
+                side = "below" if p.maximise else "above"
+                return (
+                    f"{describe(instance, at, chord)}: midway the objective is {side} the mean of its values"
+                )
+    return None
 
 
 def _program_mutants(statement: Convex) -> Mutants:

@@ -156,7 +156,10 @@ def _check(s: Recurrence) -> None:
             if not (bottom.is_positive or sp.factor(bottom).is_nonzero):
                 raise Malformed(f"{sp.sstr(bottom)} is not shown to be nonzero: the recurrence may break off")
     if stray := (s.closed.free_symbols | s.rule.free_symbols) - known:
-        raise Malformed(f"nothing explains {', '.join(sorted(map(str, stray)))}")
+        names = ", ".join(sorted(map(str, stray)))
+        raise Malformed(
+            f"nothing explains {names}; at=((symbol, number), ...) gives values to further symbols"
+        )
 
 
 def _from(s: Recurrence, expression: sp.Expr, later: int) -> sp.Expr:

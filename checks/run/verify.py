@@ -101,6 +101,8 @@ def _judge(
     if standing is not None and failed:
         _check_failing(standing)
     record.literal_holds = literal.holds if literal else None
+    if claim.corrected and record.literal_holds and assumptions == assumptions_for(claim, {}):
+        record.notes = f"{record.notes}\n\nThe correction is not looked at: what is printed holds.".strip()
     if repair == "idle":
         record.notes = f"{record.notes}\n\nThe correction repairs nothing of what is printed.".strip()
     only_names = printed is not None and all(isinstance(p, Definition | Scoped) for p in leaves(printed))

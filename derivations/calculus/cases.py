@@ -17,7 +17,7 @@ from derivations.calculus.functions import NONNEGATIVE, POSITIVE
 from derivations.calculus.index import Index
 from derivations.calculus.naming import may_vanish
 from derivations.calculus.printing import latex, to_expr
-from derivations.calculus.signs import NONE, ZERO, Facts, Signs, signs
+from derivations.calculus.signs import NONE, ZERO, Facts, Signs, cleared, signs
 
 _MOST = 32
 NONPOSITIVE: Signs = frozenset(-s for s in NONNEGATIVE)
@@ -173,7 +173,7 @@ def _visible(case: Case, facts: Facts, ramps: bool) -> bool:
         form = nf.normal(arg)
         forms[form] = forms.get(form, frozenset((-1, 0, 1))) & known
     more = replace(facts, forms=forms)
-    form = _cleared(_exponentiated(nf.normal(case.rest)), more)
+    form = cleared(_exponentiated(nf.normal(case.rest)), more)
     return _seen(form, list(case.assumed), more) or (ramps and maxima.not_negative(form, more))
 
 
@@ -189,18 +189,6 @@ def _exponentiated(form: nf.Form) -> nf.Form:
     assert argument is not None
     other = nf.exponential(nf.scale(rest, -1 / c))
     return nf.scale(nf.add(argument, nf.scale(other, -1)), 1 if c > 0 else -1)
-
-
-def _cleared(form: nf.Form, facts: Facts) -> nf.Form:
-    """A form times the denominators in it that are visibly positive, which keeps its sign."""
-    for (_, _, factors), _ in form:
-        for atom, exponent in factors:
-            if exponent > 0 or exponent.denominator > 1:
-                continue
-            times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
-            if all(t.kind == "i" for t in nf.outer(atom)) and signs(to_expr(times), facts) <= POSITIVE:
-                return _cleared(nf.mul(form, times), facts)
-    return form
 
 
 def _seen(form: nf.Form, assumed: list[tuple[ix.Expr, Signs]], facts: Facts) -> bool:

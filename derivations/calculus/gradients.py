@@ -23,6 +23,7 @@ from derivations.calculus.term import (
     NonConformable,
     Shape,
     Term,
+    as_tensor,
     as_term,
     show_shapes,
     side_by_side,
@@ -269,13 +270,13 @@ def inner_terms(term: Term) -> list[Term]:
 
 
 def grad(energy: Term, tensor: Tensor, name: str = "E") -> Term:
-    """∇ of a printed energy."""
-    return Gradient((), (energy, tensor, name))
+    """∇ of a printed energy, whose ``name`` a gradient of it prints: another one for each energy."""
+    return Gradient((), (energy, as_tensor(tensor), name))
 
 
 def at_point(term: Term, tensor: Tensor, value: Term) -> Term:
     """A term at ``tensor`` = ``value``."""
-    return Moved((term,), (tensor, value))
+    return Moved((term,), (as_tensor(tensor), as_term(value)))
 
 
 def unit(index: Index) -> Term:
@@ -311,6 +312,10 @@ def formula(text: str, arg: Term, order: int = 0) -> Term:
 
 
 def bregman(name: str, u: Term, c: Term) -> Term:
-    """D_F(u, c). Raises ValueError for a name that no function has."""
+    """D_F(u, c) = F(u) - F(c) - F'(c)(u - c), F by its name. Of positive p and q, D_exp(log q, log p) = p log
+    (p/q) - p + q, the summand of their relative entropy. Raises ValueError for a name that no function has.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a Bregman difference begins with the name of a function, not with {name!r}")
     check_name(name)
     return Bregman((as_term(u), as_term(c)), name)

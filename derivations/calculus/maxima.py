@@ -56,8 +56,8 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def is_piece(node: ix.Expr) -> bool:
-    """Whether a node is a ramp, an absolute value or a sign."""
-    return isinstance(node, ix.Call) and node.function in ("relu", "abs", "sign") and node.order == 0
+    """Whether a node is a ramp, an absolute value, a sign, or clips to [-1, 1]."""
+    return isinstance(node, ix.Call) and node.function in ("relu", "abs", "sign", "clip") and node.order == 0
 
 
 def canonical(expr: ix.Expr) -> nf.Form:
@@ -78,6 +78,8 @@ def upright(expr: ix.Expr) -> ix.Expr:
 def _upright(node: ix.Expr) -> ix.Expr | None:
     """A ramp as that of a form whose first coefficient is 1; the root of a square."""
     if isinstance(node, ix.Call) and is_piece(node):
+        if node.function == "clip":
+            return to_expr(canonical(ix.Call("relu", node.arg + 1) - ix.Call("relu", node.arg - 1) - 1))
         return _piece(canonical(node.arg), node.function)
     match node:
         case ix.Pow(ix.Pow(base, even), half) if half.denominator == 2 and even % 2 == 0:

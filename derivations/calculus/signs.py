@@ -125,7 +125,7 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
         case ix.Pow(base, exponent):
             return known & _power(_written(base, facts), exponent)
         case ix.Call("log", arg, 0):  # where it is defined
-            return known & signs(_less_one(arg), facts)
+            return known & signs(_less_one(arg), facts) & _of_logarithm(nf.normal(arg), facts)
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
         case ix.Sum(index, body):
@@ -268,6 +268,25 @@ def _of_sizes(mono: nf.Mono) -> Iterator[nf.Form]:
             yield nf.multiplied_out(dims, height, [*factors, (atom, Fraction(-1))])
 
 
+def _of_logarithm(form: nf.Form, facts: Facts) -> Signs:
+    """The signs of log u: those of u - 1, also times what is positive in its denominators."""
+    apart = nf.add(form, nf.scale(nf.ONE, -1))
+    own = _of_form(apart, facts)
+    return own if facts.literally else own & _of_form(cleared(apart, facts), facts)
+
+
+def cleared(form: nf.Form, facts: Facts) -> nf.Form:
+    """A form times the denominators in it that are visibly positive, which keeps its sign."""
+    for (_, _, factors), _ in form:
+        for atom, exponent in factors:
+            if exponent > 0 or exponent.denominator > 1:
+                continue
+            times: nf.Form = ((((), 0, ((atom, -exponent),)), Fraction(1)),)
+            if all(t.kind == "i" for t in nf.outer(atom)) and _of_form(times, facts) <= POSITIVE:
+                return cleared(nf.mul(form, times), facts)
+    return form
+
+
 def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
     match atom[0]:
         case "D":
@@ -280,7 +299,7 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
             single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
             known = facts.forms.get(single, ANY)
             if atom[1:3] == ("log", 0):
-                return known & _of_form(nf.add(atom[3], nf.scale(nf.ONE, -1)), facts)
+                return known & _of_logarithm(atom[3], facts)
             if atom[0] == "C":
                 return known & signs_of(atom[1], atom[2])
             return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])

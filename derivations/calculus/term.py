@@ -106,8 +106,8 @@ class Term:
     def __rtruediv__(self, other: Any) -> Term:
         return Frac((as_term(other), self))
 
-    def __matmul__(self, other: Term) -> Term:
-        return MatMul((self, other))
+    def __matmul__(self, other: Any) -> Term:
+        return MatMul((self, as_term(other)))
 
     def __neg__(self) -> Term:
         return Neg((self,))
@@ -151,6 +151,14 @@ def as_term(value: Any) -> Term:
         value.as_number()
     numbers = "; numbers are whole, or a Fraction" if isinstance(value, float) else ""
     raise TypeError(f"not a term: {value!r}{numbers}")
+
+
+def as_tensor(value: Any) -> Tensor:
+    """A tensor, also from the term that it is as a whole. Raises TypeError for anything else."""
+    own = value.data if isinstance(value, Symbol) else value
+    if not isinstance(own, Tensor):
+        raise TypeError(f"a tensor is asked for here, not {value!r}")
+    return own
 
 
 class Symbol(Term):

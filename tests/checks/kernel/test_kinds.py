@@ -216,6 +216,7 @@ def test_what_the_checker_would_fail_on_is_not_covered() -> None:
         (summand, "a sign of a multiple of a hypothesis, of 1 less a delta, of a sum less a summand"),
         (rest, "a certificate with a rest"),
         (AtLeast(softplus, as_term(0), softplus), "what is known of log"),
+        (Identity(apply("log", exp(x)), x), "what is known of log"),
         (AtLeast(size_, x), "an inequality without a formula for the difference"),
     ):
         assert judge(statement, with_mutants=False).proved, statement

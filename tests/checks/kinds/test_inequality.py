@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from checks.engine.judge import judge
@@ -112,6 +114,25 @@ def test_a_sum_is_at_least_its_summands_and_a_logarithm_grows(greater, less) -> 
     assert found.proved and found.mutants.tried and not found.mutants.survivors
     assert judge(AtLeast(less, greater)).holds is False
     assert judge(AtLeast(greater, less + 1)).holds is False
+
+
+SOFT = exp(u[I]) / sum_over(J, exp(u[J]))
+CLIPPED = apply("clip", x)
+
+
+@pytest.mark.parametrize("greater, less, above", [
+    (-SOFT * apply("log", SOFT), as_term(0), None),
+    (as_term(1), SOFT, 1 - SOFT),
+    (apply("log", sum_over(J, exp(u[J]))), u[I], -apply("log", SOFT)),
+    (as_term(1), CLIPPED, None),
+    (size(x), size(CLIPPED), None),
+    (as_term(1), apply("tanh", x), None),
+    (as_term(1), apply("sigmoid", x), None),
+])  # fmt: skip
+def test_shares_and_what_saturates(greater, less, above) -> None:
+    found = judge(AtLeast(greater, less, above))
+    assert found.proved and not found.mutants.survivors
+    assert judge(AtLeast(greater, less + Fraction(1, 2))).holds is False
 
 
 def test_only_one_less_what_is_0_or_1_is_visibly_nonnegative() -> None:

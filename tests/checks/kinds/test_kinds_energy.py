@@ -108,6 +108,14 @@ def test_uniqueness_is_not_granted_to_a_flat_valley() -> None:
     assert judged(Extremum(energy, en.Z_, AV, "the only global minimum", above=above)).holds is None
 
 
+def test_a_divergence_of_a_strictly_convex_function_leaves_one_minimum() -> None:
+    x, at = Tensor("x"), as_term(Tensor("a"))
+    energy, says = exp(ONE) - exp(at) * ONE, "the only global minimum"
+    assert judged(Extremum(energy, x, at, says, above=bregman("exp", ONE, at))).proved
+    ramp = apply("relu", ONE)
+    assert judged(Extremum(ramp, x, as_term(0), says, above=bregman("relu", ONE, as_term(0)))).holds is None
+
+
 def test_bregman_differences_need_convexity() -> None:
     energy, above = en.energy(en.F) + en.matching(), sum_over(j, bregman("F", en.u(j), en.c(j)))
     assert judged(Extremum(energy, en.Z_, AV, "a global minimum", above=above)).holds is None
