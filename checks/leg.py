@@ -109,7 +109,12 @@ class Named:
 
 
 class Legs:
-    """The legs of a module, as attributes: ``Legs("package.module").leg``."""
+    """The legs of a module, as attributes: ``Legs("package.module").leg``.
+
+    A leg is a function of the assumptions of the claim's theory (None where it has none) and of the
+    `Options` of the run; it returns a list of `Evidence`, whose ``leg`` is "derivation", "exact", "solver" or
+    "tensor", and whose ``passed`` is False where it refutes what stands.
+    """
 
     def __init__(self, module: str) -> None:
         self._module = module

@@ -56,7 +56,7 @@ _WEIGHTS = {1: ((1,),), 2: ((1, 1), (1, -1), (2, -1), (1, -2)), 3: ((1, -2, 1), 
 @dataclass(frozen=True)
 class Positive(Kind):
     """Σ_ij w_i w_j κ(x_i, x_j) ≥ 0 for all points of the domain, all parameters in their ranges and all real
-    c.
+    w.
 
     ``kernel`` is a scalar term in the rows i and j of ``points`` (N, d); ``ranges`` has a pair (parameter,
     range) for each parameter; ``certificate`` rebuilds the kernel from the rules of the module ``psd``, which
