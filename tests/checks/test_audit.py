@@ -521,10 +521,8 @@ def test_a_bare_repository_names_its_one_claim_nowhere_but_where_verdicts_are(in
     folder = tmp_path / "mine"
     judged = attest(installed, folder, "verify", "--workers", "1")
     assert judged.returncode == 0 and "1 definition" in judged.stdout, judged.stdout + judged.stderr
-    texts = {
-        p.relative_to(folder).as_posix(): p.read_text("utf8") for p in folder.rglob("*.*") if p.is_file()
-    }
-    naming = {where for where, text in texts.items() if "mine/eq1" in text and not where.endswith(".pyc")}
+    files = [p for p in folder.rglob("*.*") if p.is_file() and p.suffix != ".pyc"]
+    naming = {p.relative_to(folder).as_posix() for p in files if "mine/eq1" in p.read_text("utf8")}
     assert naming == {"README.md", "mine/claims/attention.py", "mine/records/expected.json"}
 
 

@@ -36,7 +36,7 @@ from reader import (
 )
 
 from checks.claim import built
-from checks.engine.judge import unbound
+from checks.engine.judge import judge, unbound
 from checks.engine.notation import ENTRYWISE, ROWWISE
 from checks.engine.printing import conditions_latex, equation, part_latex
 from checks.kinds import follows, implication
@@ -540,9 +540,9 @@ def _consistent(
 
 
 def certificates() -> Iterator[tuple[str, Any, str]]:
-    """(claim, statement, the identity that proves it as it is printed)."""
+    """(claim, statement, the identity that proves it as it is printed); what points refute shows none."""
     for claim, _, _, statement in statements():
-        if isinstance(statement, Follows):
+        if isinstance(statement, Follows) and judge(statement, with_mutants=False).holds is not False:
             yield claim, statement, follows._steps(statement, "")[-1]["latex"]
         elif isinstance(statement, Implication) and statement.multipliers:
             yield claim, statement, implication._implication_latex(statement)
