@@ -70,7 +70,7 @@ class Evidence:
 def instead(verdict: str) -> str:
     """What stands above a correction: that it holds is said only where that is decided."""
     tried = {"corrected": "Holds instead", "refuted": "Tried instead, fails as well"}
-    return tried.get(verdict, "Tried instead, not shown to hold")
+    return tried.get(verdict, "Tried instead, not shown to hold, or to repair it")
 
 
 def finding(detail: str, wrong: int | None, not_rejected: Iterable[str]) -> str:
