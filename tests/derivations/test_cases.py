@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from fractions import Fraction
 from itertools import product
 
@@ -223,3 +224,12 @@ def test_the_sums_of_a_denominator_do_not_come_back_for_ever() -> None:
     expr = 1 - 1 / (total * nested)
     assert cases.nonnegative(expr) is None
     assert not list(cases._summands(expr, Facts()))
+
+
+def test_of_large_expressions_nothing_is_looked_at() -> None:
+    """A share below three fraction bars, in absolute values, took minutes."""
+    p, q = (Tensor(name, (), positive=True).scalar for name in "pq")
+    share = p / (p + q)
+    started = time.perf_counter()
+    cases.equal(size(log(share)), size(log(1 / (1 / share))))
+    assert time.perf_counter() - started < 10
