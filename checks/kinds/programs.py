@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import count, permutations, product
 from typing import Any
 
 from checks.engine.finding import Finding
@@ -120,7 +120,7 @@ def _bent(p: Program, seed: int) -> str | None:
     """
     if p.constraints or p.semidefinite or p.inverses or any(True for _ in losses(p.objective)):
         return None
-    here, others = p.objective.entry(), {v: Tensor(f"{v.name}'", v.dims) for v in p.variables}
+    here, others = p.objective.entry(), _others(p)
     there = between = here
     for v, other in others.items():
         there = ix.define(there, v, lambda *at, other=other: ix.At(other, at))
@@ -136,6 +136,16 @@ def _bent(p: Program, seed: int) -> str | None:
                     f"{describe(instance, at, chord)}: midway the objective is {side} the mean of its values"
                 )
     return None
+
+
+def _others(p: Program) -> dict[Tensor, Tensor]:
+    """A second point: for each variable a tensor of a name that nothing in the program has."""
+    taken, others = {t.name for t in (*p.variables, *p.unknown())}, {}
+    for v in p.variables:
+        name = next(name for n in count(1) if (name := v.name + "'" * n) not in taken)
+        taken.add(name)
+        others[v] = Tensor(name, v.dims)
+    return others
 
 
 def _program_mutants(statement: Convex) -> Mutants:

@@ -20,6 +20,8 @@ from derivations.calculus.printing import latex, to_expr
 from derivations.calculus.signs import NONE, ZERO, Facts, Signs, cleared, signs
 
 _MOST = 32
+_LARGEST = 1000
+"""Nodes of an expression that is looked at by cases: larger ones took minutes, and nothing was seen."""
 NONPOSITIVE: Signs = frozenset(-s for s in NONNEGATIVE)
 NEGATIVE: Signs = frozenset(-s for s in POSITIVE)
 _RELATIONS = {NONNEGATIVE: r"\ge", NONPOSITIVE: r"\le", POSITIVE: ">", NEGATIVE: "<", ZERO: "="}
@@ -117,6 +119,8 @@ def _by_cases(expr: ix.Expr, facts: Facts) -> list[Case] | None:
     todo = [Case((), to_expr(maxima.canonical(expr)))]
     while todo:
         case = todo.pop()
+        if sum(1 for _ in ix.walk(case.rest)) > _LARGEST:
+            return None
         piece = next(_pieces(case.rest, frozenset()), None)
         if _visible(case, facts, ramps=piece is None):
             found.append(case)

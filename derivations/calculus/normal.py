@@ -467,8 +467,12 @@ def _content(form: Form, may: Callable[[Atom], bool]) -> tuple[dict[Atom, Fracti
     assert shared is not None
     if not shared:
         return {}, form
-    inverse = _finish(Fraction(1), [], [(a, -e) for a, e in shared.items()])
-    return shared, mul(form, inverse)
+    inverse, parts = [(a, -e) for a, e in shared.items()], []
+    for mono, coefficient in form:
+        named, factors = _apart(mono)
+        # in one product: an inverse that is multiplied out first does not cancel
+        parts.append(_finish(coefficient, named, [*factors, *inverse]))
+    return shared, add(*parts)
 
 
 @lru_cache(maxsize=20_000)

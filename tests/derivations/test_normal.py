@@ -544,3 +544,13 @@ def test_sums_over_what_may_be_empty_are_not_positive() -> None:
     assert nf.primitive(nf.normal(root * one.scalar)) != nf.normal(one.scalar)
     every = Pow(Sum(I, p[I]), Fraction(1, 2))
     assert nf.primitive(nf.normal(every * one.scalar)) == nf.normal(one.scalar)
+
+
+def test_fractions_of_fractions_are_fractions() -> None:
+    """The inverse of an inverse was kept as a fraction of sums, each of a larger one."""
+    p, q = (Tensor(name, (), positive=True).scalar for name in "pq")
+    k = Index("k", "N")
+    for whole in (p + q, 2 + Tensor("x").scalar * q, Sum(k, Tensor("u", ("N",))[k])):
+        assert nf.normal(1 / (1 / whole)) == nf.normal(whole)
+        assert nf.normal(p / (p / whole)) == nf.normal(whole)
+    assert nf.normal(1 / (p / (p + q))) == nf.normal(1 + q / p)

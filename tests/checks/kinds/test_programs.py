@@ -37,6 +37,12 @@ def test_what_is_convex_is_not_refuted(objective) -> None:
     assert judge(_of(objective)).holds is not False
 
 
+def test_the_second_point_is_no_other_variable() -> None:
+    """exp(w - w') is convex in both."""
+    primed = Tensor("w'")
+    assert judge(Convex(Program("P", (W, primed), exp(w - as_term(primed))))).holds is not False
+
+
 def test_what_stationarity_gives_is_no_condition_of_the_dual_and_not_called_false() -> None:
     assert judge(Dual(PROGRAM, (BIAS,))).holds
     with pytest.raises(Malformed, match="w is eliminated"):
