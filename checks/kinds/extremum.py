@@ -7,7 +7,7 @@ parameter, so that its sign near zero or far out is decided and not estimated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -202,7 +202,7 @@ def _sign(s: Extremum) -> str:
         return "a Bregman difference is not of nearby arguments"
     if not nonnegative(above, (*CONVEX, *s.convex)):
         return "the difference is not visibly of one sign"
-    if "only" in s.says and square_and_rest(s) is None and not _divergence_and_rest(s):
+    if "only" in s.says and square_and_rest(s) is None and _divergence_and_rest(s) is None:
         return (
             "the difference has no positive multiple of the squared distance from the point, or of its"
             " divergence, as a summand beside others that are visibly of its sign"
@@ -237,21 +237,27 @@ def nonnegative(term: Term, convex: tuple[str, ...] = ()) -> bool:
     return not term.shape() and sg.nonnegative(term.entry())
 
 
-def _summands(term: Term) -> list[Term]:
-    return [s for a in term.args for s in _summands(a)] if isinstance(term, Sum_) else [term]
+def summands(term: Term) -> list[Term]:
+    """The terms of a printed sum."""
+    return [s for a in term.args for s in summands(a)] if isinstance(term, Sum_) else [term]
 
 
 def square_and_rest(s: Extremum) -> tuple[Fraction, Term] | None:
     """A rational c > 0 and a term that is visibly nonnegative, for which the difference, of a maximum its
     negative, is c ‖variable - point‖² and the term; None where there are none.
     """
+    return _multiple_and_rest(s, [squared_norm(as_term(s.variable) - s.point)])
+
+
+def _multiple_and_rest(s: Extremum, distances: Iterable[Term]) -> tuple[Fraction, Term] | None:
+    """The same for the first of some distances that the difference has a positive multiple of."""
     assert s.above is not None
-    every = [-a if "maximum" in s.says else a for a in _summands(s.above)]
-    square = nf.normal(squared_norm(as_term(s.variable) - s.point).entry())
+    every = [-a if "maximum" in s.says else a for a in summands(s.above)]
+    forms = [form for distance in distances if (form := nf.normal(distance.entry()))]
     splits = [(sum(every[1:], every[0]), as_term(0))]
     splits += [(one, sum(every[:n] + every[n + 1 :], as_term(0))) for n, one in enumerate(every)]
-    for one, rest in splits:
-        c = nf.ratio(nf.normal(one.entry()), square)
+    for (one, rest), form in product(splits, forms):
+        c = nf.ratio(nf.normal(one.entry()), form)
         if c is not None and c > 0 and nonnegative(rest, (*CONVEX, *s.convex)):
             return c, rest
     return None
@@ -266,21 +272,11 @@ def divergences(here: Term, there: Term, *at: Index) -> Iterator[Term]:
         yield sum_over(*at, apart) if at else apart
 
 
-def _divergence_and_rest(s: Extremum) -> bool:
-    """Whether a summand of the difference is a positive multiple of a divergence from the point, and the
-    others are visibly nonnegative.
-    """
-    assert s.above is not None
-    every = [-a if "maximum" in s.says else a for a in _summands(s.above)]
+def _divergence_and_rest(s: Extremum) -> tuple[Fraction, Term] | None:
+    """The same for a divergence from the point in the place of the square."""
     at = tuple(Index(f"{letter}#", dim) for letter, dim in zip("iklmno", s.variable.dims, strict=False))
     here, there = (x[at] if at else x for x in (as_term(s.variable), s.point))
-    forms = [nf.normal(d.entry()) for d in divergences(here, there, *at)]
-    for n, one in enumerate(every):
-        rest = sum(every[:n] + every[n + 1 :], as_term(0))
-        found = [nf.ratio(nf.normal(one.entry()), form) for form in forms if form]
-        if any(c is not None and c > 0 for c in found) and nonnegative(rest, (*CONVEX, *s.convex)):
-            return True
-    return False
+    return _multiple_and_rest(s, divergences(here, there, *at))
 
 
 def _sampled(s: Extremum, seed: int) -> Evidence:

@@ -20,29 +20,28 @@ from checks.engine.judge import ENGINES, attempt, conformable, equal, identity, 
 from checks.engine.mutants import mutants
 from checks.evidence import Evidence, Mutants
 from checks.kinds.examples import Point, absent
-from checks.kinds.extremum import CONVEX, divergences, nonnegative
+from checks.kinds.extremum import CONVEX, divergences, nonnegative, summands
+from checks.kinds.programs import allowed, excess_signs
 from checks.statement import Given, Identity, Kind, Malformed, for_all, tensors_of
 from derivations.calculus import index as ix
 from derivations.calculus import normal as nf
+from derivations.calculus.cases import NONPOSITIVE
 from derivations.calculus.functions import NONNEGATIVE
 from derivations.calculus.gradients import at_point
 from derivations.calculus.index import Tensor
 from derivations.calculus.losses import losses
 from derivations.calculus.program import Constraint, Program, curved
-from derivations.calculus.signs import ZERO, Signs, positive
+from derivations.calculus.signs import positive
 from derivations.calculus.term import (
     Frac,
     NonConformable,
     Product,
-    Sum_,
     Symbol,
     Term,
     as_term,
     log,
     sum_over,
 )
-
-_NONPOSITIVE: Signs = frozenset(-s for s in NONNEGATIVE)
 
 
 @dataclass(frozen=True)
@@ -220,10 +219,6 @@ def _there(c: Constraint, s: Optimal) -> ix.Expr:
     return apply_definitions(apply_definitions(c.excess(), s.solution), s.given)
 
 
-def _allowed(c: Constraint) -> Signs:
-    return ZERO if c.equality else _NONPOSITIVE
-
-
 def _broken(s: Optimal, seed: int) -> str | None:
     """An exact instance at which the solution breaks a constraint, in words."""
     for c in s.program.constraints:
@@ -232,7 +227,7 @@ def _broken(s: Optimal, seed: int) -> str | None:
         ):
             for at in points:
                 sign = instance.sign(_there(c, s), at)
-                if sign is not None and sign not in _allowed(c):
+                if sign is not None and sign not in allowed(c):
                     where = describe(instance, at, _there(c, s)) or "always"
                     return f"{where}: the solution breaks a constraint"
     return None
@@ -254,7 +249,7 @@ def _beaten(s: Optimal) -> str | None:
     try:
         if not instance.admissible(s.program.nonzero):
             raise Malformed("what is assumed not to vanish does so at the rival")
-        if any(sign not in _allowed(c) for c in s.program.constraints for sign in _signs(instance, c)):
+        if any(sign not in allowed(c) for c in s.program.constraints for sign in excess_signs(instance, c)):
             raise Malformed("the rival is not feasible")
         sign = instance.sign(_rise(s).entry())
         if sign == -1 or (sign == 0 and s.only and _elsewhere(instance, s)):
@@ -262,11 +257,6 @@ def _beaten(s: Optimal) -> str | None:
     except KeyError as missing:
         raise Malformed(f"the rival gives no value to {absent(missing)}") from None
     raise Malformed("the rival is not better")
-
-
-def _signs(instance: Instance, c: Constraint) -> Iterator[int | None]:
-    for place in product(*(range(instance.sizes[i.dim]) for i in c.over)):
-        yield instance.sign(c.excess(), dict(zip(c.over, place, strict=True)))
 
 
 def _elsewhere(instance: Instance, s: Optimal) -> bool:
@@ -298,18 +288,14 @@ def _flaw(s: Optimal) -> str:
 
 
 def _below(expr: ix.Expr, s: Optimal) -> bool:
-    return signs_under(expr, s.given, s.program.nonzero) <= _NONPOSITIVE
-
-
-def _summands(term: Term) -> list[Term]:
-    return [s for a in term.args for s in _summands(a)] if isinstance(term, Sum_) else [term]
+    return signs_under(expr, s.given, s.program.nonzero) <= NONPOSITIVE
 
 
 def _alone(s: Optimal) -> bool:
     """Whether what is above vanishes at the solution only: for each variable it has a summand that does,
     beside others that are nonnegative.
     """
-    left = _summands(s.above)
+    left = summands(s.above)
     for g in s.solution:
         own = next((one for one in left if any(_multiple(one, d, s) for d in _distances(g))), None)
         if own is None:

@@ -385,18 +385,20 @@ def _leaves(
             for changed in _vanishing(instance, conditions, at):
                 if not changed.admissible(program.nonzero) or not _all_vanish(changed, conditions):
                     continue
-                holds = all(sign in _allowed(c) for c in limits for sign in _signs(changed, c))
-                if holds and any(sign in {-1, 0, 1} - _allowed(other) for sign in _signs(changed, other)):
+                holds = all(sign in allowed(c) for c in limits for sign in excess_signs(changed, c))
+                if holds and any(
+                    sign in {-1, 0, 1} - allowed(other) for sign in excess_signs(changed, other)
+                ):
                     return True
     return False
 
 
-def _allowed(c: Constraint) -> set[int]:
+def allowed(c: Constraint) -> set[int]:
     """The signs that lhs - rhs may have."""
     return {0} if c.equality else {-1, 0}
 
 
-def _signs(instance: Instance, c: Constraint) -> Iterator[int | None]:
+def excess_signs(instance: Instance, c: Constraint) -> Iterator[int | None]:
     """The signs of lhs - rhs for all values of the indices; None where one is not certain."""
     for place in product(*(range(instance.sizes[i.dim]) for i in c.over)):
         yield instance.sign(c.excess(), dict(zip(c.over, place, strict=True)))

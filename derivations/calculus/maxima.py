@@ -44,8 +44,8 @@ def maximum(one: object, two: object) -> Term:
 
 
 def occur(*expressions: ix.Expr) -> bool:
-    """Whether a ramp, an absolute value or a sign stands anywhere in them."""
-    return any(is_piece(node) for expr in expressions for node in ix.walk(expr))
+    """Whether a ramp, an absolute value, a sign or what clips to [-1, 1] stands anywhere in them."""
+    return any(is_piece(node) or _clips(node) for expr in expressions for node in ix.walk(expr))
 
 
 def equal(one: ix.Expr, two: ix.Expr) -> bool:
@@ -56,8 +56,12 @@ def equal(one: ix.Expr, two: ix.Expr) -> bool:
 
 
 def is_piece(node: ix.Expr) -> bool:
-    """Whether a node is a ramp, an absolute value, a sign, or clips to [-1, 1]."""
-    return isinstance(node, ix.Call) and node.function in ("relu", "abs", "sign", "clip") and node.order == 0
+    """Whether a node is a ramp, an absolute value or a sign."""
+    return isinstance(node, ix.Call) and node.function in ("relu", "abs", "sign") and node.order == 0
+
+
+def _clips(node: ix.Expr) -> bool:
+    return isinstance(node, ix.Call) and node.function == "clip" and node.order == 0
 
 
 def canonical(expr: ix.Expr) -> nf.Form:
@@ -77,9 +81,9 @@ def upright(expr: ix.Expr) -> ix.Expr:
 
 def _upright(node: ix.Expr) -> ix.Expr | None:
     """A ramp as that of a form whose first coefficient is 1; the root of a square."""
+    if isinstance(node, ix.Call) and _clips(node):
+        return to_expr(canonical(ix.Call("relu", node.arg + 1) - ix.Call("relu", node.arg - 1) - 1))
     if isinstance(node, ix.Call) and is_piece(node):
-        if node.function == "clip":
-            return to_expr(canonical(ix.Call("relu", node.arg + 1) - ix.Call("relu", node.arg - 1) - 1))
         return _piece(canonical(node.arg), node.function)
     match node:
         case ix.Pow(ix.Pow(base, even), half) if half.denominator == 2 and even % 2 == 0:
@@ -141,7 +145,7 @@ def not_negative(form: nf.Form, facts: Facts = NONE) -> bool:
 def _denominators(form: nf.Form) -> nf.Form:
     """The product of what is positive and is divided by in a form."""
     lowest: dict[nf.Atom, Fraction] = {}
-    for _, _, factors in (mono for mono, _ in form):
+    for (_, _, factors), _ in form:
         for atom, e in factors:
             if (
                 e < lowest.get(atom, 0)

@@ -8,6 +8,7 @@ Facts (promises, hypotheses, definitions) come as ``Facts``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
@@ -125,7 +126,11 @@ def _written(expr: ix.Expr, facts: Facts) -> Signs:
         case ix.Pow(base, exponent):
             return known & _power(_written(base, facts), exponent)
         case ix.Call("log", arg, 0):  # where it is defined
-            return known & signs(_less_one(arg), facts) & _of_logarithm(nf.normal(arg), facts)
+            less = _less_one(arg)
+            known &= signs(less, facts)
+            with suppress(ZeroDivisionError):
+                known &= _of_cleared(nf.normal(less), facts)
+            return known
         case ix.Call(function, _, order):
             return known & signs_of(function, order)
         case ix.Sum(index, body):
@@ -268,11 +273,10 @@ def _of_sizes(mono: nf.Mono) -> Iterator[nf.Form]:
             yield nf.multiplied_out(dims, height, [*factors, (atom, Fraction(-1))])
 
 
-def _of_logarithm(form: nf.Form, facts: Facts) -> Signs:
-    """The signs of log u: those of u - 1, also times what is positive in its denominators."""
-    apart = nf.add(form, nf.scale(nf.ONE, -1))
-    own = _of_form(apart, facts)
-    return own if facts.literally else own & _of_form(cleared(apart, facts), facts)
+def _of_cleared(form: nf.Form, facts: Facts) -> Signs:
+    """What the signs of a form are besides, times what is positive in its denominators."""
+    whole = form if facts.literally else cleared(form, facts)
+    return ANY if whole == form else _of_form(whole, facts)
 
 
 def cleared(form: nf.Form, facts: Facts) -> nf.Form:
@@ -299,7 +303,8 @@ def _of_atom(atom: nf.Atom, facts: Facts) -> Signs:
             single = ((((), 0, ((atom, Fraction(1)),)), Fraction(1)),)
             known = facts.forms.get(single, ANY)
             if atom[1:3] == ("log", 0):
-                return known & _of_logarithm(atom[3], facts)
+                less = nf.add(atom[3], nf.scale(nf.ONE, -1))
+                return known & _of_form(less, facts) & _of_cleared(less, facts)
             if atom[0] == "C":
                 return known & signs_of(atom[1], atom[2])
             return known & facts.tensors.get(atom[1], ANY) & _promised(atom[1])

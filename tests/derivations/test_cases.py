@@ -135,6 +135,10 @@ def test_what_is_seen_of_a_summand_says_what_it_is_summed_over() -> None:
         assert free <= set(case.over)
 
 
+def test_a_logarithm_of_what_has_no_value_has_any_sign() -> None:
+    assert signs(log(ONE / (x - x))) == ANY
+
+
 def test_what_is_known_counts_in_every_case() -> None:
     assert cases.nonnegative(y * size(x) - size(x * y)) is None
     assert cases.nonnegative(y * size(x) - size(x * y), Facts({Y: NONNEGATIVE}))
