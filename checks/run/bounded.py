@@ -19,6 +19,8 @@ SECONDS, GIB = 60, 1
 """What a derivation under a user's assumptions may take."""
 PATIENCE = 10
 """How many times its seconds something that waits for others may take."""
+AGAIN = 0.5
+"""Seconds after which what was not ended is ended once more."""
 
 
 class OutOfTime(BaseException):
@@ -64,6 +66,8 @@ def within(limit: float | None) -> Iterator[None]:
         left = limit - (time.thread_time() - used)
         patience = PATIENCE * limit - (time.monotonic() - started)
         if min(left, patience) <= 0:
+            # in a finaliser or a callback it is swallowed, and would end nothing: then it is raised again
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
             raise OutOfTime
         signal.setitimer(signal.ITIMER_REAL, min(left, patience))
 

@@ -42,6 +42,21 @@ def test_waiting_is_not_the_works_own_time() -> None:
     assert time.thread_time() - used < 0.1 and time.monotonic() - started >= 0.1 * PATIENCE
 
 
+@pytest.mark.timeout(60)
+def test_an_end_that_is_swallowed_comes_again() -> None:
+    """As in a finaliser, of whose exceptions Python says only that it ignored them."""
+    swallowed = 0
+    with pytest.raises(OutOfTime), within(0.05):
+        try:
+            while True:
+                pass
+        except OutOfTime:
+            swallowed += 1
+        while time.thread_time():
+            pass
+    assert swallowed == 1
+
+
 def test_work_has_its_time_on_a_busy_machine() -> None:
     used, started = time.thread_time(), time.monotonic()
     with pytest.raises(OutOfTime), within(0.1):
