@@ -170,6 +170,8 @@ def signs_of_life(words: Callable[[], str], seconds: float = 10) -> Iterator[Non
         yield
     finally:
         ended.set()
+        if speaker.is_alive():  # a line begun is ended before what follows
+            speaker.join()
 
 
 @contextmanager
