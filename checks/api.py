@@ -17,7 +17,7 @@ from checks.kinds.family import Family
 from checks.kinds.feasible import ConvexProgram, Solvable
 from checks.kinds.follows import Equation, Follows
 from checks.kinds.gaussian import GaussianMean
-from checks.kinds.implication import Implication
+from checks.kinds.implication import Implication, Use
 from checks.kinds.inequality import AtLeast
 from checks.kinds.limit import Limit
 from checks.kinds.normal_mean import NormalMean
@@ -138,6 +138,7 @@ __all__ = [
     "Tensor",
     "Term",
     "Theory",
+    "Use",
     "WellPosed",
     "apply",
     "as_term",

@@ -28,11 +28,13 @@ def implication(name: str, s: Implication) -> Theorem:
     """
     if s.rest is not None:
         raise NotCovered("a certificate with a rest")
+    if any(u.at or u.over for u in s.uses()):
+        raise NotCovered("a hypothesis at another index, or summed")
     facts = {h.name: h for h in s.hypotheses}
     factor: ix.Expr = ix.Num(Fraction(1))
     if s.factor:
         factor = ix.Add(tuple(ix.Mul((ix.Num(Fraction(c)), facts[n].term.entry())) for n, c in s.factor))
-    multipliers = [(facts[n], m.entry()) for n, m in s.multipliers]
+    multipliers = [(facts[u.name], u.multiplier.entry()) for u in s.uses()]
     terms = (ix.Mul((m, h.term.entry())) for h, m in multipliers)
     right = ix.Add((ix.Num(Fraction(0)), *terms))
     conclusion = s.conclusion.term.entry()
@@ -82,7 +84,9 @@ def implication_defined(name: str, s: Implication) -> list[Theorem]:
     """
     stated = [d for h in s.hypotheses for d in sg.demands(h.term.entry())]
     asked = [
-        d for e in (s.conclusion.term.entry(), *(m.entry() for _, m in s.multipliers)) for d in sg.demands(e)
+        d
+        for e in (s.conclusion.term.entry(), *(u.multiplier.entry() for u in s.uses()))
+        for d in sg.demands(e)
     ]
     asked += hidden_demands(s)
     known = {(d.base, signs) for d in stated for signs in SAYS if d.signs <= signs}

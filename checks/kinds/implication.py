@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from checks.engine.domain import hidden_demands
 from checks.engine.finding import Finding
@@ -31,11 +32,44 @@ from derivations.calculus import functions as fn
 from derivations.calculus import index as ix
 from derivations.calculus import signs as sg
 from derivations.calculus.components import NotExact
+from derivations.calculus.constraint import Raw
 from derivations.calculus.exact import Exponential
-from derivations.calculus.index import Index
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.naming import may_vanish
 from derivations.calculus.term import Term
 
 _RELATIONS = ("=", ">=", ">")
+
+
+class Use(NamedTuple):
+    """What a certificate takes of the hypothesis called ``name``: it times ``multiplier``, where ``at`` says
+    (its index, the index of the same range that is put there), summed over all values of ``over``.
+    """
+
+    name: str
+    multiplier: Term
+    at: tuple[tuple[Index, Index], ...] = ()
+    over: tuple[Index, ...] = ()
+
+    def fact(self, hypothesis: Fact) -> ix.Expr:
+        """The hypothesis, an expression that is compared with 0, at the indices where it is used."""
+        return ix.rename(hypothesis.term.entry(), dict(self.at))
+
+    def summed(self, hypothesis: Fact) -> ix.Expr:
+        """What it adds to the certificate."""
+        total = self.multiplier.entry() * self.fact(hypothesis)
+        for index in self.over:
+            total = ix.Sum(index, total)
+        return total
+
+    def latex(self, hypothesis: Fact) -> str:
+        """The same as printed."""
+        sums = "".join(rf"\sum_{{{i.latex.strip()}=1}}^{{{i.dim}}} " for i in self.over)
+        put = ", ".join(f"{i.latex.strip()} = {j.latex.strip()}" for i, j in self.at)
+        if self.multiplier.latex() == "1" and not put:
+            return sums + hypothesis.term.wrapped(2)
+        fact = rf"\left({hypothesis.term.latex()}\right)" + (rf"\Big|_{{{put}}}" if put else "")
+        return sums + (fact if self.multiplier.latex() == "1" else rf"{self.multiplier.wrapped(2)}\,{fact}")
 
 
 @dataclass(frozen=True)
@@ -47,14 +81,15 @@ class Implication(Kind):
     empty), the multiplier of an inequality is nonnegative, and ``rest`` (nothing unless given, for an
     inequality) is visibly nonnegative in each case of the signs of what stands in absolute values, or by
     squares and Bregman differences of convex functions. An index of a hypothesis that occurs in the
-    conclusion as well is the same there; one that does not is any: the hypothesis holds for all its values.
+    conclusion as well is the same there; one that does not is any: the hypothesis holds for all its values,
+    and a `Use` in place of (name, multiplier) takes it at others, or summed.
     ``witness`` is an exact assignment offered as a counterexample: the engine accepts it only if every
     hypothesis holds and the conclusion fails.
     """
 
     hypotheses: tuple[Fact, ...]
     conclusion: Fact
-    multipliers: tuple[tuple[str, Term], ...] = ()
+    multipliers: tuple[tuple[str, Term] | Use, ...] = ()
     factor: tuple[tuple[str, Fraction], ...] = ()
     witness: tuple[tuple[str, Fraction], ...] = ()
     rest: Term | None = None
@@ -69,6 +104,27 @@ class Implication(Kind):
             factor=tuple(f for f in self.factor if f[0] != name),
         )
 
+    def uses(self) -> tuple[Use, ...]:
+        """What the certificate takes of the hypotheses."""
+        return tuple(Use(*m) for m in self.multipliers)
+
+    def known(self) -> tuple[Fact, ...]:
+        """The hypotheses, also at the indices where they are used."""
+        named = {h.name: h for h in self.hypotheses}
+        used = [(named[u.name], u) for u in self.uses() if u.at and u.name in named]
+        return (*self.hypotheses, *(replace(h, term=Raw((), u.fact(h))) for h, u in used))
+
+    def facts(self) -> sg.Facts:
+        """What the hypotheses say about signs: those about an entry at any indices, of all entries."""
+        facts = facts_of(self.known())
+        everywhere: dict[Tensor, sg.Signs] = {}
+        for h in self.hypotheses:
+            match h.term.entry():
+                case ix.At(tensor, at) if len({*at} - _shared(self)) == len(at) > 0:
+                    signs = facts.of(h.term.entry())
+                    everywhere[tensor] = everywhere.get(tensor, fn.ANY) & signs
+        return replace(facts, tensors=everywhere)
+
     def statement_latex(self) -> str:
         """Hypotheses and conclusion."""
         return follows_latex(self.hypotheses, self.conclusion)
@@ -81,12 +137,13 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     if any(f.relation not in _RELATIONS for f in everything):
         not_zero = 'that u is not 0 is Fact("u", u**2, ">")'
         raise Malformed(f"a relation of an implication is one of {', '.join(_RELATIONS)}; {not_zero}")
-    if any(m.shape() for _, m in statement.multipliers) or (
+    if any(u.multiplier.shape() for u in statement.uses()) or (
         statement.rest is not None and statement.rest.shape()
     ):
         raise Malformed("a multiplier is a number, and so is the rest")
     if len({h.name for h in statement.hypotheses}) < len(statement.hypotheses):
         raise Malformed("two hypotheses have one name")
+    _check_uses(statement)
     shapes = conformable(*(f.term for f in everything))
     finding.evidence.append(shapes)
     if not shapes.passed:
@@ -141,10 +198,32 @@ def implication(statement: Implication, seed: int, with_mutants: bool) -> Findin
     return finding
 
 
+def _check_uses(statement: Implication) -> None:
+    """Raise Malformed where a hypothesis is used at other indices or summed although it is not for all."""
+    named, shared = {h.name: h for h in statement.hypotheses}, _shared(statement)
+    for use in statement.uses():
+        moved = {i for i, _ in use.at} | set(use.over)
+        if fixed := moved & shared:
+            names = ", ".join(sorted(i.name for i in fixed))
+            raise Malformed(
+                f"{names} in {use.name} is that of the conclusion: the hypothesis is about it alone"
+            )
+        if len(dict(use.at)) < len(use.at) or len(set(use.over)) < len(use.over):
+            raise Malformed(f"{use.name} is used with an index twice")
+        if any(i.dim != j.dim for i, j in use.at):
+            raise Malformed(f"{use.name} is used at an index of another range")
+        if use.name in named and not {i for i, _ in use.at} <= ix.free_indices(named[use.name].term.entry()):
+            raise Malformed(f"{use.name} is used at an index in place of one that it does not have")
+
+
+def _shared(statement: Implication) -> set[Index]:
+    return ix.free_indices(statement.conclusion.term.entry())
+
+
 def _undefined(statement: Implication) -> str:
     """What of the conclusion is not shown to be defined where the hypotheses hold; "" if all of it is."""
-    facts = facts_of(statement.hypotheses)
-    stated = [d for h in statement.hypotheses for d in sg.demands(h.term.entry())]
+    facts = statement.facts()
+    stated = [d for h in statement.known() for d in sg.demands(h.term.entry())]
     if not all(_met(d, stated, facts) for d in sg.demands(statement.conclusion.term.entry())):
         return "the conclusion is not shown to be defined wherever the hypotheses hold"
     return ""
@@ -177,8 +256,6 @@ def satisfied(
                 continue
             sign = point.sign(terms[-1], at)
             if sign is not None and not _allowed(sign, statement.conclusion.relation):
-                if not _everywhere(point, statement, at):
-                    continue
                 return "", count, (point, at)
             shown, count = shown or describe(point, at), count + (sign is not None)
         if count >= wanted:
@@ -187,17 +264,18 @@ def satisfied(
 
 
 def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]) -> Instance | None:
-    """The instance, changed entry by entry until every hypothesis holds, or None."""
-    for _ in range(3):
+    """The instance, changed entry by entry until every hypothesis holds, for all values of the indices that
+    the conclusion does not have, or None.
+    """
+    everywhere = list(_places(statement, at, instance.sizes))
+    for _ in range(2 + len(everywhere)):
         broken = None
-        for h in statement.hypotheses:
-            expr = h.term.entry()
-            loose = {i: at.get(i, 0) for i in ix.free_indices(expr)}
-            sign = instance.sign(expr, loose)
+        for h, place in everywhere:
+            sign = instance.sign(h.term.entry(), place)
             if sign is None:
                 return None
             if not _allowed(sign, h.relation):
-                broken = (expr, loose, h.relation)
+                broken = (h.term.entry(), place, h.relation)
                 break
         if broken is None:
             return instance
@@ -208,18 +286,15 @@ def _moved_onto(instance: Instance, statement: Implication, at: dict[Index, int]
     return None
 
 
-def _everywhere(point: Instance, statement: Implication, at: dict[Index, int]) -> bool:
-    """Whether every hypothesis holds for all values of the indices that the conclusion does not have."""
-    shared = ix.free_indices(statement.conclusion.term.entry())
-    pinned = {i: n for i, n in at.items() if i in shared}
+def _places(
+    statement: Implication, at: dict[Index, int], sizes: Mapping[str, int]
+) -> Iterator[tuple[Fact, dict[Index, int]]]:
+    """Each hypothesis with the values of its indices at which it must hold."""
+    pinned = {i: n for i, n in at.items() if i in _shared(statement)}
     for h in statement.hypotheses:
-        expr = h.term.entry()
-        loose = sorted(ix.free_indices(expr) - shared, key=lambda i: i.name)
-        for place in entries_of(tuple(i.dim for i in loose), point.sizes):
-            sign = point.sign(expr, {**pinned, **dict(zip(loose, place, strict=True))})
-            if sign is None or not _allowed(sign, h.relation):
-                return False
-    return True
+        loose = sorted(ix.free_indices(h.term.entry()) - pinned.keys(), key=lambda i: i.name)
+        for place in entries_of(tuple(i.dim for i in loose), sizes):
+            yield h, {**pinned, **dict(zip(loose, place, strict=True))}
 
 
 def _allowed(sign: int, relation: str) -> bool:
@@ -228,7 +303,7 @@ def _allowed(sign: int, relation: str) -> bool:
 
 def certificate_error(statement: Implication) -> str:
     """Why the certificate does not prove the conclusion; "" if it does."""
-    facts = {h.name: h for h in statement.hypotheses}
+    facts, known = {h.name: h for h in statement.hypotheses}, statement.facts()
     factor: ix.Expr = ix.Num(Fraction(1))
     if statement.factor:
         if any(name not in facts for name, _ in statement.factor):
@@ -240,31 +315,32 @@ def certificate_error(statement: Implication) -> str:
         factor = ix.Add(tuple(c * facts[name].term.entry() for name, c in statement.factor))
     right: list[ix.Expr] = [ix.Num(Fraction(0))]
     strict = False
-    for name, multiplier in statement.multipliers:
+    for use in statement.uses():
+        name, multiplier = use.name, use.multiplier.entry()
         if name not in facts:
             return f"the certificate uses {name}, which is not assumed"
-        if not _defined_under(multiplier.entry(), statement):
+        if not _defined_under(multiplier, statement):
             return f"the multiplier of {name} is not shown to be defined wherever the hypotheses hold"
         if facts[name].relation != "=":
-            signs = sg.signs(multiplier.entry(), facts_of(statement.hypotheses))
+            signs = sg.signs(multiplier, known)
             if not signs <= fn.NONNEGATIVE:
                 return f"the multiplier of {name} is not shown to be nonnegative"
-            strict |= facts[name].relation == ">" and signs <= fn.POSITIVE
-        right.append(multiplier.entry() * facts[name].term.entry())
+            some = not any(may_vanish(i.dim) for i in use.over)
+            strict |= some and facts[name].relation == ">" and signs <= fn.POSITIVE
+        right.append(use.summed(facts[name]))
     conclusion = statement.conclusion
     if statement.rest is not None:
         if conclusion.relation == "=":
             return "an equation leaves no rest"
         if not _defined_under(statement.rest.entry(), statement):
             return "the rest is not shown to be defined wherever the hypotheses hold"
-        known = facts_of(statement.hypotheses)
         if not (visibly(statement.rest, CONVEX) or cases.nonnegative(statement.rest.entry(), known)):
             return "the rest is not shown to be nonnegative"
         right.append(statement.rest.entry())
     sides = factor * conclusion.term.entry(), ix.Add(tuple(right))
     if not equal(*sides):
         return f"the certificate is not an identity: the sides differ by {difference(*sides)}"
-    inequalities = any(facts[n].relation != "=" for n, _ in statement.multipliers)
+    inequalities = any(facts[u.name].relation != "=" for u in statement.uses())
     if conclusion.relation == "=" and inequalities:
         return "an equation does not follow from inequalities this way"
     if conclusion.relation == ">" and not strict:
@@ -276,8 +352,8 @@ def _defined_under(multiplier: ix.Expr, statement: Implication) -> bool:
     """Whether a multiplier is defined wherever the hypotheses hold and they and the conclusion are
     defined.
     """
-    facts = facts_of(statement.hypotheses)
-    everything = (*statement.hypotheses, statement.conclusion)
+    facts = statement.facts()
+    everything = (*statement.known(), statement.conclusion)
     stated = [d for f in everything for d in sg.demands(f.term.entry())]
     return all(_met(d, stated, facts) for d in sg.demands(multiplier))
 
@@ -295,13 +371,7 @@ def _implication_latex(statement: Implication) -> str:
         )
         left = rf"\left({total}\right)\,{left}"
     right = added(
-        *(
-            facts[n].term.wrapped(2)
-            if m.latex() == "1"
-            else rf"{m.wrapped(2)}\,\left({facts[n].term.latex()}\right)"
-            for n, m in statement.multipliers
-            if n in facts
-        ),
+        *(u.latex(facts[u.name]) for u in statement.uses() if u.name in facts),
         *([] if statement.rest is None else [statement.rest.wrapped(1)]),
     )
     return f"{left} = {right or '0'}"

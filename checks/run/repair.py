@@ -196,7 +196,7 @@ def _idle(repair: Any, printed: tuple[Any, ...], explained: bool) -> bool:
     if isinstance(repair, Implication):
         if _vanish((repair.conclusion.term,), ()):
             return True  # 0 is what it is
-        factors = [m for _, m in repair.multipliers]
+        factors = [u.multiplier for u in repair.uses()]
         if len(factors) > 1 and not tensors_of(tuple(factors)) and not repair.factor:
             # the conclusion in pieces, which symbols of their own hold apart: a = z and z = b for a = b
             used = {f.term for f in repair.hypotheses if f.relation == "="}

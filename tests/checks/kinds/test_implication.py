@@ -1,0 +1,106 @@
+"""Implications whose hypotheses hold for all values of an index: used at other indices, and summed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from checks.engine.finding import Finding
+from checks.engine.judge import judge
+from checks.kernel.implications import implication
+from checks.kernel.trees import NotCovered
+from checks.kinds.implication import Implication, Use
+from checks.statement import Fact, Malformed
+from derivations.calculus.index import Index, Tensor
+from derivations.calculus.term import as_term, sum_over
+
+i, j, k, l, p, q, r = (Index(name, "N") for name in "ijklpqr")
+OTHER = Index("m", "M")
+a, b, c = (as_term(Tensor(name, ("N",))) for name in "abc")
+D, SHORT = as_term(Tensor("D", ("N", "N"))), as_term(Tensor("u", ("N-1",)))
+one = as_term(1)
+NONNEGATIVE = Fact("a", a[k], ">=")
+
+
+def implied(facts: Any, conclusion: Fact, *uses: Any) -> Finding:
+    return judge(Implication(tuple(facts), conclusion, uses))
+
+
+def test_a_hypothesis_for_all_is_used_at_the_indices_of_the_conclusion() -> None:
+    both = Fact("both", a[i] + a[j], ">=")
+    proof = implied([NONNEGATIVE], both, Use("a", one, ((k, i),)), Use("a", one, ((k, j),)))
+    assert proof.proved and proof.mutants.killed == proof.mutants.tried > 0
+    assert r"\Big|_{k = i}" in proof.steps[-1]["latex"]
+    assert not implied([NONNEGATIVE], both, ("a", one), ("a", one)).proved  # at k, which is neither
+    assert implied([Fact("a", a[i], ">=")], both).holds is False  # about the first alone
+
+
+def test_a_triangle_of_distances() -> None:
+    triangle = Fact("triangle", D[p, q] + D[q, r] - D[p, r], ">=")
+    quadrangle = Fact("four", D[i, j] + D[j, k] + D[k, l] - D[i, l], ">=")
+    first, second = (
+        Use("triangle", one, ((p, i), (q, j), (r, k))),
+        Use("triangle", one, ((p, i), (q, k), (r, l))),
+    )
+    assert implied([triangle], quadrangle, first, second).proved
+    assert not implied([triangle], quadrangle, first).proved
+    of_those = Fact("triangle", D[i, j] + D[j, k] - D[i, k], ">=")
+    with pytest.raises(Malformed, match="is that of the conclusion"):
+        implied([of_those], quadrangle, Use("triangle", one, ((j, k), (k, l))), ("triangle", one))
+
+
+def test_a_hypothesis_for_all_is_summed() -> None:
+    weights, mean = Fact("b", b[k], ">="), Fact("mean", sum_over(j, b[j] * a[j]), ">=")
+    assert implied([NONNEGATIVE, weights], mean, Use("a", b[k], over=(k,))).proved
+    assert not implied([NONNEGATIVE], mean, Use("a", b[k], over=(k,))).proved  # weights of any sign
+    assert implied([NONNEGATIVE], mean).holds is False
+    less = Fact("less", sum_over(k, b[k]) - sum_over(k, a[k]), ">=")
+    assert implied([Fact("each", b[i] - a[i], ">=")], less, Use("each", one, over=(i,))).proved
+    zero = Fact("zero", sum_over(k, b[k] * a[k]), "=")
+    assert implied([Fact("each", a[i], "=")], zero, Use("each", b[i], over=(i,))).proved
+    of_both = Fact("squares", sum_over(k, a[k]) * sum_over(k, a[k]), ">=")
+    assert implied([NONNEGATIVE], of_both, Use("a", sum_over(j, a[j]), over=(k,))).proved
+
+
+def test_a_sum_of_what_is_positive_is_so_where_it_has_summands() -> None:
+    assert implied(
+        [Fact("a", a[k], ">")], Fact("sum", sum_over(j, a[j]), ">"), Use("a", one, over=(k,))
+    ).proved
+    few = Index("n", "N-1")
+    none = implied(
+        [Fact("u", SHORT[few], ">")], Fact("sum", sum_over(few, SHORT[few]), ">"), Use("u", one, over=(few,))
+    )
+    assert not none.proved  # of one token it is 0
+
+
+def test_a_multiplier_may_divide_by_what_is_positive_for_all() -> None:
+    positive = Fact("a", a[k], ">")
+    ratio = Fact("ratio", b[i] / a[i], ">=")
+    weights = Fact("b", b[k], ">=")
+    proof = implied([positive, weights], ratio, Use("b", 1 / a[i], ((k, i),)), Use("a", 0 * one, ((k, i),)))
+    assert proof.proved
+
+
+def test_an_index_of_the_conclusion_is_not_summed_and_ranges_agree() -> None:
+    mean = Fact("more", a[i] + b[j] ** 2, ">=")
+    with pytest.raises(Malformed, match="is that of the conclusion"):
+        implied([Fact("a", a[i], ">=")], mean, Use("a", one, over=(i,)))
+    with pytest.raises(Malformed, match="another range"):
+        implied([NONNEGATIVE], mean, Use("a", one, ((k, OTHER),)))
+    with pytest.raises(Malformed, match="does not have"):
+        implied([NONNEGATIVE], mean, Use("a", one, ((l, i),)))
+    with pytest.raises(Malformed, match="twice"):
+        implied([NONNEGATIVE], mean, Use("a", one, ((k, i), (k, j))))
+
+
+def test_points_that_break_a_hypothesis_at_another_index_are_none() -> None:
+    """a_k >= 0 for all k and Σ a = 0 leave a = 0, so no point at which one entry alone is looked at."""
+    total = Fact("total", sum_over(j, a[j]), "=")
+    assert implied([NONNEGATIVE, total], Fact("all", a[i], ">=")).holds is not False
+
+
+def test_what_is_summed_is_not_covered_by_the_kernel() -> None:
+    summed = Implication((NONNEGATIVE,), Fact("sum", sum_over(j, a[j]), ">="), (Use("a", one, over=(k,)),))
+    with pytest.raises(NotCovered):
+        implication("sum", summed)
