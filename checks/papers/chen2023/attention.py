@@ -499,10 +499,10 @@ claim(
     r"queries and keys; the feature map is the cosine map of Remark 4.1, for means that are not zero; "
     r"$W_q,W_k\in\mathbb{R}^{p\times d}$, $W_e,W_r\in\mathbb{R}^{p\times s}$; "
     r"$\boldsymbol{o}^e_i,\boldsymbol{o}^r_i$: the scores of token $\boldsymbol{x}_i$.",
-    notes="The paper shows the code as an image without text; this is the released version of it up to the "
-    "scores, without the biases of its projections. The scores are causal, but they are not those of a "
-    "masked KSVD: the dual form sums over all tokens. A mean of queries can be zero, and then the cosine map "
-    "is not defined.",
+    notes="The paper shows the code as an image without text; this is the released version of it for "
+    "one head, up to the scores, without the biases of its projections. The scores are causal, but they are "
+    "not those of a masked KSVD: the dual form sums over all tokens. A mean of queries can be zero, and then "
+    "the cosine map is not defined.",
 )
 
 

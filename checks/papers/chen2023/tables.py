@@ -264,8 +264,8 @@ def _table_2_on_average() -> All:
 table(
     2,
     "UEA times and memory: averages, ratios, text",
-    "Averages and ratios of times and memory; both models are said to be consistently faster than the "
-    "Transformer.",
+    "Averages and ratios of times and memory; both models are said to be consistently more efficient than "
+    "the Transformer.",
     _table_2(),
     _table_2_on_average(),
     correction_words="On average both are faster than the Transformer, and Primal. than Flowformer, not on "

@@ -196,7 +196,7 @@ def _rank(a: KsvdAssumptions) -> All:
 
 claim(
     "chen2023/prose-low-rank-promoted",
-    "Sections 1, 4",
+    "Sections 1, 3",
     "Minimising the squared objective promotes low rank",
     theory="ksvd",
     words="Minimising the regulariser J² is said to promote the low-rank property.",

@@ -209,7 +209,7 @@ claim(
     HERE + "eq5",
     "Eq. (5)",
     "The energy of the Energy Transformer",
-    words="Minus a log-sum-exp over keys for each query and head, minus a Hopfield energy of the tokens.",
+    words="Minus a log-sum-exp over keys for each query and head, minus G/2 for each token and pattern.",
     literal=Scoped(ENERGY, _energy_transformer(stray)),
     corrected=Scoped(ENERGY, _energy_transformer(width)),
     correction_words="The summed index α stands at the keys and the queries.",

@@ -617,7 +617,7 @@ claim(
         ),
     ),
     correction_words="The minimisers of (47) are all Z with the alignments of AV: the affine space AV + {W: "
-    "u(W) = 0}, of dimension at least n(d_v - 1). AV is the one of smallest norm.",
+    "u(W) = 0}, of which AV has the smallest norm.",
     rests_on=(HERE + "eq11", HERE + "eq47"),
     legs=(solver_legs.attention_minimises, solver_legs.quadratic_minimises),
     where=WHERE + r" $W\in\mathbb{R}^{n\times d_v}$ any matrix, $u(W)$ the $u_j$ at $Z=W$.",

@@ -442,7 +442,7 @@ claim(
     rests_on=(HERE + "eq74", HERE + "eq79"),
     legs=(legs.alignment, legs.memory),
     where=SIZES,
-    notes="True if the dot products v_lᵀv_j are stored, an n x n array; computed afresh in each term, the "
-    "c_j alone take more than n³d_v. The n³ can be avoided: with c as rows of Aᵀ(AV) times values, time is "
-    "of order T n²d_v, memory n d_v besides A.",
+    notes="True if the dot products v_lᵀv_j are stored, an n x n array, and not computed afresh in each "
+    "term. The n³ can be avoided: with c as rows of Aᵀ(AV) times values (tab1-step5), time is of order "
+    "T n²d_v, memory n d_v besides A.",
 )

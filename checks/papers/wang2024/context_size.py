@@ -122,9 +122,10 @@ claim(
     + (
         r" $\kappa$ a kernel other than softmax; $r_i$ residuals, $s_i$ scores of the keys for one query, "
         r"$q=1,\dots,m$ counts the copies of the context, $N_{\mathrm{train}}$ the stored size. The error "
-        r"is for $C=2$, one layer, rate 1, all covariates 0, $p(Y=1)=4/5$, "
+        r"is for $C=2$, one layer, $\alpha=N_{\mathrm{train}}$, all covariates 0, $p(Y=1)=4/5$, "
         r"$\hat h=\frac12+\frac1N\sum_i(\tilde y_i-\frac12)$, "
-        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$; at rate $a$ it is $\frac9{100}(1-a)^2+a^2f(N)$, bias and "
+        r"$f(N)=\mathbb{E}(\hat h-\frac45)^2$; at rate $a=\alpha/N_{\mathrm{train}}$ it is "
+        r"$\frac9{100}(1-a)^2+a^2f(N)$, bias and "
         r"variance."
     ),
     notes="What is invariant is the total weight of the keys, not the accuracy; the right panel of Figure 4 "
