@@ -29,7 +29,7 @@ HALF = Fraction(1, 2)
 BY_LENGTH = sorted(UEA, key=LENGTH.__getitem__)
 SHORTEST, LONGEST = BY_LENGTH[:3], BY_LENGTH[-4:]
 RANKS = (
-    "rank_multi, the number of rows of f(X) for each direction, is 5 on FaceDetection, HandWriting, "
+    "rank_multi, the factor of s in n = min{s · rank_multi, N}, is 5 on FaceDetection, HandWriting, "
     "JapaneseVowels, PEMS-SF and SpokenArabicDigits, 10 on the others."
 )
 LONG = {"WikiText-103": 512, "ImageNet": 197}  # lengths in Section 5 and Appendix B.3

@@ -102,8 +102,7 @@ claim(
     notes=(
         "Holds for any linear downsampling P, average pooling and a 1-D convolution that is the same in "
         "every channel among them; before or after projecting differ only in cost. Max pooling does not "
-        "commute: tokens 0 and 1 and the projection -1 give -1 if pooled first and 0 if projected first. "
-        "In the checks the pool width divides N."
+        "commute: with downsampling = largest two tokens refute it. In the checks the pool width divides N."
     ),
 )
 

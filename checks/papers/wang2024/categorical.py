@@ -326,7 +326,7 @@ claim(
     assumes=(ENTROPY, REFERENCE, DIAGONAL, BIAS_ON),
     rests_on=STEP_RESTS,
     legs=(legs.measured_orders,),
-    where=STEP_WHERE,
+    where=STEP_WHERE + r" In the corrected (b) $C=2$ and $c=1$.",
     notes=STEP_NOTES,
 )
 
@@ -427,7 +427,7 @@ claim(
     + EXAMPLES
     + r" In Section 2 $y_i\in\mathbb{R}^{C-1}$, $\mathcal{L}=\frac1N\sum_i\|y_i-W\phi(x_i)-b\|^2$ and "
     r"$f_{\theta_k}$ is the step of rate $\alpha/2$ on it, $\alpha$ being the factor in $W_V$; $1_N$: the "
-    r"vector of $N$ ones.",
+    r"vector of $N$ ones. In the corrected (c) $C=2$ and $c=1$.",
     notes=(
         "The query must be masked as a key. The cross-entropy construction is in general not exact in h, not "
         "even for one layer and C = 2: the order of its error is attained, as the evidence shows. It is "

@@ -170,7 +170,8 @@ claim(
     "Figure 9",
     "Laplacian kernel",
     role="empirical",
-    words="Maps for the Laplacian kernel; the trained Transformer was unstable.",
+    words="Maps for the Laplacian kernel; training all parameters was unstable, and what came of it did "
+    "poorly.",
     rests_on=("wang2024/eq11", "wang2024/prose-mercer-laplacian"),
     where=SETTING,
     reason=TRAINING,

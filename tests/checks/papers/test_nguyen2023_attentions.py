@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+import sympy as sp
 
 from checks.engine.judge import judge
 from checks.papers.nguyen2023 import batchnorm_formulas as bn
@@ -20,6 +21,7 @@ from checks.papers.nguyen2023 import scaled_heads_formulas as scaled_heads
 from checks.papers.nguyen2023 import sparse_formulas as sparse
 from checks.papers.nguyen2023.efficiency import (
     Counter,
+    M,
     operations,
     reduction,
     scales_of,
@@ -36,7 +38,8 @@ from derivations.calculus.program import Raw
 from derivations.calculus.term import as_term, size, softmax, sqrt, sum_over
 from derivations.theories.svr import variants as sv
 from derivations.theories.svr.attentions import BETA
-from derivations.theories.svr.head_costs import share
+from derivations.theories.svr.head_costs import D, F, share
+from derivations.theories.svr.head_costs import N as N_
 from derivations.theories.svr.regression import N, SvrAssumptions, d, i, j
 
 PAPER, OFF = SvrAssumptions(), SvrAssumptions(bias="off")
@@ -209,6 +212,14 @@ def test_the_share_saved_stays_below_a_quarter():
     share = reduction(PAPER)
     n, width = sorted(share.free_symbols, key=str)[::-1]
     assert share.subs({n: 4096, width: 64}) < share.subs({n: 10**9, width: 64}) < 0.25
+
+
+def test_with_a_fixed_number_of_keys_the_share_saved_grows_with_the_width_alone():
+    keys, fixed = share(scales_of(PAPER)), M / N_
+    full, scaled = (operations(k, fixed / k).subs(F, 2 * D) for k in (1, keys))
+    saved = sp.factor(1 - scaled / full)
+    assert sp.simplify(saved - D / (4 * (4 * D + M))) == 0
+    assert N_ not in saved.free_symbols and sp.factor(saved.diff(D)).is_positive
 
 
 def test_with_more_heads_the_share_saved_rises_and_then_falls():
